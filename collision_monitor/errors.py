@@ -1,0 +1,43 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Every error this package raises on purpose.
+
+Each message names the bad value, where it came from and what would be right.
+All of them derive from `CollisionMonitorError`, so one ``except`` catches them.
+"""
+
+
+class CollisionMonitorError(Exception):
+    """Base of all errors of this package."""
+
+
+class RobotDescriptionError(CollisionMonitorError, ValueError):
+    """A URDF that cannot be monitored: broken XML, tree, joint, number or shape."""
+
+
+class MeshError(RobotDescriptionError):
+    """A mesh that is missing, unreadable, empty or not finite."""
+
+
+class SemanticDescriptionError(CollisionMonitorError, ValueError):
+    """An SRDF that cannot be read."""
+
+
+class SceneError(CollisionMonitorError, ValueError):
+    """A scene file with a bad key; the message starts with the key's path."""
+
+
+class ConfigurationError(CollisionMonitorError, ValueError):
+    """A configuration ``q`` of the wrong shape, or with values that are not finite."""
+
+
+class NothingToCheckError(CollisionMonitorError, ValueError):
+    """A question about the nearest pair to a model in which no pair is checked."""
+
+
+class FitError(CollisionMonitorError, ValueError):
+    """Points to which no bounding volume can be fitted."""
+
+
+class JointStateError(CollisionMonitorError, ValueError):
+    """A joint state that cannot be used: short, not finite, or naming nothing known."""

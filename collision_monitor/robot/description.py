@@ -1,0 +1,87 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""A robot as plain data: links with collision shapes, joints between them.
+
+Lengths in metres, angles in radians, poses as 4x4 homogeneous matrices.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+MOVING_JOINT_KINDS = ("revolute", "continuous", "prismatic")
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """One collision shape of a link.
+
+    ``pose`` places the shape's own frame in the link frame. ``size`` is
+    (x, y, z) for a box, (radius,) for a sphere, (radius, length) for a cylinder
+    or a capsule (``length`` is that of the straight part, axis along z), and
+    empty for a mesh. A mesh carries ``vertices`` (n, 3) in its own frame, scale
+    applied, and ``triangles`` (m, 3).
+    """
+
+    kind: str  # "mesh", "box", "cylinder", "sphere" or "capsule"
+    pose: np.ndarray
+    size: tuple[float, ...] = ()
+    vertices: np.ndarray | None = None
+    triangles: np.ndarray | None = None
+    source: str = ""  # where it came from, for messages: a file, or "box of link 'x'"
+
+
+@dataclass(frozen=True, eq=False)
+class Link:
+    """A link and its collision shapes (none for a mere frame)."""
+
+    name: str
+    shapes: tuple[Shape, ...] = ()
+
+
+@dataclass(frozen=True)
+class Mimic:
+    """Position of a joint that follows another: multiplier * q + offset."""
+
+    joint: str
+    multiplier: float = 1.0
+    offset: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """A joint; ``origin`` is the child frame in the parent frame at position zero."""
+
+    name: str
+    kind: str  # "fixed", "revolute", "continuous", "prismatic", "floating" or "planar"
+    parent: str
+    child: str
+    origin: np.ndarray
+    axis: np.ndarray  # unit vector in the child frame
+    lower: float = 0.0  # position limits; -pi and pi for a continuous joint
+    upper: float = 0.0
+    velocity: float = np.inf
+    effort: float = np.inf
+    mimic: Mimic | None = None
+
+    @property
+    def moves(self) -> bool:
+        """Whether the joint has a degree of freedom that this package follows."""
+        return self.kind in MOVING_JOINT_KINDS
+
+
+@dataclass(frozen=True, eq=False)
+class Robot:
+    """A tree of links.
+
+    ``joints`` are in depth-first order from the root (children in file order),
+    so a joint always comes after the joint that carries its parent link.
+    """
+
+    name: str
+    root: str
+    links: dict[str, Link]
+    joints: tuple[Joint, ...]
+    warnings: tuple[str, ...] = field(default=())
