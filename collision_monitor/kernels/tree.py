@@ -1,0 +1,161 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""The hybrid hierarchy: AABBs at the inner nodes, capsules and spheres at the leaves.
+
+Boxes are tested only against boxes, leaves only against leaves (Zhang et al.).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from collision_monitor.kernels.boxes import box_gap, boxes_overlap
+from collision_monitor.kernels.jit import kernel
+from collision_monitor.kernels.segments import capsule_distance
+
+# Node pairs that can wait at once. Depth first, a descent leaves one pair a step
+# behind, and a path has at most two depths of about log2(leaves) + 1 steps.
+_STACK = 512
+
+
+@kernel
+def refit(view, first, last):
+    """Boxes of nodes first .. last - 1, from the leaves to the root."""
+    nodes, boxes, ends = view.nodes, view.boxes, view.ends
+    for node in range(last - 1, first - 1, -1):
+        left, right = nodes[node, 0], nodes[node, 1]
+        if left < 0:
+            radius = view.radii[right, 0]
+            for axis in range(3):
+                p, q = ends[right, axis], ends[right, axis + 3]
+                boxes[node, axis] = min(p, q) - radius
+                boxes[node, axis + 3] = max(p, q) + radius
+        else:
+            for axis in range(3):
+                boxes[node, axis] = min(boxes[left, axis], boxes[right, axis])
+                boxes[node, axis + 3] = max(boxes[left, axis + 3], boxes[right, axis + 3])
+
+
+@kernel
+def is_open(view, i, j):
+    """Whether some leaf below moving node i is to be checked against one below j."""
+    return (view.open_bits[i, j >> 6] >> (j & 63)) & 1
+
+
+@kernel
+def _size(boxes, i):
+    return boxes[i, 3] - boxes[i, 0] + boxes[i, 4] - boxes[i, 1] + boxes[i, 5] - boxes[i, 2]
+
+
+@kernel
+def nearest_leaves(view):
+    """(signed distance, leaf, leaf) of the nearest checked pair; (inf, -1, -1) if none.
+
+    Branch and bound, depth first, the nearer child first. The nearest pair of the
+    last query is measured first: it is a checked pair, so its distance is
+    a valid bound whatever the configuration.
+    """
+    nodes, boxes = view.nodes, view.boxes
+    best, best_i, best_j = np.inf, -1, -1
+    i, j = view.warm_start[0, 0], view.warm_start[0, 1]
+    if i >= 0:
+        best, best_i, best_j = capsule_distance(view.ends, view.radii, i, j), i, j
+    first = np.empty(_STACK, np.int64)
+    second = np.empty(_STACK, np.int64)
+    bound = np.empty(_STACK, np.float64)
+    size = 0
+    if len(nodes) > view.moving_nodes and is_open(view, 0, view.moving_nodes):
+        first[0], second[0] = 0, view.moving_nodes
+        bound[0] = box_gap(boxes, 0, view.moving_nodes)
+        size = 1
+    if view.moving_nodes > 0 and is_open(view, 0, 0):
+        first[size], second[size], bound[size] = 0, 0, -np.inf
+        size += 1
+    while size > 0:
+        size -= 1
+        if bound[size] >= best:
+            continue
+        i, j = first[size], second[size]
+        if i == j:
+            left, right = nodes[i, 0], nodes[i, 1]
+            if left < 0:
+                continue
+            if is_open(view, left, right):
+                gap = box_gap(boxes, left, right)
+                if gap < best:
+                    first[size], second[size], bound[size] = left, right, gap
+                    size += 1
+            if is_open(view, left, left):
+                first[size], second[size], bound[size] = left, left, -np.inf
+                size += 1
+            if is_open(view, right, right):
+                first[size], second[size], bound[size] = right, right, -np.inf
+                size += 1
+            continue
+        i_is_leaf, j_is_leaf = nodes[i, 0] < 0, nodes[j, 0] < 0
+        if i_is_leaf and j_is_leaf:
+            distance = capsule_distance(view.ends, view.radii, nodes[i, 1], nodes[j, 1])
+            if distance < best:
+                best, best_i, best_j = distance, nodes[i, 1], nodes[j, 1]
+            continue
+        split_i = j_is_leaf or (not i_is_leaf and _size(boxes, i) >= _size(boxes, j))
+        if split_i:
+            i1, i2, j1, j2 = nodes[i, 0], nodes[i, 1], j, j
+        else:
+            i1, i2, j1, j2 = i, i, nodes[j, 0], nodes[j, 1]
+        gap1 = box_gap(boxes, i1, j1) if is_open(view, i1, j1) else np.inf
+        gap2 = box_gap(boxes, i2, j2) if is_open(view, i2, j2) else np.inf
+        if gap1 < gap2:  # the nearer one is pushed last, and so taken first
+            i1, i2, j1, j2, gap1, gap2 = i2, i1, j2, j1, gap2, gap1
+        if gap1 < best:
+            first[size], second[size], bound[size] = i1, j1, gap1
+            size += 1
+        if gap2 < best:
+            first[size], second[size], bound[size] = i2, j2, gap2
+            size += 1
+    view.warm_start[0, 0], view.warm_start[0, 1] = best_i, best_j
+    return best, best_i, best_j
+
+
+@kernel
+def touching_leaves(view, margin, found):
+    """Write the checked leaf pairs closer than ``margin`` to ``found`` (k, 2); return how many.
+
+    Level-first: all node pairs of one level are tested before any of the next, and
+    only pairs whose boxes overlap (grown by ``margin``) go on. If there are more
+    pairs than rows, the count says so and the rest is not written.
+    """
+    nodes, boxes = view.nodes, view.boxes
+    level = [(0, 0) for _ in range(0)]
+    if view.moving_nodes > 0:
+        if is_open(view, 0, 0):
+            level.append((0, 0))
+        if len(nodes) > view.moving_nodes and is_open(view, 0, view.moving_nodes):
+            level.append((0, view.moving_nodes))
+    count = 0
+    while len(level) > 0:
+        below = [(0, 0) for _ in range(0)]
+        for i, j in level:
+            if i != j and not boxes_overlap(boxes, i, j, margin):
+                continue
+            i_is_leaf, j_is_leaf = nodes[i, 0] < 0, nodes[j, 0] < 0
+            if i_is_leaf and j_is_leaf:
+                if i == j:
+                    continue
+                a, b = nodes[i, 1], nodes[j, 1]
+                if capsule_distance(view.ends, view.radii, a, b) < margin:
+                    if count < len(found):
+                        found[count, 0], found[count, 1] = a, b
+                    count += 1
+                continue
+            # A leaf waits on its level for the other side to come down.
+            for m in range(1 if i_is_leaf else 2):
+                child_i = i if i_is_leaf else nodes[i, m]
+                for n in range(1 if j_is_leaf else 2):
+                    child_j = j if j_is_leaf else nodes[j, n]
+                    if i == j and n < m:
+                        continue  # the mirror image of a pair already there
+                    if is_open(view, child_i, child_j):
+                        below.append((child_i, child_j))
+        level = below
+    return count
