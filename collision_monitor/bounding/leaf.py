@@ -1,0 +1,67 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Leaves of the hierarchy: capsules, and spheres as capsules of no length."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Leaf:
+    """All points within ``radius`` of the segment from ``p0`` to ``p1``; metres.
+
+    In a model the points are in the frame of ``link``. A sphere has p0 == p1.
+    """
+
+    link: str
+    p0: np.ndarray
+    p1: np.ndarray
+    radius: float
+
+    @property
+    def length(self) -> float:
+        """Distance between the end points."""
+        return float(np.linalg.norm(self.p1 - self.p0))
+
+    @property
+    def kind(self) -> str:
+        """``"sphere"`` or ``"capsule"``."""
+        return "sphere" if self.length == 0.0 else "capsule"
+
+    @property
+    def volume(self) -> float:
+        """Volume in cubic metres."""
+        return math.pi * self.radius**2 * (self.length + 4.0 / 3.0 * self.radius)
+
+    def distances_to(self, points: np.ndarray) -> np.ndarray:
+        """Signed distances (n,) of ``points`` (n, 3) to the surface; negative inside."""
+        return distances_to_segment(points, self.p0, self.p1) - self.radius
+
+    def moved(self, pose: np.ndarray, link: str) -> Leaf:
+        """The same leaf seen from a frame in which its own has ``pose`` (4, 4)."""
+        rotation, translation = pose[:3, :3], pose[:3, 3]
+        p0 = rotation @ self.p0 + translation
+        p1 = p0 if self.length == 0.0 else rotation @ self.p1 + translation
+        return replace(self, link=link, p0=p0, p1=p1)
+
+
+def distances_to_segment(points: np.ndarray, p0: np.ndarray, p1: np.ndarray) -> np.ndarray:
+    """Distances (n,) of ``points`` (n, 3) to the segment from p0 to p1."""
+    axis = p1 - p0
+    squared = float(axis @ axis)
+    offsets = points - p0
+    if squared == 0.0:
+        return np.linalg.norm(offsets, axis=1)
+    t = np.clip(offsets @ axis / squared, 0.0, 1.0)
+    return np.linalg.norm(offsets - t[:, None] * axis, axis=1)
+
+
+def enclosing(p0: np.ndarray, p1: np.ndarray, radius: float, points: np.ndarray) -> Leaf:
+    """The leaf, its radius grown by what rounding left outside, so that it does enclose."""
+    outermost = float(distances_to_segment(points, p0, p1).max())
+    scale = float(np.abs(points).max())
+    return Leaf("", p0, p1, max(radius, outermost) + 1e-12 * max(scale, radius))
