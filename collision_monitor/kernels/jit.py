@@ -46,24 +46,31 @@ def _candidates() -> Iterator[Path]:
     yield Path(tempfile.gettempdir()) / f"collision_monitor-{os.getuid()}"
 
 
-def _is_private_and_writable(directory: Path) -> bool:
+def _is_private(directory: Path) -> bool:
     """Whether only this user can write there: cached code is executed when it is read."""
-    try:
-        directory.mkdir(parents=True, mode=0o700, exist_ok=True)
-        status = directory.stat()
-        with tempfile.TemporaryFile(dir=directory):
-            pass
-    except OSError:
-        return False
+    status = directory.stat()
     shared = stat.S_IWGRP | stat.S_IWOTH
     return status.st_uid == os.getuid() and not status.st_mode & shared
+
+
+def _is_usable(directory: Path) -> bool:
+    """Make ``directory`` and its parent, and tell whether they are private and writable."""
+    try:
+        directory.parent.parent.mkdir(parents=True, exist_ok=True)
+        directory.parent.mkdir(mode=0o700, exist_ok=True)
+        directory.mkdir(mode=0o700, exist_ok=True)
+        with tempfile.TemporaryFile(dir=directory):
+            pass
+        return _is_private(directory.parent) and _is_private(directory)
+    except OSError:
+        return False
 
 
 def cache_directory() -> Path | None:
     """Directory of this version's machine code, or None where nothing can be written."""
     for base in _candidates():
         directory = base / f"kernels-{_sources_digest()}"
-        if _is_private_and_writable(directory):
+        if _is_usable(directory):
             return directory
     return None
 

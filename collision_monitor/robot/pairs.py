@@ -1,0 +1,103 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Which pairs of links can be left out, and why.
+
+A pair is left out only for a reason that is written down; everything else is checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations, product
+
+from collision_monitor.robot.bodies import Bodies
+from collision_monitor.robot.description import Robot
+
+RIGID = "rigidly joined"
+NEIGHBOURS = "neighbours over one joint"
+
+
+@dataclass(frozen=True)
+class UnmonitoredPair:
+    """A pair of links that is not checked, and the reason."""
+
+    link_a: str
+    link_b: str
+    reason: str
+
+    def __iter__(self) -> Iterator[str]:
+        """Unpack as link_a, link_b, reason."""
+        return iter((self.link_a, self.link_b, self.reason))
+
+
+def _nearest_with_shapes(robot: Robot, start: str, fixed: dict[str, list[str]]) -> set[str]:
+    """``start``, or the links beyond it if it is a mere frame without a shape."""
+    found, seen, waiting = set(), {start}, [start]
+    while waiting:
+        name = waiting.pop()
+        if robot.links[name].shapes:
+            found.add(name)
+            continue
+        for other in fixed[name]:
+            if other not in seen:
+                seen.add(other)
+                waiting.append(other)
+    return found
+
+
+def neighbours(robot: Robot, bodies: Bodies) -> set[frozenset[str]]:
+    """Pairs of links over one moving joint, with nothing but bare frames between them.
+
+    A link further along the same rigid body is not a neighbour: a screen fixed
+    to a torso can be hit by the arm whose first link the torso carries.
+    """
+    fixed: dict[str, list[str]] = {name: [] for name in robot.links}
+    for joint in robot.joints:
+        if bodies.link_bodies[joint.parent] == bodies.link_bodies[joint.child]:
+            fixed[joint.parent].append(joint.child)
+            fixed[joint.child].append(joint.parent)
+    pairs = set()
+    for joint in robot.joints:
+        if bodies.link_bodies[joint.parent] == bodies.link_bodies[joint.child]:
+            continue
+        for a in _nearest_with_shapes(robot, joint.parent, fixed):
+            for b in _nearest_with_shapes(robot, joint.child, fixed):
+                pairs.add(frozenset((a, b)))
+    return pairs
+
+
+def _candidates(links: Sequence[str], obstacles: Sequence[str], body_of: dict[str, int]):
+    """Pairs that could be checked; obstacles on the base are many, and never a pair."""
+    yield from combinations(links, 2)
+    yield from product(links, obstacles)
+    carried = [name for name in obstacles if body_of[name] != 0]
+    rank = {name: k for k, name in enumerate(obstacles)}
+    for a in carried:
+        for b in obstacles:
+            if body_of[b] == 0 or rank[a] < rank[b]:
+                yield a, b
+
+
+def select_pairs(
+    links: Sequence[str],
+    obstacles: Sequence[str],
+    body_of: dict[str, int],
+    left_out: dict[frozenset[str], str],
+) -> tuple[list[tuple[str, str]], list[UnmonitoredPair]]:
+    """Split the pairs of links and obstacles into those to check and those left out.
+
+    Args:
+        links: links that carry leaves.
+        obstacles: names of the scene's obstacles.
+        body_of: rigid body of each; two names on one body are never a pair.
+        left_out: reasons for further pairs.
+    """
+    checked, unmonitored = [], []
+    for a, b in _candidates(links, obstacles, body_of):
+        reason = RIGID if body_of[a] == body_of[b] else left_out.get(frozenset((a, b)))
+        if reason is None:
+            checked.append((a, b))
+        else:
+            unmonitored.append(UnmonitoredPair(a, b, reason))
+    return checked, unmonitored

@@ -1,0 +1,177 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Obstacles around a robot, from a YAML file.
+
+::
+
+    obstacles:
+      - name: table                    # required, unlike any link and other obstacle
+        type: box                      # box, sphere, cylinder, capsule or mesh
+        size: [1.2, 0.8, 0.05]         # box: edge lengths
+        position: [0.5, 0.0, -0.03]    # of the centre; default 0 0 0
+        rpy: [0.0, 0.0, 1.57]          # roll, pitch, yaw about fixed axes; default 0 0 0
+        link: base_link                # the link it is fixed to; default the root
+      - name: column
+        type: cylinder                 # axis along z; a capsule likewise, and its
+        radius: 0.1                    # length is that of the straight part
+        length: 2.0
+      - name: fixture
+        type: mesh
+        file: meshes/fixture.stl       # from the scene's folder, or package://, file://
+        scale: 0.001                   # one number or three; default 1
+        orientation: [0, 0, 0, 1]      # quaternion x y z w, instead of rpy
+    ignore:
+      - [table, base_link]             # pairs not to check, links or obstacles
+
+Metres and radians. Every key is checked, and an unknown one is an error: a
+misspelt obstacle is an obstacle that nobody watches.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from collision_monitor.errors import SceneError
+from collision_monitor.robot.description import Robot, Shape
+from collision_monitor.robot.meshes import MeshLoader
+from collision_monitor.robot.packages import FileFinder
+from collision_monitor.robot.poses import (
+    pose,
+    rotation_from_quaternion,
+    rotation_from_rpy,
+)
+from collision_monitor.robot.scene_values import Entry, read_yaml, shown
+
+_KINDS = {
+    "box": ("size",),
+    "sphere": ("radius",),
+    "cylinder": ("radius", "length"),
+    "capsule": ("radius", "length"),
+    "mesh": ("file", "scale"),
+}
+_COMMON = ("name", "type", "position", "orientation", "rpy", "link")
+# A quaternion typed with three digits is off by about this much and still meant.
+_QUATERNION_TOLERANCE = 1e-2
+
+
+@dataclass(frozen=True, eq=False)
+class Obstacle:
+    """A named shape fixed to a link; the shape's pose is in that link's frame."""
+
+    name: str
+    link: str
+    shape: Shape
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """Obstacles, and pairs of names (links or obstacles) not to check."""
+
+    obstacles: tuple[Obstacle, ...] = ()
+    ignore: tuple[tuple[str, str], ...] = ()
+
+
+def load_scene(
+    source: str | os.PathLike | Mapping[str, Any],
+    robot: Robot,
+    package_dirs: Sequence[str | os.PathLike] = (),
+) -> Scene:
+    """Load a scene from a YAML file or from a mapping with the same keys.
+
+    Raises SceneError; the message starts with the key's path.
+    """
+    if isinstance(source, Mapping):
+        path, name, data = None, "scene", source
+    else:
+        path = Path(source)
+        name, data = path.name, read_yaml(path)
+    top = Entry(name, {} if data is None else data, ("obstacles", "ignore"))
+    finder = FileFinder(package_dirs, path)
+    meshes = MeshLoader()
+    obstacles: dict[str, Obstacle] = {}
+    for i, item in enumerate(top.list("obstacles")):
+        obstacle = _obstacle(f"{name}: obstacles[{i}]", item, robot, finder, meshes)
+        if obstacle.name in obstacles or obstacle.name in robot.links:
+            taken = "an obstacle" if obstacle.name in obstacles else "a link of the robot"
+            raise SceneError(
+                f"{name}: obstacles[{i}].name: {obstacle.name!r} is already {taken}"
+            )
+        obstacles[obstacle.name] = obstacle
+    known = [*robot.links, *obstacles]
+    ignore = tuple(
+        _pair(f"{name}: ignore[{i}]", item, known) for i, item in enumerate(top.list("ignore"))
+    )
+    return Scene(tuple(obstacles.values()), ignore)
+
+
+def _obstacle(
+    path: str, item: object, robot: Robot, finder: FileFinder, meshes: MeshLoader
+) -> Obstacle:
+    everything = dict.fromkeys((*_COMMON, *(key for keys in _KINDS.values() for key in keys)))
+    entry = Entry(path, item, tuple(everything))
+    name = entry.text("name")
+    kind = entry.choice("type", tuple(_KINDS))
+    entry.allow_only((*_COMMON, *_KINDS[kind]), f"a {kind}")
+    link = entry.choice("link", tuple(robot.links), "link") if "link" in entry else robot.root
+    placed = _placed(entry)
+    if kind == "mesh":
+        file = finder.find(entry.text("file"), f"{path}.file", SceneError)
+        vertices, triangles = meshes.load(file, f"{path}.file", _scale(entry), SceneError)
+        shape = Shape("mesh", placed, (), vertices, triangles, str(file))
+    else:
+        if kind == "box":
+            size = entry.numbers("size", 3, positive=True)
+        else:
+            size = tuple(entry.number(key, positive=True) for key in _KINDS[kind])
+        shape = Shape(kind, placed, size, source=f"obstacle {name!r}")
+    return Obstacle(name, link, shape)
+
+
+def _scale(entry: Entry) -> tuple[float, ...]:
+    if "scale" not in entry:
+        return (1.0, 1.0, 1.0)
+    if entry.is_list("scale"):
+        scale = entry.numbers("scale", 3)
+    else:
+        scale = (entry.number("scale"),) * 3
+    if 0.0 in scale:
+        entry.fail("scale", f"no factor may be zero, got {scale}")
+    return scale
+
+
+def _placed(entry: Entry) -> np.ndarray:
+    """Return the pose (4, 4) of position and orientation."""
+    position = entry.numbers("position", 3) if "position" in entry else (0.0, 0.0, 0.0)
+    if "rpy" in entry and "orientation" in entry:
+        entry.fail("rpy", "give orientation or rpy, not both")
+    if "rpy" in entry:
+        return pose(rotation_from_rpy(entry.numbers("rpy", 3)), position)
+    if "orientation" not in entry:
+        return pose(rotation_from_rpy((0.0, 0.0, 0.0)), position)
+    quaternion = entry.numbers("orientation", 4)
+    norm = sum(value * value for value in quaternion) ** 0.5
+    if not abs(norm - 1.0) <= _QUATERNION_TOLERANCE:
+        entry.fail(
+            "orientation", f"a quaternion x y z w has norm 1, {list(quaternion)} has {norm:.4g}"
+        )
+    return pose(rotation_from_quaternion(quaternion), position)
+
+
+def _pair(path: str, item: object, known: list[str]) -> tuple[str, str]:
+    if not isinstance(item, (list, tuple)) or len(item) != 2:
+        raise SceneError(f"{path}: expected a pair of names, got {shown(item)}")
+    for name in item:
+        if not isinstance(name, str) or name not in known:
+            close = difflib.get_close_matches(name, known, 1) if isinstance(name, str) else ()
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise SceneError(f"{path}: {shown(name)} is no link and no obstacle{hint}")
+    if item[0] == item[1]:
+        raise SceneError(f"{path}: both names are {item[0]!r}")
+    return item[0], item[1]

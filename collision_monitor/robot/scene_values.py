@@ -1,0 +1,175 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Values of a YAML mapping with checks whose messages start with the key's path."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import reprlib
+from collections.abc import Mapping
+from numbers import Real
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import yaml
+
+from collision_monitor.errors import SceneError
+
+_LARGEST_FILE = 10_000_000  # bytes
+
+
+class _Loader(yaml.SafeLoader):
+    """The safe loader, but a key written twice is an error and not the last one wins."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
+        """Return the mapping of a node after looking for double keys."""
+        seen = set()
+        for key, _ in node.value:
+            if not isinstance(key.value, str) or key.tag == "tag:yaml.org,2002:merge":
+                continue
+            if key.value in seen:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key {key.value!r} is there twice", key.start_mark
+                )
+            seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+def read_yaml(path: Path) -> Any:
+    """Return the contents of a YAML file, None for an empty one; SceneError names the line."""
+    try:
+        if path.stat().st_size > _LARGEST_FILE:
+            raise SceneError(f"{path}: larger than {_LARGEST_FILE} bytes, no scene is")
+        text = path.read_bytes()
+    except FileNotFoundError:
+        raise SceneError(f"{path}: no such file") from None
+    except (OSError, ValueError) as problem:
+        raise SceneError(f"{path}: {getattr(problem, 'strerror', None) or problem}") from None
+    try:
+        return yaml.load(text, _Loader)  # noqa: S506 - a subclass of SafeLoader
+    except yaml.YAMLError as problem:
+        mark = getattr(problem, "problem_mark", None)
+        line = f":{mark.line + 1}" if mark else ""
+        reason = getattr(problem, "problem", None) or " ".join(str(problem).split())
+        raise SceneError(f"{path.name}{line}: not YAML: {reason}") from None
+    except Exception as problem:  # tags with wrong values make PyYAML raise what it likes
+        raise SceneError(f"{path.name}: not YAML: {type(problem).__name__}: {problem}") from None
+
+
+class Entry:
+    """A mapping at ``path`` (such as ``cell.yaml: obstacles[2]``) with known keys."""
+
+    def __init__(self, path: str, data: object, keys: tuple[str, ...]):
+        if not isinstance(data, Mapping):
+            raise SceneError(
+                f"{path}: expected a mapping with the keys {', '.join(keys)}, got {_kind(data)}"
+            )
+        self._path = path
+        self._data = {
+            key: value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
+            for key, value in data.items()
+        }
+        self._separator = "." if path.endswith("]") else ": "
+        for key in data:
+            if key not in keys:
+                close = difflib.get_close_matches(str(key), keys, 1)
+                hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(keys)}"
+                self.fail(key, f"unknown key; {hint}")
+
+    def __contains__(self, key: str) -> bool:
+        """Return whether the key is there; one without a value counts."""
+        return key in self._data
+
+    def fail(self, key: object, problem: str) -> NoReturn:
+        """Raise SceneError about a key."""
+        raise SceneError(f"{self._path}{self._separator}{str(key)[:80]}: {problem}")
+
+    def allow_only(self, keys: tuple[str, ...], what: str) -> None:
+        """Raise SceneError where a key that exists elsewhere makes no sense here."""
+        for key in self._data:
+            if key not in keys:
+                self.fail(key, f"{what} has no such key; it takes {', '.join(keys)}")
+
+    def is_list(self, key: str) -> bool:
+        """Return whether the value is a sequence."""
+        return isinstance(self._data[key], (list, tuple))
+
+    def list(self, key: str) -> list:
+        """Return a list, empty where the key is missing or has no value."""
+        value = self._data.get(key)
+        if value is None:
+            return []
+        if not isinstance(value, (list, tuple)):
+            self.fail(key, f"expected a list, got {_kind(value)}")
+        return list(value)
+
+    def text(self, key: str) -> str:
+        """Return a text that is not empty."""
+        value = self._get(key)
+        if not isinstance(value, str) or not value.strip():
+            self.fail(key, f"expected a text, got {_kind(value)}")
+        return value.strip()
+
+    def choice(self, key: str, choices: tuple[str, ...], what: str = "value") -> str:
+        """Return a text out of several."""
+        value = self.text(key)
+        if value not in choices:
+            close = difflib.get_close_matches(value, choices, 1)
+            hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(choices[:20])}"
+            self.fail(key, f"unknown {what} {value!r}; {hint}")
+        return value
+
+    def number(self, key: str, positive: bool = False) -> float:
+        """Return a finite number."""
+        return self._number(key, self._get(key), positive)
+
+    def numbers(self, key: str, count: int, positive: bool = False) -> tuple[float, ...]:
+        """Return a list of that many finite numbers."""
+        value = self._get(key)
+        if not isinstance(value, (list, tuple)) or len(value) != count:
+            self.fail(key, f"expected a list of {count} numbers, got {shown(value)}")
+        return tuple(self._number(f"{key}[{i}]", v, positive) for i, v in enumerate(value))
+
+    def _get(self, key: str) -> object:
+        if key not in self._data:
+            self.fail(key, "is missing")
+        return self._data[key]
+
+    def _number(self, key: str, value: object, positive: bool) -> float:
+        if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
+            hint = ""
+            if isinstance(value, str) and _is_float(value):
+                hint = "; YAML takes 1e-3 for text, write 1.0e-3, and numbers without quotes"
+            self.fail(key, f"expected a number, got {_kind(value)}{hint}")
+        try:
+            result = float(value)
+        except OverflowError:
+            result = math.inf
+        if not math.isfinite(result):
+            self.fail(key, f"expected a finite number, got {result}")
+        if positive and result <= 0.0:
+            self.fail(key, f"should be positive, got {result:g}")
+        return result
+
+
+def _is_float(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _kind(value: object) -> str:
+    if value is None:
+        return "nothing"
+    return f"{type(value).__name__} {shown(value)}"
+
+
+def shown(value: object) -> str:
+    """Return a short text of a value, however large its aliases make it."""
+    short = reprlib.Repr()
+    short.maxlevel, short.maxlist, short.maxdict, short.maxstring = 2, 5, 5, 60
+    return short.repr(value)[:80]
