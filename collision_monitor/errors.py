@@ -41,3 +41,11 @@ class FitError(CollisionMonitorError, ValueError):
 
 class JointStateError(CollisionMonitorError, ValueError):
     """A joint state that cannot be used: short, not finite, or naming nothing known."""
+
+
+class MotionError(CollisionMonitorError, ValueError):
+    """A motion file that cannot be used; the message starts with file and line."""
+
+
+class MissingDependencyError(CollisionMonitorError, ImportError):
+    """An optional package is needed that is not installed; the message says which extra."""

@@ -1,0 +1,57 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""The answer to "how close, which two, and where?"."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+
+class Clearance:
+    """The smallest signed distance of a configuration, and where it is.
+
+    Attributes:
+        distance: metres; negative is the depth of penetration of the leaves.
+        links: the two links (or obstacles) that are nearest.
+        leaves: indices of the two leaves in ``model.leaves``.
+
+    Made at every joint state, so points and normal become arrays only when somebody
+    asks for them.
+    """
+
+    __slots__ = ("_normal", "_points", "distance", "leaves", "links")
+
+    def __init__(
+        self,
+        distance: float,
+        links: tuple[str, str],
+        points: Sequence,
+        normal: Sequence[float],
+        leaves: tuple[int, int] = (-1, -1),
+    ) -> None:
+        """``points``: six coordinates in any nesting; ``normal``: three."""
+        self.distance = distance
+        self.links = links
+        self.leaves = leaves
+        self._points = points
+        self._normal = normal
+
+    @property
+    def points(self) -> np.ndarray:
+        """(2, 3) nearest points on the surfaces of the two leaves, base frame, metres."""
+        return np.array(self._points, dtype=float).reshape(2, 3)
+
+    @property
+    def normal(self) -> np.ndarray:
+        """(3,) unit vector from links[0] to links[1], base frame.
+
+        Defined in contact and in penetration too:
+        points[1] - points[0] == distance * normal.
+        """
+        return np.array(self._normal, dtype=float)
+
+    def __repr__(self) -> str:
+        a, b = self.links
+        return f"Clearance({self.distance:.6f} m between {a!r} and {b!r})"

@@ -1,0 +1,307 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""CollisionModel: a robot and its scene, ready to be asked for distances."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from collision_monitor.bounding.leaf import Leaf
+from collision_monitor.bounding.shapes import Fit, fit_shape
+from collision_monitor.clearance import Clearance
+from collision_monitor.errors import ConfigurationError, NothingToCheckError
+from collision_monitor.kernels import query
+from collision_monitor.packing import pack_model
+from collision_monitor.robot.bodies import rigid_bodies
+from collision_monitor.robot.description import Robot
+from collision_monitor.robot.pairs import (
+    NEIGHBOURS,
+    UnmonitoredPair,
+    neighbours,
+    select_pairs,
+)
+from collision_monitor.robot.scene import Scene, load_scene
+from collision_monitor.robot.srdf import Semantics, load_srdf
+from collision_monitor.robot.urdf import load_robot
+
+logger = logging.getLogger(__name__)
+
+Source = str | bytes | os.PathLike
+
+_SAMPLES = 1000
+# A pair of links whose leaves overlap in this part of the samples is left out; the
+# share at which MoveIt's setup assistant calls two links "almost always in collision".
+_NEARLY_ALL = 0.95
+
+
+class CollisionModel:
+    """Links as capsules and spheres under a hierarchy of boxes; see `from_urdf`.
+
+    Distances are signed and in metres, points and normals in the frame of ``root``,
+    the robot's root link. A leaf encloses its piece of the robot, so no distance is
+    larger than the true one.
+
+    A model holds the work space of its queries: use one model per thread.
+    """
+
+    def __init__(
+        self, robot: Robot, semantics: Semantics | None = None, scene: Scene | None = None
+    ) -> None:
+        """Fit, build and compile; most callers want `from_urdf`."""
+        semantics = Semantics() if semantics is None else semantics
+        scene = Scene() if scene is None else scene
+        self.robot = robot
+        self.semantics = semantics
+        self.scene = scene
+        self.name = robot.name
+        self.root = robot.root
+        self.warnings: tuple[str, ...] = (*robot.warnings, *semantics.warnings)
+
+        self._bodies = rigid_bodies(robot)
+        joints = self._bodies.joints
+        self.joint_names: tuple[str, ...] = self._bodies.joint_names
+        self.lower = np.array([joint.lower for joint in joints])
+        self.upper = np.array([joint.upper for joint in joints])
+        self.velocity_limits = np.array([joint.velocity for joint in joints])
+
+        self._place_leaves()
+        self._choose_pairs()
+        self._compile()
+        for text in self.warnings:
+            logger.warning("%s", text)
+
+    @classmethod
+    def from_urdf(
+        cls,
+        urdf: Source,
+        srdf: Source | None = None,
+        package_dirs: Sequence[str | os.PathLike] = (),
+        scene: str | os.PathLike | Mapping | None = None,
+    ) -> CollisionModel:
+        """Load a robot, and a scene around it.
+
+        Args:
+            urdf: path of a URDF, or its text.
+            srdf: path or text of an SRDF; its ``disable_collisions`` are respected.
+            package_dirs: folders in which ``package://`` is looked up first.
+            scene: path of a scene file, or its content (docs/scene.md).
+
+        Raises:
+            RobotDescriptionError, MeshError: the robot cannot be monitored whole.
+            SemanticDescriptionError, SceneError: the SRDF or the scene is faulty.
+        """
+        robot = load_robot(urdf, package_dirs)
+        semantics = None if srdf is None else load_srdf(srdf, robot)
+        return cls(robot, semantics, None if scene is None else load_scene(scene, robot))
+
+    def distance(self, q: Sequence[float] | np.ndarray) -> Clearance:
+        """The nearest pair at configuration ``q`` (nq,), radians and metres.
+
+        Raises:
+            ConfigurationError: q has the wrong shape or a value that is not finite.
+            NothingToCheckError: the robot has no pair that is checked.
+        """
+        result = query.distance(self._numbers, self._index, self._configuration(q))
+        i, j = result[0], result[1]
+        if i < 0:
+            raise self._refusal(i, q)
+        links = self._leaf_links
+        return Clearance(result[2], (links[i], links[j]), result[3:9], result[9:], (i, j))
+
+    def distances(self, q: Sequence[float] | np.ndarray) -> np.ndarray:
+        """Signed distance of every pair, (len(pairs),), in the order of ``pairs``."""
+        q = self._configuration(q)
+        return self._pair_distances(q.reshape(1, -1))[0]
+
+    def min_distances(self, configurations: np.ndarray) -> np.ndarray:
+        """Smallest signed distance (N,) at each row of ``configurations`` (N, nq)."""
+        rows = self._configurations(configurations)
+        self._require_pairs()
+        out = np.empty(len(rows))
+        self._refuse_bad_row(query.min_distances(self._numbers, self._index, rows, out), rows)
+        return out
+
+    def contacts(
+        self, q: Sequence[float] | np.ndarray, margin: float = 0.0
+    ) -> list[tuple[int, int]]:
+        """Pairs of leaves nearer than ``margin`` metres, as indices into ``leaves``."""
+        q = self._configuration(q)
+        capacity = 256
+        while True:
+            found = np.empty((capacity, 2), dtype=np.int64)
+            count = query.contacts(self._numbers, self._index, q, float(margin), found)
+            if count < 0:
+                raise self._refusal(count, q)
+            if count <= capacity:
+                return [(int(i), int(j)) for i, j in found[:count]]
+            capacity = int(count)
+
+    def leaf_segments(self, q: Sequence[float] | np.ndarray) -> np.ndarray:
+        """End points (len(leaves), 2, 3) of the leaves in the base frame, metres."""
+        q = self._configuration(q)
+        out = np.empty((len(self.leaves), 6))
+        code = query.leaf_segments(self._numbers, self._index, q, out)
+        if code < 0:
+            raise self._refusal(code, q)
+        return out.reshape(-1, 2, 3)
+
+    def random_configurations(self, n: int, seed: int | None = 0) -> np.ndarray:
+        """``n`` configurations (n, nq), uniform within the joint limits."""
+        rng = np.random.default_rng(seed)
+        return rng.uniform(self.lower, self.upper, (n, len(self.joint_names)))
+
+    # -- loading ---------------------------------------------------------------------
+
+    def _place_leaves(self) -> None:
+        """Fit leaves to all shapes; those that move first, as the kernels want them."""
+        body_of = dict(self._bodies.link_bodies)
+        pose_of = dict(self._bodies.link_poses)
+        fits: dict[str, list[Fit]] = {}
+        for link in self.robot.links.values():
+            if link.shapes:
+                fits[link.name] = [fit_shape(shape, link.name) for shape in link.shapes]
+        self._obstacle_names = [obstacle.name for obstacle in self.scene.obstacles]
+        for obstacle in self.scene.obstacles:
+            body_of[obstacle.name] = body_of[obstacle.link]
+            pose_of[obstacle.name] = pose_of[obstacle.link]
+            fits[obstacle.name] = [fit_shape(obstacle.shape, obstacle.name)]
+        self._body_of = body_of
+        self.fits = fits
+        # Chain order, and what does not move behind it.
+        names = sorted(fits, key=lambda name: body_of[name] == 0)
+        self.link_names: tuple[str, ...] = tuple(names)
+        self.leaves: list[Leaf] = [fit.leaf for name in names for fit in fits[name]]
+        self._body_leaves = [leaf.moved(pose_of[leaf.link], leaf.link) for leaf in self.leaves]
+        self._leaf_links = [leaf.link for leaf in self.leaves]
+        stops = np.cumsum([len(fits[name]) for name in names])
+        self._link_leaves = np.column_stack([np.r_[0, stops[:-1]], stops])
+
+    def _choose_pairs(self) -> None:
+        left_out = {pair: NEIGHBOURS for pair in neighbours(self.robot, self._bodies)}
+        for pair, reason in self.semantics.disabled.items():
+            left_out.setdefault(pair, f"disabled in the SRDF: {reason}")
+        for a, b in self.scene.ignore:
+            left_out.setdefault(frozenset((a, b)), "ignored by the scene")
+        obstacles = set(self._obstacle_names)
+        links = [name for name in self.link_names if name not in obstacles]
+        pairs, unmonitored = select_pairs(
+            links, self._obstacle_names, self._body_of, left_out
+        )
+        self.pairs: list[tuple[str, str]] = pairs
+        self.unmonitored_pairs: list[UnmonitoredPair] = unmonitored
+        self._pack()
+        self._drop_pairs_that_always_overlap()
+
+    def _drop_pairs_that_always_overlap(self) -> None:
+        """Leave out link pairs that overlap at (nearly) every configuration.
+
+        A pair with an obstacle is never dropped, whatever the samples say: somebody
+        wrote it into the scene, and can write it under ``ignore``.
+        """
+        if not self.pairs:
+            return
+        samples = self.random_configurations(_SAMPLES)
+        share = (self._pair_distances(samples) < 0.0).mean(axis=0)
+        obstacles = set(self._obstacle_names)
+        kept = []
+        for (a, b), part in zip(self.pairs, share, strict=True):
+            if part < _NEARLY_ALL:
+                kept.append((a, b))
+                continue
+            text = f"leaves overlap in {part:.1%} of {_SAMPLES} sampled configurations"
+            if a in obstacles or b in obstacles:
+                kept.append((a, b))
+                self.warnings += (
+                    f"'{a}' and '{b}': {text}; if they are meant to touch, list the pair "
+                    "under ignore: in the scene",
+                )
+            else:
+                self.unmonitored_pairs.append(UnmonitoredPair(a, b, text))
+                logger.info("not monitored: '%s' and '%s': %s", a, b, text)
+        if len(kept) < len(self.pairs):
+            self.pairs = kept
+            self._pack()
+
+    def _pack(self) -> None:
+        rank = {name: k for k, name in enumerate(self.link_names)}
+        self._numbers, self._index = pack_model(
+            self._bodies,
+            self._body_leaves,
+            np.array([self._body_of[leaf.link] for leaf in self.leaves], dtype=np.int64),
+            self._link_leaves,
+            np.array([[rank[a], rank[b]] for a, b in self.pairs], dtype=np.int64),
+        )
+        query.place_all(self._numbers, self._index)
+
+    def _compile(self) -> None:
+        """Run every query once, so that none compiles when the first joint state comes."""
+        q = np.clip(0.0, self.lower, self.upper)
+        self.leaf_segments(q)
+        self.contacts(q)
+        if self.pairs:
+            self.distance(q)
+            self.distances(q)
+            self.min_distances(q.reshape(1, -1))
+
+    # -- checks ----------------------------------------------------------------------
+
+    def _configuration(self, q: Sequence[float] | np.ndarray) -> np.ndarray:
+        try:
+            q = np.ascontiguousarray(q, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ConfigurationError(f"q is not an array of numbers: {error}") from None
+        if q.shape != self.lower.shape:
+            raise ConfigurationError(
+                f"q has shape {q.shape}, but '{self.name}' has {len(self.joint_names)} joints: "
+                f"{', '.join(self.joint_names)}"
+            )
+        return q
+
+    def _configurations(self, rows: np.ndarray) -> np.ndarray:
+        try:
+            rows = np.ascontiguousarray(rows, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ConfigurationError(f"not an array of configurations: {error}") from None
+        if rows.ndim != 2 or rows.shape[1] != len(self.joint_names):
+            raise ConfigurationError(
+                f"configurations have shape {rows.shape}; (N, {len(self.joint_names)}) is right, "
+                f"one row each, one column per joint of '{self.name}'"
+            )
+        return rows
+
+    def _pair_distances(self, rows: np.ndarray) -> np.ndarray:
+        out = np.empty((len(rows), len(self.pairs)))
+        self._refuse_bad_row(query.pair_distances(self._numbers, self._index, rows, out), rows)
+        return out
+
+    def _refuse_bad_row(self, row: int, rows: np.ndarray) -> None:
+        if row >= 0:
+            bad = int(np.flatnonzero(~np.isfinite(rows[row]))[0])
+            raise ConfigurationError(
+                f"row {row}: joint '{self.joint_names[bad]}' is at {rows[row, bad]}; "
+                "a finite number is needed"
+            )
+
+    def _refusal(self, code: int, q: Sequence[float] | np.ndarray) -> Exception:
+        """The error for a kernel's negative code: -1 no pairs, -2 - k a bad q[k]."""
+        if code == -1:
+            return self._nothing_to_check()
+        return ConfigurationError(
+            f"joint '{self.joint_names[-2 - code]}' is at {q[-2 - code]}; "
+            "a finite number is needed"
+        )
+
+    def _require_pairs(self) -> None:
+        if not self.pairs:
+            raise self._nothing_to_check()
+
+    def _nothing_to_check(self) -> NothingToCheckError:
+        return NothingToCheckError(
+            f"'{self.name}' has no pair of links to check: of {len(self.link_names)} links with "
+            f"shapes, all {len(self.unmonitored_pairs)} pairs are left out (unmonitored_pairs "
+            "says why); add obstacles or enable pairs"
+        )

@@ -1,0 +1,76 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Where compiled kernels are kept: privately, by version, with somewhere to go if not."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from collision_monitor.kernels import jit
+
+QUESTION = """
+from collision_monitor.kernels import jit, segments
+import numpy as np
+print(jit._directory)
+print(segments.capsule_distance(np.arange(12.0).reshape(2, 6), np.zeros((2, 1)), 0, 1))
+"""
+
+
+def ask(**environment):
+    """Directory and a distance in a fresh process."""
+    done = subprocess.run(
+        [sys.executable, "-c", QUESTION],
+        env={**os.environ, **environment}, capture_output=True, text=True, timeout=120, check=True,
+    )  # fmt: skip
+    directory, distance = done.stdout.split()[-2:]
+    assert float(distance) == pytest.approx(3**0.5 * 3)
+    return directory, done.stderr
+
+
+def test_a_given_cache_directory_is_used_and_filled(tmp_path):
+    directory, _ = ask(NUMBA_CACHE_DIR=str(tmp_path))
+    assert Path(directory).is_relative_to(tmp_path)
+    assert list(Path(directory).rglob("*.nbi"))
+
+
+def test_the_place_changes_with_the_text_of_any_kernel(monkeypatch, tmp_path):
+    before = jit._sources_digest()
+    assert before == jit._sources_digest()
+    (tmp_path / "jit.py").write_bytes(Path(jit.__file__).read_bytes())
+    (tmp_path / "other.py").write_text("x = 1")
+    monkeypatch.setattr(jit, "__file__", str(tmp_path / "jit.py"))
+    one = jit._sources_digest()
+    (tmp_path / "other.py").write_text("x = 2")
+    assert len({before, one, jit._sources_digest()}) == 3
+
+
+def test_a_home_that_cannot_be_written_falls_back_to_the_temporary_folder(tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    directory, _ = ask(
+        NUMBA_CACHE_DIR="", XDG_CACHE_HOME=str(blocked), HOME=str(blocked), TMPDIR=str(scratch)
+    )
+    assert Path(directory).is_relative_to(scratch)
+
+
+def test_without_any_place_kernels_still_compile_and_a_warning_says_so(tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    # A folder that others can write to is not trusted with code.
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    mine = scratch / f"collision_monitor-{os.getuid()}"
+    mine.mkdir()
+    directory = mine / f"kernels-{jit._sources_digest()}"
+    directory.mkdir()
+    directory.chmod(0o777)
+    found, errors = ask(
+        NUMBA_CACHE_DIR="", XDG_CACHE_HOME=str(blocked), HOME=str(blocked), TMPDIR=str(scratch)
+    )
+    assert found == "None"
+    assert "compiled anew at every start" in errors
