@@ -1,0 +1,48 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Commands, their arguments, and how their errors reach a user."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import sys
+from collections.abc import Sequence
+
+from collision_monitor.cli import demo, distance, fit
+from collision_monitor.errors import CollisionMonitorError
+
+_COMMANDS = (fit, distance, demo)
+
+EXIT_OK, EXIT_FAILED, EXIT_USAGE = 0, 1, 2
+
+
+def parser() -> argparse.ArgumentParser:
+    """The whole command line."""
+    top = argparse.ArgumentParser(
+        prog="python -m collision_monitor",
+        description="Clearance of robot arms: leaves fitted to links, distances, a live demo.",
+    )
+    top.add_argument("--verbose", action="store_true", help="log what is loaded and left out")
+    commands = top.add_subparsers(dest="command", required=True, metavar="command")
+    for module in _COMMANDS:
+        module.add_parser(commands)
+    return top
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; returns its exit code, 2 for input that cannot be used."""
+    options = parser().parse_args(arguments)
+    logging.basicConfig(
+        level=logging.INFO if options.verbose else logging.WARNING,
+        format="%(levelname)s: %(message)s",
+    )
+    try:
+        return options.run(options)
+    except CollisionMonitorError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return EXIT_USAGE
+    except BrokenPipeError:  # the reader of our output has gone: `... | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_FAILED
