@@ -156,8 +156,8 @@ def test_error_names_uri_user_and_every_place(tmp_path, monkeypatch):
         "/ament_a/share/arm/m.stl",
         "/ament_b/share/arm/m.stl",
         "/ros1/arm/m.stl",
-        str(tmp_path / "prefix" / "share" / "arm" / "m.stl"),
         str(tmp_path / "arm" / "m.stl"),
+        str(tmp_path / "prefix" / "share" / "arm" / "m.stl"),
     ]
     positions = [message.index(place) for place in places]
     assert positions == sorted(positions)

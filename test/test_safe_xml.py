@@ -63,6 +63,12 @@ def test_lines_survive_declaration_and_blanks():
         assert document.where(document.root[0]) == f"<robot description>:{line}"
 
 
+def test_lines_beyond_what_the_parser_counts_are_not_made_up():
+    document = parse_xml("<robot>" + "\n" * 70_000 + "<link><a/></link></robot>")
+    where = document.where(document.root[0])
+    assert where in ("<robot description>:70001", "<robot description>:65535+")
+
+
 def test_missing_file_is_named(tmp_path):
     path = tmp_path / "no.urdf"
     assert str(path) in _message(path)
@@ -130,7 +136,8 @@ def test_deep_nesting_is_refused():
 
 def test_undecodable_bytes_and_encodings():
     assert ":2: not XML: not utf-8 text" in _message(b"<robot>\n\xff</robot>")
-    assert "'punycode' is not supported" in _message(b"<?xml version='1.0' encoding='punycode'?><a/>")
+    puny = b"<?xml version='1.0' encoding='punycode'?><a/>"
+    assert "'punycode' is not supported" in _message(puny)
     assert ":2: not XML" in _message("<robot>\n\ud800</robot>")
 
 

@@ -32,9 +32,7 @@ def local_name(element: etree._Element) -> str:
     return element.tag.rpartition("}")[2]
 
 
-def target(
-    element: etree._Element, attribute: str, by_id: Ids, tag: str
-) -> etree._Element:
+def target(element: etree._Element, attribute: str, by_id: Ids, tag: str) -> etree._Element:
     """Return the one element of that tag to which an attribute like ``url="#id"`` refers."""
     url = element.get(attribute, "")
     found = by_id.get((tag, url[1:]), []) if url.startswith("#") else []
@@ -46,9 +44,7 @@ def target(
     return found[0]
 
 
-def geometry_triangles(
-    geometry: etree._Element, by_id: Ids
-) -> list[tuple[np.ndarray, np.ndarray]]:
+def geometry_triangles(geometry: etree._Element, by_id: Ids) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return (vertices (n, 3), triangles (m, 3)) for every primitive element."""
     mesh = geometry.find("mesh")
     if mesh is None:
@@ -89,9 +85,7 @@ class _Corners:
         return numbers[self._offset :: self._stride]
 
 
-def _inputs(
-    primitive: etree._Element, by_id: Ids
-) -> tuple[_Corners, np.ndarray]:
+def _inputs(primitive: etree._Element, by_id: Ids) -> tuple[_Corners, np.ndarray]:
     inputs = primitive.findall("input")
     offsets = [_whole(element, "offset") for element in inputs]
     for element, offset in zip(inputs, offsets, strict=True):

@@ -10,7 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
-_FREE_FORM = ("surf", "curv", "curv2", "cstype", "bzp", "bsp", "cdc", "res")
+_FACES = ("f", "fo")  # fo: the face of old files
+_SKIPPED = frozenset(
+    "vt vn vp o g s l p mg mtllib usemtl maplib usemap bevel c_interp d_interp lod "
+    "shadow_obj trace_obj".split()
+)
 
 
 def read_obj(data: bytes) -> tuple[np.ndarray, np.ndarray]:
@@ -32,15 +36,16 @@ def read_obj(data: bytes) -> tuple[np.ndarray, np.ndarray]:
                 vertices.append([float(words[1]), float(words[2]), float(words[3])])
             except (ValueError, IndexError):
                 raise ValueError(f"line {number}: expected 'v x y z', got {line[:60]!r}") from None
-        elif words[0] == "f":
+        elif words[0] in _FACES:
             corners = [_index(word, len(vertices), number) for word in words[1:]]
             if len(corners) < 3:
                 raise ValueError(f"line {number}: a face of {len(corners)} vertices")
             triangles += [
                 (corners[0], b, c) for b, c in zip(corners[1:-1], corners[2:], strict=True)
             ]
-        elif words[0] in _FREE_FORM:
-            raise ValueError(f"line {number}: free-form geometry {words[0]!r} is not supported")
+        elif words[0] not in _SKIPPED:
+            # Free-form surfaces, or a damaged line that may have been a face.
+            raise ValueError(f"line {number}: {words[0][:40]!r} is not supported")
     index = np.array(triangles, dtype=np.int64).reshape(-1, 3)
     if index.size and index.max() >= len(vertices):
         raise ValueError(f"a face names vertex {index.max() + 1} of {len(vertices)}")

@@ -73,7 +73,8 @@ def _read(
         what = "a folder" if path.is_dir() else "no file"
         raise error(f"{user}: {path}: is {what}, expected a mesh file")
     try:
-        vertices, triangles = reader(path.read_bytes())
+        with np.errstate(invalid="ignore", over="ignore"):  # what is not finite is found below
+            vertices, triangles = reader(path.read_bytes())
     except OSError as problem:
         raise error(f"{user}: {path}: cannot be read: {problem.strerror or problem}") from None
     except MeshError as problem:

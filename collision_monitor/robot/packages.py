@@ -3,8 +3,8 @@
 """Where the files that a robot description names are.
 
 ``package://pkg/rest`` is looked for, in this order, in the given package
-folders, AMENT_PREFIX_PATH, ROS_PACKAGE_PATH, the share folder of this Python,
-and the folders above the description itself.
+folders, AMENT_PREFIX_PATH, ROS_PACKAGE_PATH, the folders above the description
+itself, and the share folder of this Python.
 """
 
 from __future__ import annotations
@@ -37,13 +37,11 @@ class FileFinder:
     ):
         if isinstance(package_dirs, (str, os.PathLike)):
             package_dirs = (package_dirs,)
-        self._package_dirs = [Path(folder).expanduser() for folder in package_dirs]
+        self._package_dirs = [Path(os.path.expanduser(folder)) for folder in package_dirs]
         self._names: dict[Path, str | None] = {}  # package names by folder, read once
         self._document = None if document is None else Path(os.path.abspath(document))
 
-    def find(
-        self, uri: str, user: str, error: type[CollisionMonitorError] = MeshError
-    ) -> Path:
+    def find(self, uri: str, user: str, error: type[CollisionMonitorError] = MeshError) -> Path:
         """Return the file that ``uri`` means; ``user`` says who asks, for messages.
 
         Raises ``error`` that lists every place looked at.
@@ -68,7 +66,7 @@ class FileFinder:
         scheme = _SCHEME.match(uri)
         if scheme is None:
             for text in _spellings(uri):
-                path = Path(text).expanduser() if text.startswith("~/") else Path(text)
+                path = Path(text)
                 for base in [None] if path.is_absolute() else self._bases():
                     yield path if base is None else base / path
             return
@@ -100,11 +98,12 @@ class FileFinder:
             yield prefix / "share" / package
         for folder in _path_list("ROS_PACKAGE_PATH"):
             yield from self._in_entry(folder, package)
-        yield Path(sys.prefix) / "share" / package
         if self._document is not None:
             for folder in self._document.parents:
                 if self._is_package(folder, package):
                     yield folder
+        # Last: a copy installed some time ago must not stand in for the files beside it.
+        yield Path(sys.prefix) / "share" / package
 
     def _in_entry(self, folder: Path, package: str) -> Iterator[Path]:
         """Yield ``folder/package``, and ``folder`` where it is the package itself."""
@@ -140,9 +139,7 @@ def _local_path(rest: str, uri: str, user: str, error: type[CollisionMonitorErro
         return rest
     host, slash, path = rest[2:].partition("/")
     if host not in ("", "localhost"):
-        raise error(
-            f"{user}: {uri!r} names the host {host!r}; write file:///absolute/path"
-        )
+        raise error(f"{user}: {uri!r} names the host {host!r}; write file:///absolute/path")
     return slash + path
 
 

@@ -36,9 +36,7 @@ def rotation_from_quaternion(xyzw: Sequence[float]) -> np.ndarray:
 
 def rotation_about(axis: np.ndarray, angle: float) -> np.ndarray:
     """Return the rotation (3, 3) by an angle in radians about a unit axis (Rodrigues)."""
-    k = np.array(
-        [[0.0, -axis[2], axis[1]], [axis[2], 0.0, -axis[0]], [-axis[1], axis[0], 0.0]]
-    )
+    k = np.array([[0.0, -axis[2], axis[1]], [axis[2], 0.0, -axis[0]], [-axis[1], axis[0], 0.0]])
     return np.eye(3) + math.sin(angle) * k + (1.0 - math.cos(angle)) * (k @ k)
 
 

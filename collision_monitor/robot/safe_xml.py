@@ -29,6 +29,7 @@ _ENCODINGS = re.compile(
     r"|gbk|gb2312|gb18030|big5|shift_jis|euc-(jp|kr)",
     re.IGNORECASE,
 )
+_LAST_LINE = 65535  # libxml2 keeps 16 bits of it, and more only for some elements
 _DECLARATION = re.compile(r"<\?xml\s.*?\?>", re.DOTALL)
 _DECLARED_ENCODING = re.compile(rb"<\?xml\s[^>]*?encoding\s*=\s*[\"']([A-Za-z0-9._-]+)[\"']")
 _PROLOG_ITEM = re.compile(r"\s+|<!--.*?-->|<\?.*?\?>", re.DOTALL)
@@ -43,8 +44,9 @@ class XmlDocument:
     path: Path | None = None
 
     def where(self, element: etree._Element) -> str:
-        """Return ``name:line`` of an element."""
-        return f"{self.name}:{element.sourceline}"
+        """Return ``name:line`` of an element, ``name:65535+`` where the parser lost count."""
+        line = element.sourceline
+        return f"{self.name}:{line}" + ("+" if line == _LAST_LINE else "")
 
 
 def parse_xml(
@@ -105,9 +107,7 @@ def _read(
         if not stripped:
             raise error(f"<{what}>: is empty, expected XML text or the path of a file")
     elif not isinstance(source, os.PathLike):
-        raise error(
-            f"{what}: expected a path, XML text or bytes, got {type(source).__name__}"
-        )
+        raise error(f"{what}: expected a path, XML text or bytes, got {type(source).__name__}")
     try:
         path = Path(source)
         data = path.read_bytes()
@@ -151,6 +151,4 @@ def _refuse_doctype(text: str, name: str, error: type[CollisionMonitorError]) ->
         position = item.end()
     if text[position : position + 9].upper() == "<!DOCTYPE":
         line = text.count("\n", 0, position) + 1
-        raise error(
-            f"{name}:{line}: a DOCTYPE (document type, entities) is refused; remove it"
-        )
+        raise error(f"{name}:{line}: a DOCTYPE (document type, entities) is refused; remove it")

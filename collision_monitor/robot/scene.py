@@ -89,9 +89,13 @@ def load_scene(
     """
     if isinstance(source, Mapping):
         path, name, data = None, "scene", source
-    else:
+    elif isinstance(source, (str, os.PathLike)):
         path = Path(source)
         name, data = path.name, read_yaml(path)
+    else:
+        raise SceneError(
+            f"scene: expected the path of a YAML file or a mapping, got {type(source).__name__}"
+        )
     top = Entry(name, {} if data is None else data, ("obstacles", "ignore"))
     finder = FileFinder(package_dirs, path)
     meshes = MeshLoader()
@@ -100,9 +104,7 @@ def load_scene(
         obstacle = _obstacle(f"{name}: obstacles[{i}]", item, robot, finder, meshes)
         if obstacle.name in obstacles or obstacle.name in robot.links:
             taken = "an obstacle" if obstacle.name in obstacles else "a link of the robot"
-            raise SceneError(
-                f"{name}: obstacles[{i}].name: {obstacle.name!r} is already {taken}"
-            )
+            raise SceneError(f"{name}: obstacles[{i}].name: {obstacle.name!r} is already {taken}")
         obstacles[obstacle.name] = obstacle
     known = [*robot.links, *obstacles]
     ignore = tuple(

@@ -10,6 +10,8 @@ from collision_monitor.errors import SemanticDescriptionError
 from collision_monitor.robot.description import Joint, Robot
 from collision_monitor.robot.safe_xml import XmlDocument
 
+_DEEPEST = 100  # groups inside each other
+
 
 class Groups:
     """Resolves the groups of one document; ``unknown`` lists names the robot lacks.
@@ -50,6 +52,8 @@ class Groups:
         if name in above:
             cycle = " -> ".join(map(repr, [*above[above.index(name) :], name]))
             self._fail(element, f"groups contain each other: {cycle}")
+        if len(above) > _DEEPEST:
+            self._fail(element, f"more than {_DEEPEST} groups inside each other")
         if name not in self._resolved:
             links: set[str] = set()
             joints: set[str] = set()

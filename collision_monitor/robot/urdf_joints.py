@@ -33,11 +33,9 @@ def convert_joints(
     assumptions: dict[str, list[str]] = {}  # joints by what is assumed of them
     mimics, ignored = find_mimics(urdf, elements)
     held = held_positions(urdf, mimics)
-    joints = tuple(
-        _convert(urdf.joints[n], elements, mimics, held, assumptions) for n in order
-    )
+    joints = tuple(_convert(urdf.joints[n], elements, mimics, held, assumptions) for n in order)
     if ignored:
-        assumptions["their <mimic> is ignored, since they have no single position"] = ignored
+        assumptions["their <mimic> is ignored, since they have no axis to follow on"] = ignored
     return joints, [f"joints {', '.join(map(repr, a))}: {what}" for what, a in assumptions.items()]
 
 
@@ -68,6 +66,8 @@ def _convert(
     lower, upper = _limits(joint, elements, where, assumptions)
     if joint.name in held:
         position = held[joint.name]
+        if not math.isfinite(position):
+            raise RobotDescriptionError(f"{where}: joint {joint.name!r}: its mimic overflows")
         what = f"held at {position:g}, since {mimics[joint.name].joint!r} is held"
         assumptions.setdefault(what, []).append(joint.name)
         origin = origin @ _motion(joint.type, axis, position)
@@ -89,7 +89,7 @@ def _limits(
         return -math.pi, math.pi
     missing = elements.missing_limits[joint.name]
     reach = math.pi if joint.type == "revolute" else 0.0
-    lower, upper = -reach, reach
+    lower, upper = 0.0 - reach, reach
     if "lower" not in missing:
         lower = joint.limit.lower
         upper = max(upper, lower)

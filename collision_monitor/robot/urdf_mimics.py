@@ -11,9 +11,7 @@ from collision_monitor.robot.description import MOVING_JOINT_KINDS, Mimic
 from collision_monitor.robot.urdf_elements import Elements
 
 
-def find_mimics(
-    urdf: parser.Robot, elements: Elements
-) -> tuple[dict[str, Mimic], list[str]]:
+def find_mimics(urdf: parser.Robot, elements: Elements) -> tuple[dict[str, Mimic], list[str]]:
     """Return the mimic of every moving joint that has one, and names of others that have one.
 
     Raises RobotDescriptionError where a joint mimics an unknown or fixed joint,
