@@ -1,0 +1,213 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Joint states in, one configuration out: merged by name, and distrusted until complete."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from collision_monitor.errors import JointStateError
+
+# A message this much older than what is held is late; older still, a clock was set back.
+_CLOCK_RESET_SECONDS = 1.0
+# A stamp further ahead than this means that two clocks disagree: its age is anyone's guess.
+_FUTURE_SECONDS = 1.0
+# A joint that jumps faster than this many times its velocity limit (or the fastest of
+# arms where none is given) and back at once, this often, has two publishers.
+_JUMP_FACTOR, _FASTEST, _JUMP_SLACK = 3.0, 20.0, 0.02
+_ALTERNATIONS, _CONFLICT_SECONDS = 3, 1.0
+# Different sets of names that are remembered; more come only from a faulty publisher.
+_LAYOUTS = 64
+
+
+class _Layout(NamedTuple):
+    """Where the monitored joints stand in messages with one list of names."""
+
+    source: np.ndarray  # entries of the message
+    target: np.ndarray  # entries of q
+
+
+def name_some(names: Sequence[str], most: int = 4) -> str:
+    """The first few names, and how many more there are."""
+    rest = len(names) - most
+    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
+
+
+class JointStateBuffer:
+    """The latest position of every joint, wherever it came from.
+
+    Messages may come from several publishers, name some joints or all, in any
+    order. Times are seconds: ``now`` of a steady clock, ``stamp`` of the message's
+    header (0 if it has none), ``lag`` how old the message was when it came in.
+    """
+
+    def __init__(
+        self,
+        joint_names: Sequence[str],
+        velocity_limits: Sequence[float] | np.ndarray,
+        known_names: Collection[str] = (),
+        zero_confirmation: float = 0.3,
+    ) -> None:
+        """Start empty.
+
+        Args:
+            joint_names: the joints of q, in its order.
+            velocity_limits: of each, rad/s or m/s; may be infinite.
+            known_names: further names that are no surprise: mimics and the like.
+            zero_confirmation: how long a first state of nothing but zeros must repeat
+                before it is taken for a pose, seconds: some drivers send zeros until
+                they have read their encoders.
+        """
+        count = len(joint_names)
+        self.joint_names = tuple(joint_names)
+        self.zero_confirmation = zero_confirmation
+        self.unknown_names: set[str] = set()
+        self.q = np.zeros(count)
+        self._rank = {name: k for k, name in enumerate(joint_names)}
+        self._known = {*joint_names, *known_names}
+        self._speed = np.minimum(np.asarray(velocity_limits, dtype=float), _FASTEST)
+        self._heard = np.zeros(count, dtype=bool)
+        self._stamps = np.zeros(count)
+        self._received = np.full(count, -np.inf)
+        self._born = np.full(count, -np.inf)  # when the position was measured, steady clock
+        self._before = np.zeros(count)  # the position before the last
+        self._alternations = np.zeros(count, dtype=int)
+        self._alternated = np.full(count, -np.inf)
+        self._layouts: dict[tuple[str, ...], _Layout] = {}
+        self._zero_since: float | None = None
+        self._confirmed = False
+
+    def update(
+        self,
+        names: Sequence[str],
+        positions: Sequence[float] | np.ndarray,
+        now: float,
+        stamp: float = 0.0,
+        lag: float = 0.0,
+    ) -> None:
+        """Take in one message.
+
+        Raises:
+            JointStateError: names and positions of different number, a joint named twice,
+                no joint of this robot, a position that is not finite, or a stamp in the
+                future. Nothing of such a message is used.
+        """
+        if len(names) != len(positions):
+            raise JointStateError(
+                f"joint state with {len(names)} names but {len(positions)} positions"
+            )
+        layout = self._layout(tuple(names))
+        values = np.asarray(positions, dtype=float)[layout.source]
+        target = layout.target
+        if not np.isfinite(values).all():
+            bad = int(np.flatnonzero(~np.isfinite(values))[0])
+            raise JointStateError(
+                f"position of joint '{self.joint_names[target[bad]]}' is {values[bad]}"
+            )
+        if lag < -_FUTURE_SECONDS:
+            raise JointStateError(
+                f"joint state stamped {-lag:.1f} s in the future: the clocks disagree"
+            )
+        if stamp > 0.0:
+            behind = self._stamps[target] - stamp
+            fresh = (behind <= 0.0) | (behind > _CLOCK_RESET_SECONDS)
+            if not fresh.all():
+                values, target = values[fresh], target[fresh]
+        self._watch_for_two_publishers(values, target, now)
+        self._before[target] = self.q[target]
+        self.q[target] = values
+        self._stamps[target] = stamp
+        self._received[target] = now
+        self._born[target] = now - max(lag, 0.0)
+        self._heard[target] = True
+        if not self._confirmed and self._heard.all():
+            self._confirm(now)
+
+    def _layout(self, names: tuple[str, ...]) -> _Layout:
+        layout = self._layouts.get(names)
+        if layout is None:
+            layout = self._new_layout(names)
+            if len(self._layouts) >= _LAYOUTS:
+                self._layouts.clear()
+            self._layouts[names] = layout
+        return layout
+
+    def _new_layout(self, names: tuple[str, ...]) -> _Layout:
+        ours = [(k, self._rank[name]) for k, name in enumerate(names) if name in self._rank]
+        unknown = [name for name in names if name not in self._known]
+        if len(self.unknown_names) < _LAYOUTS:
+            self.unknown_names.update(unknown)
+        if not ours:
+            if names and not unknown:  # mimics or fixed joints alone: no news, no fault
+                return _Layout(np.empty(0, dtype=int), np.empty(0, dtype=int))
+            raise JointStateError(
+                f"joint state names no joint of this robot but {name_some(names) or 'nothing'}; "
+                f"expected: {name_some(self.joint_names)}"
+            )
+        source, target = np.array(ours).T
+        if len(set(target.tolist())) < len(target):
+            twice = next(name for name in names if names.count(name) > 1 and name in self._rank)
+            raise JointStateError(f"joint '{twice}' stands twice in one joint state")
+        return _Layout(source, target)
+
+    def _watch_for_two_publishers(
+        self, values: np.ndarray, target: np.ndarray, now: float
+    ) -> None:
+        held = self.q[target]
+        jump = np.abs(values - held)
+        possible = _JUMP_FACTOR * self._speed[target] * (now - self._received[target])
+        back = self._heard[target] & (jump > possible + _JUMP_SLACK)
+        if not back.any():
+            return
+        back &= np.abs(values - self._before[target]) < 0.25 * jump
+        joints = target[back]
+        again = now - self._alternated[joints] < _CONFLICT_SECONDS
+        self._alternations[joints] = np.where(again, self._alternations[joints] + 1, 1)
+        self._alternated[joints] = now
+
+    def _confirm(self, now: float) -> None:
+        """Trust a complete state, unless it is all zeros and has only just come."""
+        if self.q.any():
+            self._confirmed = True
+            return
+        if self._zero_since is None:
+            self._zero_since = now
+        self._confirmed = now - self._zero_since >= self.zero_confirmation
+
+    def doubt(self) -> str:
+        """Why there is no configuration yet; empty when there is one."""
+        if not self._heard.all():
+            if not self._heard.any():
+                return "no joint state has come in yet"
+            missing = [n for n, heard in zip(self.joint_names, self._heard, strict=True) if not heard]
+            return f"no joint state yet for {name_some(missing)}"
+        if not self._confirmed:
+            return (
+                "the first joint state is all zeros: taken for a pose once it has repeated for "
+                f"{self.zero_confirmation:g} s"
+            )
+        return ""
+
+    def age(self, now: float) -> float:
+        """Seconds since the position of the joint heard longest ago was measured."""
+        return now - float(self._born.min()) if len(self._born) else 0.0
+
+    def older_than(self, seconds: float, now: float) -> list[str]:
+        """Joints whose position is older than that."""
+        return [self.joint_names[k] for k in np.flatnonzero(now - self._born > seconds)]
+
+    def conflict(self, now: float) -> str:
+        """Which joint two publishers quarrel about; empty when none."""
+        joints = (self._alternations >= _ALTERNATIONS) & (
+            now - self._alternated < _CONFLICT_SECONDS
+        )
+        if not joints.any():
+            return ""
+        k = int(joints.argmax())
+        return (
+            f"joint '{self.joint_names[k]}' jumps between {self._before[k]:.4g} and "
+            f"{self.q[k]:.4g}: two publishers contradict each other"
+        )
