@@ -1,0 +1,162 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""The demo on a real ROS graph: a monitor in its own process, a player, and a live line."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import rclpy
+from rclpy.executors import ExternalShutdownException
+from rclpy.node import Node
+
+from collision_monitor.motion import Motion
+from collision_monitor.nodes.motion_player import MotionPlayer
+from collision_monitor.nodes.watcher import Watcher
+
+# A monitor that starts for the first time compiles its kernels.
+_START_SECONDS = 180.0
+_PRINT_SECONDS = 0.1 if sys.stdout.isatty() else 1.0
+
+
+@contextmanager
+def monitor_process(parameters: dict[str, str]) -> Iterator[subprocess.Popen]:
+    """The collision_monitor node in a process of its own, ended on the way out."""
+    command = [sys.executable, "-m", "collision_monitor.nodes.collision_monitor", "--ros-args"]
+    for name, value in parameters.items():
+        command += ["-p", f"{name}:={value}"]
+    process = subprocess.Popen(command, start_new_session=True)
+    try:
+        yield process
+    finally:
+        process.send_signal(signal.SIGINT)
+        try:
+            process.wait(timeout=10.0)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+class Demo:
+    """Plays a motion to a monitor and tells what the monitor says."""
+
+    def __init__(self, node: Node, motion: Motion, seconds: float, rate: float) -> None:
+        self._node = node
+        self._player = MotionPlayer(node, motion, seconds)
+        self._watcher = Watcher(node)
+        self._period = 1.0 / rate
+        self._printed = 0.0
+        self._first_level = "no state"
+        self._began = time.monotonic()
+
+    def others_publish(self) -> bool:
+        """Whether joint states come from elsewhere already."""
+        return self._node.count_publishers("joint_states") > 1
+
+    def _step(self, process: subprocess.Popen, due: float) -> float:
+        """Send one state, hear what has come in; returns when the next is due."""
+        if process.poll() is not None:
+            raise RuntimeError(f"the monitor has ended with exit code {process.returncode}")
+        self._player.send(time.monotonic())
+        due = max(due + self._period, time.monotonic())
+        while (left := due - time.monotonic()) > 0.0:
+            rclpy.spin_once(self._node, timeout_sec=left)
+        return due
+
+    def _line(self, now: float) -> str:
+        watcher = self._watcher
+        distance = f"{watcher.distance:7.4f} m" if watcher.knows_distance else "unknown  "
+        return (
+            f"t {self._player.time(now):5.1f} s | {watcher.rate(now):5.0f} Hz | {distance} | "
+            f"{watcher.links:31s} | {watcher.level:5s} {watcher.values.get('action', '')}"
+        )
+
+    def _print(self, now: float, ending: str) -> None:
+        if now - self._printed >= _PRINT_SECONDS:
+            self._printed = now
+            print(self._line(now).ljust(78), end=ending, flush=True)
+
+    def run(self, process: subprocess.Popen) -> None:
+        """Wait for the monitor, play the motion once, stand at its end for a moment."""
+        ending = "\r" if sys.stdout.isatty() else "\n"
+        due = time.monotonic()
+        print("waiting for the monitor (it compiles its kernels when it starts for the first time)")
+        while not self._watcher.knows_distance:
+            due = self._step(process, due)
+            if time.monotonic() - self._began > _START_SECONDS:
+                raise RuntimeError(
+                    f"no distance from the monitor after {_START_SECONDS:.0f} s; "
+                    f"its state: {self._watcher.level} {self._watcher.message}"
+                )
+        # Let the pose be confirmed and the state come in before it moves.
+        ready = time.monotonic() + _START_SECONDS
+        while self._watcher.level == "STALE" and time.monotonic() < ready:
+            due = self._step(process, due)
+        self._first_level = self._watcher.level
+        self._began = time.monotonic()
+        self._player.start(self._began)
+        while not self._player.at_end(time.monotonic()):
+            due = self._step(process, due)
+            self._print(time.monotonic(), ending)
+        settled = time.monotonic() + 0.5
+        while time.monotonic() < settled:
+            due = self._step(process, due)
+        self._printed = 0.0
+        self._print(time.monotonic(), "\n")
+
+    def summary(self) -> str:
+        """What was sent and heard, level by level."""
+        watcher = self._watcher
+        distance, when, links = watcher.nearest
+        levels = [level for when, level in watcher.changes if when >= self._began]
+        lines = [
+            f"{self._player.sent} joint states sent, {watcher.received} distances received",
+            f"nearest: {distance:.4f} m at t = {self._player.time(when):.1f} s, {links}",
+            "state: " + " -> ".join([self._first_level, *levels]),
+            "time in each: "
+            + ", ".join(f"{level} {seconds:.1f} s" for level, seconds in watcher.seconds.items()),
+        ]
+        return "\n".join(f"  {line}" for line in lines)
+
+
+def run_demo(motion: Motion, parameters: dict[str, str], seconds: float, rate: float) -> int:
+    """Run the demo; returns the exit code.
+
+    Args:
+        motion: what the robot does.
+        parameters: of the monitor.
+        seconds: how long the motion takes.
+        rate: joint states a second.
+    """
+    rclpy.init(args=[])
+    node = rclpy.create_node("collision_monitor_demo")
+    demo = Demo(node, motion, seconds, rate)
+    try:
+        rclpy.spin_once(node, timeout_sec=1.0)
+        if demo.others_publish():
+            print(
+                "error: somebody publishes joint_states on this ROS graph; the demo would "
+                "feed them a robot that is not there. Set another ROS_DOMAIN_ID.",
+                file=sys.stderr,
+            )
+            return 1
+        with monitor_process(parameters) as process:
+            demo.run(process)
+        print("summary")
+        print(demo.summary())
+        return 0
+    except RuntimeError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except (KeyboardInterrupt, ExternalShutdownException):
+        print("\nstopped\n" + demo.summary())
+        return 0
+    finally:
+        if rclpy.ok():
+            node.destroy_node()
+            rclpy.shutdown()

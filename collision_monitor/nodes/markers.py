@@ -1,0 +1,146 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Leaves and the nearest pair as markers for RViz."""
+
+from __future__ import annotations
+
+import numpy as np
+from builtin_interfaces.msg import Duration, Time
+from geometry_msgs.msg import Point
+from std_msgs.msg import ColorRGBA
+from visualization_msgs.msg import Marker, MarkerArray
+
+from collision_monitor.bounding.leaf import Leaf
+from collision_monitor.collision_model import CollisionModel
+from collision_monitor.monitor import MonitorState
+
+LEAVES, OBSTACLES, NEAREST = "leaves", "obstacles", "nearest"
+
+_ALPHA = 0.35
+_UNKNOWN = (0.55, 0.55, 0.6)
+_CLEAR, _NEAR, _CONTACT = (0.18, 0.65, 0.37), (0.96, 0.75, 0.15), (0.86, 0.16, 0.16)
+
+
+def _colour(rgb: tuple[float, float, float], alpha: float = _ALPHA) -> ColorRGBA:
+    r, g, b = rgb
+    return ColorRGBA(r=float(r), g=float(g), b=float(b), a=alpha)
+
+
+def clearance_colour(distance: float, warn: float, stop: float) -> ColorRGBA:
+    """Green above ``warn``, red at or below ``stop``, yellow to red between."""
+    if not distance > stop:
+        return _colour(_CONTACT)
+    if distance > warn:
+        return _colour(_CLEAR)
+    part = (distance - stop) / (warn - stop)
+    return _colour(tuple(c + part * (n - c) for c, n in zip(_CONTACT, _NEAR, strict=True)))
+
+
+def _point(vector: np.ndarray) -> Point:
+    x, y, z = map(float, vector)
+    return Point(x=x, y=y, z=z)
+
+
+def _turn_z_to(direction: np.ndarray) -> tuple[float, float, float, float]:
+    """Quaternion (x, y, z, w) of the shortest turn from the z axis to a unit vector."""
+    x, y, z = map(float, direction)
+    if z < -1.0 + 1e-12:
+        return 1.0, 0.0, 0.0, 0.0
+    norm = np.sqrt(2.0 * (1.0 + z))
+    return -y / norm, x / norm, 0.0, norm / 2.0
+
+
+class MarkerBuilder:
+    """Markers of one model: made once, moved and coloured anew each time.
+
+    A leaf is a list of one or two spheres, and a cylinder between two; both have the
+    leaf's index as id, in the namespaces ``leaves`` or ``obstacles`` and the same
+    with ``/cylinders``. All are in the frame of the robot's root.
+    """
+
+    def __init__(self, model: CollisionModel, lifetime: float) -> None:
+        """``lifetime``: seconds after which markers vanish if the node has died."""
+        self._model = model
+        self._lifetime = Duration(
+            sec=int(lifetime), nanosec=int((lifetime - int(lifetime)) * 1e9)
+        )
+        obstacles = {obstacle.name for obstacle in model.scene.obstacles}
+        self._spheres, self._cylinders = [], []
+        for k, leaf in enumerate(model.leaves):
+            namespace = OBSTACLES if leaf.link in obstacles else LEAVES
+            self._spheres.append(self._sphere(leaf, namespace, k))
+            if leaf.kind == "capsule":
+                self._cylinders.append((k, self._cylinder(leaf, namespace, k)))
+        self._line = self._marker(Marker.LINE_LIST, NEAREST, 0)
+        self._line.scale.x = 0.006
+        self._line.color = _colour((0.05, 0.05, 0.05), 1.0)
+        self._text = self._marker(Marker.TEXT_VIEW_FACING, NEAREST, 1)
+        self._text.scale.z = 0.06
+        self._text.color = _colour((0.05, 0.05, 0.05), 1.0)
+
+    def _marker(self, kind: int, namespace: str, number: int) -> Marker:
+        marker = Marker(ns=namespace, id=number, type=kind, action=Marker.ADD)
+        marker.header.frame_id = self._model.root
+        marker.lifetime = self._lifetime
+        marker.pose.orientation.w = 1.0
+        return marker
+
+    def _sphere(self, leaf: Leaf, namespace: str, number: int) -> Marker:
+        marker = self._marker(Marker.SPHERE_LIST, namespace, number)
+        marker.scale.x = marker.scale.y = marker.scale.z = 2.0 * leaf.radius
+        return marker
+
+    def _cylinder(self, leaf: Leaf, namespace: str, number: int) -> Marker:
+        marker = self._marker(Marker.CYLINDER, f"{namespace}/cylinders", number)
+        marker.scale.x = marker.scale.y = 2.0 * leaf.radius
+        marker.scale.z = leaf.length
+        return marker
+
+    @staticmethod
+    def clear() -> MarkerArray:
+        """A message that removes whatever was shown before."""
+        return MarkerArray(markers=[Marker(action=Marker.DELETEALL)])
+
+    def _colours(self, q: np.ndarray, state: MonitorState, warn: float, stop: float) -> list:
+        if state.clearance is None:
+            return [_colour(_UNKNOWN)] * len(self._model.leaves)
+        nearest = dict.fromkeys(self._model.link_names, np.inf)
+        for (a, b), distance in zip(self._model.pairs, self._model.distances(q), strict=True):
+            nearest[a], nearest[b] = min(nearest[a], distance), min(nearest[b], distance)
+        colours = {link: clearance_colour(d, warn, stop) for link, d in nearest.items()}
+        return [colours[leaf.link] for leaf in self._model.leaves]
+
+    def build(
+        self, q: np.ndarray, state: MonitorState, stamp: Time, warn: float, stop: float
+    ) -> MarkerArray:
+        """All markers at ``q``: by clearance of their link, or grey while it is not known."""
+        segments = self._model.leaf_segments(q)
+        colours = self._colours(q, state, warn, stop)
+        for marker, leaf, ends, colour in zip(
+            self._spheres, self._model.leaves, segments, colours, strict=True
+        ):
+            marker.points = [_point(p) for p in (ends if leaf.kind == "capsule" else ends[:1])]
+            marker.color = colour
+        for k, marker in self._cylinders:
+            p0, p1 = segments[k]
+            middle, direction = 0.5 * (p0 + p1), (p1 - p0) / self._model.leaves[k].length
+            marker.pose.position = _point(middle)
+            turn = marker.pose.orientation
+            turn.x, turn.y, turn.z, turn.w = _turn_z_to(direction)
+            marker.color = colours[k]
+        markers = [*self._spheres, *(marker for _, marker in self._cylinders)]
+        markers += self._nearest(state)
+        for marker in markers:
+            marker.header.stamp = stamp
+        return MarkerArray(markers=markers)
+
+    def _nearest(self, state: MonitorState) -> list[Marker]:
+        known = state.clearance is not None
+        for marker in (self._line, self._text):
+            marker.action = Marker.ADD if known else Marker.DELETE
+        if known:
+            a, b = state.clearance.points
+            self._line.points = [_point(a), _point(b)]
+            self._text.pose.position = _point(0.5 * (a + b) + [0.0, 0.0, 0.06])
+            self._text.text = f"{state.clearance.distance:.3f} m"
+        return [self._line, self._text]

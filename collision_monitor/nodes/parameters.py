@@ -1,0 +1,103 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""The parameters of the collision_monitor node: names, defaults, ranges, what they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor
+from rclpy.node import Node
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter; ``most`` of a number is its upper bound, 0 the lower."""
+
+    name: str
+    default: Any
+    text: str
+    most: float | None = None
+    read_only: bool = False
+
+    def descriptor(self) -> ParameterDescriptor:
+        """What ``ros2 param describe`` shows."""
+        descriptor = ParameterDescriptor(description=self.text, read_only=self.read_only)
+        if self.most is not None:
+            descriptor.floating_point_range = [
+                FloatingPointRange(from_value=0.0, to_value=self.most, step=0.0)
+            ]
+        return descriptor
+
+
+PARAMETERS = (
+    Parameter(
+        "robot_description", "",
+        "URDF of the robot, as text or as a file's path; empty: wait for the topic "
+        "robot_description", read_only=True,
+    ),
+    Parameter(
+        "robot_description_semantic", "",
+        "SRDF of the robot, as text or as a file's path; its disabled pairs are not checked",
+        read_only=True,
+    ),
+    Parameter(
+        "package_dirs", [""],
+        "folders in which package:// is looked up before the ament index", read_only=True,
+    ),
+    Parameter("scene", "", "file (YAML) with obstacles and pairs to ignore", read_only=True),
+    Parameter(
+        "warn_distance", 0.1,
+        "WARN and slow down when two links are as near as this, metres", most=10.0,
+    ),
+    Parameter(
+        "stop_distance", 0.02,
+        "ERROR and stop when two links are as near as this, metres; at most warn_distance",
+        most=10.0,
+    ),
+    Parameter(
+        "joint_state_timeout", 0.5,
+        "STALE when the position of any joint is older than this, seconds; 0 switches the "
+        "watchdog off, which is unsafe and warned of", most=60.0,
+    ),
+    Parameter(
+        "zero_state_confirmation", 0.3,
+        "a first joint state of nothing but zeros is taken for a pose only after it has "
+        "repeated for so many seconds", most=60.0, read_only=True,
+    ),
+    Parameter(
+        "state_rate", 10.0,
+        "~/state, ~/safe and, while it is not known, ~/min_distance are repeated so many "
+        "times a second, at least once", most=100.0,
+    ),
+    Parameter(
+        "distances_rate", 10.0,
+        "~/distances so many times a second while somebody listens; 0: never", most=1000.0,
+    ),
+    Parameter(
+        "marker_rate", 10.0,
+        "~/markers so many times a second while somebody listens; 0: never", most=100.0,
+    ),
+)  # fmt: skip
+
+
+def declare_parameters(node: Node) -> dict[str, Any]:
+    """Declare them all; returns their values."""
+    return {
+        p.name: node.declare_parameter(p.name, p.default, p.descriptor()).value
+        for p in PARAMETERS
+    }
+
+
+def refusal(values: Mapping[str, Any]) -> str:
+    """Why this set of values cannot stand; empty when it can."""
+    if values["stop_distance"] > values["warn_distance"]:
+        return (
+            f"stop_distance {values['stop_distance']:g} is above warn_distance "
+            f"{values['warn_distance']:g}: a robot would stop before it is warned"
+        )
+    if values["state_rate"] < 1.0:
+        return f"state_rate {values['state_rate']:g} is below 1 Hz: the heartbeat cannot be slower"
+    return ""
