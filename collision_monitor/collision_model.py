@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from collision_monitor.bounding.leaf import Leaf
-from collision_monitor.bounding.shapes import Fit, fit_shape
+from collision_monitor.bounding.shapes import Fit, ShapeFitter
 from collision_monitor.clearance import Clearance
 from collision_monitor.errors import ConfigurationError, NothingToCheckError
 from collision_monitor.kernels import query
 from collision_monitor.packing import pack_model
-from collision_monitor.robot.bodies import rigid_bodies
+from collision_monitor.robot.bodies import rigid_bodies, z_motion
 from collision_monitor.robot.description import Robot
 from collision_monitor.robot.pairs import (
     NEIGHBOURS,
@@ -96,7 +96,7 @@ class CollisionModel:
         """
         robot = load_robot(urdf, package_dirs)
         semantics = None if srdf is None else load_srdf(srdf, robot)
-        return cls(robot, semantics, None if scene is None else load_scene(scene, robot))
+        return cls(robot, semantics, None if scene is None else load_scene(scene, robot, package_dirs))
 
     def distance(self, q: Sequence[float] | np.ndarray) -> Clearance:
         """The nearest pair at configuration ``q`` (nq,), radians and metres.
@@ -149,6 +149,18 @@ class CollisionModel:
             raise self._refusal(code, q)
         return out.reshape(-1, 2, 3)
 
+    def link_poses(self, q: Sequence[float] | np.ndarray) -> dict[str, np.ndarray]:
+        """Pose (4, 4) of every link of the robot in the base frame."""
+        bodies, q = self._bodies, self._configuration(q)
+        poses = [np.eye(4)]
+        for k, parent in enumerate(bodies.parents):
+            position = bodies.gains[k] * q[bodies.columns[k]] + bodies.offsets[k]
+            poses.append(poses[parent] @ bodies.placements[k] @ z_motion(bodies.slides[k], position))
+        return {
+            link: poses[bodies.link_bodies[link]] @ bodies.link_poses[link]
+            for link in self.robot.links
+        }
+
     def random_configurations(self, n: int, seed: int | None = 0) -> np.ndarray:
         """``n`` configurations (n, nq), uniform within the joint limits."""
         rng = np.random.default_rng(seed)
@@ -161,14 +173,15 @@ class CollisionModel:
         body_of = dict(self._bodies.link_bodies)
         pose_of = dict(self._bodies.link_poses)
         fits: dict[str, list[Fit]] = {}
+        fitter = ShapeFitter()
         for link in self.robot.links.values():
             if link.shapes:
-                fits[link.name] = [fit_shape(shape, link.name) for shape in link.shapes]
+                fits[link.name] = [fitter.fit(shape, link.name) for shape in link.shapes]
         self._obstacle_names = [obstacle.name for obstacle in self.scene.obstacles]
         for obstacle in self.scene.obstacles:
             body_of[obstacle.name] = body_of[obstacle.link]
             pose_of[obstacle.name] = pose_of[obstacle.link]
-            fits[obstacle.name] = [fit_shape(obstacle.shape, obstacle.name)]
+            fits[obstacle.name] = [fitter.fit(obstacle.shape, obstacle.name)]
         self._body_of = body_of
         self.fits = fits
         # Chain order, and what does not move behind it.

@@ -66,9 +66,10 @@ def fit_box(points: np.ndarray) -> OrientedBox:
             f"{'' if len(points) == 0 else ', some of which are not finite'}: "
             "one finite point at least is needed"
         )
-    _, spread, rows = np.linalg.svd(points - points.mean(axis=0), full_matrices=True)
-    boxes = [_along_axes(points, np.eye(3)), _along_axes(points, rows.T)]
-    if len(points) > 3 and spread[-1] > 1e-9 * spread[0]:
+    centred = points - points.mean(axis=0)
+    squares, axes = np.linalg.eigh(centred.T @ centred)
+    boxes = [_along_axes(points, np.eye(3)), _along_axes(points, axes)]
+    if len(points) > 3 and squares[0] > 1e-14 * squares[-1]:
         with contextlib.suppress(QhullError, ValueError):  # flat within qhull's tolerance
             to_origin, _ = trimesh.bounds.oriented_bounds(points)
             boxes.append(_along_axes(points, to_origin[:3, :3].T))

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import trimesh
@@ -89,15 +89,25 @@ def _mesh_volumes(shape: Shape) -> tuple[float, float]:
     return hull_volume, float(abs(mesh.volume)) if mesh.is_watertight else hull_volume
 
 
-def fit_shape(shape: Shape, link: str, tolerance: float = 1e-6) -> Fit:
-    """The capsule or sphere of less volume around ``shape``, in the frame of ``link``.
+class ShapeFitter:
+    """Fits leaves to shapes; equal shapes, as of two equal arms, are fitted once."""
 
-    Args:
-        shape: any collision shape.
-        link: name of the link that carries it.
-        tolerance: of the capsule's bisection, metres.
-    """
-    fit = _fit_in_own_frame(shape, tolerance)
-    return Fit(
-        fit.leaf.moved(shape.pose, link), fit.shape_volume, fit.hull_volume, fit.obb_volume
-    )
+    def __init__(self, tolerance: float = 1e-6) -> None:
+        """``tolerance``: of the capsule's bisection, metres."""
+        self._tolerance = tolerance
+        self._done: dict[tuple, Fit] = {}
+
+    def fit(self, shape: Shape, link: str) -> Fit:
+        """The capsule or sphere of less volume around ``shape``, in the frame of ``link``."""
+        vertices = None if shape.vertices is None else shape.vertices.tobytes()
+        triangles = None if shape.triangles is None else shape.triangles.tobytes()
+        key = (shape.kind, shape.size, vertices, triangles)
+        if key not in self._done:
+            self._done[key] = _fit_in_own_frame(shape, self._tolerance)
+        fit = self._done[key]
+        return replace(fit, leaf=fit.leaf.moved(shape.pose, link))
+
+
+def fit_shape(shape: Shape, link: str, tolerance: float = 1e-6) -> Fit:
+    """As `ShapeFitter.fit`, for a single shape."""
+    return ShapeFitter(tolerance).fit(shape, link)

@@ -65,10 +65,13 @@ def run(options: argparse.Namespace) -> int:
             f"the demo needs ROS 2 ({error}): source a ROS 2 installation, or "
             "pip install 'collision_monitor[demo]' (Linux x86-64)"
         ) from None
-    files = {
-        "robot_description": package_file("urdf/dual_arm.urdf"),
-        "robot_description_semantic": package_file("urdf/dual_arm.srdf"),
-        "scene": package_file("urdf/dual_arm_scene.yaml"),
+    parameters = {
+        "robot_description": str(package_file("urdf/dual_arm.urdf")),
+        "robot_description_semantic": str(package_file("urdf/dual_arm.srdf")),
+        "scene": str(package_file("urdf/dual_arm_scene.yaml")),
+        # At the end of the motion each arm has its own tip 9 mm from its shoulder.
+        "warn_distance": "0.05",
+        "stop_distance": "0.005",
     }
     motion = read_motion(package_file("config/dual_arm_motion.csv"))
-    return run_demo(motion, files, options.seconds, options.rate)
+    return run_demo(motion, parameters, options.seconds, options.rate)
