@@ -96,7 +96,8 @@ class CollisionModel:
         """
         robot = load_robot(urdf, package_dirs)
         semantics = None if srdf is None else load_srdf(srdf, robot)
-        return cls(robot, semantics, None if scene is None else load_scene(scene, robot, package_dirs))
+        surroundings = None if scene is None else load_scene(scene, robot, package_dirs)
+        return cls(robot, semantics, surroundings)
 
     def distance(self, q: Sequence[float] | np.ndarray) -> Clearance:
         """The nearest pair at configuration ``q`` (nq,), radians and metres.
@@ -116,6 +117,14 @@ class CollisionModel:
         """Signed distance of every pair, (len(pairs),), in the order of ``pairs``."""
         q = self._configuration(q)
         return self._pair_distances(q.reshape(1, -1))[0]
+
+    def link_distances(self, q: Sequence[float] | np.ndarray) -> dict[str, float]:
+        """Distance of every link and obstacle to its nearest partner; inf without one."""
+        nearest = dict.fromkeys(self.link_names, np.inf)
+        for (a, b), distance in zip(self.pairs, self.distances(q).tolist(), strict=True):
+            nearest[a] = min(nearest[a], distance)
+            nearest[b] = min(nearest[b], distance)
+        return nearest
 
     def min_distances(self, configurations: np.ndarray) -> np.ndarray:
         """Smallest signed distance (N,) at each row of ``configurations`` (N, nq)."""
@@ -155,7 +164,8 @@ class CollisionModel:
         poses = [np.eye(4)]
         for k, parent in enumerate(bodies.parents):
             position = bodies.gains[k] * q[bodies.columns[k]] + bodies.offsets[k]
-            poses.append(poses[parent] @ bodies.placements[k] @ z_motion(bodies.slides[k], position))
+            moved = z_motion(bodies.slides[k], position)
+            poses.append(poses[parent] @ bodies.placements[k] @ moved)
         return {
             link: poses[bodies.link_bodies[link]] @ bodies.link_poses[link]
             for link in self.robot.links

@@ -10,7 +10,8 @@ from scipy.spatial.transform import Rotation
 from toys import joint, link, robot
 
 from collision_monitor import CollisionModel
-from collision_monitor.robot.bodies import drive, joint_motion, rigid_bodies
+from collision_monitor.robot.bodies import drive, rigid_bodies
+from collision_monitor.robot.poses import joint_motion
 from collision_monitor.robot.urdf import load_robot
 
 
@@ -108,4 +109,5 @@ def test_placed_leaves_follow_joint_origins_and_axes(seed, kind):
         pose = pose @ step @ move
         assert placed[f"l{k + 1}"] == pytest.approx((pose @ [0.1, 0.2, 0.3, 1.0])[:3], abs=1e-9)
         loaded = model.robot.joints[k]
-        assert joint_motion(loaded, q[k]) == pytest.approx(move, abs=1e-12)
+        moved = joint_motion(loaded.kind == "prismatic", loaded.axis, q[k])
+        assert moved == pytest.approx(move, abs=1e-12)

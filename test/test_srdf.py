@@ -209,6 +209,17 @@ def test_unknown_names_in_groups_are_one_warning(robot):
         assert name in warning
 
 
+def test_a_virtual_joint_in_a_group_is_no_unknown_name(robot):
+    semantics = load_srdf(
+        srdf(
+            "<virtual_joint name='world_joint' type='fixed' parent_frame='world' child_link='base'/>",
+            "<group name='g'><joint name='world_joint'/><joint name='j1'/></group>",
+        ),
+        robot,
+    )
+    assert (semantics.group_joints["g"], semantics.warnings) == (("j1",), ())
+
+
 def test_deeply_nested_groups(robot):
     lines = [f"<group name='g{i}'><group name='g{i + 1}'/></group>" for i in range(3000)]
     lines.append("<group name='g3000'><joint name='j1'/></group>")

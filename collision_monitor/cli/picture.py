@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from collision_monitor.clearance_colour import clearance_colour
 from collision_monitor.collision_model import CollisionModel
 from collision_monitor.errors import MissingDependencyError
 from collision_monitor.robot.description import Shape
 
 _LINK_COLOR = "#8d99ae"
 _OBSTACLE_COLOR = "#c9b79c"
-_CLEAR, _NEAR, _CONTACT = np.array([[0.18, 0.65, 0.37], [0.96, 0.75, 0.15], [0.86, 0.16, 0.16]])
 
 
 def _pyvista() -> Any:
@@ -62,25 +62,6 @@ def _capsule_mesh(pyvista: Any, p0: np.ndarray, p1: np.ndarray, radius: float) -
     return sphere
 
 
-def clearance_color(distance: float, warn: float, stop: float) -> np.ndarray:
-    """Green above ``warn``, red at or below ``stop``, yellow to red between; RGB 0 to 1."""
-    if not distance > stop:
-        return _CONTACT
-    if distance >= warn:
-        return _CLEAR
-    part = (distance - stop) / (warn - stop)
-    return _CONTACT + part * (_NEAR - _CONTACT)
-
-
-def link_distances(model: CollisionModel, q: np.ndarray) -> dict[str, float]:
-    """Distance of every link (and obstacle) to its nearest partner; inf without one."""
-    nearest = dict.fromkeys(model.link_names, np.inf)
-    for (a, b), distance in zip(model.pairs, model.distances(q), strict=True):
-        nearest[a] = min(nearest[a], distance)
-        nearest[b] = min(nearest[b], distance)
-    return nearest
-
-
 def render(
     model: CollisionModel,
     q: np.ndarray,
@@ -119,13 +100,13 @@ def render(
         plotter.add_mesh(mesh, color=_OBSTACLE_COLOR)
     obstacles = {obstacle.name for obstacle in model.scene.obstacles}
     if leaves:
-        nearest = link_distances(model, q)
+        nearest = model.link_distances(q)
         for leaf, (p0, p1) in zip(model.leaves, model.leaf_segments(q), strict=True):
             if leaf.link in obstacles:
                 continue
             plotter.add_mesh(
                 _capsule_mesh(pyvista, p0, p1, leaf.radius),
-                color=clearance_color(nearest[leaf.link], warn, stop),
+                color=clearance_colour(nearest[leaf.link], warn, stop),
                 opacity=0.28,
                 smooth_shading=True,
             )

@@ -11,6 +11,7 @@ from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
 from collision_monitor.bounding.leaf import Leaf
+from collision_monitor.clearance_colour import Rgb, clearance_colour
 from collision_monitor.collision_model import CollisionModel
 from collision_monitor.monitor import MonitorState
 
@@ -18,22 +19,11 @@ LEAVES, OBSTACLES, NEAREST = "leaves", "obstacles", "nearest"
 
 _ALPHA = 0.35
 _UNKNOWN = (0.55, 0.55, 0.6)
-_CLEAR, _NEAR, _CONTACT = (0.18, 0.65, 0.37), (0.96, 0.75, 0.15), (0.86, 0.16, 0.16)
 
 
-def _colour(rgb: tuple[float, float, float], alpha: float = _ALPHA) -> ColorRGBA:
+def _colour(rgb: Rgb, alpha: float = _ALPHA) -> ColorRGBA:
     r, g, b = rgb
     return ColorRGBA(r=float(r), g=float(g), b=float(b), a=alpha)
-
-
-def clearance_colour(distance: float, warn: float, stop: float) -> ColorRGBA:
-    """Green above ``warn``, red at or below ``stop``, yellow to red between."""
-    if not distance > stop:
-        return _colour(_CONTACT)
-    if distance > warn:
-        return _colour(_CLEAR)
-    part = (distance - stop) / (warn - stop)
-    return _colour(tuple(c + part * (n - c) for c, n in zip(_CONTACT, _NEAR, strict=True)))
 
 
 def _point(vector: np.ndarray) -> Point:
@@ -104,10 +94,10 @@ class MarkerBuilder:
     def _colours(self, q: np.ndarray, state: MonitorState, warn: float, stop: float) -> list:
         if state.clearance is None:
             return [_colour(_UNKNOWN)] * len(self._model.leaves)
-        nearest = dict.fromkeys(self._model.link_names, np.inf)
-        for (a, b), distance in zip(self._model.pairs, self._model.distances(q), strict=True):
-            nearest[a], nearest[b] = min(nearest[a], distance), min(nearest[b], distance)
-        colours = {link: clearance_colour(d, warn, stop) for link, d in nearest.items()}
+        colours = {
+            link: _colour(clearance_colour(distance, warn, stop))
+            for link, distance in self._model.link_distances(q).items()
+        }
         return [colours[leaf.link] for leaf in self._model.leaves]
 
     def build(

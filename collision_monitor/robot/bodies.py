@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from collision_monitor.robot.description import Joint, Robot
+from collision_monitor.robot.poses import joint_motion
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,19 +51,6 @@ def _frame_with_z_along(axis: np.ndarray) -> np.ndarray:
     x = np.cross(helper, axis)
     x /= np.linalg.norm(x)
     pose[:3, 0], pose[:3, 1], pose[:3, 2] = x, np.cross(axis, x), axis
-    return pose
-
-
-def joint_motion(joint: Joint, position: float) -> np.ndarray:
-    """Pose (4, 4) by which a joint at ``position`` (rad or m) moves its child frame."""
-    pose = np.eye(4)
-    if joint.kind == "prismatic":
-        pose[:3, 3] = position * joint.axis
-    elif joint.moves:
-        x, y, z = joint.axis
-        skew = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-        # Rodrigues' formula
-        pose[:3, :3] += np.sin(position) * skew + (1.0 - np.cos(position)) * skew @ skew
     return pose
 
 
@@ -105,7 +93,9 @@ def rigid_bodies(robot: Robot) -> Bodies:
         body, pose = bodies[joint.parent], poses[joint.parent] @ joint.origin
         leader, gain, offset = drive(joint, by_name) if joint.moves else (None, 0.0, 0.0)
         if leader is None:
-            bodies[joint.child], poses[joint.child] = body, pose @ joint_motion(joint, offset)
+            if joint.moves:
+                pose = pose @ joint_motion(joint.kind == "prismatic", joint.axis, offset)
+            bodies[joint.child], poses[joint.child] = body, pose
             continue
         frame = _frame_with_z_along(joint.axis)
         parents.append(body)

@@ -40,6 +40,13 @@ def rotation_about(axis: np.ndarray, angle: float) -> np.ndarray:
     return np.eye(3) + math.sin(angle) * k + (1.0 - math.cos(angle)) * (k @ k)
 
 
+def joint_motion(slides: bool, axis: np.ndarray, position: float) -> np.ndarray:
+    """Return the pose (4, 4) that a joint at ``position`` gives its child: along or about axis."""
+    if slides:
+        return pose(np.eye(3), position * axis)
+    return pose(rotation_about(axis, position), np.zeros(3))
+
+
 def pose(rotation: np.ndarray, position: Sequence[float]) -> np.ndarray:
     """Return the homogeneous matrix (4, 4) of a rotation (3, 3) and a position (3,)."""
     result = np.eye(4)

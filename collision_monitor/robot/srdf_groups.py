@@ -26,6 +26,9 @@ class Groups:
         self._robot = robot
         self._joints = {joint.name: joint for joint in robot.joints}
         self._parent_joint = {joint.child: joint for joint in robot.joints}
+        self._virtual_joints = {
+            element.get("name") for element in document.root.findall("virtual_joint")
+        }
         self._elements: dict[str, etree._Element] = {}
         self._resolved: dict[str, tuple[set[str], set[str]]] = {}
         self.unknown: dict[str, None] = {}
@@ -74,6 +77,8 @@ class Groups:
             return self._members(name, above)
         if child.tag == "joint" and name in self._joints:
             return _of([self._joints[name]])
+        if child.tag == "joint" and name in self._virtual_joints:
+            return set(), set()
         if child.tag == "link" and name in self._robot.links:
             carrier = self._parent_joint.get(name)
             return {name}, {carrier.name} if carrier else set()

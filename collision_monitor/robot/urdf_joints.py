@@ -16,7 +16,7 @@ from urdf_parser_py import urdf as parser
 
 from collision_monitor.errors import RobotDescriptionError
 from collision_monitor.robot.description import MOVING_JOINT_KINDS, Joint, Mimic
-from collision_monitor.robot.poses import pose, pose_from_xyz_rpy, rotation_about
+from collision_monitor.robot.poses import joint_motion, pose_from_xyz_rpy
 from collision_monitor.robot.urdf_elements import Elements
 from collision_monitor.robot.urdf_mimics import find_mimics, held_positions
 
@@ -70,7 +70,7 @@ def _convert(
             raise RobotDescriptionError(f"{where}: joint {joint.name!r}: its mimic overflows")
         what = f"held at {position:g}, since {mimics[joint.name].joint!r} is held"
         assumptions.setdefault(what, []).append(joint.name)
-        origin = origin @ _motion(joint.type, axis, position)
+        origin = origin @ joint_motion(joint.type == "prismatic", axis, position)
         return Joint(joint.name, "fixed", joint.parent, joint.child, origin, axis)
     velocity = effort = math.inf
     if joint.limit is not None:
@@ -106,10 +106,3 @@ def _limits(
         what = f"no {' and no '.join(missing)} limit, {lower:.6g} to {upper:.6g} is assumed{only}"
         assumptions.setdefault(what, []).append(joint.name)
     return lower, upper
-
-
-def _motion(kind: str, axis: np.ndarray, position: float) -> np.ndarray:
-    """Return the pose (4, 4) of a joint's child frame after moving by ``position``."""
-    if kind == "prismatic":
-        return pose(np.eye(3), position * axis)
-    return pose(rotation_about(axis, position), np.zeros(3))
