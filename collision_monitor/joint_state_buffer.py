@@ -182,7 +182,8 @@ class JointStateBuffer:
         if not self._heard.all():
             if not self._heard.any():
                 return "no joint state has come in yet"
-            missing = [n for n, heard in zip(self.joint_names, self._heard, strict=True) if not heard]
+            heard = zip(self.joint_names, self._heard, strict=True)
+            missing = [name for name, yes in heard if not yes]
             return f"no joint state yet for {name_some(missing)}"
         if not self._confirmed:
             return (

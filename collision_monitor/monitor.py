@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ from collision_monitor.clearance import Clearance
 from collision_monitor.collision_model import CollisionModel
 from collision_monitor.errors import CollisionMonitorError, JointStateError
 from collision_monitor.joint_state_buffer import JointStateBuffer, name_some
+
+logger = logging.getLogger(__name__)
 
 # After a message that cannot be used the verdict stays an error for this long: a good
 # message of another publisher between two bad ones does not make the bad ones good.
@@ -111,7 +114,8 @@ class Monitor:
         """The verdict after a joint state; never raises for what a message may hold.
 
         Args:
-            names, positions: of the message, as they are.
+            names: of the message, as they are.
+            positions: of the message, as they are; radians or metres.
             now: steady clock.
             stamp: of the message's header, 0 without one.
             lag: how old the message is by its stamp.
@@ -126,6 +130,11 @@ class Monitor:
             self._fault, self._fault_time = str(error), now
         except CollisionMonitorError as error:
             self._fault, self._fault_time = f"no distance: {error}", now
+        except Exception as error:  # a fault of ours must not end the watch over the robot
+            text = f"no distance: internal error, {type(error).__name__}: {error}"
+            if text != self._fault:
+                logger.exception("%s", text)
+            self._fault, self._fault_time = text, now
         return self.state(now)
 
     def _measure(self) -> Clearance:
