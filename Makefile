@@ -1,0 +1,56 @@
+# make test and make demo need python3 (3.10 to 3.13) with pip, and make; each sets up what it runs.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+TEST_ARGS ?=
+DEMO_ARGS ?=
+BENCH_ARGS ?=
+
+.PHONY: help test demo bench lint picture clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make test     set up and run the tests       TEST_ARGS='-k urdf'"
+	@echo "make demo     set up and run the demo        DEMO_ARGS='--seconds 10'"
+	@echo "make bench    set up and run the benchmark   BENCH_ARGS='--robots ur5'"
+	@echo "make lint     check style with ruff"
+	@echo "make picture  render the picture of the README"
+	@echo "make clean    remove $(VENV), caches and build folders"
+	@echo "Another Python: PYTHON=python3.12; another place for the environment: VENV=path"
+
+# Where venv cannot bring pip along (Debian without python3-venv), the pip of $(PYTHON) does.
+$(VENV)/.made:
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 13))' || \
+	  { echo "Python 3.10 to 3.13 is needed; $(PYTHON) is $$($(PYTHON) -V 2>&1). Set PYTHON=..."; exit 1; }
+	@$(PYTHON) -m venv "$(VENV)" >/dev/null 2>&1 || { \
+	  $(PYTHON) -m venv --without-pip "$(VENV)" && \
+	  $(PYTHON) -m pip install --quiet pip --target \
+	    "$$("$(BIN)/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"; } || \
+	  { echo "No virtual environment: install pip or venv (Debian: apt install python3-venv)"; exit 1; }
+	"$(BIN)/python" -m pip install --quiet --upgrade pip
+	@touch "$@"
+
+# One stamp for each set of extras: installed anew when what setup.py asks for has changed.
+$(VENV)/.has-%: setup.py setup.cfg pyproject.toml | $(VENV)/.made
+	PYTHONWARNINGS=ignore "$(BIN)/python" -m pip install --quiet --editable ".[$*]"
+	@touch "$@"
+
+# At most four: the tests have ROS domains for so many at a time.
+test: $(VENV)/.has-test
+	"$(BIN)/python" -m pytest -n auto --maxprocesses 4 --dist loadscope $(TEST_ARGS)
+
+demo: $(VENV)/.has-demo
+	"$(BIN)/python" -m collision_monitor demo $(DEMO_ARGS)
+
+bench: $(VENV)/.has-bench
+	"$(BIN)/python" benchmarks/distance.py $(BENCH_ARGS)
+
+lint: $(VENV)/.has-test
+	"$(BIN)/python" -m ruff check .
+
+picture: $(VENV)/.has-picture
+	"$(BIN)/python" docs/make_picture.py
+
+clean:
+	rm -rf "$(VENV)" build install log dist *.egg-info .pytest_cache .ruff_cache .hypothesis
+	find collision_monitor test urdf benchmarks docs launch -name __pycache__ -prune -exec rm -rf {} +

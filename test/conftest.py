@@ -1,0 +1,65 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""A colcon workspace, built once, for the tests of what a ROS user gets."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+_COLCON = "import sys; from colcon_core.command import main; sys.exit(main())"
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """A built workspace; ``environment`` is that of a shell which has sourced it."""
+
+    prefix: Path
+    environment: dict[str, str]
+
+    @property
+    def share(self) -> Path:
+        """The package's share folder."""
+        return self.prefix / "share" / "collision_monitor"
+
+    @property
+    def executable(self) -> Path:
+        """The node, where ``ros2 run`` finds it."""
+        return self.prefix / "lib" / "collision_monitor" / "collision_monitor"
+
+
+def _python(folder: Path) -> str:
+    """This interpreter; colcon writes its path into scripts, where no space may be in it."""
+    if " " not in sys.executable:
+        return sys.executable
+    (folder / "python").symlink_to(sys.prefix)
+    return os.fspath(folder / "python" / "bin" / Path(sys.executable).name)
+
+
+def _sourced(setup: Path) -> dict[str, str]:
+    command = ["bash", "-c", 'source "$0" >&2 && env -0', str(setup)]
+    output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    return dict(item.split("=", 1) for item in output.split("\0") if item)
+
+
+@pytest.fixture(scope="session")
+def workspace(tmp_path_factory) -> Workspace:
+    """This tree, built with colcon in a folder of its own and sourced."""
+    pytest.importorskip("colcon_core", reason="colcon is not installed")
+    folder = tmp_path_factory.mktemp("workspace")
+    unwanted = shutil.ignore_patterns(".*", "__pycache__", "*.egg-info", "build", "install", "log")
+    shutil.copytree(ROOT, folder / "src" / "collision_monitor", ignore=unwanted)
+    command = [_python(folder), "-c", _COLCON, "build", "--base-paths", "src", "--merge-install"]
+    build = subprocess.run(
+        [*command, "--event-handlers", "console_direct+"],
+        cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120,
+    )  # fmt: skip
+    assert build.returncode == 0, build.stdout
+    return Workspace(folder / "install", _sourced(folder / "install" / "setup.bash"))
