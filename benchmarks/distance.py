@@ -124,7 +124,8 @@ def load_times(files: RobotFiles) -> dict:
             )
             return float(done.stdout.split()[-1])
 
-        return {"load_cold_s": seconds(), "load_warm_s": statistics.median(seconds() for _ in "123")}
+        cold = seconds()
+        return {"load_cold_s": cold, "load_warm_s": statistics.median(seconds() for _ in "123")}
 
 
 def main() -> None:

@@ -93,7 +93,10 @@ class Reference:
     def mesh_geometry(self):
         """(geometry model, owners): the URDF's collision meshes as coal loads them."""
         geometry = pin.buildGeomFromUrdf(
-            self.pin_model, str(self._urdf), pin.GeometryType.COLLISION, package_dirs=self._package_dirs
+            self.pin_model,
+            str(self._urdf),
+            pin.GeometryType.COLLISION,
+            package_dirs=self._package_dirs,
         )
         objects: dict[str, list[int]] = {}
         for k, item in enumerate(geometry.geometryObjects):

@@ -40,7 +40,8 @@ def test_distance_distances_batch_and_contacts_agree(model):
             frozenset((model.leaves[i].link, model.leaves[j].link))
             for i, j in model.contacts(q, margin=0.2)
         }
-        assert touching == {frozenset(p) for p, d in zip(model.pairs, every, strict=True) if d < 0.2}
+        near = {frozenset(p) for p, d in zip(model.pairs, every, strict=True) if d < 0.2}
+        assert touching == near
 
 
 def test_the_answer_does_not_depend_on_the_question_before(model):

@@ -44,4 +44,5 @@ def test_enclosing_grows_until_no_point_is_outside(count, seed):
     points = rng.normal(size=(count, 3)) * 10.0 ** rng.integers(-3, 3)
     leaf = enclosing(points[0], points[-1], 0.0, points)
     assert leaf.distances_to(points).max() <= 0.0
-    assert leaf.radius <= distances_to_segment(points, points[0], points[-1]).max() * (1 + 1e-9) + 1e-9
+    farthest = distances_to_segment(points, points[0], points[-1]).max()
+    assert leaf.radius <= farthest * (1 + 1e-9) + 1e-9

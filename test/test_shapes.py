@@ -37,7 +37,9 @@ def surface(kind, dimensions):
     return np.vstack([mesh.vertices, mesh.sample(500, seed=1)])
 
 
-@given(st.sampled_from(["box", "sphere", "cylinder", "capsule"]), size, size, size, st.integers(0, 99))
+@given(
+    st.sampled_from(["box", "sphere", "cylinder", "capsule"]), size, size, size, st.integers(0, 99)
+)
 @settings(max_examples=150, deadline=None)
 def test_every_kind_of_shape_is_enclosed_in_the_link_frame(kind, a, b, c, seed):
     dimensions = {"box": (a, b, c), "sphere": (a,), "cylinder": (a, b), "capsule": (a, b)}[kind]

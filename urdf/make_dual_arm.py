@@ -84,7 +84,7 @@ def stations(stops: np.ndarray, gap: float) -> np.ndarray:
     """Return the stops, with further points between those more than ``gap`` apart."""
     parts = [
         np.linspace(a, b, max(1, math.ceil((b - a) / gap - 1e-9)), endpoint=False)
-        for a, b in zip(stops[:-1], stops[1:])
+        for a, b in zip(stops[:-1], stops[1:], strict=True)
     ]
     return np.append(np.concatenate(parts), stops[-1])
 
@@ -174,7 +174,7 @@ def loft(
     stops = np.unique(np.round(np.concatenate([table[:, 0], first + rim, last - rim]), 9))
     s = stations(stops, gap)
     cu, cv, hu, hv, power = (
-        profile(list(zip(table[:, 0], table[:, k])), s)[:, None] for k in range(1, 6)
+        profile(list(zip(table[:, 0], table[:, k], strict=True)), s)[:, None] for k in range(1, 6)
     )
     from_end = np.minimum(np.minimum(s - first, last - s), edge)[:, None]
     shrink = edge - np.sqrt(np.clip(edge**2 - (edge - from_end) ** 2, 0.0, None))
@@ -311,10 +311,12 @@ def inertial(meshes: list[trimesh.Trimesh], density: float) -> str:
     inertia = np.zeros((3, 3))
     for m in meshes:
         offset = m.center_mass - centre
-        inertia += m.moment_inertia + m.volume * (offset @ offset * np.eye(3) - np.outer(offset, offset))
+        steiner = offset @ offset * np.eye(3) - np.outer(offset, offset)
+        inertia += m.moment_inertia + m.volume * steiner
     inertia *= density
     inertia[np.abs(inertia) < 1e-7] = 0.0
-    terms = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
+    corners = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)]
+    terms = dict(zip(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), corners, strict=True))
     text = " ".join(f'{key}="{number(inertia[at])}"' for key, at in terms.items())
     centre = np.where(np.abs(centre) < 1e-6, 0.0, np.round(centre, 6))
     return (

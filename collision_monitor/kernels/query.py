@@ -107,7 +107,7 @@ def contacts(numbers, index, q, margin, found):
 
 @kernel
 def leaf_segments(numbers, index, q, out):
-    """out (leaves, 6) = end points of every leaf in the base frame; 0, or -2 - k."""
+    """Fill out (leaves, 6) with end points of every leaf in the base frame; 0, or -2 - k."""
     bad = first_bad(q)
     if bad >= 0:
         return -2 - bad

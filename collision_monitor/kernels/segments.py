@@ -16,7 +16,7 @@ _PARALLEL = 1e-24
 
 @kernel
 def clamp_to_unit(x):
-    """x limited to [0, 1]."""
+    """Limit x to [0, 1]."""
     return min(max(x, 0.0), 1.0)
 
 
