@@ -212,7 +212,7 @@ def test_unknown_names_in_groups_are_one_warning(robot):
 def test_a_virtual_joint_in_a_group_is_no_unknown_name(robot):
     semantics = load_srdf(
         srdf(
-            "<virtual_joint name='world_joint' type='fixed' parent_frame='world' child_link='base'/>",
+            "<virtual_joint name='world_joint' type='fixed' child_link='base'/>",
             "<group name='g'><joint name='world_joint'/><joint name='j1'/></group>",
         ),
         robot,
