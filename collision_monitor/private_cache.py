@@ -1,0 +1,266 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Results that took long, kept on disk for the next start: privately, or not at all.
+
+The folder is one that nobody else can write to, and what is kept in a `Store` is
+JSON: reading it runs no code. A cache is a convenience, so none of its troubles is the
+user's: where it cannot be used, it is empty, and one warning says why.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import logging
+import os
+import sqlite3
+import stat
+import struct
+import tempfile
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from numbers import Integral, Real
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+logger = logging.getLogger(__name__)
+
+SWITCH = "COLLISION_MONITOR_CACHE"
+_LARGEST = 200_000_000  # bytes; what was not used for longest makes room
+_PATIENCE = 2.0  # seconds to wait for another process that writes
+
+
+# -- folders -------------------------------------------------------------------------
+
+
+def _candidates() -> Iterator[Path]:
+    """Directories for the cache, best first."""
+    if os.environ.get("NUMBA_CACHE_DIR"):
+        yield Path(os.environ["NUMBA_CACHE_DIR"]) / "collision_monitor"
+    if os.environ.get("XDG_CACHE_HOME"):
+        yield Path(os.environ["XDG_CACHE_HOME"]) / "collision_monitor"
+    with contextlib.suppress(RuntimeError):  # no home directory
+        yield Path.home() / ".cache" / "collision_monitor"
+    yield Path(tempfile.gettempdir()) / f"collision_monitor-{os.getuid()}"
+
+
+def _is_private(directory: Path) -> bool:
+    """Whether only this user can write there: what is read from it is trusted."""
+    status = directory.stat()
+    shared = stat.S_IWGRP | stat.S_IWOTH
+    return status.st_uid == os.getuid() and not status.st_mode & shared
+
+
+def _is_usable(directory: Path) -> bool:
+    """Make ``directory`` and its parent, and tell whether they are private and writable."""
+    try:
+        directory.parent.parent.mkdir(parents=True, exist_ok=True)
+        directory.parent.mkdir(mode=0o700, exist_ok=True)
+        directory.mkdir(mode=0o700, exist_ok=True)
+        with tempfile.TemporaryFile(dir=directory):
+            pass
+        return _is_private(directory.parent) and _is_private(directory)
+    except OSError:
+        return False
+
+
+def private_directory(name: str) -> Path | None:
+    """A writable directory called ``name`` that is this user's alone; None without one."""
+    for base in _candidates():
+        directory = base / name
+        if _is_usable(directory):
+            return directory
+    return None
+
+
+def places() -> str:
+    """Where `private_directory` looks, for messages."""
+    return f"NUMBA_CACHE_DIR, XDG_CACHE_HOME, ~/.cache and {tempfile.gettempdir()}"
+
+
+# -- keys ----------------------------------------------------------------------------
+
+
+def content_key(*parts: object) -> str:
+    """Digest (SHA-256, hexadecimal) of arrays, texts, numbers, None and nestings of them.
+
+    Different content has different keys: type, length, shape and element type of
+    every part go into the digest, so no two parts can run into each other.
+
+    Raises:
+        TypeError: for any other type, and for arrays of objects.
+    """
+    digest = hashlib.sha256()
+    _feed(digest, parts)
+    return digest.hexdigest()
+
+
+def _feed(digest: hashlib._Hash, part: object) -> None:
+    if isinstance(part, np.ndarray) and not part.dtype.hasobject:
+        head, body = f"array {part.dtype.str} {part.shape}", part.tobytes()
+    elif isinstance(part, (bool, np.bool_)):
+        head, body = "bool", b"1" if part else b"0"
+    elif isinstance(part, Integral):
+        head, body = "integer", str(int(part)).encode()
+    elif isinstance(part, Real):
+        head, body = "float", struct.pack("<d", float(part))
+    elif isinstance(part, str):
+        head, body = "text", part.encode("utf-8", "surrogatepass")
+    elif isinstance(part, bytes):
+        head, body = "bytes", part
+    elif part is None:
+        head, body = "none", b""
+    elif isinstance(part, (tuple, list)):
+        digest.update(f"sequence {len(part)}:".encode())
+        for item in part:
+            _feed(digest, item)
+        return
+    else:
+        raise TypeError(f"no key for a {type(part).__name__}: {part!r:.80}")
+    digest.update(f"{head} {len(body)}:".encode())
+    digest.update(body)
+
+
+# -- values --------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=64)
+def _warn_once(text: str) -> None:
+    logger.warning("%s", text)
+
+
+def _json_only(diskcache: ModuleType) -> type:
+    """A JSONDisk that refuses the pickles which its base class would read."""
+
+    class JsonOnly(diskcache.JSONDisk):
+        def get(self, key: Any, raw: bool) -> Any:
+            if not raw:
+                raise ValueError("a key that is no JSON")
+            return super().get(key, raw)
+
+        def fetch(self, mode: int, filename: str | None, value: Any, read: bool) -> Any:
+            if mode == diskcache.core.MODE_PICKLE:
+                raise ValueError("a value that is no JSON")
+            return super().fetch(mode, filename, value, read)
+
+    return JsonOnly
+
+
+class Store:
+    """Texts to JSON values on disk; any number of processes may use it at once.
+
+    It never fails: where it cannot be read or written it is empty, and says why once.
+    The environment variable COLLISION_MONITOR_CACHE=off switches it off.
+    """
+
+    def __init__(self, name: str, largest: int = _LARGEST) -> None:
+        """``name`` is that of its folder, ``largest`` the bytes it may grow to."""
+        self._name = name
+        self._largest = largest
+        self._cache: Any = None
+        self._usable = os.environ.get(SWITCH, "").strip().lower() not in ("off", "0", "false")
+
+    def __enter__(self) -> Store:
+        """Use it as a context to close it at the end."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close it."""
+        self.close()
+
+    def close(self) -> None:
+        """Close its files; it opens them again when it is asked."""
+        if self._cache is not None:
+            with contextlib.suppress(sqlite3.Error):
+                self._cache.close()
+        self._cache = None
+
+    def get(self, key: str) -> Any:
+        """The value of ``key``, None where there is none."""
+        return self.get_many([key]).get(key)
+
+    def set(self, key: str, value: Any) -> None:
+        """Keep a value that JSON can hold (TypeError if it cannot)."""
+        self.set_many({key: value})
+
+    def get_many(self, keys: Sequence[str]) -> dict[str, Any]:
+        """The values of those keys that are there."""
+        found = {}
+        with self._opened() as cache:
+            if cache is not None:
+                with cache.transact():
+                    for key in keys:
+                        value = cache.get(key)
+                        if value is not None:
+                            found[key] = value
+        return found
+
+    def set_many(self, values: Mapping[str, Any]) -> None:
+        """As `set`, for several at once."""
+        with self._opened() as cache:
+            if cache is not None and values:
+                with cache.transact():
+                    for key, value in values.items():
+                        cache.set(key, value)
+
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[Any]:
+        """The cache or None; what goes wrong inside makes this store an empty one."""
+        if not self._usable:
+            yield None
+            return
+        try:
+            import diskcache
+        except ImportError:
+            self._give_up("the package diskcache is not installed (pip install diskcache)")
+            yield None
+            return
+        faults = (sqlite3.Error, diskcache.Timeout, OSError, ValueError, KeyError, zlib.error)
+        try:
+            if self._cache is None:
+                self._cache = self._open(diskcache)
+        except faults as problem:
+            self._give_up(_reason(problem))
+        try:
+            yield self._cache
+        except faults as problem:
+            self._give_up(_reason(problem))
+
+    def _open(self, diskcache: ModuleType) -> Any:
+        directory = private_directory(self._name)
+        if directory is None:
+            raise OSError(f"no private, writable directory (tried {places()})")
+        # diskcache would wait a minute for a lock while it opens: ask for it first.
+        with contextlib.closing(
+            sqlite3.connect(
+                directory / diskcache.core.DBNAME, timeout=_PATIENCE, isolation_level=None
+            )
+        ) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("ROLLBACK")
+        return diskcache.Cache(
+            os.fspath(directory),
+            timeout=_PATIENCE,
+            disk=_json_only(diskcache),
+            size_limit=self._largest,
+            eviction_policy="least-recently-used",
+            statistics=0,
+        )
+
+    def _give_up(self, reason: str) -> None:
+        self._usable = False
+        self.close()
+        place = private_directory(self._name)
+        where = f" in {place}" if place else ""
+        _warn_once(
+            f"cache '{self._name}'{where} is not used: {reason}; what it would hold is worked "
+            "out anew at every start"
+        )
+
+
+def _reason(problem: Exception) -> str:
+    return f"{type(problem).__name__}: {problem}" if str(problem) else type(problem).__name__
