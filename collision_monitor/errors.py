@@ -27,6 +27,10 @@ class SceneError(CollisionMonitorError, ValueError):
     """A scene file with a bad key; the message starts with the key's path."""
 
 
+class LeavesError(CollisionMonitorError, ValueError):
+    """Leaves that cannot be used: a faulty file, or a link that they do not enclose."""
+
+
 class ConfigurationError(CollisionMonitorError, ValueError):
     """A configuration ``q`` of the wrong shape, or with values that are not finite."""
 

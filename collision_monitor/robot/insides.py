@@ -1,0 +1,90 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Which points lie inside the closed meshes of a link."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.sparse import coo_matrix
+from scipy.sparse.csgraph import connected_components
+
+from collision_monitor.robot.description import Shape
+
+# No direction of a machine part: a ray along it hits no edge, but for bad luck.
+_DIRECTION = np.array([0.43713, 0.27519, 0.85626])
+_DIRECTION /= np.linalg.norm(_DIRECTION)
+
+
+def _parts(vertex_count: int, triangles: np.ndarray) -> np.ndarray:
+    """Number (m,) of the connected part that each triangle belongs to."""
+    first, second = triangles[:, [0, 0]].ravel(), triangles[:, [1, 2]].ravel()
+    links = coo_matrix((np.ones(len(first)), (first, second)), (vertex_count, vertex_count))
+    return connected_components(links, directed=False)[1][triangles[:, 0]]
+
+
+def _closed(vertex_count: int, triangles: np.ndarray, parts: np.ndarray) -> np.ndarray:
+    """Whether each triangle's part is closed: every edge runs as often back as forth."""
+    start = triangles.ravel()
+    end = triangles[:, [1, 2, 0]].ravel()
+    low, high = np.minimum(start, end), np.maximum(start, end)
+    _, edge = np.unique(low * vertex_count + high, return_inverse=True)
+    balance = np.bincount(edge, np.where(start < end, 1.0, -1.0))
+    open_parts = np.unique(np.repeat(parts, 3)[balance[edge] != 0.0])
+    return ~np.isin(parts, open_parts)
+
+
+class Inside:
+    """The closed parts of the meshes of a link, and a probe point of each of its parts.
+
+    What does not cross a closed surface is inside of it or outside as a whole, so
+    one probe point for each connected part tells. All in the frame of the link.
+    """
+
+    def __init__(self, shapes: Sequence[Shape]) -> None:
+        probes, closed = [], []
+        for shape in shapes:
+            rotation, translation = shape.pose[:3, :3], shape.pose[:3, 3]
+            if shape.kind != "mesh":
+                probes.append(translation)
+                continue
+            vertices = shape.vertices @ rotation.T + translation
+            parts = _parts(len(vertices), shape.triangles)
+            _, first = np.unique(parts, return_index=True)
+            probes.extend(vertices[shape.triangles[first, 0]])
+            keep = _closed(len(vertices), shape.triangles, parts)
+            closed.append(vertices[shape.triangles[keep]])
+        self.probes = np.array(probes).reshape(-1, 3)
+        self._triangles = np.concatenate([np.zeros((0, 3, 3)), *closed])
+        corners = self._triangles.reshape(-1, 3)
+        self._low = corners.min(axis=0, initial=np.inf)
+        self._high = corners.max(axis=0, initial=-np.inf)
+
+    def near(self, points: np.ndarray) -> np.ndarray:
+        """Whether points (..., 3) are in the box around the closed parts."""
+        return ((points > self._low) & (points < self._high)).all(axis=-1)
+
+    def holds_any(self, points: np.ndarray) -> bool:
+        """Whether one of the points (n, 3) is inside.
+
+        The winding number of the surface about a point is the number of times that
+        a ray from it leaves the surface, less the number of times it enters.
+        """
+        for point in points[self.near(points)]:
+            if self._winding_number(point) != 0:
+                return True
+        return False
+
+    def _winding_number(self, point: np.ndarray) -> int:
+        a, b, c = (self._triangles[:, k] - point for k in range(3))
+        # The ray passes a triangle on the same side of all three edges.
+        sides = np.stack(
+            [np.cross(p, q) @ _DIRECTION for p, q in ((a, b), (b, c), (c, a))], axis=1
+        )
+        leaves, enters = (sides > 0.0).all(axis=1), (sides < 0.0).all(axis=1)
+        hit = leaves | enters
+        a, b, c = a[hit], b[hit], c[hit]
+        normals = np.cross(b - a, c - a)
+        ahead = np.einsum("ij,ij->i", normals, a) * (normals @ _DIRECTION) > 0.0
+        return int(leaves[hit][ahead].sum()) - int(enters[hit][ahead].sum())
