@@ -1,48 +1,66 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""From a collision shape to the leaf that encloses it."""
+"""From a collision shape to the leaves that enclose it."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import trimesh
 from scipy.spatial import QhullError
 
-from collision_monitor.bounding.capsule import fit_capsule
+from collision_monitor.bounding.body import Body
+from collision_monitor.bounding.box_leaves import cover_box
+from collision_monitor.bounding.fit_settings import FitSettings
 from collision_monitor.bounding.leaf import Leaf
-from collision_monitor.bounding.obb import fit_box, hull_points
-from collision_monitor.bounding.sphere import fit_sphere
+from collision_monitor.bounding.least_capsule import fit_least_capsule
+from collision_monitor.bounding.obb import OrientedBox, fit_box, hull_points
+from collision_monitor.bounding.several_leaves import fit_union, thickness
+from collision_monitor.bounding.sphere import fit_least_sphere
+from collision_monitor.bounding.union import union_volume
 from collision_monitor.robot.description import Shape
 
-# Corners of a box of side 2.
-_CORNERS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=float)
+# Numbers of leaves that are tried, up to the budget.
+_COUNTS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+# More leaves must stand off less by this part, or they do not pay.
+_WORTH = 0.92
+# Sides of the prism that stands in for a cylinder; its faces touch the cylinder.
+_SIDES = 48
+# A body thinner than this part of its length has no inside to speak of.
+_FLAT = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A leaf around a shape, in the link's frame, and the volumes to judge it by (m^3).
+    """Leaves around a shape, in the link's frame, and what to judge them by.
 
-    ``shape_volume`` is that of the convex hull where a mesh is not closed.
+    Volumes in m^3. ``shape_volume`` is that of the convex hull where a mesh is not closed;
+    ``union_volume`` is that of all leaves together, what overlaps counted once.
+    ``stand_off``: metres between the leaves and the shape, in the mean over its hull's
+    surface; infinite for one leaf around a plate that several enclose better. ``hull_area``
+    is that surface in m^2.
     """
 
-    leaf: Leaf
+    leaves: tuple[Leaf, ...]
     shape_volume: float
     hull_volume: float
     obb_volume: float
+    union_volume: float
+    stand_off: float
+    hull_area: float
 
 
-def smaller(a: Leaf, b: Leaf) -> Leaf:
-    """The leaf of less volume, the first if they are equal."""
-    return a if a.volume <= b.volume else b
+def leaf_rows(leaves: Sequence[Leaf]) -> np.ndarray:
+    """Leaves as rows (k, 7) of two end points and the radius."""
+    return np.array([[*leaf.p0, *leaf.p1, leaf.radius] for leaf in leaves], dtype=float)
 
 
-def _fit_points(points: np.ndarray, tolerance: float) -> tuple[Leaf, float]:
-    """The capsule or sphere of less volume, and the volume of the oriented box."""
-    box = fit_box(points)
-    return smaller(fit_capsule(points, box, tolerance), fit_sphere(points, box)), box.volume
+def leaves_of(rows: np.ndarray) -> tuple[Leaf, ...]:
+    """Leaves of rows (k, 7), of no link yet."""
+    return tuple(Leaf("", row[:3].copy(), row[3:6].copy(), float(row[6])) for row in rows)
 
 
 def _on_z_axis(radius: float, length: float) -> Leaf:
@@ -50,64 +68,146 @@ def _on_z_axis(radius: float, length: float) -> Leaf:
     return Leaf("", -half, half, radius)
 
 
-def _fit_cylinder(radius: float, length: float) -> Fit:
-    """The capsule that shares a cylinder's axis, or the sphere through its rims."""
-    center = np.zeros(3)
-    sphere = Leaf("", center, center, math.hypot(radius, 0.5 * length))
-    volume = math.pi * radius**2 * length
-    leaf = smaller(_on_z_axis(radius, length), sphere)
-    return Fit(leaf, volume, volume, 4.0 * radius**2 * length)
+def _exact(leaf: Leaf, obb_volume: float) -> Fit:
+    """The fit of a shape that is a leaf itself."""
+    return Fit((leaf,), leaf.volume, leaf.volume, obb_volume, leaf.volume, 0.0, 0.0)
 
 
-def _fit_in_own_frame(shape: Shape, tolerance: float) -> Fit:
-    if shape.kind == "sphere":
-        (radius,) = shape.size
-        leaf = Leaf("", np.zeros(3), np.zeros(3), radius)
-        return Fit(leaf, leaf.volume, leaf.volume, 8.0 * radius**3)
-    if shape.kind == "cylinder":
-        return _fit_cylinder(*shape.size)
-    if shape.kind == "capsule":
-        radius, length = shape.size
-        leaf = _on_z_axis(radius, length)
-        return Fit(leaf, leaf.volume, leaf.volume, 4.0 * radius**2 * (length + 2.0 * radius))
-    if shape.kind == "box":
-        leaf, obb_volume = _fit_points(0.5 * np.asarray(shape.size) * _CORNERS, tolerance)
-        return Fit(leaf, obb_volume, obb_volume, obb_volume)
-    points = hull_points(shape.vertices)
-    leaf, obb_volume = _fit_points(points, tolerance)
-    hull_volume, mesh_volume = _mesh_volumes(shape) if obb_volume > 0.0 else (0.0, 0.0)
-    return Fit(leaf, mesh_volume, hull_volume, obb_volume)
+def _prism(radius: float, length: float) -> tuple[np.ndarray, np.ndarray]:
+    """Vertices and triangles of a prism that encloses a cylinder about the z axis."""
+    mesh = trimesh.creation.cylinder(
+        radius / math.cos(math.pi / _SIDES), height=length, sections=_SIDES
+    )
+    return np.asarray(mesh.vertices), np.asarray(mesh.faces)
 
 
-def _mesh_volumes(shape: Shape) -> tuple[float, float]:
-    """Volumes of a mesh's convex hull and of the mesh itself (of the hull if it is open)."""
+def single_leaf(points: np.ndarray, box: OrientedBox) -> Leaf:
+    """The capsule or the sphere around ``points`` (n, 3), whichever is smaller."""
+    capsule, sphere = fit_least_capsule(points, box), fit_least_sphere(points, box)
+    return capsule if capsule.volume <= sphere.volume else sphere
+
+
+def _fit_mesh(
+    vertices: np.ndarray, triangles: np.ndarray, most: int, tolerance: float
+) -> tuple[list[tuple[tuple[Leaf, ...], float]], OrientedBox]:
+    """([(leaves, stand-off), ...], oriented box) of a mesh in its own frame.
+
+    More and more leaves, until they stand off by no more than ``tolerance``; only such
+    as stand off clearly less than any fewer.
+    """
+    vertices = np.asarray(vertices, dtype=float)
+    points = hull_points(vertices)
+    box = fit_box(points)
+    leaf = single_leaf(points, box)
+    if box.extents[0] <= _FLAT * box.extents[2]:
+        return _fit_flat(box, leaf, most, tolerance), box
+    body = Body(vertices, np.asarray(triangles), box)
+    best = body.scaled(leaf_rows([leaf]))
+    found = [((leaf,), thickness(body, best))]
+    for count in counts_up_to(most):
+        if found[-1][1] <= tolerance:
+            break
+        capsules, stand_off = fit_union(body, count, best)
+        best = capsules
+        if stand_off <= _WORTH * found[-1][1]:
+            found.append((leaves_of(body.unscaled(capsules)), stand_off))
+    return found, box
+
+
+def counts_up_to(most: int) -> list[int]:
+    """Numbers of leaves above one that are tried."""
+    return sorted({count for count in (*_COUNTS, most) if 1 < count <= most})
+
+
+def _fit_flat(
+    box: OrientedBox, leaf: Leaf, most: int, tolerance: float
+) -> list[tuple[tuple[Leaf, ...], float]]:
+    """Leaves of a plate or a wire: those of its oriented box, if they are smaller."""
+    rows, stand_off = cover_box(tuple(box.extents), most, tolerance)
+    ends = rows[:, :6].reshape(-1, 3) @ box.axes.T + box.center
+    leaves = leaves_of(np.column_stack([ends.reshape(-1, 6), rows[:, 6]]))
+    if len(leaves) > 1 and sum(each.volume for each in leaves) < leaf.volume:
+        return [((leaf,), math.inf), (leaves, stand_off)]
+    return [((leaf,), 0.0)]
+
+
+def _mesh_volumes(shape: Shape) -> tuple[float, float, float]:
+    """Volume of a mesh's convex hull, of the mesh (of the hull if it is open), hull's area."""
     mesh = trimesh.Trimesh(shape.vertices, shape.triangles, process=True)
     try:
-        hull_volume = float(mesh.convex_hull.volume)
+        hull = mesh.convex_hull
     except (QhullError, ValueError):  # nearly in one plane
-        return 0.0, 0.0
-    return hull_volume, float(abs(mesh.volume)) if mesh.is_watertight else hull_volume
+        return 0.0, 0.0, 0.0
+    volume = float(hull.volume)
+    return volume, float(abs(mesh.volume)) if mesh.is_watertight else volume, float(hull.area)
 
 
-class ShapeFitter:
-    """Fits leaves to shapes; equal shapes, as of two equal arms, are fitted once."""
-
-    def __init__(self, tolerance: float = 1e-6) -> None:
-        """``tolerance``: of the capsule's bisection, metres."""
-        self._tolerance = tolerance
-        self._done: dict[tuple, Fit] = {}
-
-    def fit(self, shape: Shape, link: str) -> Fit:
-        """The capsule or sphere of less volume around ``shape``, in the frame of ``link``."""
-        vertices = None if shape.vertices is None else shape.vertices.tobytes()
-        triangles = None if shape.triangles is None else shape.triangles.tobytes()
-        key = (shape.kind, shape.size, vertices, triangles)
-        if key not in self._done:
-            self._done[key] = _fit_in_own_frame(shape, self._tolerance)
-        fit = self._done[key]
-        return replace(fit, leaf=fit.leaf.moved(shape.pose, link))
+def _several(
+    found: list[tuple[tuple[Leaf, ...], float]], shape: float, hull: float, obb: float, area: float
+) -> list[Fit]:
+    return [
+        Fit(leaves, shape, hull, obb, union_volume(leaf_rows(leaves)), stand_off, area)
+        for leaves, stand_off in found
+    ]
 
 
-def fit_shape(shape: Shape, link: str, tolerance: float = 1e-6) -> Fit:
-    """As `ShapeFitter.fit`, for a single shape."""
-    return ShapeFitter(tolerance).fit(shape, link)
+def fits_in_own_frame(shape: Shape, most: int, tolerance: float) -> list[Fit]:
+    """Fits of a shape in its own frame: more and more leaves, less and less stand-off.
+
+    At most ``most`` leaves; the last is the first within ``tolerance``, if there is one.
+    """
+    if shape.kind == "sphere":
+        (radius,) = shape.size
+        return [_exact(Leaf("", np.zeros(3), np.zeros(3), radius), 8.0 * radius**3)]
+    if shape.kind == "capsule":
+        radius, length = shape.size
+        return [_exact(_on_z_axis(radius, length), 4.0 * radius**2 * (length + 2.0 * radius))]
+    if shape.kind == "box":
+        return _box_fits(shape.size, most, tolerance)
+    if shape.kind == "cylinder":
+        radius, length = shape.size
+        found, _ = _fit_mesh(*_prism(radius, length), most, tolerance)
+        volume = math.pi * radius**2 * length
+        area = 2.0 * math.pi * radius * (radius + length)
+        return _several(found, volume, volume, 4.0 * radius**2 * length, area)
+    found, box = _fit_mesh(shape.vertices, shape.triangles, most, tolerance)
+    hull, volume, area = _mesh_volumes(shape) if box.volume > 0.0 else (0.0, 0.0, 0.0)
+    return _several(found, volume, hull, box.volume, area)
+
+
+def _box_fits(size: tuple[float, ...], most: int, tolerance: float) -> list[Fit]:
+    volume = float(np.prod(size))
+    area = 2.0 * (size[0] * size[1] + size[1] * size[2] + size[2] * size[0])
+    found: list[tuple[tuple[Leaf, ...], float]] = []
+    for count in (1, *counts_up_to(most)):
+        rows, stand_off = cover_box(size, count, tolerance)
+        if not found or stand_off <= _WORTH * found[-1][1]:
+            found.append((leaves_of(rows), stand_off))
+        if found[-1][1] <= tolerance:
+            break
+    return _several(found, volume, volume, volume, area)
+
+
+def fit_of_given(leaves: Sequence[Leaf], shapes: Sequence[Shape]) -> Fit:
+    """What `Fit` tells of leaves that somebody made for all ``shapes`` of a link."""
+    volume = hull = obb = area = 0.0
+    for shape in shapes:
+        fit = fits_in_own_frame(shape, 1, math.inf)[0]
+        volume += fit.shape_volume
+        hull += fit.hull_volume
+        obb += fit.obb_volume
+        area += fit.hull_area
+    union = union_volume(leaf_rows(leaves))
+    return Fit(tuple(leaves), volume, hull, obb, union, math.nan, area)
+
+
+def placed(fit: Fit, pose: np.ndarray, link: str) -> Fit:
+    """The fit of a shape whose own frame has ``pose`` (4, 4) in the frame of ``link``."""
+    return replace(fit, leaves=tuple(leaf.moved(pose, link) for leaf in fit.leaves))
+
+
+def fit_shape(shape: Shape, link: str, settings: FitSettings | None = None) -> Fit:
+    """Leaves around one shape alone, in the frame of ``link``."""
+    settings = FitSettings() if settings is None else settings
+    fits = fits_in_own_frame(shape, settings.max_leaves_per_link, settings.leaf_tolerance)
+    return placed(fits[-1], shape.pose, link)

@@ -1,0 +1,156 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Fits leaves to all shapes of a robot and a scene: each once, in parallel, and kept on disk."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from collision_monitor.bounding.fit_settings import FitSettings
+from collision_monitor.bounding.shapes import Fit, fits_in_own_frame, leaf_rows, leaves_of, placed
+from collision_monitor.private_cache import Store, content_key
+from collision_monitor.robot.description import Shape
+
+logger = logging.getLogger(__name__)
+
+_SECONDS_BETWEEN_WORDS = 5.0
+# Obstacles do not move: more leaves around one cost a query next to nothing.
+_OBSTACLE_FACTOR = 4
+_CLOSED_FORMS = ("sphere", "capsule", "box")
+
+Job = tuple[Shape, int]
+
+
+@cache
+def _method() -> str:
+    """Digest of the text of all that decides a fit: another method, other fits."""
+    digest = hashlib.sha256()
+    folder = Path(__file__).parent
+    for path in [*sorted(folder.glob("*.py")), folder.parent / "kernels" / "coverage.py"]:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _key(shape: Shape, most: int, tolerance: float) -> str:
+    mesh = () if shape.vertices is None else (shape.vertices, shape.triangles)
+    return content_key(_method(), shape.kind, shape.size, *mesh, most, tolerance)
+
+
+def _to_json(fits: list[Fit]) -> list:
+    return [
+        [leaf_rows(f.leaves).tolist(), f.shape_volume, f.hull_volume, f.obb_volume,
+         f.union_volume, f.stand_off, f.hull_area]
+        for f in fits
+    ]  # fmt: skip
+
+
+def _from_json(value: list) -> list[Fit]:
+    return [Fit(leaves_of(np.array(rows)), *numbers) for rows, *numbers in value]
+
+
+def share_out(choices: Sequence[Sequence[Fit]], budget: int, tolerance: float) -> list[Fit]:
+    """One of the ``choices`` for each shape of a link, ``budget`` leaves in all if they suffice.
+
+    Each shape has its fit of fewest leaves first. Then, again and again, more leaves go
+    where one of them takes away most volume, until all shapes are within ``tolerance``.
+    """
+    taken = [0] * len(choices)
+    left = budget - sum(len(fits[0].leaves) for fits in choices)
+    while True:
+        best, gain = None, 0.0
+        for k, fits in enumerate(choices):
+            now = fits[taken[k]]
+            if now.stand_off <= tolerance:
+                continue
+            for m in range(taken[k] + 1, len(fits)):
+                more = len(fits[m].leaves) - len(now.leaves)
+                if more > left:
+                    break
+                volume = now.hull_area * (now.stand_off - fits[m].stand_off) / more
+                if volume > gain or (best is None and now.stand_off == np.inf):
+                    best, gain = (k, m, more), volume
+        if best is None:
+            return [fits[m] for fits, m in zip(choices, taken, strict=True)]
+        k, m, more = best
+        taken[k] = m
+        left -= more
+
+
+def fit_all(
+    links: Mapping[str, Sequence[Shape]],
+    obstacles: Mapping[str, Sequence[Shape]],
+    settings: FitSettings,
+) -> dict[str, list[Fit]]:
+    """Fits of every shape by name of link or obstacle, in the frame of its link.
+
+    Equal shapes are fitted once. Fits are kept on disk under the content of the shape, the
+    settings and the method. When fitting takes long, the log says how far it is.
+    """
+    tolerance = settings.leaf_tolerance
+    jobs: dict[str, list[tuple[str, Job]]] = {}
+    budgets: dict[str, int] = {}
+    for factor, group in ((1, links), (_OBSTACLE_FACTOR, obstacles)):
+        for name, shapes in group.items():
+            budgets[name] = factor * settings.max_leaves_per_link
+            most = max(1, budgets[name] - len(shapes) + 1)
+            jobs[name] = [(_key(shape, most, tolerance), (shape, most)) for shape in shapes]
+    distinct = {key: job for keyed in jobs.values() for key, job in keyed}
+    done = _fit_distinct(distinct, tolerance)
+    result = {}
+    for name, keyed in jobs.items():
+        chosen = share_out([done[key] for key, _ in keyed], budgets[name], tolerance)
+        result[name] = [
+            placed(fit, shape.pose, name)
+            for fit, (_, (shape, _)) in zip(chosen, keyed, strict=True)
+        ]
+    return result
+
+
+def _fit_distinct(jobs: Mapping[str, Job], tolerance: float) -> dict[str, list[Fit]]:
+    """Fits of distinct shapes by key: from disk, or made now and put there."""
+    done: dict[str, list[Fit]] = {}
+    slow: dict[str, Job] = {}
+    for key, (shape, most) in jobs.items():
+        if shape.kind in _CLOSED_FORMS:
+            done[key] = fits_in_own_frame(shape, most, tolerance)
+        else:
+            slow[key] = (shape, most)
+    if not slow:
+        return done
+    with Store("fits") as store:
+        for key, kept in store.get_many(list(slow)).items():
+            done[key] = _from_json(kept)
+            del slow[key]
+        for key, fits in _fit_slowly(slow, tolerance):
+            done[key] = fits
+            store.set(key, _to_json(fits))
+    return done
+
+
+def _fit_slowly(jobs: Mapping[str, Job], tolerance: float) -> Iterator[tuple[str, list[Fit]]]:
+    """(key, fits) as they are made, by all processors; the log tells how far it is."""
+    if not jobs:
+        return
+    begin = said = time.monotonic()
+    with ThreadPoolExecutor(min(len(jobs), os.cpu_count() or 1)) as pool:
+        waiting = {
+            pool.submit(fits_in_own_frame, shape, most, tolerance): key
+            for key, (shape, most) in jobs.items()
+        }
+        for count, future in enumerate(as_completed(waiting), 1):
+            yield waiting[future], future.result()
+            if time.monotonic() - said > _SECONDS_BETWEEN_WORDS:
+                said = time.monotonic()
+                logger.info("fitting leaves: %d of %d meshes done", count, len(jobs))
+    seconds = time.monotonic() - begin
+    if seconds > _SECONDS_BETWEEN_WORDS:
+        logger.info("leaves fitted to %d meshes in %.0f s; kept for next time", len(jobs), seconds)

@@ -1,0 +1,86 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Cost, gradient, gaps and growth of capsules around a body."""
+
+import numpy as np
+import pytest
+import trimesh
+
+from collision_monitor.bounding.leaf import distances_to_segment
+from collision_monitor.kernels.coverage import (
+    coverage_cost,
+    gaps_to_union,
+    grow_to_enclose,
+    winding_numbers,
+)
+from collision_monitor.kernels.enclosure import uncovered
+
+RNG = np.random.default_rng(7)
+
+
+def some_capsules(count, rng):
+    return np.column_stack([rng.normal(size=(count, 6)), rng.uniform(0.1, 0.6, count)])
+
+
+def test_gaps_are_those_of_plain_numpy():
+    capsules, points = some_capsules(5, RNG), RNG.normal(size=(300, 3))
+    plain = [distances_to_segment(points, c[:3], c[3:6]) - c[6] for c in capsules]
+    assert gaps_to_union(points, capsules) == pytest.approx(np.min(plain, axis=0), abs=1e-12)
+
+
+def test_the_gradient_is_that_of_finite_differences():
+    capsules = some_capsules(3, RNG)
+    wanted, unwanted = RNG.normal(size=(200, 3)), RNG.normal(size=(300, 3))
+    weights = RNG.uniform(0.1, 1.0, 200)
+    prices = RNG.uniform(0.1, 1.0, 300)
+
+    def cost(x, gradient):
+        return coverage_cost(
+            x.reshape(3, 7), wanted, weights, unwanted, prices, 0.1, 3.0, 0.2, gradient
+        )
+
+    gradient, unused = np.empty((3, 7)), np.empty((3, 7))
+    cost(capsules.ravel(), gradient)
+    step = 1e-6 * np.eye(21)
+    plain = [
+        (cost(capsules.ravel() + h, unused) - cost(capsules.ravel() - h, unused)) / 2e-6
+        for h in step
+    ]
+    assert gradient.ravel() == pytest.approx(plain, rel=1e-4, abs=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_after_growth_no_triangle_sticks_out(seed):
+    rng = np.random.default_rng(seed)
+    mesh = trimesh.convex.convex_hull(rng.normal(size=(30, 3)))
+    triangles = np.ascontiguousarray(mesh.triangles)
+    capsules = some_capsules(4, rng)
+    before = capsules.copy()
+    grow_to_enclose(triangles, capsules, 0.02)
+    assert np.array_equal(capsules[:, :6], before[:, :6])
+    assert (capsules[:, 6] >= before[:, 6]).all()
+    points = np.vstack([mesh.vertices, mesh.sample(5000, seed=seed)])
+    assert gaps_to_union(points, capsules).max() <= 1e-12
+    gap, _ = uncovered(
+        triangles, np.ascontiguousarray(capsules[:, :6]), capsules[:, 6] + 1e-12, 0.001
+    )
+    assert gap == 0.0
+
+
+def test_growth_leaves_alone_what_encloses_already():
+    mesh = trimesh.creation.icosphere(2, 0.3)
+    capsules = np.array([[0.0, 0, -0.1, 0, 0, 0.1, 0.31]])
+    grow_to_enclose(np.ascontiguousarray(mesh.triangles), capsules, 0.01)
+    assert capsules[0, 6] == 0.31
+
+
+def test_winding_numbers_tell_inside_from_outside_even_of_an_open_mesh():
+    mesh = trimesh.creation.torus(1.0, 0.3)
+    points = RNG.uniform(-1.4, 1.4, (2000, 3))
+    ring = np.hypot(np.hypot(points[:, 0], points[:, 1]) - 1.0, points[:, 2])
+    clear = np.abs(ring - 0.3) > 0.03
+    points, inside = points[clear], ring[clear] < 0.3
+    triangles = np.ascontiguousarray(mesh.triangles)
+    assert ((winding_numbers(points, triangles) > 0.5) == inside).all()
+    holed = winding_numbers(points, triangles[10:])
+    assert ((holed > 0.5) == inside).mean() > 0.99

@@ -1,0 +1,78 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Fits of a whole robot: once each, kept on disk, the budget shared out."""
+
+import numpy as np
+import pytest
+import trimesh
+
+from collision_monitor.bounding import fitter
+from collision_monitor.bounding.fit_settings import FitSettings
+from collision_monitor.bounding.shapes import Fit
+from collision_monitor.robot.description import Shape
+
+SETTINGS = FitSettings(2, 0.001)
+
+
+def bar(x=0.0, length=0.4):
+    mesh = trimesh.creation.cylinder(0.05, length, sections=12)
+    pose = np.eye(4)
+    pose[0, 3] = x
+    return Shape("mesh", pose, vertices=mesh.vertices, triangles=mesh.faces)
+
+
+@pytest.fixture
+def counted(monkeypatch, tmp_path):
+    """How often a shape is fitted; the store is an empty one."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    calls = []
+    original = fitter.fits_in_own_frame
+
+    def counting(*arguments):
+        calls.append(arguments)
+        return original(*arguments)
+
+    monkeypatch.setattr(fitter, "fits_in_own_frame", counting)
+    return calls
+
+
+def test_equal_shapes_are_fitted_once_and_placed_where_they_are(counted):
+    fits = fitter.fit_all({"a": [bar()], "b": [bar(2.0)]}, {}, SETTINGS)
+    assert len(counted) == 1
+    (a,), (b,) = fits["a"], fits["b"]
+    for one, other in zip(a.leaves, b.leaves, strict=True):
+        assert other.p0 - one.p0 == pytest.approx([2.0, 0, 0])
+        assert (one.link, other.link, one.radius) == ("a", "b", other.radius)
+
+
+def test_the_second_time_nothing_is_fitted_and_the_leaves_are_the_same(counted):
+    first = fitter.fit_all({"a": [bar()]}, {}, SETTINGS)
+    second = fitter.fit_all({"a": [bar()]}, {}, SETTINGS)
+    assert len(counted) == 1
+    for one, other in zip(first["a"][0].leaves, second["a"][0].leaves, strict=True):
+        assert np.array_equal(one.p0, other.p0) and one.radius == other.radius
+    assert second["a"][0].union_volume == first["a"][0].union_volume
+
+
+def test_another_shape_another_setting_or_another_method_is_another_fit(counted, monkeypatch):
+    fitter.fit_all({"a": [bar()]}, {}, SETTINGS)
+    fitter.fit_all({"a": [bar(length=0.41)]}, {}, SETTINGS)
+    fitter.fit_all({"a": [bar()]}, {}, FitSettings(3, 0.001))
+    monkeypatch.setattr(fitter, "_method", lambda: "another")
+    fitter.fit_all({"a": [bar()]}, {}, SETTINGS)
+    assert len(counted) == 4
+
+
+def choice(*steps):
+    """Fits of a body of 1 m^2 with so many leaves and such a stand-off."""
+    return [Fit((None,) * count, 1.0, 1.0, 1.0, 1.0, off, 1.0) for count, off in steps]
+
+
+def test_the_budget_goes_where_a_leaf_takes_away_most():
+    coarse = choice((1, 0.10), (2, 0.04), (4, 0.03))
+    fine = choice((1, 0.02), (2, 0.01))
+    assert [len(f.leaves) for f in fitter.share_out([coarse, fine], 3, 0.0)] == [2, 1]
+    assert [len(f.leaves) for f in fitter.share_out([coarse, fine], 4, 0.0)] == [2, 2]
+    assert [len(f.leaves) for f in fitter.share_out([coarse, fine], 6, 0.0)] == [4, 2]
+    assert [len(f.leaves) for f in fitter.share_out([coarse, fine], 6, 0.05)] == [2, 1]
+    assert [len(f.leaves) for f in fitter.share_out([coarse, fine], 1, 0.0)] == [1, 1]
