@@ -61,6 +61,8 @@ setup(
         "numba>=0.57",
         "trimesh>=3.20",
         "networkx>=2.8",
+        "coal>=3.0",
+        "diskcache>=5.4",
         "urdf-parser-py>=0.0.4",
         "lxml>=4.8",
         "pyyaml>=5.4",

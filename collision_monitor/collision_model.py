@@ -10,14 +10,20 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from collision_monitor.bounding.enclosure import check_enclosing
+from collision_monitor.bounding.fit_settings import FitSettings
+from collision_monitor.bounding.fitter import fit_all
 from collision_monitor.bounding.leaf import Leaf
-from collision_monitor.bounding.shapes import Fit, ShapeFitter
+from collision_monitor.bounding.shapes import Fit, fit_of_given
 from collision_monitor.clearance import Clearance
 from collision_monitor.errors import ConfigurationError, NothingToCheckError
 from collision_monitor.kernels import query
 from collision_monitor.packing import pack_model
-from collision_monitor.robot.bodies import rigid_bodies, z_motion
+from collision_monitor.robot.batch_poses import link_poses
+from collision_monitor.robot.bodies import rigid_bodies
 from collision_monitor.robot.description import Robot
+from collision_monitor.robot.leaves_file import read_leaves
+from collision_monitor.robot.mesh_contacts import meeting_shares
 from collision_monitor.robot.pairs import (
     NEIGHBOURS,
     UnmonitoredPair,
@@ -33,8 +39,8 @@ logger = logging.getLogger(__name__)
 Source = str | bytes | os.PathLike
 
 _SAMPLES = 1000
-# A pair of links whose leaves overlap in this part of the samples is left out; the
-# share at which MoveIt's setup assistant calls two links "almost always in collision".
+# A pair of links whose shapes meet in this part of the samples is left out; the share at
+# which MoveIt's setup assistant calls two links "almost always in collision".
 _NEARLY_ALL = 0.95
 
 
@@ -49,14 +55,23 @@ class CollisionModel:
     """
 
     def __init__(
-        self, robot: Robot, semantics: Semantics | None = None, scene: Scene | None = None
+        self,
+        robot: Robot,
+        semantics: Semantics | None = None,
+        scene: Scene | None = None,
+        settings: FitSettings | None = None,
+        leaves: Mapping[str, Sequence[Leaf]] | None = None,
     ) -> None:
-        """Fit, build and compile; most callers want `from_urdf`."""
+        """Fit, build and compile; most callers want `from_urdf`.
+
+        ``leaves``: of every link with shapes, in its frame; taken as they are.
+        """
         semantics = Semantics() if semantics is None else semantics
         scene = Scene() if scene is None else scene
         self.robot = robot
         self.semantics = semantics
         self.scene = scene
+        self.settings = FitSettings() if settings is None else settings
         self.name = robot.name
         self.root = robot.root
         self.warnings: tuple[str, ...] = (*robot.warnings, *semantics.warnings)
@@ -68,7 +83,7 @@ class CollisionModel:
         self.upper = np.array([joint.upper for joint in joints])
         self.velocity_limits = np.array([joint.velocity for joint in joints])
 
-        self._place_leaves()
+        self._place_leaves(leaves)
         self._choose_pairs()
         self._compile()
         for text in self.warnings:
@@ -81,6 +96,10 @@ class CollisionModel:
         srdf: Source | None = None,
         package_dirs: Sequence[str | os.PathLike] = (),
         scene: str | os.PathLike | Mapping | None = None,
+        max_leaves_per_link: int = FitSettings.max_leaves_per_link,
+        leaf_tolerance: float = FitSettings.leaf_tolerance,
+        leaves: str | os.PathLike | Mapping | None = None,
+        check_leaves: bool = True,
     ) -> CollisionModel:
         """Load a robot, and a scene around it.
 
@@ -89,15 +108,27 @@ class CollisionModel:
             srdf: path or text of an SRDF; its ``disable_collisions`` are respected.
             package_dirs: folders in which ``package://`` is looked up first.
             scene: path of a scene file, or its content (docs/scene.md).
+            max_leaves_per_link: more are tighter, and slower to query.
+            leaf_tolerance: metres by which leaves may stand off a mesh in the mean; no more
+                leaves are added once they do.
+            leaves: path of a file of leaves, or its content (docs/leaves.md), instead of
+                a fit; for the links of the robot, not for obstacles.
+            check_leaves: whether leaves from a file that do not enclose are refused.
 
         Raises:
             RobotDescriptionError, MeshError: the robot cannot be monitored whole.
             SemanticDescriptionError, SceneError: the SRDF or the scene is faulty.
+            FitError: max_leaves_per_link or leaf_tolerance mean nothing.
+            LeavesError: the file of leaves is faulty, or they do not enclose a link.
         """
         robot = load_robot(urdf, package_dirs)
         semantics = None if srdf is None else load_srdf(srdf, robot)
         surroundings = None if scene is None else load_scene(scene, robot, package_dirs)
-        return cls(robot, semantics, surroundings)
+        settings = FitSettings(max_leaves_per_link, leaf_tolerance)
+        given = None if leaves is None else read_leaves(leaves, robot)
+        if given is not None and check_leaves:
+            check_enclosing(robot, given)
+        return cls(robot, semantics, surroundings, settings, given)
 
     def distance(self, q: Sequence[float] | np.ndarray) -> Clearance:
         """The nearest pair at configuration ``q`` (nq,), radians and metres.
@@ -160,16 +191,9 @@ class CollisionModel:
 
     def link_poses(self, q: Sequence[float] | np.ndarray) -> dict[str, np.ndarray]:
         """Pose (4, 4) of every link of the robot in the base frame."""
-        bodies, q = self._bodies, self._configuration(q)
-        poses = [np.eye(4)]
-        for k, parent in enumerate(bodies.parents):
-            position = bodies.gains[k] * q[bodies.columns[k]] + bodies.offsets[k]
-            moved = z_motion(bodies.slides[k], position)
-            poses.append(poses[parent] @ bodies.placements[k] @ moved)
-        return {
-            link: poses[bodies.link_bodies[link]] @ bodies.link_poses[link]
-            for link in self.robot.links
-        }
+        rows = self._configuration(q).reshape(1, -1)
+        poses = link_poses(self._bodies, self.robot.links, rows)
+        return {link: pose[0] for link, pose in poses.items()}
 
     def random_configurations(self, n: int, seed: int | None = 0) -> np.ndarray:
         """``n`` configurations (n, nq), uniform within the joint limits."""
@@ -178,29 +202,32 @@ class CollisionModel:
 
     # -- loading ---------------------------------------------------------------------
 
-    def _place_leaves(self) -> None:
+    def _place_leaves(self, given: Mapping[str, Sequence[Leaf]] | None) -> None:
         """Fit leaves to all shapes; those that move first, as the kernels want them."""
         body_of = dict(self._bodies.link_bodies)
         pose_of = dict(self._bodies.link_poses)
-        fits: dict[str, list[Fit]] = {}
-        fitter = ShapeFitter()
-        for link in self.robot.links.values():
-            if link.shapes:
-                fits[link.name] = [fitter.fit(shape, link.name) for shape in link.shapes]
-        self._obstacle_names = [obstacle.name for obstacle in self.scene.obstacles]
+        links = {link.name: link.shapes for link in self.robot.links.values() if link.shapes}
+        obstacles = {obstacle.name: (obstacle.shape,) for obstacle in self.scene.obstacles}
         for obstacle in self.scene.obstacles:
             body_of[obstacle.name] = body_of[obstacle.link]
             pose_of[obstacle.name] = pose_of[obstacle.link]
-            fits[obstacle.name] = [fitter.fit(obstacle.shape, obstacle.name)]
+        self._obstacle_names = list(obstacles)
         self._body_of = body_of
-        self.fits = fits
+        self.fits: dict[str, list[Fit]] = fit_all(
+            {} if given is not None else links, obstacles, self.settings
+        )
+        if given is not None:
+            self.fits |= {name: [fit_of_given(given[name], links[name])] for name in links}
+        leaves = {
+            name: [leaf for fit in fits for leaf in fit.leaves] for name, fits in self.fits.items()
+        }
         # Chain order, and what does not move behind it.
-        names = sorted(fits, key=lambda name: body_of[name] == 0)
+        names = sorted(leaves, key=lambda name: body_of[name] == 0)
         self.link_names: tuple[str, ...] = tuple(names)
-        self.leaves: list[Leaf] = [fit.leaf for name in names for fit in fits[name]]
+        self.leaves: list[Leaf] = [leaf for name in names for leaf in leaves[name]]
         self._body_leaves = [leaf.moved(pose_of[leaf.link], leaf.link) for leaf in self.leaves]
         self._leaf_links = [leaf.link for leaf in self.leaves]
-        stops = np.cumsum([len(fits[name]) for name in names])
+        stops = np.cumsum([len(leaves[name]) for name in names])
         self._link_leaves = np.column_stack([np.r_[0, stops[:-1]], stops])
 
     def _choose_pairs(self) -> None:
@@ -217,36 +244,59 @@ class CollisionModel:
         self.pairs: list[tuple[str, str]] = pairs
         self.unmonitored_pairs: list[UnmonitoredPair] = unmonitored
         self._pack()
-        self._drop_pairs_that_always_overlap()
+        self._drop_pairs_that_always_meet()
 
-    def _drop_pairs_that_always_overlap(self) -> None:
-        """Leave out link pairs that overlap at (nearly) every configuration.
+    def _drop_pairs_that_always_meet(self) -> None:
+        """Leave out link pairs whose shapes meet at (nearly) every configuration.
 
-        A pair with an obstacle is never dropped, whatever the samples say: somebody
-        wrote it into the scene, and can write it under ``ignore``.
+        Only pairs whose leaves overlap there can be such. A pair with an obstacle is never
+        dropped, whatever the samples say: somebody wrote it into the scene, and can
+        write it under ``ignore``.
         """
         if not self.pairs:
             return
         samples = self.random_configurations(_SAMPLES)
-        share = (self._pair_distances(samples) < 0.0).mean(axis=0)
+        overlap = (self._pair_distances(samples) < 0.0).mean(axis=0)
         obstacles = set(self._obstacle_names)
-        kept = []
-        for (a, b), part in zip(self.pairs, share, strict=True):
-            if part < _NEARLY_ALL:
-                kept.append((a, b))
-                continue
-            text = f"leaves overlap in {part:.1%} of {_SAMPLES} sampled configurations"
+        suspects = []
+        for k in np.flatnonzero(overlap >= _NEARLY_ALL):
+            a, b = self.pairs[k]
             if a in obstacles or b in obstacles:
-                kept.append((a, b))
                 self.warnings += (
-                    f"'{a}' and '{b}': {text}; if they are meant to touch, list the pair "
-                    "under ignore: in the scene",
+                    f"'{a}' and '{b}': leaves overlap in {overlap[k]:.1%} of {_SAMPLES} sampled "
+                    "configurations; if they are meant to touch, list the pair under ignore: in "
+                    "the scene",
                 )
             else:
+                suspects.append(int(k))
+        if suspects:
+            self._drop_those_that_meet(suspects, samples)
+
+    def _drop_those_that_meet(self, suspects: list[int], samples: np.ndarray) -> None:
+        """Decide by the shapes themselves about pairs whose leaves always overlap."""
+        pairs = [self.pairs[k] for k in suspects]
+        names = {name for pair in pairs for name in pair}
+        poses = link_poses(self._bodies, sorted(names), samples)
+        shares = meeting_shares(self.robot, poses, pairs, _NEARLY_ALL)
+        dropped, loose = set(), []
+        for k, (a, b), share in zip(suspects, pairs, shares, strict=True):
+            if share >= _NEARLY_ALL:
+                dropped.add(k)
+                text = f"shapes meet in {share:.1%} of {_SAMPLES} sampled configurations"
                 self.unmonitored_pairs.append(UnmonitoredPair(a, b, text))
                 logger.info("not monitored: '%s' and '%s': %s", a, b, text)
-        if len(kept) < len(self.pairs):
-            self.pairs = kept
+            else:
+                loose.append(f"{a} - {b}")
+        if loose:
+            self.warnings += (
+                f"{len(loose)} pairs are so close that their leaves overlap in at least "
+                f"{_NEARLY_ALL:.0%} of {_SAMPLES} sampled configurations, though the shapes meet "
+                "in fewer; they are monitored, and alarm all the time. Disable those that cannot "
+                "collide in the SRDF, or list them under ignore: in the scene, or fit more leaves "
+                f"(max_leaves_per_link): {', '.join(loose)}",
+            )
+        if dropped:
+            self.pairs = [pair for k, pair in enumerate(self.pairs) if k not in dropped]
             self._pack()
 
     def _pack(self) -> None:

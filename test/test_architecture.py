@@ -33,6 +33,7 @@ FLOORS = {
     "bounding": 2,
     "kernels": 1,
     "errors": 0,
+    "private_cache": 0,
 }
 # Import name -> (rosdep key in package.xml, name on PyPI or None for what ROS itself brings).
 THIRD_PARTY = {
@@ -48,6 +49,7 @@ THIRD_PARTY = {
     "std_msgs": ("std_msgs", None),
     "trajectory_msgs": ("trajectory_msgs", None),
     "visualization_msgs": ("visualization_msgs", None),
+    "coal": ("coal", "coal"),
     "lxml": ("python3-lxml", "lxml"),
     "numba": ("python3-numba", "numba"),
     "numpy": ("python3-numpy", "numpy"),
@@ -56,7 +58,9 @@ THIRD_PARTY = {
     "urdf_parser_py": ("urdfdom_py", "urdf-parser-py"),
     "yaml": ("python3-yaml", "pyyaml"),
 }
-OPTIONAL = {"pyvista"}  # asked for by an extra, and by a message where it is missing
+# pyvista: asked for by an extra, and by a message where it is missing. diskcache: without it
+# nothing is kept on disk, and a warning says so; it has no rosdep key.
+OPTIONAL = {"pyvista", "diskcache"}
 
 
 def name_of(path: Path) -> str:

@@ -6,31 +6,51 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 from typing import Any
 
+import numpy as np
+
+from collision_monitor.bounding.leaf import Leaf
 from collision_monitor.cli.model_arguments import add_model_arguments, load_model
+from collision_monitor.cli.picture import render
 from collision_monitor.cli.table import text_table
 from collision_monitor.collision_model import CollisionModel
+from collision_monitor.robot.leaves_file import write_leaves
+from collision_monitor.robot.pairs import by_reason
 
-_HEADER = (
-    "link", "leaves", "mesh [l]", "hull [l]", "OBB [l]", "leaves [l]", "leaves/OBB", "mesh/leaves"
-)  # fmt: skip
+_VOLUMES = ("link", "leaves", "OBB [l]", "leaves [l]", "leaves/OBB", "stand-off [mm]")
+_FILL = ("link", "mesh [l]", "hull [l]", "leaves [l]", "mesh/leaves", "leaves/hull")
+_MOST_NAMED = 8
 
 
 def add_parser(commands: Any) -> None:
     """Add the command to the subparsers."""
     parser = commands.add_parser(
         "fit",
-        help="fit leaves to a robot and list their volumes",
+        help="fit leaves to a robot, list, write and draw them",
         description=(
-            "Fit capsules and spheres to the collision shapes of a robot. Volumes in litres; of "
-            "several shapes and leaves of a link they are added up. A mesh that is not closed "
-            "has no volume: that of its convex hull stands in."
+            "Fit capsules and spheres to the collision shapes of a robot. Volumes in litres; "
+            "of several shapes of a link they are added up, leaves of a shape that overlap are "
+            "counted once. A mesh that is not closed has no volume: that of its convex hull "
+            "stands in. Stand-off: between leaves and shape, in the mean over its hull."
         ),
     )
     add_model_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print JSON, in metres")
+    parser.add_argument("--output", metavar="YAML", help="write the leaves, to be read by --leaves")
+    parser.add_argument("--picture", metavar="PNG", help="draw the robot in its leaves")
     parser.set_defaults(run=run)
+
+
+def _leaf(leaf: Leaf) -> dict[str, Any]:
+    return {
+        "kind": leaf.kind,
+        "p0": leaf.p0.tolist(),
+        "p1": leaf.p1.tolist(),
+        "radius": leaf.radius,
+        "volume": leaf.volume,
+    }
 
 
 def report(model: CollisionModel) -> dict[str, Any]:
@@ -38,23 +58,17 @@ def report(model: CollisionModel) -> dict[str, Any]:
     links = []
     for link in model.link_names:
         fits = model.fits[link]
+        area = sum(fit.hull_area for fit in fits)
+        stand_off = sum(fit.hull_area * fit.stand_off for fit in fits) / area if area else 0.0
         links.append(
             {
                 "link": link,
-                "leaves": [
-                    {
-                        "kind": fit.leaf.kind,
-                        "p0": fit.leaf.p0.tolist(),
-                        "p1": fit.leaf.p1.tolist(),
-                        "radius": fit.leaf.radius,
-                        "volume": fit.leaf.volume,
-                    }
-                    for fit in fits
-                ],
+                "leaves": [_leaf(leaf) for fit in fits for leaf in fit.leaves],
                 "mesh_volume": sum(fit.shape_volume for fit in fits),
                 "hull_volume": sum(fit.hull_volume for fit in fits),
                 "obb_volume": sum(fit.obb_volume for fit in fits),
-                "leaf_volume": sum(fit.leaf.volume for fit in fits),
+                "leaf_volume": sum(fit.union_volume for fit in fits),
+                "stand_off": stand_off if np.isfinite(stand_off) else None,
             }
         )
     volumes = ("mesh_volume", "hull_volume", "obb_volume", "leaf_volume")
@@ -68,14 +82,6 @@ def report(model: CollisionModel) -> dict[str, Any]:
     }
 
 
-def _row(name: str, kinds: str, volumes: dict[str, float]) -> list[str]:
-    mesh, hull, obb, leaf = (
-        volumes[f"{kind}_volume"] for kind in ("mesh", "hull", "obb", "leaf")
-    )
-    litres = [f"{1000.0 * volume:.3f}" for volume in (mesh, hull, obb, leaf)]
-    return [name, kinds, *litres, f"{leaf / obb:.2f}" if obb else "-", f"{mesh / leaf:.2f}"]
-
-
 def _kinds(leaves: list[dict]) -> str:
     counts = {kind: sum(leaf["kind"] == kind for leaf in leaves) for kind in ("capsule", "sphere")}
     return ", ".join(
@@ -83,18 +89,70 @@ def _kinds(leaves: list[dict]) -> str:
     )
 
 
+def _ratio(a: float, b: float) -> str:
+    return f"{a / b:.2f}" if b else "-"
+
+
+def _litres(volume: float) -> str:
+    return f"{1000.0 * volume:.3f}"
+
+
+def tables(result: dict[str, Any]) -> str:
+    """The two tables of Zhang et al.: leaves against boxes, and how full the leaves are."""
+    total = {"link": "total", "stand_off": None, **result["total"]}
+    count = sum(len(link["leaves"]) for link in result["links"])
+    volumes, fill = [], []
+    for row in (*result["links"], total):
+        mesh, hull, obb, leaf = (
+            row[f"{kind}_volume"] for kind in ("mesh", "hull", "obb", "leaf")
+        )
+        kinds = _kinds(row["leaves"]) if "leaves" in row else f"{count} leaves"
+        off = "-" if row["stand_off"] is None else f"{1000.0 * row['stand_off']:.1f}"
+        volumes.append(
+            [row["link"], kinds, _litres(obb), _litres(leaf), _ratio(leaf, obb), off]
+        )
+        fill.append(
+            [row["link"], _litres(mesh), _litres(hull), _litres(leaf),
+             _ratio(mesh, leaf), _ratio(leaf, hull)]
+        )  # fmt: skip
+    return (
+        "Oriented boxes (OBB) against leaves\n\n" + text_table(_VOLUMES, volumes)
+        + "\n\nTrue volume over the volume of the leaves\n\n" + text_table(_FILL, fill)
+    )  # fmt: skip
+
+
+def _left_out(model: CollisionModel) -> str:
+    lines = [f"{len(model.pairs)} pairs checked, {len(model.unmonitored_pairs)} left out:"]
+    for reason, pairs in by_reason(model.unmonitored_pairs).items():
+        names = ", ".join(f"{a} - {b}" for a, b in pairs[:_MOST_NAMED])
+        more = f", and {len(pairs) - _MOST_NAMED} more (--json)" if len(pairs) > _MOST_NAMED else ""
+        lines.append(f"  {reason}: {names}{more}")
+    return "\n".join(lines)
+
+
 def run(options: argparse.Namespace) -> int:
-    """Print the table or the JSON."""
-    result = report(load_model(options))
+    """Print the tables or the JSON; write what is asked for."""
+    logging.basicConfig(format="%(message)s")
+    logging.getLogger("collision_monitor.bounding").setLevel(logging.INFO)  # progress
+    model = load_model(options)
+    result = report(model)
+    if options.output:
+        about = {
+            "made by": "python -m collision_monitor fit",
+            "max_leaves_per_link": options.max_leaves,
+            "leaf_tolerance": options.leaf_tolerance,
+        }
+        obstacles = {obstacle.name for obstacle in model.scene.obstacles}
+        leaves: dict[str, list[Leaf]] = {}
+        for leaf in model.leaves:
+            if leaf.link not in obstacles:
+                leaves.setdefault(leaf.link, []).append(leaf)
+        write_leaves(options.output, model.name, leaves, about)
+    if options.picture:
+        render(model, np.clip(0.0, model.lower, model.upper), options.picture)
     if options.json:
         print(json.dumps(result, indent=2))
         return 0
-    rows = [_row(link["link"], _kinds(link["leaves"]), link) for link in result["links"]]
-    rows.append(_row("total", str(sum(len(link["leaves"]) for link in result["links"])),
-                     result["total"]))  # fmt: skip
-    print(text_table(_HEADER, rows))
-    print(
-        f"\n{result['robot']}: {len(result['links'])} links, {result['pairs']} pairs checked, "
-        f"{len(result['unmonitored_pairs'])} left out (--json lists them with their reasons)"
-    )
+    print(tables(result))
+    print(f"\n{result['robot']}: {len(result['links'])} links, {_left_out(model)}")
     return 0

@@ -26,6 +26,7 @@ from collision_monitor.nodes.markers import MarkerBuilder
 from collision_monitor.nodes.messages import distances_message, status_message
 from collision_monitor.nodes.parameters import declare_parameters, refusal
 from collision_monitor.nodes.qos import LATCHED, VALUES
+from collision_monitor.robot.pairs import by_reason
 
 _WATCHDOG_SECONDS = 0.05
 _LOG_SECONDS = 5.0
@@ -115,11 +116,15 @@ class CollisionMonitorNode(Node):
             srdf=v["robot_description_semantic"] or None,
             package_dirs=[folder for folder in v["package_dirs"] if folder],
             scene=v["scene"] or None,
+            max_leaves_per_link=v["max_leaves_per_link"],
+            leaf_tolerance=v["leaf_tolerance"],
+            leaves=v["leaves"] or None,
         )
         for text in model.warnings:
             self.get_logger().warning(text)
-        for a, b, reason in model.unmonitored_pairs:
-            self.get_logger().debug(f"not monitored: {a} and {b}: {reason}")
+        for reason, pairs in by_reason(model.unmonitored_pairs).items():
+            names = ", ".join(f"{a} - {b}" for a, b in pairs)
+            self.get_logger().info(f"not monitored ({reason}): {names}")
         if not model.pairs:
             raise CollisionMonitorError(
                 f"robot '{model.name}' has no pair of links to check ({len(model.link_names)} "

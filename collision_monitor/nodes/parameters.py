@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor
+from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
 from rclpy.node import Node
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter; ``most`` of a number is its upper bound, 0 the lower."""
+    """One parameter; ``most`` of a number is its upper bound, 0 (1 of an integer) the lower."""
 
     name: str
     default: Any
@@ -25,7 +25,9 @@ class Parameter:
     def descriptor(self) -> ParameterDescriptor:
         """What ``ros2 param describe`` shows."""
         descriptor = ParameterDescriptor(description=self.text, read_only=self.read_only)
-        if self.most is not None:
+        if self.most is not None and isinstance(self.default, int):
+            descriptor.integer_range = [IntegerRange(from_value=1, to_value=int(self.most), step=0)]
+        elif self.most is not None:
             descriptor.floating_point_range = [
                 FloatingPointRange(from_value=0.0, to_value=self.most, step=0.0)
             ]
@@ -48,6 +50,21 @@ PARAMETERS = (
         "folders in which package:// is looked up before the ament index", read_only=True,
     ),
     Parameter("scene", "", "file (YAML) with obstacles and pairs to ignore", read_only=True),
+    Parameter(
+        "max_leaves_per_link", 8,
+        "capsules and spheres around a link at most: more are tighter, and slower", most=64,
+        read_only=True,
+    ),
+    Parameter(
+        "leaf_tolerance", 0.002,
+        "no more leaves are added to a link once they stand off its mesh by so many metres in "
+        "the mean", most=1.0, read_only=True,
+    ),
+    Parameter(
+        "leaves", "",
+        "file (YAML) of leaves, as 'fit --output' writes it, instead of a fit; refused where "
+        "they do not enclose the robot", read_only=True,
+    ),
     Parameter(
         "warn_distance", 0.1,
         "WARN and slow down when two links are as near as this, metres", most=10.0,

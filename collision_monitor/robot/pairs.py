@@ -101,3 +101,11 @@ def select_pairs(
         else:
             unmonitored.append(UnmonitoredPair(a, b, reason))
     return checked, unmonitored
+
+
+def by_reason(pairs: Sequence[UnmonitoredPair]) -> dict[str, list[tuple[str, str]]]:
+    """Pairs left out, grouped by their reason."""
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for a, b, reason in pairs:
+        groups.setdefault(reason, []).append((a, b))
+    return groups
