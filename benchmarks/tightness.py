@@ -1,0 +1,217 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""How much clearance the leaves cost: volumes, and true mesh distance less leaf distance.
+
+    python benchmarks/tightness.py [--robots ur5,panda,...] [--max-leaves 8] [--json]
+    python benchmarks/tightness.py --robots ur5 --sweep 1,2,4,8,16 --plot trade.png
+
+The true distance is that of the collision meshes, by coal, at 2,000 random configurations where
+it is positive and below 0.3 m. A pair's leaves are never farther than its meshes, so only pairs
+whose leaves are nearer than the best mesh distance found so far need be looked at.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import time
+from pathlib import Path
+
+import coal
+import numpy as np
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "test")]
+
+from robots import ROBOTS, RobotFiles  # noqa: E402
+
+from collision_monitor import CollisionModel  # noqa: E402
+from collision_monitor.robot.description import Shape  # noqa: E402
+
+NAMES = ("ur5", "panda", "xarm7", "baxter", "tiago_dual")
+FARTHEST = 0.3
+
+
+def coal_shape(shape: Shape):
+    """A shape of ours as coal sees it."""
+    if shape.kind == "mesh":
+        mesh = coal.BVHModelOBBRSS()
+        mesh.beginModel(len(shape.triangles), len(shape.vertices))
+        mesh.addVertices(np.asarray(shape.vertices, dtype=float))
+        mesh.addTriangles(np.asarray(shape.triangles, dtype=np.int32))
+        mesh.endModel()
+        return mesh
+    if shape.kind == "box":
+        return coal.Box(*shape.size)
+    if shape.kind == "sphere":
+        return coal.Sphere(*shape.size)
+    return {"cylinder": coal.Cylinder, "capsule": coal.Capsule}[shape.kind](*shape.size)
+
+
+class Meshes:
+    """The collision shapes of a robot in coal, at the poses of a model."""
+
+    def __init__(self, model: CollisionModel) -> None:
+        self.model = model
+        self.shapes = {
+            link.name: [(coal_shape(shape), shape.pose) for shape in link.shapes]
+            for link in model.robot.links.values()
+        }
+        self.request = coal.DistanceRequest()
+
+    def distance(self, poses: dict[str, np.ndarray], a: str, b: str, beyond: float) -> float:
+        """Distance of two links' shapes; at the first contact it is not positive."""
+        least = beyond
+        for first, pose_a in self.shapes[a]:
+            place_a = poses[a] @ pose_a
+            t1 = coal.Transform3s(place_a[:3, :3], place_a[:3, 3])
+            for second, pose_b in self.shapes[b]:
+                place_b = poses[b] @ pose_b
+                t2 = coal.Transform3s(place_b[:3, :3], place_b[:3, 3])
+                result = coal.DistanceResult()
+                least = min(
+                    least, coal.distance(first, t1, second, t2, self.request, result)
+                )
+        return least
+
+
+def losses(model: CollisionModel, count: int, seconds: float) -> tuple[np.ndarray, int]:
+    """(losses of up to ``count`` configurations, how many were in contact and left out)."""
+    meshes = Meshes(model)
+    found, touching = [], 0
+    deadline = time.monotonic() + seconds
+    for q in model.random_configurations(20 * count, seed=2):
+        if len(found) >= count or time.monotonic() > deadline:
+            break
+        by_leaves = model.distances(q)
+        poses = model.link_poses(q)
+        true = np.inf
+        for k in np.argsort(by_leaves):
+            if by_leaves[k] >= true or true <= 0.0:
+                break
+            true = meshes.distance(poses, *model.pairs[k], true)
+        if true <= 0.0:
+            touching += 1
+        elif true < FARTHEST:
+            found.append(true - float(by_leaves.min()))
+    return np.array(found), touching
+
+
+def measure(files: RobotFiles, options: dict, count: int, seconds: float) -> dict:
+    """Volumes and losses of one robot."""
+    model = CollisionModel.from_urdf(files.urdf, files.srdf, files.package_dirs, **options)
+    fits = [fit for name in model.link_names for fit in model.fits[name]]
+    hull, obb, union, leaf = (
+        sum(numbers)
+        for numbers in zip(
+            *(
+                (f.hull_volume, f.obb_volume, f.union_volume, sum(x.volume for x in f.leaves))
+                for f in fits
+            ),
+            strict=True,
+        )
+    )
+    loss, touching = losses(model, count, seconds)
+    rows = model.random_configurations(500, seed=3)
+    times = []
+    for _ in range(7):
+        start = time.perf_counter()
+        for q in rows:
+            model.distance(q)
+        times.append((time.perf_counter() - start) / len(rows) * 1e6)
+    return {
+        "links": len(model.link_names),
+        "leaves": len(model.leaves),
+        "leaves_per_link": len(model.leaves) / len(model.link_names),
+        "most_leaves": max(sum(len(f.leaves) for f in model.fits[n]) for n in model.link_names),
+        "union_over_hull": union / hull,
+        "union_over_obb": union / obb,
+        "leaves_over_obb": leaf / obb,
+        "mean_loss_mm": 1000.0 * float(loss.mean()) if len(loss) else float("nan"),
+        "p95_loss_mm": 1000.0 * float(np.percentile(loss, 95)) if len(loss) else float("nan"),
+        "least_loss_mm": 1000.0 * float(loss.min()) if len(loss) else float("nan"),
+        "configurations": len(loss),
+        "touching": touching,
+        "call_us": statistics.median(times),
+    }
+
+
+def main() -> None:
+    """Measure and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--robots", default=",".join(NAMES), help="comma-separated names")
+    parser.add_argument("--configurations", type=int, default=2000)
+    parser.add_argument("--seconds", type=float, default=120.0, help="at most for each robot")
+    parser.add_argument("--max-leaves", type=int, default=None)
+    parser.add_argument("--tolerance", type=float, default=None, help="leaf_tolerance in metres")
+    parser.add_argument("--sweep", default="", help="numbers of leaves per link: 1,2,4,8,16")
+    parser.add_argument("--plot", default="", help="with --sweep: PNG of loss over time")
+    parser.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+    options = {}
+    if arguments.max_leaves is not None:
+        options["max_leaves_per_link"] = arguments.max_leaves
+    if arguments.tolerance is not None:
+        options["leaf_tolerance"] = arguments.tolerance
+    variants = [options]
+    if arguments.sweep:
+        variants = [
+            {"max_leaves_per_link": int(n), "leaf_tolerance": 0.0}
+            for n in arguments.sweep.split(",")
+        ]
+    if not arguments.json:
+        print(
+            "| robot | leaves a link (most) | union/hull | union/OBB | mean loss (mm) "
+            "| 95 % (mm) | configurations | in contact | call (us) |\n" + "|---" * 9 + "|"
+        )
+    results: dict[str, list[dict]] = {}
+    for name in arguments.robots.split(","):
+        for variant in variants:
+            r = measure(ROBOTS[name], variant, arguments.configurations, arguments.seconds)
+            results.setdefault(name, []).append({**variant, **r})
+            if not arguments.json:
+                print(
+                    f"| {name} | {r['leaves_per_link']:.1f} ({r['most_leaves']}) "
+                    f"| {r['union_over_hull']:.2f} | {r['union_over_obb']:.2f} "
+                    f"| {r['mean_loss_mm']:.1f} | {r['p95_loss_mm']:.1f} "
+                    f"| {r['configurations']} | {r['touching']} | {r['call_us']:.2f} |",
+                    flush=True,
+                )
+    if arguments.json:
+        print(json.dumps(results, indent=2))
+    if arguments.plot:
+        plot(results, arguments.plot)
+
+
+def plot(results: dict[str, list[dict]], path: str) -> None:
+    """Loss over time of a query, one line for each robot."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(7.5, 4.5), dpi=110)
+    for name, rows in results.items():
+        axes.plot(
+            [r["call_us"] for r in rows], [r["mean_loss_mm"] for r in rows], "o-", label=name
+        )
+        for r in rows:
+            axes.annotate(
+                str(r["max_leaves_per_link"]), (r["call_us"], r["mean_loss_mm"]),
+                textcoords="offset points", xytext=(4, 4), fontsize=8,
+            )  # fmt: skip
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel("time of one distance query [us]")
+    axes.set_ylabel("clearance lost, mean [mm]")
+    axes.set_title("Numbers at the points: leaves a link at most")
+    axes.grid(True, which="both", alpha=0.25)
+    axes.legend()
+    figure.tight_layout()
+    figure.savefig(path)
+
+
+if __name__ == "__main__":
+    main()
