@@ -38,9 +38,10 @@ def pack_model(
     count = len(body_leaves)
     moving_count = int((leaf_bodies > 0).sum())
     ends = np.array([[*leaf.p0, *leaf.p1] for leaf in body_leaves], dtype=float).reshape(-1, 6)
-    moving = build_tree(np.arange(moving_count))
-    static_centers = 0.5 * (ends[:, :3] + ends[:, 3:])
-    static = build_tree(np.arange(moving_count, count), static_centers)
+    centers = 0.5 * (ends[:, :3] + ends[:, 3:])
+    link_of = np.repeat(np.arange(len(link_leaves)), np.diff(link_leaves, axis=1).ravel())
+    moving = build_tree(np.arange(moving_count), centers, link_of)
+    static = build_tree(np.arange(moving_count, count), centers)
     inner = static[:, 0] >= 0
     static[inner] += len(moving)
     nodes = np.vstack([moving, static])

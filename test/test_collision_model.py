@@ -44,6 +44,27 @@ def test_distance_distances_batch_and_contacts_agree(model):
         assert touching == near
 
 
+@pytest.mark.parametrize("threads", [1, 2, 0])
+@pytest.mark.parametrize("margin", [0.0, 0.3, -0.05])
+def test_is_clear_says_what_the_distances_say_in_any_number_of_threads(model, margin, threads):
+    rows = model.random_configurations(2000, seed=4)
+    least = model.min_distances(rows)
+    assert np.array_equal(model.min_distances(rows, threads=threads), least)
+    clear = model.is_clear(rows, margin, threads=threads)
+    assert clear.dtype == bool and 0 < clear.sum() < len(rows)
+    assert np.array_equal(clear, least >= margin)
+
+
+def test_a_bad_row_is_named_by_its_place_in_the_whole_batch(model):
+    rows = model.random_configurations(1000)
+    rows[777, 1] = np.nan
+    for call in (model.min_distances, model.is_clear):
+        with pytest.raises(ConfigurationError, match="row 777: joint"):
+            call(rows, threads=2)
+    with pytest.raises(ConfigurationError, match="margin"):
+        model.is_clear(rows, np.nan)
+
+
 def test_the_answer_does_not_depend_on_the_question_before(model):
     rows = model.random_configurations(50, seed=1)
     forward = [model.distance(q).distance for q in rows]

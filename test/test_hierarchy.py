@@ -68,3 +68,17 @@ def test_a_node_pair_is_open_exactly_where_a_checked_leaf_pair_lies_below(moving
         for j in range(len(nodes)):
             expected = checked[np.ix_(below(nodes, i), below(nodes, j))].any()
             assert (int(bits[i, j >> 6]) >> (j & 63)) & 1 == expected
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_with_groups_every_link_is_one_subtree(seed):
+    rng = np.random.default_rng(seed)
+    groups = np.repeat(np.arange(6), rng.integers(1, 6, 6))
+    centers = rng.normal(size=(len(groups), 3))
+    nodes = build_tree(np.arange(len(groups)), centers, groups)
+    below = {}
+    for k in range(len(nodes) - 1, -1, -1):
+        first, second = nodes[k]
+        below[k] = {int(second)} if first < 0 else below[first] | below[second]
+    for group in range(6):
+        assert set(np.flatnonzero(groups == group)) in below.values()

@@ -16,25 +16,32 @@ from scipy.optimize import lsq_linear
 from collision_monitor import CollisionModel
 
 DUAL_ARM_OR_SRDF = ["ur5", "panda", "baxter", "pr2", "tiago_dual"]
+TIGHT = ["ur5", "panda", "xarm7", "baxter"]
 CONFIGURATIONS = 2000
 
 
 @pytest.fixture(scope="module", params=NAMES)
 def any_robot(request):
-    """(model, reference) of each robot."""
-    return load(request.param)
+    """(model, reference) of each robot; fewer leaves for those with very many links."""
+    return load(request.param, max_leaves_per_link=8 if request.param in TIGHT else 2)
 
 
 @pytest.fixture(scope="module", params=DUAL_ARM_OR_SRDF)
 def robot(request):
-    """(model, reference) of the five robots with an SRDF or two arms."""
+    """(model, reference) of the five robots with an SRDF or two arms, one leaf a shape."""
+    return load(request.param, max_leaves_per_link=1)
+
+
+@pytest.fixture(scope="module", params=["ur5", "panda", "baxter"])
+def tight_robot(request):
+    """(model, reference) with as many leaves a link as by default."""
     return load(request.param)
 
 
-def load(name):
+def load(name, **options):
     """A robot as it is, and its reference."""
     files = require(name)
-    model = CollisionModel.from_urdf(files.urdf, files.srdf, files.package_dirs)
+    model = CollisionModel.from_urdf(files.urdf, files.srdf, files.package_dirs, **options)
     return model, Reference(files.urdf, files.package_dirs, model)
 
 
@@ -81,9 +88,17 @@ def slow_distance(model, segments, pair):
 
 
 def test_distances_equal_coal_on_the_same_leaves(robot):
-    model, reference = robot
+    compare_with_coal(*robot, CONFIGURATIONS)
+
+
+def test_distances_equal_coal_on_several_leaves_a_link(tight_robot):
+    compare_with_coal(*tight_robot, 150)
+
+
+def compare_with_coal(model, reference, count):
+    """All pairs at ``count`` random configurations, and what a single query says of them."""
     geometry, owners = reference.leaf_geometry()
-    rows = model.random_configurations(CONFIGURATIONS, seed=3)
+    rows = model.random_configurations(count, seed=3)
     batch = model.min_distances(rows)
     for q, from_batch in zip(rows, batch, strict=True):
         theirs = per_link_pair(model, owners, reference.distances(geometry, q))
@@ -128,14 +143,33 @@ def test_no_surface_point_is_outside_the_leaves_of_its_link(any_robot):
 
 
 def test_no_distance_is_above_that_of_the_meshes(robot):
-    model, reference = robot
+    compare_with_meshes(*robot, CONFIGURATIONS)
+
+
+def test_no_distance_is_above_that_of_the_meshes_with_several_leaves(tight_robot):
+    compare_with_meshes(*tight_robot, CONFIGURATIONS)
+
+
+def test_several_leaves_take_less_room_than_boxes(tight_robot):
+    model, _ = tight_robot
+    fits = [fit for name in model.link_names for fit in model.fits[name]]
+    union, hull, obb = (
+        sum(getattr(fit, f"{kind}_volume") for fit in fits) for kind in ("union", "hull", "obb")
+    )
+    assert union <= 1.3 * hull
+    assert union <= 0.85 * obb
+    assert len(model.leaves) <= 7 * len(model.link_names)
+
+
+def compare_with_meshes(model, reference, count):
+    """No pair's distance is above that of its meshes by coal."""
     geometry, owners = reference.mesh_geometry()
     ranks: dict[tuple[str, str], list[int]] = {}
     for k, owner in enumerate(owners):
         ranks.setdefault(owner, []).append(k)
     rng = np.random.default_rng(5)
     near = 0
-    for q in model.random_configurations(CONFIGURATIONS, seed=4):
+    for q in model.random_configurations(count, seed=4):
         ours = model.distances(q)
         # the nearest pairs, where a leaf that is too small would show, and some others
         chosen = {*np.argsort(ours)[:4], *rng.integers(len(model.pairs), size=4)}
@@ -145,4 +179,4 @@ def test_no_distance_is_above_that_of_the_meshes(robot):
             true = min(theirs[k] for k in ranks[model.pairs[p]])
             assert ours[p] <= max(true, 0.0) + 1e-9, (model.pairs[p], q.tolist())
             near += true < 0.3
-    assert near > CONFIGURATIONS  # the test has looked at near pairs, thousands of them
+    assert near > count  # the test has looked at near pairs, thousands of them

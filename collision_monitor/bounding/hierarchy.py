@@ -9,21 +9,33 @@ from collections import deque
 import numpy as np
 
 
-def _halve(order: np.ndarray, centers: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """Two halves: in the order given, or across the longest side of their centres' box."""
+def _halve(
+    order: np.ndarray, centers: np.ndarray | None, groups: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Two halves: between groups, else across the longest side of the centres' box."""
     half = (len(order) + 1) // 2
+    if groups is not None:
+        borders = np.flatnonzero(np.diff(groups[order])) + 1
+        if len(borders):
+            half = int(borders[np.abs(borders - 0.5 * len(order)).argmin()])
+            return order[:half], order[half:]
     if centers is not None:
         extents = np.ptp(centers[order], axis=0)
         order = order[np.argsort(centers[order, int(extents.argmax())], kind="stable")]
     return order[:half], order[half:]
 
 
-def build_tree(leaves: np.ndarray, centers: np.ndarray | None = None) -> np.ndarray:
+def build_tree(
+    leaves: np.ndarray, centers: np.ndarray | None = None, groups: np.ndarray | None = None
+) -> np.ndarray:
     """Nodes (n, 2) of a balanced tree over the leaf indices ``leaves``, top down.
 
     Without ``centers`` the leaves keep their order along the chain (Zhang et al.):
     m leaves give ceil(log2 m) + 1 levels. With ``centers`` (all leaves, 3) each node
-    is split across its longest extent, for bodies that do not move.
+    is split across its longest extent: for leaves that do not move against each other.
+    With ``groups`` (all leaves,) as well, nodes are first split between groups that stand
+    one after another, the one nearest to half: links along the chain stay whole, and
+    a link's leaves are split where they lie.
 
     Returns:
         Rows (first child, second child), or (-1, leaf). Node 0 is the root, and nodes
@@ -40,7 +52,7 @@ def build_tree(leaves: np.ndarray, centers: np.ndarray | None = None) -> np.ndar
         if len(members) == 1:
             nodes.append([-1, int(members[0])])
             continue
-        for k, half in enumerate(_halve(members, centers)):
+        for k, half in enumerate(_halve(members, centers, groups)):
             waiting.append((half, len(nodes), k))
         nodes.append([-1, -1])
     return np.array(nodes, dtype=np.int64).reshape(-1, 2)

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from collision_monitor.kernels.jit import kernel
+from collision_monitor.kernels.jit import kernel, offline_kernel
 from collision_monitor.kernels.kinematics import forward_kinematics, place_leaves
 from collision_monitor.kernels.packed import unpack
 from collision_monitor.kernels.segments import capsule_distance, capsule_witness
-from collision_monitor.kernels.tree import nearest_leaves, refit, touching_leaves
+from collision_monitor.kernels.tree import any_closer, nearest_leaves, refit, touching_leaves
 
 
 @kernel
@@ -60,7 +60,7 @@ def distance(numbers, index, q):
     return i, j, d, ax, ay, az, bx, by, bz, nx, ny, nz
 
 
-@kernel
+@offline_kernel
 def min_distances(numbers, index, configurations, out):
     """out[k] = smallest signed distance at configurations[k]; row of a bad one, or -1."""
     view = unpack(numbers, index)
@@ -70,6 +70,19 @@ def min_distances(numbers, index, configurations, out):
             return k
         move(view, q)
         out[k] = nearest_leaves(view)[0]
+    return -1
+
+
+@offline_kernel
+def clear(numbers, index, configurations, margin, out):
+    """out[k] = whether no checked pair is closer than ``margin``; row of a bad one, or -1."""
+    view = unpack(numbers, index)
+    for k in range(len(configurations)):
+        q = configurations[k]
+        if first_bad(q) >= 0:
+            return k
+        move(view, q)
+        out[k] = not any_closer(view, margin)
     return -1
 
 
