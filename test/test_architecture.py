@@ -58,9 +58,9 @@ THIRD_PARTY = {
     "urdf_parser_py": ("urdfdom_py", "urdf-parser-py"),
     "yaml": ("python3-yaml", "pyyaml"),
 }
-# pyvista: asked for by an extra, and by a message where it is missing. diskcache: without it
-# nothing is kept on disk, and a warning says so; it has no rosdep key.
-OPTIONAL = {"pyvista", "diskcache"}
+# pyvista: asked for by an extra, and by a message where it is missing. diskcache, threadpoolctl:
+# without them loading is slow, and a warning says so; they have no rosdep keys.
+OPTIONAL = {"pyvista", "diskcache", "threadpoolctl"}
 
 
 def name_of(path: Path) -> str:

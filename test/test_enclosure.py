@@ -183,7 +183,7 @@ def test_what_several_leaves_leave_of_a_primitive_is_found(kind, seed):
     true = sticks_out(leaves, surface(shape))
     found = gap(shape, leaves, 1e-3)
     assert found >= max(true, 0.0) - 1e-9
-    assert found <= max(true, 0.0) + 0.012
+    assert found <= max(true, 0.0) + 0.03
 
 
 def test_a_capsule_of_three_spheres_that_share_it_is_enclosed():

@@ -10,6 +10,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from pathlib import Path
 
@@ -139,12 +140,25 @@ def _fit_distinct(jobs: Mapping[str, Job], tolerance: float) -> dict[str, list[F
     return done
 
 
+def _one_thread_of_linear_algebra() -> AbstractContextManager:
+    """For each fit: with more, they wait for each other, and fitting takes ten times as long."""
+    try:
+        from threadpoolctl import threadpool_limits
+    except ImportError:
+        logger.warning("fitting is slow without the package threadpoolctl: pip install it")
+        return nullcontext()
+    return threadpool_limits(1)
+
+
 def _fit_slowly(jobs: Mapping[str, Job], tolerance: float) -> Iterator[tuple[str, list[Fit]]]:
     """(key, fits) as they are made, by all processors; the log tells how far it is."""
     if not jobs:
         return
     begin = said = time.monotonic()
-    with ThreadPoolExecutor(min(len(jobs), os.cpu_count() or 1)) as pool:
+    with (
+        _one_thread_of_linear_algebra(),
+        ThreadPoolExecutor(min(len(jobs), os.cpu_count() or 1)) as pool,
+    ):
         waiting = {
             pool.submit(fits_in_own_frame, shape, most, tolerance): key
             for key, (shape, most) in jobs.items()
