@@ -48,7 +48,7 @@ def main() -> None:
             path = Path(folder) / "robot.png"
             render(
                 model, q, path, warn=WARN, stop=STOP, size=(1000, 1000),
-                direction=(1.0, 0.45, 0.42), zoom=1.15,
+                direction=(1.0, 0.45, 0.42), zoom=1.06,
             )  # fmt: skip
             picture = plt.imread(path)
         axes = figure.add_subplot(grid[0, column])
