@@ -111,6 +111,12 @@ def test_the_installed_executable_watches_the_dual_arm_robot(workspace, graph, e
         "robot_description_semantic": workspace.share / "urdf/dual_arm.srdf",
         "scene": workspace.share / "urdf/dual_arm_scene.yaml",
     }
+    # Here first: leaves that are kept on disk are not fitted while the graph waits.
+    model = collision_monitor.CollisionModel.from_urdf(
+        ROOT / "urdf/dual_arm.urdf",
+        srdf=ROOT / "urdf/dual_arm.srdf",
+        scene=ROOT / "urdf/dual_arm_scene.yaml",
+    )
     command = [os.fspath(workspace.executable), "--ros-args"]
     command += ["--params-file", os.fspath(workspace.share / "config/collision_monitor.yaml")]
     for name, value in parameters.items():
@@ -122,11 +128,6 @@ def test_the_installed_executable_watches_the_dual_arm_robot(workspace, graph, e
     graph.processes.append(process)
     joints = [f"{side}_joint_{i}" for side in ("right", "left") for i in range(1, 8)]
     distance = graph.until_distance(lambda: graph.send(joints, [0.1] * len(joints)))
-    model = collision_monitor.CollisionModel.from_urdf(
-        ROOT / "urdf/dual_arm.urdf",
-        srdf=ROOT / "urdf/dual_arm.srdf",
-        scene=ROOT / "urdf/dual_arm_scene.yaml",
-    )
     assert set(model.joint_names) == set(joints)
     assert distance == pytest.approx(model.distance([0.1] * len(joints)).distance, abs=1e-12)
     code, output = graph.stop(process, ending)

@@ -13,7 +13,7 @@ import numpy as np
 from collision_monitor.kernels.jit import kernel, offline_kernel
 from collision_monitor.kernels.kinematics import forward_kinematics, place_leaves
 from collision_monitor.kernels.packed import unpack
-from collision_monitor.kernels.segments import capsule_distance, capsule_witness
+from collision_monitor.kernels.segments import capsule_distance, capsule_witness, surely_farther
 from collision_monitor.kernels.tree import any_closer, nearest_leaves, refit, touching_leaves
 
 
@@ -102,7 +102,8 @@ def pair_distances(numbers, index, configurations, out):
             least = np.inf
             for i in range(links[a, 0], links[a, 1]):
                 for j in range(links[b, 0], links[b, 1]):
-                    least = min(least, capsule_distance(view.ends, view.radii, i, j))
+                    if not surely_farther(view.ends, view.radii, i, j, least):
+                        least = min(least, capsule_distance(view.ends, view.radii, i, j))
             out[k, p] = least
     return -1
 

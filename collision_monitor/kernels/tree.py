@@ -11,7 +11,7 @@ import numpy as np
 
 from collision_monitor.kernels.boxes import box_gap, boxes_overlap
 from collision_monitor.kernels.jit import kernel
-from collision_monitor.kernels.segments import capsule_distance
+from collision_monitor.kernels.segments import capsule_distance, surely_farther
 
 # Node pairs that can wait at once. Depth first, a descent leaves one pair a step
 # behind, and a path has at most two depths of about log2(leaves) + 1 steps.
@@ -94,9 +94,11 @@ def nearest_leaves(view):
             continue
         i_is_leaf, j_is_leaf = nodes[i, 0] < 0, nodes[j, 0] < 0
         if i_is_leaf and j_is_leaf:
-            distance = capsule_distance(view.ends, view.radii, nodes[i, 1], nodes[j, 1])
-            if distance < best:
-                best, best_i, best_j = distance, nodes[i, 1], nodes[j, 1]
+            a, b = nodes[i, 1], nodes[j, 1]
+            if not surely_farther(view.ends, view.radii, a, b, best):
+                distance = capsule_distance(view.ends, view.radii, a, b)
+                if distance < best:
+                    best, best_i, best_j = distance, a, b
             continue
         split_i = j_is_leaf or (not i_is_leaf and _size(boxes, i) >= _size(boxes, j))
         if split_i:
@@ -157,6 +159,8 @@ def any_closer(view, margin):
         i_is_leaf, j_is_leaf = nodes[i, 0] < 0, nodes[j, 0] < 0
         if i_is_leaf and j_is_leaf:
             a, b = nodes[i, 1], nodes[j, 1]
+            if surely_farther(view.ends, view.radii, a, b, margin):
+                continue
             if capsule_distance(view.ends, view.radii, a, b) < margin:
                 view.warm_start[0, 0], view.warm_start[0, 1] = a, b
                 return True
@@ -196,6 +200,8 @@ def touching_leaves(view, margin, found):
                 if i == j:
                     continue
                 a, b = nodes[i, 1], nodes[j, 1]
+                if surely_farther(view.ends, view.radii, a, b, margin):
+                    continue
                 if capsule_distance(view.ends, view.radii, a, b) < margin:
                     if count < len(found):
                         found[count, 0], found[count, 1] = a, b
