@@ -7,8 +7,8 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,14 +33,13 @@ class Level(IntEnum):
     STALE = 3
 
 
-@dataclass(frozen=True)
-class MonitorState:
-    """One verdict.
+class MonitorState(NamedTuple):
+    """One verdict; one is made for every joint state, so it costs little.
 
     Attributes:
         level: OK above the warning distance, WARN at or below it, ERROR at or below
             the stop distance and for data that cannot be used, STALE without fresh data.
-        message: one sentence for people.
+        reason: why the state is not clear; empty when the distance alone decides.
         cause: what an unclear state is about: ``fault`` (data that cannot be used),
             ``waiting`` (for first data), ``stale``, ``conflict`` (of two publishers);
             empty when the distance alone decides.
@@ -50,11 +49,27 @@ class MonitorState:
     """
 
     level: Level
-    message: str
+    reason: str = ""
     cause: str = ""
     clearance: Clearance | None = None
     age: float = math.inf
     speed_scale: float = 0.0
+
+    @property
+    def message(self) -> str:
+        """One sentence for people."""
+        if self.reason or self.clearance is None:
+            return self.reason
+        distance, (a, b) = self.clearance.distance, self.clearance.links
+        if self.level is Level.OK:
+            text = f"clear: {distance:.3f} m"
+        elif self.level is Level.WARN:
+            text = f"near: {distance:.3f} m"
+        elif distance > 0.0:
+            text = f"too close: {distance:.3f} m"
+        else:
+            text = f"collision: {-distance:.3f} m deep"
+        return f"{text} between {a} and {b}"
 
     @property
     def action(self) -> str:
@@ -176,14 +191,9 @@ class Monitor:
 
     def _judge(self, clearance: Clearance, age: float) -> MonitorState:
         distance = clearance.distance
-        where = f"between {clearance.links[0]} and {clearance.links[1]}"
         if distance > self.warn_distance:
-            level, scale, text = Level.OK, 1.0, f"clear: {distance:.3f} m"
-        elif distance > self.stop_distance:
+            return MonitorState(Level.OK, "", "", clearance, age, 1.0)
+        if distance > self.stop_distance:
             scale = (distance - self.stop_distance) / (self.warn_distance - self.stop_distance)
-            level, text = Level.WARN, f"near: {distance:.3f} m"
-        elif distance > 0.0:
-            level, scale, text = Level.ERROR, 0.0, f"too close: {distance:.3f} m"
-        else:
-            level, scale, text = Level.ERROR, 0.0, f"collision: {-distance:.3f} m deep"
-        return MonitorState(level, f"{text} {where}", "", clearance, age, scale)
+            return MonitorState(Level.WARN, "", "", clearance, age, scale)
+        return MonitorState(Level.ERROR, "", "", clearance, age, 0.0)

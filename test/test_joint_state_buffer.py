@@ -162,6 +162,57 @@ def test_a_robot_set_to_new_poses_does_not_quarrel_with_itself():
         assert b.conflict(0.1 * k + 0.05) == ""
 
 
+class WithoutShortcut(JointStateBuffer):
+    """Every message takes the long way."""
+
+    def _take_ordinary(self, *message):
+        return False
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["all", "turned", "part", "gripper", "nan", "far", "back"]),
+            st.floats(-0.01, 0.01),  # by how far it has moved on
+            st.sampled_from([0.001, 0.01, 0.4]),  # seconds since the last message
+            st.sampled_from([0.0, 0.002, -2.0, 3.0]),  # lag
+            st.booleans(),  # whether it has a stamp
+        ),
+        max_size=30,
+    )
+)
+def test_the_short_way_for_ordinary_messages_does_what_the_long_way_does(story):
+    short, long = buffer(), WithoutShortcut(NAMES, [1.0, 1.0, 1.0], known_names=["mimic"])
+    pose, now = np.array([0.1, 0.2, 0.3]), 10.0
+    for kind, step, wait, lag, stamped in story:
+        now += wait
+        pose = pose + step + (1.0 if kind == "far" else 0.0)
+        names, values = list(NAMES), pose.tolist()
+        if kind == "turned":
+            names, values = names[::-1], values[::-1]
+        elif kind == "part":
+            names, values = names[:2], values[:2]
+        elif kind == "gripper":
+            names, values = ["gripper", *names], [5.0, *values]
+        elif kind == "nan":
+            values[1] = np.nan
+        elif kind == "back":
+            values = [x - 1.0 for x in values]
+        stamp = now - lag if stamped else 0.0
+        said = []
+        for b in (short, long):
+            try:
+                b.update(names, values, now, stamp, lag)
+                said.append("")
+            except JointStateError as error:
+                said.append(str(error))
+        assert said[0] == said[1]
+        assert short.q.tolist() == long.q.tolist()
+        assert (short.doubt(), short.conflict(now)) == (long.doubt(), long.conflict(now))
+        assert short.age(now) == long.age(now)
+        assert short.older_than(0.1, now) == long.older_than(0.1, now)
+
+
 def test_ever_new_lists_of_names_do_not_fill_the_memory():
     b = buffer()
     for k in range(1000):

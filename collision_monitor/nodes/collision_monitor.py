@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import sys
 import time
+from collections.abc import Callable
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rcl_interfaces.msg import SetParametersResult
@@ -22,6 +24,7 @@ from collision_monitor.collision_model import CollisionModel
 from collision_monitor.errors import CollisionMonitorError
 from collision_monitor.monitor import Level, Monitor, MonitorState
 from collision_monitor.nodes.executor import run_node
+from collision_monitor.nodes.log_bridge import bridge_logs
 from collision_monitor.nodes.markers import MarkerBuilder
 from collision_monitor.nodes.messages import distances_message, status_message
 from collision_monitor.nodes.parameters import declare_parameters, refusal
@@ -43,6 +46,7 @@ class CollisionMonitorNode(Node):
                 given by parameter that cannot be loaded.
         """
         super().__init__("collision_monitor", **options)
+        bridge_logs(self)
         self._values = declare_parameters(self)
         if reason := refusal(self._values):
             raise CollisionMonitorError(reason)
@@ -87,25 +91,35 @@ class CollisionMonitorNode(Node):
     def _start_timers(self) -> None:
         # A steady clock: a watchdog on simulated time would sleep while that stands still.
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._paced = {
-            "state_rate": self._heartbeat,
-            "distances_rate": self._send_distances,
-            "marker_rate": self._send_markers,
+        self._on_demand = {
+            "distances_rate": (self._distances, self._send_distances),
+            "marker_rate": (self._markers, self._send_markers),
         }
-        self._timers_by_rate = {}
-        self.create_timer(_WATCHDOG_SECONDS, self._watch, clock=self._steady)
+        self._timers_by_name = {}
+        self._next_beat = -math.inf
+        self._scale_is_heard = True
+        self._set_timer("watchdog", self._watch_period(), self._watch)
         self.create_timer(1.0, self._send_diagnostics, clock=self._steady)
-        for name in self._paced:
-            self._pace(name)
 
-    def _pace(self, name: str) -> None:
-        """(Re)start the timer of one rate; a rate of 0 has none."""
-        if timer := self._timers_by_rate.pop(name, None):
+    def _watch_period(self) -> float:
+        """Seconds: a timer that wakes the node for the heartbeat alone would cost as much again."""
+        return min(_WATCHDOG_SECONDS, 1.0 / self._values["state_rate"])
+
+    def _set_timer(self, name: str, period: float, callback: Callable[[], None] | None) -> None:
+        """(Re)start a timer; without a callback, or with no period, there is none."""
+        if timer := self._timers_by_name.pop(name, None):
             self.destroy_timer(timer)
-        if self._values[name] > 0.0:
-            self._timers_by_rate[name] = self.create_timer(
-                1.0 / self._values[name], self._paced[name], clock=self._steady
-            )
+        if callback is not None:
+            self._timers_by_name[name] = self.create_timer(period, callback, clock=self._steady)
+
+    def _look_for_listeners(self) -> None:
+        """Do for a topic what it takes only while somebody listens."""
+        self._scale_is_heard = self._speed_scale.get_subscription_count() > 0
+        for name, (publisher, callback) in self._on_demand.items():
+            rate = self._values[name]
+            wanted = rate > 0.0 and publisher.get_subscription_count() > 0
+            if wanted != (name in self._timers_by_name):
+                self._set_timer(name, 1.0 / rate if wanted else 0.0, callback if wanted else None)
 
     def _load(self, description: str) -> None:
         """Load a robot and begin to monitor it; whatever was monitored before ends here."""
@@ -120,8 +134,6 @@ class CollisionMonitorNode(Node):
             leaf_tolerance=v["leaf_tolerance"],
             leaves=v["leaves"] or None,
         )
-        for text in model.warnings:
-            self.get_logger().warning(text)
         for reason, pairs in by_reason(model.unmonitored_pairs).items():
             names = ", ".join(f"{a} - {b}" for a, b in pairs)
             self.get_logger().info(f"not monitored ({reason}): {names}")
@@ -138,6 +150,7 @@ class CollisionMonitorNode(Node):
             v["zero_state_confirmation"],
         )
         self._marker_builder = None
+        _freeze_what_is_loaded()
         self._description, self._refused = description, ""
         names = "\n".join(f"{a} {b}" for a, b in model.pairs)
         self._pair_names.publish(String(data=names))
@@ -167,14 +180,20 @@ class CollisionMonitorNode(Node):
         stamp, lag = message.header.stamp, 0.0
         seconds = stamp.sec + 1e-9 * stamp.nanosec
         if seconds > 0.0:
-            lag = 1e-9 * self.get_clock().now().nanoseconds - seconds
+            lag = self._clock_seconds() - seconds
         state = self._monitor.update(
             message.name, message.position, time.monotonic(), seconds, lag
         )
         if state.clearance is not None:
-            self._min_distance.publish(Float64(data=state.distance))
-            self._speed_scale.publish(Float64(data=state.speed_scale))
+            self._min_distance.publish(Float64(data=state.clearance.distance))
+            if self._scale_is_heard:
+                self._speed_scale.publish(Float64(data=state.speed_scale))
         self._publish_if_changed(state)
+
+    def _clock_seconds(self) -> float:
+        """The node's time; without simulated time by the shortest way."""
+        clock = self.get_clock()
+        return 1e-9 * (clock.now().nanoseconds if clock.ros_time_is_active else time.time_ns())
 
     def _on_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
         wanted = {p.name: p.value for p in parameters if p.name in self._values}
@@ -191,8 +210,10 @@ class CollisionMonitorNode(Node):
                 setattr(self._monitor, name, self._values[name])
         if "marker_rate" in wanted:
             self._marker_builder = None  # its markers' lifetime follows the rate
-        for name in wanted.keys() & self._paced.keys():
-            self._pace(name)
+        if "state_rate" in wanted:
+            self._set_timer("watchdog", self._watch_period(), self._watch)
+        for name in wanted.keys() & self._on_demand.keys():
+            self._set_timer(name, 0.0, None)  # the watchdog starts it anew
         return SetParametersResult(successful=True)
 
     # -- what is said ----------------------------------------------------------------
@@ -201,10 +222,16 @@ class CollisionMonitorNode(Node):
         return self._idle if self._monitor is None else self._monitor.state(time.monotonic())
 
     def _watch(self) -> None:
-        self._publish_if_changed(self._now_state())
-
-    def _heartbeat(self) -> None:
-        self._publish_state(self._now_state())
+        """Look after everything that no message brings about."""
+        self._look_for_listeners()
+        state, now = self._now_state(), time.monotonic()
+        period = 1.0 / self._values["state_rate"]
+        if now < self._next_beat - 0.5 * self._watch_period():
+            self._publish_if_changed(state)
+            return
+        # Beats keep their rate in the mean, whatever the watchdog's period is.
+        self._next_beat = max(self._next_beat + period, now + 0.5 * period)
+        self._publish_state(state)
 
     def _publish_if_changed(self, state: MonitorState) -> None:
         if (state.level, state.cause) != self._published:
@@ -271,15 +298,13 @@ class CollisionMonitorNode(Node):
         self._diagnostics.publish(message)
 
     def _send_distances(self) -> None:
-        if self._distances.get_subscription_count() == 0:
-            return
         if self._monitor is None or self._now_state().clearance is None:
             return
         distances = self._monitor.model.distances(self._monitor.buffer.q)
         self._distances.publish(distances_message(distances.tolist()))
 
     def _send_markers(self) -> None:
-        if self._monitor is None or self._markers.get_subscription_count() == 0:
+        if self._monitor is None:
             return
         if self._marker_builder is None:
             lifetime = max(1.0, 3.0 / self._values["marker_rate"])
@@ -294,6 +319,17 @@ class CollisionMonitorNode(Node):
                 self._values["stop_distance"],
             )
         )
+
+
+def _freeze_what_is_loaded() -> None:
+    """Keep what is loaded out of the search for cyclic garbage, which else stops the watch.
+
+    A full search among the objects of all imports takes tens of milliseconds; what comes
+    and goes with messages is searched as before.
+    """
+    gc.unfreeze()  # a robot monitored before may be garbage now
+    gc.collect()
+    gc.freeze()
 
 
 def main(args: list[str] | None = None) -> None:
