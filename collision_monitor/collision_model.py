@@ -85,6 +85,7 @@ class CollisionModel:
         self.upper = np.array([joint.upper for joint in joints])
         self.velocity_limits = np.array([joint.velocity for joint in joints])
 
+        self._found = np.empty((256, 2), dtype=np.int64)  # work space of contacts()
         self._place_leaves(leaves)
         self._choose_pairs()
         self._compile()
@@ -215,15 +216,14 @@ class CollisionModel:
     ) -> list[tuple[int, int]]:
         """Pairs of leaves nearer than ``margin`` metres, as indices into ``leaves``."""
         q = self._configuration(q)
-        capacity = 256
         while True:
-            found = np.empty((capacity, 2), dtype=np.int64)
+            found = self._found
             count = query.contacts(self._numbers, self._index, q, float(margin), found)
             if count < 0:
                 raise self._refusal(count, q)
-            if count <= capacity:
-                return [(int(i), int(j)) for i, j in found[:count]]
-            capacity = int(count)
+            if count <= len(found):
+                return list(map(tuple, found[:count].tolist()))
+            self._found = np.empty((2 * count, 2), dtype=np.int64)
 
     def leaf_segments(self, q: Sequence[float] | np.ndarray) -> np.ndarray:
         """End points (len(leaves), 2, 3) of the leaves in the base frame, metres."""
