@@ -1,0 +1,253 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""The hybrid tree of Zhang et al. against other ways, cycle by cycle, on an arm of its size.
+
+    python benchmarks/hybrid_tree.py [--cycle 0.01] [--passes 5] [--max-leaves 1] [--json]
+
+The space arm's end moves straight at a laboratory's hull at 0.1 m/s until contact. At every
+cycle every way is asked, one after another in a random order, in one run: a noisy machine is
+noisy to all. `distance`: the nearest pair with its points; `contacts`: the pairs nearer than
+0.1 m (each volume grown by 50 mm), level by level. The peers (`space_arm_peers.py`) watch the
+same bodies; answers are compared before anything is timed.
+
+At each cycle a way is asked about the last few cycles and then about this one. The last call is
+what a monitor with a processor of its own sees, and what the columns say. The first call comes
+after other ways have been busy, and finds their data in the caches (median under "cold").
+Percentiles and the maximum hold whatever else the machine did. "Worst pose" is the slowest cycle
+when each has its fastest pass: what the pose itself costs. A row "nothing" is the loop with an
+empty function.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import resource
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import coal
+import numba
+import numpy as np
+import pinocchio as pin
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "benchmarks"), str(ROOT), str(ROOT / "test")]
+
+from hybrid_tree_report import MARGIN, alarm, report, volumes  # noqa: E402
+from reference import Reference  # noqa: E402
+from space_arm_peers import (  # noqa: E402
+    Peer,
+    Query,
+    all_pairs_contacts,
+    all_pairs_distance,
+    box,
+    bvh,
+    compiled_calls,
+)
+from straight_approach import SPACE_ARM, approach, load_space_arm  # noqa: E402
+
+from collision_monitor import CollisionModel  # noqa: E402
+
+BUDGET = 50.0  # us: a tenth of what the paper allows for a cycle
+LEAD = 10  # cycles before this one about which a way is asked first
+SLOW = 1e6  # ns: what takes longer is asked once a cycle
+NOTHING = "nothing"
+ALL_PAIRS, ALL_PAIRS_NEAR = "all pairs of leaves", "all pairs of leaves, near"
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to watch the arm.
+
+    ``kind``: "call" from Python to Python, or the "compiled" call alone.
+    """
+
+    ask: Query
+    question: str  # "distance", "contacts"
+    kind: str = "call"
+    ours: bool = False
+
+
+@dataclass(frozen=True)
+class Times:
+    """Microseconds of every call of a way: (passes, cycles) each."""
+
+    hot: np.ndarray
+    cold: np.ndarray
+
+
+def capsule_peer(model: CollisionModel) -> Callable[[np.ndarray], None]:
+    """Coal's capsules and spheres on the leaves of the model."""
+    reference = Reference(SPACE_ARM, [], model)
+    geometry, _ = reference.leaf_geometry()
+    data = pin.GeometryData(geometry)
+    return lambda q: pin.computeDistances(
+        reference.pin_model, reference.pin_data, geometry, data, q
+    )
+
+
+def ways(model: CollisionModel) -> tuple[dict[str, Way], Peer, Peer]:
+    """Everything that is timed, by name; then the two peers that know the true shapes."""
+    urdf = str(SPACE_ARM)
+    obb = Peer(model, urdf, lambda shape: bvh(shape, coal.BVHModelOBB), MARGIN)
+    boxes = Peer(model, urdf, box, MARGIN)
+    meshes = Peer(model, urdf, lambda shape: bvh(shape, coal.BVHModelOBBRSS))
+    tree, pairs, tree_near, pairs_near = compiled_calls(model, MARGIN)
+    found = {
+        "hybrid tree": Way(model.distance, "distance", ours=True),
+        "hybrid tree, level-first": Way(
+            lambda q: model.contacts(q, MARGIN), "contacts", ours=True
+        ),
+        ALL_PAIRS: Way(all_pairs_distance(model), "distance"),
+        ALL_PAIRS_NEAR: Way(all_pairs_contacts(model, MARGIN), "contacts"),
+        "coal, capsules on the leaves": Way(capsule_peer(model), "distance"),
+        "coal, OBB tree of triangles": Way(obb.test, "contacts"),
+        "coal, OBBs of the bodies": Way(boxes.test, "contacts"),
+        "coal, OBBRSS tree of triangles": Way(meshes.measure, "distance"),
+        "hybrid tree, compiled": Way(tree, "distance", "compiled", True),
+        "hybrid tree, level-first, compiled": Way(tree_near, "contacts", "compiled", True),
+        "all pairs, compiled": Way(pairs, "distance", "compiled"),
+        "all pairs, near, compiled": Way(pairs_near, "contacts", "compiled"),
+        NOTHING: Way(lambda q: None, "-"),
+    }
+    return found, obb, meshes
+
+
+def compare(
+    model: CollisionModel, found: dict[str, Way], obb: Peer, meshes: Peer, rows: np.ndarray
+) -> None:
+    """Refuse to time ways that disagree.
+
+    Raises:
+        RuntimeError: all pairs of leaves say something else than the tree, or the triangles
+            are nearer than the leaves.
+    """
+    for q in rows:
+        ours, theirs = model.distance(q).distance, found[ALL_PAIRS].ask(q).distance
+        near = {frozenset(pair) for pair in model.contacts(q, MARGIN)}
+        if abs(ours - theirs) > 1e-12 or near != {*map(frozenset, found[ALL_PAIRS_NEAR].ask(q))}:
+            raise RuntimeError(f"tree {ours}, {near} and all pairs {theirs} differ at {q}")
+        true = meshes.least_distance(q)
+        links = {frozenset(model.leaves[k].link for k in pair) for pair in near}
+        if 0.0 < true < ours - 1e-6 or not {*map(frozenset, obb.contacts(q))} <= links:
+            raise RuntimeError(f"triangles at {true} are nearer than leaves at {ours} at {q}")
+
+
+def run(found: dict[str, Way], rows: np.ndarray, passes: int) -> dict[str, Times]:
+    """Ask every way at every cycle; a short pass before them warms up."""
+    asks = [way.ask for way in found.values()]
+    cycles = len(rows) - LEAD
+    hot, cold = np.zeros((2, len(asks), passes, cycles))
+    configurations = list(rows)
+    rng = np.random.default_rng(0)
+    clock = time.perf_counter_ns
+    gc.collect()
+    gc.disable()
+    try:
+        for turn in range(-1, passes):
+            for k in range(cycles if turn >= 0 else 20):
+                at = max(turn, 0), k
+                first, *between, q = configurations[k : k + LEAD + 1]
+                for which in rng.permutation(len(asks)).tolist():
+                    ask = asks[which]
+                    begin = clock()
+                    ask(first)
+                    end = clock()
+                    cold[(which, *at)] = end - begin
+                    if end - begin < SLOW:
+                        for row in between:
+                            ask(row)
+                        begin = clock()
+                        ask(q)
+                        end = clock()
+                    hot[(which, *at)] = end - begin
+    finally:
+        gc.enable()
+    return {name: Times(hot[m] * 1e-3, cold[m] * 1e-3) for m, name in enumerate(found)}
+
+
+def summary(found: dict[str, Way], times: dict[str, Times]) -> dict[str, dict]:
+    """Percentiles in us, and how many times as long as ours for the same question."""
+    ours = {(w.question, w.kind): times[name].hot for name, w in found.items() if w.ours}
+    result = {}
+    for name, way in found.items():
+        t = times[name]
+        same = ours.get((way.question, way.kind))
+        result[name] = {
+            "question": way.question,
+            "kind": way.kind,
+            "ours": way.ours,
+            "median_us": float(np.median(t.hot)),
+            "cold_us": float(np.median(t.cold)),
+            "p99_us": float(np.percentile(t.hot, 99.0)),
+            "p999_us": float(np.percentile(t.hot, 99.9)),
+            "max_us": float(t.hot.max()),
+            "worst_pose_us": float(t.hot.min(axis=0).max()),
+            "above_budget": int((t.hot > BUDGET).sum()),
+            "calls": t.hot.size,
+            "ratio": None if same is None else float(np.median(t.hot / same)),
+        }
+    return result
+
+
+def savings(rows: dict[str, dict]) -> list[dict]:
+    """How much less time each of ours takes than the fastest peer: of all, of its question."""
+    result = []
+    for name, own in rows.items():
+        if not own["ours"]:
+            continue
+        peers = {
+            n: r for n, r in rows.items()
+            if not r["ours"] and n != NOTHING and r["kind"] == own["kind"]
+        }  # fmt: skip
+        same = {n: r for n, r in peers.items() if r["question"] == own["question"]}
+        for among, group in (("all peers", peers), ("the same question", same)):
+            best = min(group, key=lambda n: group[n]["median_us"])
+            less = 1.0 - own["median_us"] / group[best]["median_us"]
+            result.append({"way": name, "among": among, "best": best, "less": less})
+    return result
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--cycle", type=float, default=0.01, help="seconds")
+    parser.add_argument("--passes", type=int, default=5, help="times along the approach")
+    parser.add_argument("--max-leaves", type=int, default=1, help="of each link; 1: a leaf a body")
+    parser.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+    model = load_space_arm(arguments.max_leaves)
+    rows = approach(model, arguments.cycle)
+    found, obb, meshes = ways(model)
+    compare(model, found, obb, meshes, rows[:: max(1, len(rows) // 50)])
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
+    times = summary(found, run(found, rows, arguments.passes))
+    preemptions = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw - before
+    counts = {n: sum(len(f.leaves) for f in model.fits[n]) for n in model.link_names}
+    result = {
+        "leaves": len(model.leaves),
+        "moving_leaves": sum(c for name, c in counts.items() if name.startswith("arm_")),
+        "link_pairs": len(model.pairs),
+        "leaf_pairs": sum(counts[a] * counts[b] for a, b in model.pairs),
+        "rows": len(rows),
+        "cycle_s": arguments.cycle,
+        "passes": arguments.passes,
+        "versions": {
+            "pinocchio": pin.__version__, "coal": coal.__version__, "numba": numba.__version__,
+        },
+        "times": times,
+        "savings": savings(times),
+        "preemptions": preemptions,
+        "alarm": alarm(model, rows),
+        "volumes": volumes(model),
+    }  # fmt: skip
+    print(json.dumps(result, indent=2) if arguments.json else report(result))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,83 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""What `hybrid_tree.py` prints: times, the first alarm, and the paper's two tables of volumes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from collision_monitor import CollisionModel
+
+MARGIN = 0.1  # m: both volumes grown by 50 mm
+GOAL = 0.45  # less time than the best peer
+
+
+def alarm(model: CollisionModel, rows: np.ndarray) -> dict[str, float]:
+    """The first pose with a leaf pair nearer than the threshold, and the one before."""
+    distances = model.min_distances(rows)
+    k = int(np.argmax(distances <= MARGIN))
+    return {"row": k, "distance_m": distances[k], "distance_before_m": distances[k - 1]}
+
+
+def volumes(model: CollisionModel) -> list[dict]:
+    """Volumes (m^3) of every part of the station and of the arm: leaves, OBBs, the real one."""
+    arm = [name for name in model.link_names if name.startswith("arm_")]
+    parts = {"arm": arm, **{n: [n] for n in model.link_names if n not in arm}}
+    parts["total"] = list(model.link_names)
+    rows = []
+    for part, names in parts.items():
+        fits = [fit for name in names for fit in model.fits[name]]
+        rows.append(
+            {
+                "part": part,
+                "leaves": sum(len(fit.leaves) for fit in fits),
+                "obb_m3": sum(fit.obb_volume for fit in fits),
+                "leaves_m3": sum(fit.union_volume for fit in fits),
+                "real_m3": sum(fit.shape_volume for fit in fits),
+            }
+        )
+    return rows
+
+
+def report(result: dict) -> str:
+    """Everything as markdown."""
+    lines = [
+        f"{result['leaves']} leaves ({result['moving_leaves']} of the arm), "
+        f"{result['link_pairs']} pairs of links, {result['leaf_pairs']} pairs of leaves; "
+        f"{result['rows']} cycles of {result['cycle_s']:g} s, {result['passes']} passes; "
+        + ", ".join(f"{k} {v}" for k, v in result["versions"].items()),
+        "",
+        "| way | answers | median (us) | cold | 99 % | 99.9 % | max | worst pose "
+        "| above 50 us | ratio |",
+        "|---" * 10 + "|",
+    ]
+    for name, r in result["times"].items():
+        ratio = "-" if r["ratio"] is None else f"{r['ratio']:.2f}"
+        lines.append(
+            f"| {name} | {r['question']} | {r['median_us']:.2f} | {r['cold_us']:.2f} "
+            f"| {r['p99_us']:.2f} | {r['p999_us']:.2f} | {r['max_us']:.1f} "
+            f"| {r['worst_pose_us']:.1f} | {r['above_budget']} of {r['calls']} | {ratio} |"
+        )
+    lines.append("")
+    for saving in result["savings"]:
+        met = "met" if saving["less"] >= GOAL else "not met"
+        lines.append(
+            f"{saving['way']}: {saving['less']:.0%} less time than the best of {saving['among']} "
+            f"({saving['best']}); goal {GOAL:.0%} {met}"
+        )
+    lines.append(f"preempted {result['preemptions']} times in all while timing")
+    a = result["alarm"]
+    lines += [
+        f"first alarm in cycle {a['row']} at {1000 * a['distance_m']:.2f} mm, "
+        f"{1000 * a['distance_before_m']:.2f} mm before it (threshold {1000 * MARGIN:g} mm)",
+        "",
+        "| part | leaves | OBBs (m^3) | leaves (m^3) | leaves/OBBs | real (m^3) | real/leaves |",
+        "|---" * 7 + "|",
+    ]
+    for v in result["volumes"]:
+        lines.append(
+            f"| {v['part']} | {v['leaves']} | {v['obb_m3']:.2f} | {v['leaves_m3']:.2f} "
+            f"| {v['leaves_m3'] / v['obb_m3']:.3f} | {v['real_m3']:.2f} "
+            f"| {v['real_m3'] / v['leaves_m3']:.1%} |"
+        )
+    return "\n".join(lines)

@@ -1,0 +1,205 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Other ways to watch the same bodies: all pairs of leaves, boxes, and triangles in boxes.
+
+Every one answers for the pairs of links that the model checks, kinematics included, in one
+compiled call from Python. All pairs of leaves run on the model's own arrays and kernels: what
+differs is only that there is no tree. The others are pinocchio's loop over coal's pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import coal
+import numpy as np
+import pinocchio as pin
+import trimesh
+
+from collision_monitor import CollisionModel
+from collision_monitor.bounding.obb import fit_box
+from collision_monitor.clearance import Clearance
+from collision_monitor.kernels import query
+from collision_monitor.kernels.jit import kernel
+from collision_monitor.kernels.kinematics import forward_kinematics, place_leaves
+from collision_monitor.kernels.packed import unpack
+from collision_monitor.kernels.query import first_bad
+from collision_monitor.kernels.segments import capsule_distance, capsule_witness
+from collision_monitor.robot.description import Shape
+
+Query = Callable[[np.ndarray], object]
+_SECTIONS = 48  # sides of the prism of triangles that stands for a cylinder
+
+
+@kernel
+def _all_pairs_distance(numbers, index, q):
+    """What `kernels.query.distance` returns, from every checked pair of leaves in turn."""
+    if first_bad(q) >= 0:
+        return -2, -1, np.nan, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    view = unpack(numbers, index)
+    forward_kinematics(view, q)
+    place_leaves(view, view.moving_leaves)
+    best, best_i, best_j = np.inf, -1, -1
+    for p in range(len(view.pairs)):
+        a, b = view.pairs[p, 0], view.pairs[p, 1]
+        for i in range(view.links[a, 0], view.links[a, 1]):
+            for j in range(view.links[b, 0], view.links[b, 1]):
+                distance = capsule_distance(view.ends, view.radii, i, j)
+                if distance < best:
+                    best, best_i, best_j = distance, i, j
+    d, ax, ay, az, bx, by, bz, nx, ny, nz = capsule_witness(
+        view.ends, view.radii, best_i, best_j
+    )
+    return best_i, best_j, d, ax, ay, az, bx, by, bz, nx, ny, nz
+
+
+@kernel
+def _all_pairs_contacts(numbers, index, q, margin, found):
+    """What `kernels.query.contacts` returns, from every checked pair of leaves in turn."""
+    if first_bad(q) >= 0:
+        return -2
+    view = unpack(numbers, index)
+    forward_kinematics(view, q)
+    place_leaves(view, view.moving_leaves)
+    count = 0
+    for p in range(len(view.pairs)):
+        a, b = view.pairs[p, 0], view.pairs[p, 1]
+        for i in range(view.links[a, 0], view.links[a, 1]):
+            for j in range(view.links[b, 0], view.links[b, 1]):
+                if capsule_distance(view.ends, view.radii, i, j) < margin:
+                    if count < len(found):
+                        found[count, 0], found[count, 1] = i, j
+                    count += 1
+    return count
+
+
+def all_pairs_distance(model: CollisionModel) -> Query:
+    """As `CollisionModel.distance`, checks of the argument and result included; no tree."""
+    links = [leaf.link for leaf in model.leaves]
+
+    def ask(q: np.ndarray) -> Clearance:
+        result = _all_pairs_distance(model._numbers, model._index, model._configuration(q))
+        i, j = result[0], result[1]
+        if i < 0:
+            raise model._refusal(i, q)
+        return Clearance(result[2], (links[i], links[j]), result[3:9], result[9:], (i, j))
+
+    return ask
+
+
+def all_pairs_contacts(model: CollisionModel, margin: float) -> Query:
+    """As `CollisionModel.contacts`; no tree."""
+
+    found = np.empty((256, 2), dtype=np.int64)
+
+    def ask(q: np.ndarray) -> list[tuple[int, int]]:
+        q = model._configuration(q)
+        count = _all_pairs_contacts(model._numbers, model._index, q, float(margin), found)
+        if count < 0:
+            raise model._refusal(count, q)
+        return list(map(tuple, found[:count].tolist()))
+
+    return ask
+
+
+def compiled_calls(model: CollisionModel, margin: float) -> tuple[Query, Query, Query, Query]:
+    """The compiled call alone: tree and all pairs for distance, tree and all pairs for contacts."""
+    numbers, index = model._numbers, model._index
+    found = np.empty((256, 2), dtype=np.int64)
+    return (
+        lambda q: query.distance(numbers, index, q),
+        lambda q: _all_pairs_distance(numbers, index, q),
+        lambda q: query.contacts(numbers, index, q, margin, found),
+        lambda q: _all_pairs_contacts(numbers, index, q, margin, found),
+    )
+
+
+def triangles(shape: Shape) -> tuple[np.ndarray, np.ndarray]:
+    """(vertices, triangles) of a shape in its own frame."""
+    if shape.kind == "mesh":
+        return np.asarray(shape.vertices, dtype=float), np.asarray(shape.triangles)
+    if shape.kind == "cylinder":
+        radius, length = shape.size
+        mesh = trimesh.creation.cylinder(radius, height=length, sections=_SECTIONS)
+    else:
+        mesh = trimesh.creation.icosphere(2, *shape.size)
+    return np.asarray(mesh.vertices), np.asarray(mesh.faces)
+
+
+def bvh(shape: Shape, kind: type) -> tuple[object, np.ndarray]:
+    """(coal's hierarchy of ``kind`` over the triangles, pose in the link)."""
+    vertices, faces = triangles(shape)
+    tree = kind()
+    tree.beginModel(len(faces), len(vertices))
+    tree.addVertices(vertices)
+    tree.addTriangles(np.asarray(faces, dtype=np.int32))
+    tree.endModel()
+    return tree, shape.pose
+
+
+def box(shape: Shape) -> tuple[object, np.ndarray]:
+    """(coal's box, pose in the link): the oriented box of a shape."""
+    found = fit_box(triangles(shape)[0])
+    pose = np.eye(4)
+    pose[:3, :3], pose[:3, 3] = found.axes, found.center
+    if np.linalg.det(found.axes) < 0.0:
+        pose[:3, 0] *= -1.0
+    return coal.Box(*found.extents), shape.pose @ pose
+
+
+class Peer:
+    """Bodies of coal on the robot of pinocchio; ``pairs`` are the names of links at each."""
+
+    def __init__(
+        self,
+        model: CollisionModel,
+        urdf: str,
+        body: Callable[[Shape], tuple[object, np.ndarray]],
+        margin: float = 0.0,
+    ) -> None:
+        """``margin``: bodies nearer than that count as contacts, metres."""
+        self._model = pin.buildModelFromUrdf(urdf)
+        self._data = self._model.createData()
+        self._geometry = pin.GeometryModel()
+        columns = [self._model.joints[self._model.getJointId(n)].idx_q for n in model.joint_names]
+        if columns != list(range(len(columns))):
+            raise RuntimeError("pinocchio has the joints in another order")
+        bodies: dict[str, list[int]] = {}
+        for name, link in model.robot.links.items():
+            frame = self._model.frames[self._model.getFrameId(name, pin.FrameType.BODY)]
+            for shape in link.shapes:
+                made, pose = body(shape)
+                place = frame.placement * pin.SE3(pose)
+                own = bodies.setdefault(name, [])
+                item = pin.GeometryObject(f"{name}/{len(own)}", frame.parentJoint, place, made)
+                own.append(self._geometry.addGeometryObject(item))
+        self.pairs: list[tuple[str, str]] = []
+        for a, b in model.pairs:
+            for i in bodies[a]:
+                for j in bodies[b]:
+                    self._geometry.addCollisionPair(pin.CollisionPair(i, j))
+                    self.pairs.append((a, b))
+        self._results = pin.GeometryData(self._geometry)
+        for request in self._results.collisionRequests:
+            request.security_margin = margin
+
+    def measure(self, q: np.ndarray) -> None:
+        """Distances of all pairs."""
+        pin.computeDistances(self._model, self._data, self._geometry, self._results, q)
+
+    def test(self, q: np.ndarray) -> bool:
+        """Whether any pair is nearer than the margin; all of them are looked at."""
+        return pin.computeCollisions(
+            self._model, self._data, self._geometry, self._results, q, False
+        )
+
+    def least_distance(self, q: np.ndarray) -> float:
+        """The smallest distance of all pairs."""
+        self.measure(q)
+        return min(result.min_distance for result in self._results.distanceResults)
+
+    def contacts(self, q: np.ndarray) -> set[tuple[str, str]]:
+        """Pairs of links nearer than the margin."""
+        self.test(q)
+        results = self._results.collisionResults
+        return {p for p, r in zip(self.pairs, results, strict=True) if r.isCollision()}
