@@ -89,7 +89,6 @@ def all_pairs_distance(model: CollisionModel) -> Query:
 
 def all_pairs_contacts(model: CollisionModel, margin: float) -> Query:
     """As `CollisionModel.contacts`; no tree."""
-
     found = np.empty((256, 2), dtype=np.int64)
 
     def ask(q: np.ndarray) -> list[tuple[int, int]]:

@@ -14,7 +14,7 @@ import numpy as np
 from collision_monitor.bounding.enclosure import check_enclosing
 from collision_monitor.bounding.fit_settings import FitSettings
 from collision_monitor.bounding.fitter import fit_all
-from collision_monitor.bounding.leaf import Leaf
+from collision_monitor.bounding.leaf import Leaf, moved
 from collision_monitor.bounding.shapes import Fit, fit_of_given
 from collision_monitor.clearance import Clearance
 from collision_monitor.errors import ConfigurationError, NothingToCheckError
@@ -215,14 +215,17 @@ class CollisionModel:
         self, q: Sequence[float] | np.ndarray, margin: float = 0.0
     ) -> list[tuple[int, int]]:
         """Pairs of leaves nearer than ``margin`` metres, as indices into ``leaves``."""
-        q = self._configuration(q)
+        return list(map(tuple, self._touching(self._configuration(q), margin).tolist()))
+
+    def _touching(self, q: np.ndarray, margin: float) -> np.ndarray:
+        """Pairs (k, 2) of leaves nearer than ``margin`` metres; valid until the next call."""
         while True:
             found = self._found
             count = query.contacts(self._numbers, self._index, q, float(margin), found)
             if count < 0:
                 raise self._refusal(count, q)
             if count <= len(found):
-                return list(map(tuple, found[:count].tolist()))
+                return found[:count]
             self._found = np.empty((2 * count, 2), dtype=np.int64)
 
     def leaf_segments(self, q: Sequence[float] | np.ndarray) -> np.ndarray:
@@ -270,7 +273,12 @@ class CollisionModel:
         names = sorted(leaves, key=lambda name: body_of[name] == 0)
         self.link_names: tuple[str, ...] = tuple(names)
         self.leaves: list[Leaf] = [leaf for name in names for leaf in leaves[name]]
-        self._body_leaves = [leaf.moved(pose_of[leaf.link], leaf.link) for leaf in self.leaves]
+        self._body_leaves = []
+        for name in names:
+            in_place = np.array_equal(pose_of[name], np.eye(4))
+            self._body_leaves += (
+                leaves[name] if in_place else moved(leaves[name], pose_of[name], name)
+            )
         self._leaf_links = [leaf.link for leaf in self.leaves]
         stops = np.cumsum([len(leaves[name]) for name in names])
         self._link_leaves = np.column_stack([np.r_[0, stops[:-1]], stops])
@@ -301,7 +309,7 @@ class CollisionModel:
         if not self.pairs:
             return
         samples = self.random_configurations(_SAMPLES)
-        overlap = (self._pair_distances(samples) < 0.0).mean(axis=0)
+        overlap = self._overlap_shares(samples)
         obstacles = set(self._obstacle_names)
         suspects = []
         for k in np.flatnonzero(overlap >= _NEARLY_ALL):
@@ -316,6 +324,25 @@ class CollisionModel:
                 suspects.append(int(k))
         if suspects:
             self._drop_those_that_meet(suspects, samples)
+
+    def _overlap_shares(self, samples: np.ndarray) -> np.ndarray:
+        """Part of ``samples`` at which leaves of each pair overlap, (len(pairs),).
+
+        Through the tree: of all pairs with a large scene, next to none is near.
+        """
+        rank = {name: k for k, name in enumerate(self.link_names)}
+        count = len(self.link_names)
+        link_of = np.array([rank[leaf.link] for leaf in self.leaves])
+        keys = np.array([rank[a] * count + rank[b] for a, b in self.pairs])
+        mirrored = np.array([rank[b] * count + rank[a] for a, b in self.pairs])
+        both = np.r_[keys, mirrored]
+        order = np.argsort(both)
+        met = np.zeros(len(self.pairs))
+        for q in samples:
+            found = link_of[self._touching(q, 0.0)]
+            distinct = np.unique(found[:, 0] * count + found[:, 1])
+            met[order[np.searchsorted(both[order], distinct)] % len(keys)] += 1
+        return met / len(samples)
 
     def _drop_those_that_meet(self, suspects: list[int], samples: np.ndarray) -> None:
         """Decide by the shapes themselves about pairs whose leaves always overlap."""

@@ -37,7 +37,8 @@ def pack_model(
     """
     count = len(body_leaves)
     moving_count = int((leaf_bodies > 0).sum())
-    ends = np.array([[*leaf.p0, *leaf.p1] for leaf in body_leaves], dtype=float).reshape(-1, 6)
+    ends = np.array([end for leaf in body_leaves for end in (leaf.p0, leaf.p1)], dtype=float)
+    ends = ends.reshape(-1, 6)
     centers = 0.5 * (ends[:, :3] + ends[:, 3:])
     link_of = np.repeat(np.arange(len(link_leaves)), np.diff(link_leaves, axis=1).ravel())
     moving = build_tree(np.arange(moving_count), centers, link_of)
@@ -47,8 +48,9 @@ def pack_model(
     nodes = np.vstack([moving, static])
 
     checked = np.zeros((moving_count, count), dtype=bool)
-    for a, b in pairs:
-        first, second = slice(*link_leaves[a]), slice(*link_leaves[b])
+    ranges = [slice(first, stop) for first, stop in link_leaves.tolist()]
+    for a, b in pairs.tolist():
+        first, second = ranges[a], ranges[b]
         if first.start >= moving_count:
             first, second = second, first
         checked[first, second] = True

@@ -65,7 +65,7 @@ def test_another_shape_another_setting_or_another_method_is_another_fit(counted,
 
 def choice(*steps):
     """Fits of a body of 1 m^2 with so many leaves and such a stand-off."""
-    return [Fit((None,) * count, 1.0, 1.0, 1.0, 1.0, off, 1.0) for count, off in steps]
+    return [Fit((None,) * count, 1.0, 1.0, 1.0, off, 1.0) for count, off in steps]
 
 
 def test_the_budget_goes_where_a_leaf_takes_away_most():

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 # Radius over the least one that holds a cell's corners: more lets the ends move inwards.
@@ -41,11 +43,41 @@ def cover_box(
         most: capsules at most.
         tolerance: metres.
     """
+    return covers_of_box(size, (most,), tolerance, 1.0)[0]
+
+
+def covers_of_box(
+    size: tuple[float, float, float], counts: Sequence[int], tolerance: float, worth: float
+) -> list[tuple[np.ndarray, float]]:
+    """What `cover_box` gives for each of the ascending ``counts``, up to the first within
+    ``tolerance``; only those that stand off at most ``worth`` times as far as any before.
+    """  # noqa: D205
     order = np.argsort(size, kind="stable")
-    a, b, c = np.maximum(np.asarray(size, dtype=float)[order], 1e-9)
+    sides = np.maximum(np.asarray(size, dtype=float)[order], 1e-9)
+    grids, radius, inset, stand_off = _grids(*sides, max(counts))
+    capsules = grids.prod(axis=1)
+    covers: list[tuple[np.ndarray, float]] = []
+    for most in counts:
+        within = np.flatnonzero(capsules <= most)
+        good = within[stand_off[within] <= tolerance]
+        if len(good):
+            within = good[capsules[good] == capsules[good].min()]
+        k = within[stand_off[within].argmin()]
+        if not covers or stand_off[k] <= worth * covers[-1][1]:
+            row = _row_of_capsules(order, sides, grids[k], radius[k], inset[k])
+            covers.append((row, float(stand_off[k])))
+        if len(good):
+            break
+    return covers
+
+
+def _grids(
+    a: float, b: float, c: float, most: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Grids (k, 2) of up to ``most`` capsules; their radii, inset ends, mean stand-off (k,)."""
     cells = _cells(a, b, most)
-    rows, columns = np.repeat(cells, len(_GENEROSITY), axis=0).T
-    wide, high = b / columns, a / rows
+    grids = np.repeat(cells, len(_GENEROSITY), axis=0)
+    high, wide = (np.array([a, b]) / grids).T
     corner = 0.5 * np.hypot(wide, high)
     radius = corner * np.tile(_GENEROSITY, len(cells))
     inset = np.sqrt(radius**2 - corner**2)
@@ -57,22 +89,22 @@ def cover_box(
     over_a = _strip(radius, high) - 0.5 * wide
     over_c = np.sqrt(radius**2 - corner**2 / 3.0) - inset
     areas = np.array([b * c, a * c, a * b])
-    stand_off = (areas @ np.array([over_b, over_a, over_c])) / areas.sum()
-    counts = rows * columns
-    good = np.flatnonzero(stand_off <= tolerance)
-    if len(good):
-        fewest = good[counts[good] == counts[good].min()]
-        k = int(fewest[stand_off[fewest].argmin()])
-    else:
-        k = int(stand_off.argmin())
-    u = (np.arange(rows[k]) + 0.5) * high[k] - 0.5 * a
-    v = (np.arange(columns[k]) + 0.5) * wide[k] - 0.5 * b
-    half = 0.5 * c - inset[k]
-    capsules = np.zeros((counts[k], 7))
-    grid = np.stack(np.meshgrid(u, v, indexing="ij"), axis=-1).reshape(-1, 2)
+    return grids, radius, inset, areas @ np.array([over_b, over_a, over_c]) / areas.sum()
+
+
+def _row_of_capsules(
+    order: np.ndarray, sides: np.ndarray, grid: np.ndarray, radius: float, inset: float
+) -> np.ndarray:
+    """The capsules (k, 7) of one grid; ``sides`` ascend, and ``order`` is whose they are."""
+    a, b, c = sides
+    rows, columns = grid
+    u = (np.arange(rows) + 0.5) * (a / rows) - 0.5 * a
+    v = (np.arange(columns) + 0.5) * (b / columns) - 0.5 * b
+    half = 0.5 * c - inset
+    capsules = np.zeros((rows * columns, 7))
     for end, sign in ((0, -1.0), (3, 1.0)):
-        capsules[:, end + order[0]] = grid[:, 0]
-        capsules[:, end + order[1]] = grid[:, 1]
+        capsules[:, end + order[0]] = np.repeat(u, columns)
+        capsules[:, end + order[1]] = np.tile(v, rows)
         capsules[:, end + order[2]] = sign * half
-    capsules[:, 6] = radius[k] * (1.0 + 1e-12) + 1e-12 * c
-    return capsules, float(stand_off[k])
+    capsules[:, 6] = radius * (1.0 + 1e-12) + 1e-12 * c
+    return capsules

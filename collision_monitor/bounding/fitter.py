@@ -52,7 +52,7 @@ def _key(shape: Shape, most: int, tolerance: float) -> str:
 def _to_json(fits: list[Fit]) -> list:
     return [
         [leaf_rows(f.leaves).tolist(), f.shape_volume, f.hull_volume, f.obb_volume,
-         f.union_volume, f.stand_off, f.hull_area]
+         f.stand_off, f.hull_area]
         for f in fits
     ]  # fmt: skip
 

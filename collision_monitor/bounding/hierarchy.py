@@ -10,15 +10,14 @@ import numpy as np
 
 
 def _halve(
-    order: np.ndarray, centers: np.ndarray | None, groups: np.ndarray | None
+    order: np.ndarray, centers: np.ndarray | None, groups: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Two halves: between groups, else across the longest side of the centres' box."""
     half = (len(order) + 1) // 2
-    if groups is not None:
-        borders = np.flatnonzero(np.diff(groups[order])) + 1
-        if len(borders):
-            half = int(borders[np.abs(borders - 0.5 * len(order)).argmin()])
-            return order[:half], order[half:]
+    borders = np.flatnonzero(np.diff(groups[order])) + 1
+    if len(borders):
+        half = int(borders[np.abs(borders - 0.5 * len(order)).argmin()])
+        return order[:half], order[half:]
     if centers is not None:
         extents = np.ptp(centers[order], axis=0)
         order = order[np.argsort(centers[order, int(extents.argmax())], kind="stable")]
@@ -41,10 +40,13 @@ def build_tree(
         Rows (first child, second child), or (-1, leaf). Node 0 is the root, and nodes
         come level by level, so a child's index is above its parent's.
     """
+    leaves = np.asarray(leaves, dtype=np.int64)
+    if groups is None:
+        return _build_halving(leaves, centers)
     nodes: list[list[int]] = []
     waiting: deque[tuple[np.ndarray, int, int]] = deque()
     if len(leaves):
-        waiting.append((np.asarray(leaves, dtype=np.int64), -1, -1))
+        waiting.append((leaves, -1, -1))
     while waiting:
         members, parent, side = waiting.popleft()
         if parent >= 0:
@@ -58,12 +60,58 @@ def build_tree(
     return np.array(nodes, dtype=np.int64).reshape(-1, 2)
 
 
+def _build_halving(order: np.ndarray, centers: np.ndarray | None) -> np.ndarray:
+    """`build_tree` without groups: all nodes of a level at once, for scenes of many leaves."""
+    levels = []
+    sizes = np.array([len(order)] if len(order) else [], dtype=np.int64)
+    count = 0  # of nodes so far
+    while len(sizes):
+        starts = np.cumsum(sizes) - sizes
+        inner = sizes > 1
+        rows = np.full((len(sizes), 2), -1, dtype=np.int64)
+        rows[~inner, 1] = order[starts[~inner]]
+        count += len(sizes)
+        children = count + 2 * np.arange(inner.sum())
+        rows[inner] = np.column_stack([children, children + 1])
+        levels.append(rows)
+        order, sizes = order[np.repeat(inner, sizes)], sizes[inner]
+        if centers is not None and len(sizes):
+            order = _sorted_within(order, sizes, centers)
+        sizes = np.column_stack([(sizes + 1) // 2, sizes // 2]).ravel()
+    return np.vstack(levels) if levels else np.empty((0, 2), dtype=np.int64)
+
+
+def _sorted_within(order: np.ndarray, sizes: np.ndarray, centers: np.ndarray) -> np.ndarray:
+    """Stretches of ``order``, ``sizes`` long, each sorted along the longest side of its box."""
+    starts = np.cumsum(sizes) - sizes
+    points = centers[order]
+    extents = np.maximum.reduceat(points, starts) - np.minimum.reduceat(points, starts)
+    stretch = np.repeat(np.arange(len(sizes)), sizes)
+    along = points[np.arange(len(order)), extents.argmax(axis=1)[stretch]]
+    return order[np.lexsort((along, stretch))]
+
+
+def _levels(nodes: np.ndarray) -> list[np.ndarray]:
+    """Indices of the nodes of one tree or several, level by level from the roots."""
+    inner = nodes[:, 0] >= 0
+    is_child = np.zeros(len(nodes), dtype=bool)
+    is_child[nodes[inner]] = True
+    levels = []
+    level = np.flatnonzero(~is_child)
+    while len(level):
+        levels.append(level)
+        level = nodes[level[inner[level]]].ravel()
+    return levels
+
+
 def _gathered(nodes: np.ndarray, of_leaves: np.ndarray) -> np.ndarray:
     """Rows of ``of_leaves`` (leaves, k) of bool, joined by "or" over what is below a node."""
     rows = np.zeros((len(nodes), of_leaves.shape[1]), dtype=bool)
-    for k in range(len(nodes) - 1, -1, -1):
-        first, second = nodes[k]
-        rows[k] = of_leaves[second] if first < 0 else rows[first] | rows[second]
+    for level in reversed(_levels(nodes)):
+        first, second = nodes[level].T
+        inner = first >= 0
+        rows[level[~inner]] = of_leaves[second[~inner]]
+        rows[level[inner]] = rows[first[inner]] | rows[second[inner]]
     return rows
 
 

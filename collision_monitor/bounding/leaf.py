@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -43,10 +44,19 @@ class Leaf:
 
     def moved(self, pose: np.ndarray, link: str) -> Leaf:
         """The same leaf seen from a frame in which its own has ``pose`` (4, 4)."""
-        rotation, translation = pose[:3, :3], pose[:3, 3]
-        p0 = rotation @ self.p0 + translation
-        p1 = p0 if self.length == 0.0 else rotation @ self.p1 + translation
-        return replace(self, link=link, p0=p0, p1=p1)
+        return moved([self], pose, link)[0]
+
+
+def moved(leaves: Sequence[Leaf], pose: np.ndarray, link: str) -> tuple[Leaf, ...]:
+    """Leaves of one link seen from a frame in which their own has ``pose`` (4, 4)."""
+    rotation, translation = pose[:3, :3], pose[:3, 3]
+    ends = np.array([(leaf.p0, leaf.p1) for leaf in leaves], dtype=float)
+    is_ball = (ends[:, 0] == ends[:, 1]).all(axis=1).tolist()
+    ends = ends @ rotation.T + translation
+    return tuple(
+        Leaf(link, p0, p0 if ball else p1, leaf.radius)
+        for leaf, (p0, p1), ball in zip(leaves, ends, is_ball, strict=True)
+    )
 
 
 def distances_to_segment(points: np.ndarray, p0: np.ndarray, p1: np.ndarray) -> np.ndarray:

@@ -7,15 +7,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import trimesh
 from scipy.spatial import QhullError
 
 from collision_monitor.bounding.body import Body
-from collision_monitor.bounding.box_leaves import cover_box
+from collision_monitor.bounding.box_leaves import cover_box, covers_of_box
 from collision_monitor.bounding.fit_settings import FitSettings
-from collision_monitor.bounding.leaf import Leaf
+from collision_monitor.bounding.leaf import Leaf, moved
 from collision_monitor.bounding.least_capsule import fit_least_capsule
 from collision_monitor.bounding.obb import OrientedBox, fit_box, hull_points
 from collision_monitor.bounding.several_leaves import fit_union, thickness
@@ -48,9 +49,13 @@ class Fit:
     shape_volume: float
     hull_volume: float
     obb_volume: float
-    union_volume: float
     stand_off: float
     hull_area: float
+
+    @cached_property
+    def union_volume(self) -> float:
+        """Worked out when somebody asks: it takes longer than to cover a box."""
+        return union_volume(leaf_rows(self.leaves))
 
 
 def leaf_rows(leaves: Sequence[Leaf]) -> np.ndarray:
@@ -70,7 +75,7 @@ def _on_z_axis(radius: float, length: float) -> Leaf:
 
 def _exact(leaf: Leaf, obb_volume: float) -> Fit:
     """The fit of a shape that is a leaf itself."""
-    return Fit((leaf,), leaf.volume, leaf.volume, obb_volume, leaf.volume, 0.0, 0.0)
+    return Fit((leaf,), leaf.volume, leaf.volume, obb_volume, 0.0, 0.0)
 
 
 def _prism(radius: float, length: float) -> tuple[np.ndarray, np.ndarray]:
@@ -146,7 +151,7 @@ def _several(
     found: list[tuple[tuple[Leaf, ...], float]], shape: float, hull: float, obb: float, area: float
 ) -> list[Fit]:
     return [
-        Fit(leaves, shape, hull, obb, union_volume(leaf_rows(leaves)), stand_off, area)
+        Fit(leaves, shape, hull, obb, stand_off, area)
         for leaves, stand_off in found
     ]
 
@@ -178,13 +183,12 @@ def fits_in_own_frame(shape: Shape, most: int, tolerance: float) -> list[Fit]:
 def _box_fits(size: tuple[float, ...], most: int, tolerance: float) -> list[Fit]:
     volume = float(np.prod(size))
     area = 2.0 * (size[0] * size[1] + size[1] * size[2] + size[2] * size[0])
-    found: list[tuple[tuple[Leaf, ...], float]] = []
-    for count in (1, *counts_up_to(most)):
-        rows, stand_off = cover_box(size, count, tolerance)
-        if not found or stand_off <= _WORTH * found[-1][1]:
-            found.append((leaves_of(rows), stand_off))
-        if found[-1][1] <= tolerance:
-            break
+    found = [
+        (leaves_of(rows), stand_off)
+        for rows, stand_off in covers_of_box(
+            size, (1, *counts_up_to(most)), tolerance, _WORTH
+        )
+    ]
     return _several(found, volume, volume, volume, area)
 
 
@@ -197,13 +201,12 @@ def fit_of_given(leaves: Sequence[Leaf], shapes: Sequence[Shape]) -> Fit:
         hull += fit.hull_volume
         obb += fit.obb_volume
         area += fit.hull_area
-    union = union_volume(leaf_rows(leaves))
-    return Fit(tuple(leaves), volume, hull, obb, union, math.nan, area)
+    return Fit(tuple(leaves), volume, hull, obb, math.nan, area)
 
 
 def placed(fit: Fit, pose: np.ndarray, link: str) -> Fit:
     """The fit of a shape whose own frame has ``pose`` (4, 4) in the frame of ``link``."""
-    return replace(fit, leaves=tuple(leaf.moved(pose, link) for leaf in fit.leaves))
+    return replace(fit, leaves=moved(fit.leaves, pose, link))
 
 
 def fit_shape(shape: Shape, link: str, settings: FitSettings | None = None) -> Fit:

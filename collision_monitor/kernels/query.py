@@ -128,5 +128,7 @@ def leaf_segments(numbers, index, q, out):
     view = unpack(numbers, index)
     forward_kinematics(view, q)
     place_leaves(view, view.moving_leaves)
-    out[:, :] = view.ends
+    for k in range(len(out)):  # an assignment of arrays takes seconds to compile
+        for axis in range(6):
+            out[k, axis] = view.ends[k, axis]
     return 0

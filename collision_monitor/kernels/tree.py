@@ -200,8 +200,6 @@ def touching_leaves(view, margin, found):
                 if i == j:
                     continue
                 a, b = nodes[i, 1], nodes[j, 1]
-                if surely_farther(view.ends, view.radii, a, b, margin):
-                    continue
                 if capsule_distance(view.ends, view.radii, a, b) < margin:
                     if count < len(found):
                         found[count, 0], found[count, 1] = a, b

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -57,6 +57,7 @@ _KINDS = {
     "mesh": ("file", "scale"),
 }
 _COMMON = ("name", "type", "position", "orientation", "rpy", "link")
+_ALL_KEYS = tuple(dict.fromkeys((*_COMMON, *(key for keys in _KINDS.values() for key in keys))))
 # A quaternion typed with three digits is off by about this much and still meant.
 _QUATERNION_TOLERANCE = 1e-2
 
@@ -106,7 +107,7 @@ def load_scene(
             taken = "an obstacle" if obstacle.name in obstacles else "a link of the robot"
             raise SceneError(f"{name}: obstacles[{i}].name: {obstacle.name!r} is already {taken}")
         obstacles[obstacle.name] = obstacle
-    known = [*robot.links, *obstacles]
+    known = dict.fromkeys((*robot.links, *obstacles))
     ignore = tuple(
         _pair(f"{name}: ignore[{i}]", item, known) for i, item in enumerate(top.list("ignore"))
     )
@@ -116,8 +117,7 @@ def load_scene(
 def _obstacle(
     path: str, item: object, robot: Robot, finder: FileFinder, meshes: MeshLoader
 ) -> Obstacle:
-    everything = dict.fromkeys((*_COMMON, *(key for keys in _KINDS.values() for key in keys)))
-    entry = Entry(path, item, tuple(everything))
+    entry = Entry(path, item, _ALL_KEYS)
     name = entry.text("name")
     kind = entry.choice("type", tuple(_KINDS))
     entry.allow_only((*_COMMON, *_KINDS[kind]), f"a {kind}")
@@ -166,7 +166,7 @@ def _placed(entry: Entry) -> np.ndarray:
     return pose(rotation_from_quaternion(quaternion), position)
 
 
-def _pair(path: str, item: object, known: list[str]) -> tuple[str, str]:
+def _pair(path: str, item: object, known: Collection[str]) -> tuple[str, str]:
     if not isinstance(item, (list, tuple)) or len(item) != 2:
         raise SceneError(f"{path}: expected a pair of names, got {shown(item)}")
     for name in item:

@@ -18,10 +18,15 @@ import yaml
 from collision_monitor.errors import SceneError
 
 _LARGEST_FILE = 10_000_000  # bytes
+# Lists in lists: libyaml goes down them by recursion, and a stack that is full ends the process.
+_DEEPEST = 100
 
 
-class _Loader(yaml.SafeLoader):
-    """The safe loader, but a key written twice is an error and not the last one wins."""
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+    """The safe loader, but a key written twice is an error and not the last one wins.
+
+    libyaml's, where there is one: three times as fast.
+    """
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
         """Return the mapping of a node after looking for double keys."""
@@ -37,6 +42,20 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
+def _refuse_deep(text: bytes) -> None:
+    """Raise YAMLError for what is nested deeper than any scene."""
+    depth = 0
+    for event in yaml.parse(text, _Loader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > _DEEPEST:
+                raise yaml.MarkedYAMLError(
+                    None, None, f"nested deeper than {_DEEPEST} levels", event.start_mark
+                )
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+
+
 def read_yaml(path: Path) -> Any:
     """Return the contents of a YAML file, None for an empty one; SceneError names the line."""
     try:
@@ -48,6 +67,7 @@ def read_yaml(path: Path) -> Any:
     except (OSError, ValueError) as problem:
         raise SceneError(f"{path}: {getattr(problem, 'strerror', None) or problem}") from None
     try:
+        _refuse_deep(text)
         return yaml.load(text, _Loader)  # noqa: S506 - a subclass of SafeLoader
     except yaml.YAMLError as problem:
         mark = getattr(problem, "problem_mark", None)
