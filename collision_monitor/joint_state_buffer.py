@@ -85,7 +85,10 @@ class JointStateBuffer:
         self._last_names: list[str] = []
         self._last_source = np.empty(0, dtype=int)
         self._last_in_order = False
-        self._stamp = 0.0
+        self._stamp, self._received_last = 0.0, -math.inf
+        # Whether the arrays know of it, and the message before it.
+        self._is_settled = True
+        self._values_before: tuple[float, ...] = ()
         self._last_alternation = -math.inf
         self._zero_since: float | None = None
         self._confirmed = False
@@ -111,6 +114,7 @@ class JointStateBuffer:
             )
         if self._take_ordinary(names, positions, now, stamp, lag):
             return
+        self._settle()
         layout = self._layout(tuple(names))
         values = np.asarray(positions, dtype=float)[layout.source]
         target = layout.target
@@ -169,15 +173,21 @@ class JointStateBuffer:
         values = tuple(positions)
         if not math.dist(values, self._last_values) <= _JUMP_SLACK:  # NaN fails here as well
             return False
-        self._before[:] = self.q
         self.q[:] = values if self._last_in_order else np.array(values)[self._last_source]
-        self._last_values = values
-        self._born_first = born = now - max(lag, 0.0)
-        self._stamp = stamp
-        self._stamps.fill(stamp)
-        self._received.fill(now)
-        self._born.fill(born)
+        self._values_before, self._last_values = self._last_values, values
+        self._born_first = now - max(lag, 0.0)
+        self._stamp, self._received_last, self._is_settled = stamp, now, False
         return True
+
+    def _settle(self) -> None:
+        """Write into the arrays what ordinary messages have left to be written once."""
+        if self._is_settled:
+            return
+        self._is_settled = True
+        self._before[:] = np.array(self._values_before)[self._last_source]
+        self._stamps.fill(self._stamp)
+        self._received.fill(self._received_last)
+        self._born.fill(self._born_first)
 
     def _layout(self, names: tuple[str, ...]) -> _Layout:
         layout = self._layouts.get(names)
@@ -257,12 +267,14 @@ class JointStateBuffer:
 
     def older_than(self, seconds: float, now: float) -> list[str]:
         """Joints whose position is older than that."""
+        self._settle()
         return [self.joint_names[k] for k in np.flatnonzero(now - self._born > seconds)]
 
     def conflict(self, now: float) -> str:
         """Which joint two publishers quarrel about; empty when none."""
         if now - self._last_alternation >= _CONFLICT_SECONDS:
             return ""
+        self._settle()
         joints = (self._alternations >= _ALTERNATIONS) & (
             now - self._alternated < _CONFLICT_SECONDS
         )

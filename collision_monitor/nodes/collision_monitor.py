@@ -13,6 +13,7 @@ from collections.abc import Callable
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock, ClockType
+from rclpy.exceptions import ParameterException
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import qos_profile_sensor_data
@@ -336,7 +337,7 @@ def main(args: list[str] | None = None) -> None:
     """Run the node; what is wrong with its parameters is said, and ends it with code 1."""
     try:
         run_node(CollisionMonitorNode, args)
-    except CollisionMonitorError as error:
+    except (CollisionMonitorError, ParameterException) as error:
         print(f"collision_monitor: error: {error}", file=sys.stderr)
         sys.exit(1)
 
