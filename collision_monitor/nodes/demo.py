@@ -21,6 +21,7 @@ from collision_monitor.nodes.watcher import Watcher
 
 # A monitor that starts for the first time compiles its kernels.
 _START_SECONDS = 300.0  # a slow machine compiles and fits that long
+_DISCOVERY_SECONDS = 3.5
 _PRINT_SECONDS = 0.1 if sys.stdout.isatty() else 1.0
 
 
@@ -54,14 +55,19 @@ class Demo:
         self._first_level = "no state"
         self._began = time.monotonic()
 
-    def others_publish(self) -> bool:
-        """Whether joint states come from elsewhere already."""
-        return self._node.count_publishers("joint_states") > 1
+    def _refuse_others(self) -> None:
+        """RuntimeError where joint states come from elsewhere: theirs is a real robot."""
+        if self._node.count_publishers("joint_states") > 1:
+            raise RuntimeError(
+                "somebody publishes joint_states on this ROS graph; the demo would feed them a "
+                "robot that is not there. Set another ROS_DOMAIN_ID."
+            )
 
     def _step(self, process: subprocess.Popen, due: float) -> float:
         """Send one state, hear what has come in; returns when the next is due."""
         if process.poll() is not None:
             raise RuntimeError(f"the monitor has ended with exit code {process.returncode}")
+        self._refuse_others()
         self._player.send(time.monotonic())
         due = max(due + self._period, time.monotonic())
         while (left := due - time.monotonic()) > 0.0:
@@ -86,6 +92,10 @@ class Demo:
         ending = "\r" if sys.stdout.isatty() else "\n"
         due = time.monotonic()
         print("waiting for the monitor (its first start compiles kernels and fits leaves)")
+        # Say nothing until others would have been discovered; the monitor loads meanwhile.
+        while time.monotonic() - self._began < _DISCOVERY_SECONDS:
+            rclpy.spin_once(self._node, timeout_sec=0.1)
+            self._refuse_others()
         while not self._watcher.knows_distance:
             due = self._step(process, due)
             if time.monotonic() - self._began > _START_SECONDS:
@@ -137,22 +147,17 @@ def run_demo(motion: Motion, parameters: dict[str, str], seconds: float, rate: f
     node = rclpy.create_node("collision_monitor_demo")
     demo = Demo(node, motion, seconds, rate)
     try:
-        rclpy.spin_once(node, timeout_sec=1.0)
-        if demo.others_publish():
-            print(
-                "error: somebody publishes joint_states on this ROS graph; the demo would "
-                "feed them a robot that is not there. Set another ROS_DOMAIN_ID.",
-                file=sys.stderr,
-            )
-            return 1
         with monitor_process(parameters) as process:
             demo.run(process)
         print("summary")
         print(demo.summary())
         return 0
     except RuntimeError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
+        if rclpy.ok():
+            print(f"error: {error}", file=sys.stderr)
+            return 1
+        print("\nstopped\n" + demo.summary())  # a signal took the context away meanwhile
+        return 0
     except (KeyboardInterrupt, ExternalShutdownException):
         print("\nstopped\n" + demo.summary())
         return 0

@@ -1,0 +1,198 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""The demo for real: started as a user does, on a real graph, and nothing is left of it."""
+
+import os
+import re
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+import uuid
+from pathlib import Path
+
+import pytest
+from ros_graph import rclpy
+
+from collision_monitor.cli.main import main
+
+from sensor_msgs.msg import JointState  # isort: skip
+
+COMMAND = [sys.executable, "-m", "collision_monitor", "demo"]
+MARK = "COLLISION_MONITOR_DEMO_TEST"
+START_SECONDS = 120.0  # kernels may have to be compiled first
+
+
+class Run:
+    """One run of the demo; its processes are known by a mark in their environment."""
+
+    def __init__(self, domain, *options):
+        self.mark = uuid.uuid4().hex
+        self.process = subprocess.Popen(
+            [*COMMAND, *options],
+            env={**os.environ, "ROS_DOMAIN_ID": str(domain), MARK: self.mark},
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        )  # fmt: skip
+
+    def alive(self):
+        """Ids of those of its processes that still run."""
+        wanted, found = f"{MARK}={self.mark}".encode(), []
+        for folder in Path("/proc").glob("[0-9]*"):
+            try:
+                if wanted in (folder / "environ").read_bytes().split(b"\0"):
+                    found.append(int(folder.name))
+            except OSError:
+                continue  # it is not ours, or has ended meanwhile
+        return found
+
+    def wait_for_line(self, pattern):
+        """Read its output until a line matches."""
+        end = time.monotonic() + START_SECONDS
+        stream = self.process.stdout
+        while select.select([stream], [], [], max(0.0, end - time.monotonic()))[0]:
+            line = stream.readline()
+            if re.match(pattern, line):
+                return
+            assert line, self.process.communicate()[1]
+        pytest.fail(f"no line like {pattern!r} within {START_SECONDS} s")
+
+    def end(self, seconds=START_SECONDS):
+        """(exit code, what it printed, what it logged) once it has ended by itself."""
+        output, errors = self.process.communicate(timeout=seconds)
+        return self.process.returncode, output, errors
+
+    def kill(self):
+        """Leave nothing behind."""
+        for number in self.alive():
+            os.kill(number, signal.SIGKILL)
+        self.process.communicate()
+
+
+def is_free(domain):
+    """Whether the port of a domain's first participant is free: nobody here is in it."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.bind(("0.0.0.0", 7400 + 250 * domain + 10))
+        except OSError:
+            return False
+    return True
+
+
+@pytest.fixture
+def domain():
+    """A domain beyond those of the other tests: the demo refuses one that has a robot."""
+    first = os.getpid() % 18
+    free = [d for d in (215 + (first + k) % 18 for k in range(18)) if is_free(d)]
+    assert free, "every ROS domain from 215 to 232 is in use"
+    return free[0]
+
+
+@pytest.fixture
+def start(domain):
+    """Starts the demo; whatever it leaves behind is killed."""
+    runs = []
+
+    def run(*options):
+        runs.append(Run(domain, *options))
+        return runs[-1]
+
+    yield run
+    for one in runs:
+        one.kill()
+
+
+LINE = re.compile(
+    r"t +(?P<t>[\d.]+) s \| +(?P<rate>\d+) Hz \| +(?P<distance>-?[\d.]+) m \| "
+    r"(?P<a>\S+) - (?P<b>\S+) +\| (?P<level>\w+) +(?P<action>\w+)"
+)
+
+
+def test_two_arms_meet_and_the_monitor_says_so(start):
+    run = start("--seconds", "4", "--rate", "50")
+    code, output, errors = run.end()
+    assert code == 0, errors
+    assert run.alive() == []
+    assert "Traceback" not in output + errors
+    live, _, summary = output.partition("summary\n")
+    lines = [match for match in map(LINE.match, live.splitlines()) if match]
+    assert len(lines) >= 4, output
+    times = [float(line["t"]) for line in lines]
+    assert times == sorted(times) and times[-1] > times[0]
+    assert all(20 <= int(line["rate"]) <= 80 for line in lines[2:]), output
+    actions = {"OK": "none", "WARN": "slowdown", "ERROR": "stop"}
+    assert all(actions[line["level"]] == line["action"] for line in lines), output
+
+    sent, received = map(int, re.search(
+        r"(\d+) joint states sent, (\d+) distances received", summary).groups())  # fmt: skip
+    assert 4.5 * 50 * 0.7 < received <= sent
+    nearest, when = map(float, re.search(
+        r"nearest: (-[\d.]+) m at t = ([\d.]+) s, \S+ - \S+", summary).groups())  # fmt: skip
+    assert nearest < -0.05  # they run into each other, in the middle of the motion
+    assert times[0] < when < times[-1]
+    levels = re.search(r"state: (.+)", summary)[1].split(" -> ")
+    assert levels[0] == "OK" and "ERROR" in levels
+    assert levels.index("WARN") < levels.index("ERROR")
+    assert all(a != b for a, b in zip(levels[:-1], levels[1:], strict=True))
+    spent = dict(re.findall(r"(OK|WARN|ERROR) ([\d.]+) s", summary))
+    assert float(spent["OK"]) > 1.0 and 0.2 < float(spent["ERROR"]) < 2.5
+    # In contact the monitor logs once, not at the rate of the joint states.
+    assert len(errors.splitlines()) < 30, errors
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_in_the_middle_ends_the_monitor_too(start, number):
+    run = start("--seconds", "60")
+    run.wait_for_line(LINE)
+    assert len(run.alive()) >= 2  # the demo and the monitor
+    run.process.send_signal(number)
+    code, output, errors = run.end(30.0)
+    assert code == 0, errors
+    assert run.alive() == []
+    assert "stopped" in output and "joint states sent" in output
+    assert "Traceback" not in errors
+
+
+def test_a_graph_that_has_joint_states_already_is_left_alone(domain, start):
+    context = rclpy.Context()
+    context.init(domain_id=domain)
+    driver = rclpy.create_node("driver", context=context)
+    try:
+        driver.create_publisher(JointState, "joint_states", 10)
+        run = start("--seconds", "4")
+        code, output, errors = run.end(60.0)
+    finally:
+        driver.destroy_node()
+        context.shutdown()
+    assert code == 1
+    assert "somebody publishes joint_states" in errors and "ROS_DOMAIN_ID" in errors
+    assert "summary" not in output
+    assert run.alive() == []
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--seconds", "0.5"], "0.5 is not between 1 and 3600 seconds"),
+        (["--seconds", "nan"], "nan is not between 1 and 3600 seconds"),
+        (["--seconds", "soon"], "'soon'"),
+        (["--rate", "0"], "0 is not between 1 and 1000 Hz"),
+        (["--rate", "inf"], "inf is not between 1 and 1000 Hz"),
+        (["--rate"], "expected one argument"),
+        (["--hertz", "3"], "--hertz"),
+    ],
+)
+def test_wrong_options_are_an_error_that_names_them(options, says, capsys):
+    with pytest.raises(SystemExit) as caught:
+        main(["demo", *options])
+    assert caught.value.code == 2
+    errors = capsys.readouterr().err
+    assert says in errors.splitlines()[-1] and options[0] in errors.splitlines()[-1]
+
+
+def test_without_ros_it_says_what_to_install(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "collision_monitor.nodes.demo", None)
+    assert main(["demo"]) == 2
+    errors = capsys.readouterr().err
+    assert "needs ROS 2" in errors and "collision_monitor[demo]" in errors
