@@ -51,5 +51,37 @@ class MotionError(CollisionMonitorError, ValueError):
     """A motion file that cannot be used; the message starts with file and line."""
 
 
+class ArmsError(CollisionMonitorError, ValueError):
+    """Two arms that cannot be told: unknown groups or links, or arms that share a joint."""
+
+
+class AdjustmentError(CollisionMonitorError, ValueError):
+    """A motion that cannot be made safe, and what is known about why.
+
+    Attributes:
+        waypoint: index of the first waypoint that cannot be made safe.
+        time: its time in the desired motion, s.
+        pair: the two links, or None where no pair is to blame.
+        distance: their clearance there, m; nan without a pair.
+        safe_prefix: the longest part of the motion, from its start, that is safe; or None.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        waypoint: int = 0,
+        time: float = 0.0,
+        pair: tuple[str, str] | None = None,
+        distance: float = float("nan"),
+        safe_prefix: object = None,
+    ) -> None:
+        super().__init__(message)
+        self.waypoint = waypoint
+        self.time = time
+        self.pair = pair
+        self.distance = distance
+        self.safe_prefix = safe_prefix
+
+
 class MissingDependencyError(CollisionMonitorError, ImportError):
     """An optional package is needed that is not installed; the message says which extra."""
