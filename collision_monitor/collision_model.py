@@ -31,6 +31,7 @@ from collision_monitor.robot.pairs import (
     neighbours,
     select_pairs,
 )
+from collision_monitor.robot.reach import reach
 from collision_monitor.robot.scene import Scene, load_scene
 from collision_monitor.robot.srdf import Semantics, load_srdf
 from collision_monitor.robot.urdf import load_robot
@@ -143,7 +144,7 @@ class CollisionModel:
         result = query.distance(self._numbers, self._index, self._configuration(q))
         i, j = result[0], result[1]
         if i < 0:
-            raise self._refusal(i, q)
+            raise self.refusal(i, q)
         links = self._leaf_links
         return Clearance(result[2], (links[i], links[j]), result[3:9], result[9:], (i, j))
 
@@ -223,7 +224,7 @@ class CollisionModel:
             found = self._found
             count = query.contacts(self._numbers, self._index, q, float(margin), found)
             if count < 0:
-                raise self._refusal(count, q)
+                raise self.refusal(count, q)
             if count <= len(found):
                 return found[:count]
             self._found = np.empty((2 * count, 2), dtype=np.int64)
@@ -234,7 +235,7 @@ class CollisionModel:
         out = np.empty((len(self.leaves), 6))
         code = query.leaf_segments(self._numbers, self._index, q, out)
         if code < 0:
-            raise self._refusal(code, q)
+            raise self.refusal(code, q)
         return out.reshape(-1, 2, 3)
 
     def link_poses(self, q: Sequence[float] | np.ndarray) -> dict[str, np.ndarray]:
@@ -242,6 +243,27 @@ class CollisionModel:
         rows = self._configuration(q).reshape(1, -1)
         poses = link_poses(self._bodies, self.robot.links, rows)
         return {link: pose[0] for link, pose in poses.items()}
+
+    def work_space(self) -> tuple[np.ndarray, np.ndarray]:
+        """Copies of the packed arrays (numbers, index), for a thread of its own."""
+        return self._numbers.copy(), self._index.copy()
+
+    @property
+    def moving_links(self) -> list[str]:
+        """Links with shapes that some joint moves, in the order of ``link_names``."""
+        return [name for name in self.link_names if self._body_of[name] > 0]
+
+    def link_reach(self) -> np.ndarray:
+        """Upper bound (links, moving joints) of the travel of a link for a unit of a joint.
+
+        Rows in the order of ``link_names``, columns as the kernels number joints (mimic joints
+        have columns of their own); metres per radian, 1 for joints that slide.
+        """
+        out = np.zeros((len(self.link_names), len(self._bodies.parents)))
+        for row, (first, stop) in enumerate(self._link_leaves.tolist()):
+            body = self._body_of[self.link_names[row]]
+            out[row] = reach(self._bodies, body, self._body_leaves[first:stop])
+        return out
 
     def random_configurations(self, n: int, seed: int | None = 0) -> np.ndarray:
         """``n`` configurations (n, nq), uniform within the joint limits."""
@@ -432,7 +454,7 @@ class CollisionModel:
                 "a finite number is needed"
             )
 
-    def _refusal(self, code: int, q: Sequence[float] | np.ndarray) -> Exception:
+    def refusal(self, code: int, q: Sequence[float] | np.ndarray) -> Exception:
         """The error for a kernel's negative code: -1 no pairs, -2 - k a bad q[k]."""
         if code == -1:
             return self._nothing_to_check()

@@ -29,6 +29,7 @@ FLOORS = {
     "clearance": 3,
     "clearance_colour": 3,
     "packing": 3,
+    "proximity": 3,
     "robot": 2,
     "bounding": 2,
     "kernels": 1,

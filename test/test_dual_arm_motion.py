@@ -182,3 +182,11 @@ def test_the_motion_starts_clear(model, motion):
     start = model.distance(motion.positions[0])
     assert start.distance > 0.25
     assert model.contacts(motion.positions[0], margin=0.25) == []
+
+
+def test_leaves_as_they_are_fitted_tell_the_published_waypoints():
+    model = CollisionModel.from_urdf(URDF, srdf=ROOT / "urdf/dual_arm.srdf")
+    arms = between_arms(model)
+    positions = read_motion(MOTION).positions
+    seen = np.array([model.distances(q)[arms].min() for q in positions])
+    assert np.flatnonzero(seen < 0.2 - 0.1).tolist() == list(range(41, 60))

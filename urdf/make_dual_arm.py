@@ -149,7 +149,7 @@ def housing(size: float, sectors: int = 64, rows: int = 32) -> trimesh.Trimesh:
     from_pole = np.minimum(polar, math.pi - polar)
     groove = smoothstep((from_pole - lid[0]) / (lid[1] - lid[0]))
     groove *= smoothstep((lid[3] - from_pole) / (lid[3] - lid[2]))
-    r = np.maximum(r - 0.003 * groove[:, None], 0.0515)
+    r = np.maximum(r - 0.003 * groove[:, None], min(0.0515, 0.975 * size))
     z = r * np.cos(polar)[:, None]
     points = np.stack([r * sine * np.cos(theta), r * sine * np.sin(theta), z], axis=2)
     return close(points[1:-1], points[0, 0] * [0, 0, 1], points[-1, 0] * [0, 0, 1])
@@ -192,7 +192,9 @@ def arm_meshes() -> dict[str, trimesh.Trimesh]:
     """Return the meshes of links 1 to 7, each in its link frame; both arms share them.
 
     Links 1 and 7 stay within 4 mm of the capsule they enclose: at the end of the motion
-    link 7 passes its own link 1 at 0.118 m between the segments.
+    link 7 passes its own link 1 at 0.118 m between the segments. Links 6 and 7 and the end of
+    link 5, where the arms meet, stay within 2 mm: so leaves tell the same waypoints as
+    the published segments.
     """
     link_1 = tube(
         DH_D[0],
@@ -211,18 +213,19 @@ def arm_meshes() -> dict[str, trimesh.Trimesh]:
     link_5 = tube(
         DH_D[4],
         [(-0.08, 0.0522), (0.03, 0.0525), (0.068, 0.0590), (0.086, 0.0595), (0.088, 0.0575)]
-        + [(0.092, 0.0575), (0.094, 0.0595), (0.20, 0.0580), (0.34, 0.0530), (0.49, 0.0522)],
+        + [(0.092, 0.0575), (0.094, 0.0595), (0.17, 0.0580), (0.30, 0.0510), (0.49, 0.0510)],
         [(0.0020, 0.12, 0.27, 0.035, 0.0, 55.0), (0.0020, 0.12, 0.27, 0.035, 180.0, 55.0)]
         + [(0.0012, 0.15, 0.22, 0.008, -90.0, 38.0)],
-        gap=0.0165,
+        gap=0.013,
     )
     link_7 = tube(
         DH_D[6],
-        [(-0.08, 0.0522), (0.045, 0.0525), (0.055, 0.0538), (0.100, 0.0538), (0.102, 0.0520)]
-        + [(0.106, 0.0520), (0.108, 0.0538), (0.134, 0.0538), (0.140, 0.0525), (0.228, 0.0522)],
-        [(0.0008, 0.060, 0.096, 0.006, -90.0, 40.0)],
+        [(-0.08, 0.0505), (0.045, 0.0505), (0.055, 0.0511), (0.100, 0.0511), (0.102, 0.0504)]
+        + [(0.106, 0.0504), (0.108, 0.0511), (0.134, 0.0511), (0.140, 0.0505), (0.228, 0.0505)],
+        [(0.0004, 0.060, 0.096, 0.006, -90.0, 40.0)],
+        gap=0.01,
     )
-    links = [link_1, housing(0.0685), link_3, housing(0.0660), link_5, housing(0.0620), link_7]
+    links = [link_1, housing(0.0685), link_3, housing(0.0660), link_5, housing(0.0516), link_7]
     return {f"arm_link_{i}": mesh for i, mesh in enumerate(links, start=1)}
 
 
