@@ -31,9 +31,9 @@ ALPHA = np.radians([-90.0, 90.0, -90.0, 90.0, -90.0, 90.0, 0.0])
 D = (0.145, 0.0, 0.415, 0.0, 0.405, 0.0, 0.150)
 SIDES = ("right", "left")
 JOINTS = tuple(f"{side}_joint_{i}" for side in SIDES for i in range(1, 8))
-BASES = (  # rotation of an arm's base in the world, at y = -b and +b
-    np.array([[0.0, -1.0, 0.0], [0.0, 0.0, -1.0], [1.0, 0.0, 0.0]]),
-    np.array([[0.0, -1.0, 0.0], [0.0, 0.0, 1.0], [-1.0, 0.0, 0.0]]),
+BASES = (  # rotations of the arms' bases in the torso, at y = -b and +b; they work towards +x
+    np.array([[0.0, 1.0, 0.0], [0.0, 0.0, -1.0], [-1.0, 0.0, 0.0]]),
+    np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]),
 )
 
 
@@ -140,7 +140,7 @@ def capsule_model(offset: float) -> CollisionModel:
 
 
 def joint_centres(positions: np.ndarray, offset: float) -> np.ndarray:
-    """Base, shoulder, elbow, wrist and tip of both arms, (n, 2, 5, 3), by standard DH."""
+    """Base, shoulder, elbow, wrist and tip of both arms, (n, 2, 5, 3), in the torso; by DH."""
     arms = []
     for k, (base, sign) in enumerate(zip(BASES, (-1.0, 1.0), strict=True)):
         rotation = np.broadcast_to(base, (len(positions), 3, 3))
