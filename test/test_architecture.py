@@ -59,8 +59,9 @@ THIRD_PARTY = {
     "yaml": ("python3-yaml", "pyyaml"),
 }
 # pyvista: asked for by an extra, and by a message where it is missing. diskcache, threadpoolctl:
-# without them loading is slow, and a warning says so; they have no rosdep keys.
-OPTIONAL = {"pyvista", "diskcache", "threadpoolctl"}
+# without them loading is slow, and a warning says so. toppra: asked for where a motion is too fast.
+# They have no rosdep keys.
+OPTIONAL = {"pyvista", "diskcache", "threadpoolctl", "toppra"}
 
 
 def name_of(path: Path) -> str:
