@@ -22,6 +22,8 @@ FLOORS = {
     "monitor": 4,
     "joint_state_buffer": 4,
     "motion": 4,
+    "motion_csv": 4,
+    "motion_yaml": 4,
     "repulsion": 4,
     "verification": 4,
     "__init__": 3,
@@ -33,6 +35,7 @@ FLOORS = {
     "bounding": 2,
     "kernels": 1,
     "errors": 0,
+    "atomic_file": 0,
     "private_cache": 0,
 }
 # Import name -> (rosdep key in package.xml, name on PyPI or None for what ROS itself brings).
