@@ -61,10 +61,10 @@ THIRD_PARTY = {
     "urdf_parser_py": ("urdfdom_py", "urdf-parser-py"),
     "yaml": ("python3-yaml", "pyyaml"),
 }
-# pyvista: asked for by an extra, and by a message where it is missing. diskcache, threadpoolctl:
+# pyvista, matplotlib: asked for by an extra, and a message where missing. diskcache, threadpoolctl:
 # without them loading is slow, and a warning says so. toppra: asked for where a motion is too fast.
-# They have no rosdep keys.
-OPTIONAL = {"pyvista", "diskcache", "threadpoolctl", "toppra"}
+# All but matplotlib have no rosdep keys.
+OPTIONAL = {"pyvista", "matplotlib", "diskcache", "threadpoolctl", "toppra"}
 
 
 def name_of(path: Path) -> str:
