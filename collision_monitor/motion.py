@@ -76,9 +76,12 @@ def write_motion(path: str | os.PathLike, motion: Motion) -> None:
     whole, or left as it was.
 
     Raises:
-        MotionError: the file cannot be written, or a time does not fit into YAML.
+        MotionError: a value that is not finite, a time that does not fit into YAML, or a
+            file that cannot be written.
     """
     path = Path(path)
+    if not (np.isfinite(motion.times).all() and np.isfinite(motion.positions).all()):
+        raise MotionError(f"{path}: is not written: the motion has values that are not finite")
     to_text = yaml_text if path.suffix.lower() in _YAML else csv_text
     try:
         text = to_text(motion.joint_names, motion.times, motion.positions)

@@ -20,6 +20,7 @@ import numpy as np
 
 from collision_monitor.errors import MotionError
 from collision_monitor.robot.safe_yaml import read_documents
+from collision_monitor.robot.scene_values import shown
 
 logger = logging.getLogger(__name__)
 
@@ -55,7 +56,7 @@ def read_yaml(path: Path) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
     for k, point in enumerate(points):
         where = f"{path}: points[{k}]"
         if not isinstance(point, Mapping):
-            raise MotionError(f"{where}: {_shown(point)} is not a point with 'positions'")
+            raise MotionError(f"{where}: {shown(point)} is not a point with 'positions'")
         positions[k] = _positions(point.get("positions"), names, where)
         times[k] = _seconds(point.get("time_from_start"), where)
         with_rates += bool(point.get("velocities"))
@@ -72,17 +73,12 @@ def read_yaml(path: Path) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
     return names, times, positions
 
 
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:60] + "..."
-
-
 def _names(names: Any, path: Path) -> tuple[str, ...]:
     if not isinstance(names, list) or not names:
-        raise MotionError(f"{path}: joint_names: a list of names is needed, got {_shown(names)}")
+        raise MotionError(f"{path}: joint_names: a list of names is needed, got {shown(names)}")
     for name in names:
         if not isinstance(name, str) or not name.strip():
-            raise MotionError(f"{path}: joint_names: {_shown(name)} is not a name")
+            raise MotionError(f"{path}: joint_names: {shown(name)} is not a name")
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise MotionError(f"{path}: joint_names: {repeated} stand there twice")
@@ -102,13 +98,13 @@ def _number(value: Any) -> float:
 
 def _positions(values: Any, names: tuple[str, ...], where: str) -> list[float]:
     if not isinstance(values, list) or len(values) != len(names):
-        count = f"{len(values)} values" if isinstance(values, list) else _shown(values)
+        count = f"{len(values)} values" if isinstance(values, list) else shown(values)
         raise MotionError(f"{where}: positions: {count} for {len(names)} joint_names")
     numbers = [_number(value) for value in values]
     for name, value, number in zip(names, values, numbers, strict=True):
         if math.isnan(number):
             raise MotionError(
-                f"{where}: positions: {_shown(value)} of {name!r} is not a finite number"
+                f"{where}: positions: {shown(value)} of {name!r} is not a finite number"
             )
     return numbers
 
@@ -117,14 +113,14 @@ def _seconds(value: Any, where: str) -> float:
     """Seconds of a builtin_interfaces/Duration; ROS 1's secs and nsecs are understood."""
     where = f"{where}: time_from_start"
     if not isinstance(value, Mapping) or not value:
-        raise MotionError(f"{where}: {_shown(value)}; {{sec: , nanosec: }} is right")
+        raise MotionError(f"{where}: {shown(value)}; {{sec: , nanosec: }} is right")
     known = {"sec": _NANO, "nanosec": 1, "secs": _NANO, "nsecs": 1}
     total = 0
     for key, part in value.items():
         if key not in known:
-            raise MotionError(f"{where}: unknown {_shown(key)}; {{sec: , nanosec: }} is right")
+            raise MotionError(f"{where}: unknown {shown(key)}; {{sec: , nanosec: }} is right")
         if isinstance(part, bool) or not isinstance(part, int):
-            raise MotionError(f"{where}: {key}: {_shown(part)} is not a whole number")
+            raise MotionError(f"{where}: {key}: {shown(part)} is not a whole number")
         if key in ("nanosec", "nsecs") and not 0 <= part < _NANO:
             raise MotionError(f"{where}: {key}: {part} is not between 0 and {_NANO - 1}")
         total += part * known[key]

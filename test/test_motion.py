@@ -108,3 +108,12 @@ def test_a_file_that_cannot_be_written_is_an_error_that_names_it(tmp_path):
     motion = Motion(("a",), np.zeros(1), np.zeros((1, 1)))
     with pytest.raises(MotionError, match=r"nowhere/motion\.csv: cannot be written: No such"):
         write_motion(tmp_path / "nowhere/motion.csv", motion)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".yaml"])
+def test_a_motion_that_is_not_finite_is_not_written(tmp_path, suffix):
+    path = tmp_path / f"motion{suffix}"
+    for times, positions in ((np.nan, 0.0), (0.0, np.inf)):
+        with pytest.raises(MotionError, match="not finite"):
+            write_motion(path, Motion(("a",), np.array([times]), np.array([[positions]])))
+    assert not path.exists()

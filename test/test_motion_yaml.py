@@ -163,3 +163,14 @@ def test_bad_files_are_refused_by_point(tmp_path, text, says):
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(MotionError, match=r"none\.yaml: no such file"):
         read_yaml(tmp_path / "none.yaml")
+
+
+@pytest.mark.parametrize(
+    "key", ["joint_names: [a]\npoints: [*a30]", "joint_names: *a30\npoints: []",
+            "joint_names: [a]\npoints: [{positions: [*a30]}]"]
+)  # fmt: skip
+def test_aliases_that_expand_to_billions(tmp_path, key):
+    lines = ["a0: &a0 [x, x]"] + [f"a{i}: &a{i} [{f'*a{i - 1}, ' * 9}]" for i in range(1, 31)]
+    with pytest.raises(MotionError) as caught:
+        read(tmp_path, "\n".join([*lines, key]))
+    assert len(str(caught.value)) < 500

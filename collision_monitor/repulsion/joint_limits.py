@@ -28,6 +28,7 @@ from typing import Any
 
 from collision_monitor.errors import JointLimitsError
 from collision_monitor.robot.safe_yaml import read_document
+from collision_monitor.robot.scene_values import shown
 
 logger = logging.getLogger(__name__)
 
@@ -104,7 +105,7 @@ def _counts(entry: Mapping, what: str, keys: tuple[str, ...], where: str) -> boo
     switch = f"has_{what}_limits"
     value = entry.get(switch, any(key in entry for key in keys))
     if not isinstance(value, bool):
-        raise JointLimitsError(f"{where}.{switch}: {value!r} is neither true nor false")
+        raise JointLimitsError(f"{where}.{switch}: {shown(value)} is neither true nor false")
     return value
 
 
@@ -117,6 +118,6 @@ def _number(entry: Mapping, key: str, where: str) -> float:
         except (ValueError, OverflowError):
             pass
     if not math.isfinite(number):
-        problem = "is missing" if value is None else f"{str(value)[:60]!r} is not a finite number"
+        problem = "is missing" if value is None else f"{shown(value)} is not a finite number"
         raise JointLimitsError(f"{where}.{key}: {problem}")
     return number
