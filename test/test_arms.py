@@ -210,14 +210,25 @@ def test_an_arm_that_follows_the_other_is_refused():
         find_arms(coupled, None, ["base:right_2", "base:left_2"])
 
 
-def test_legs_are_not_arms():
+def limbs(*names):
+    """Two chains of these links, right and left."""
     parts = [link("base")]
     for side in ("right", "left"):
-        names = ["base", f"{side}_hip", f"{side}_knee", f"{side}_foot"]
-        parts += [link(name) for name in names[1:]]
-        parts += [joint(f"{b}_joint", a, b) for a, b in zip(names, names[1:], strict=False)]
+        links = ["base", *(f"{side}_{name}" for name in names)]
+        parts += [link(name) for name in links[1:]]
+        parts += [joint(f"{b}_joint", a, b) for a, b in zip(links, links[1:], strict=False)]
+    return load_robot(robot(*parts))
+
+
+def test_legs_are_not_arms():
     with pytest.raises(ArmsError, match="no two arms found"):
-        find_arms(load_robot(robot(*parts)), None)
+        find_arms(limbs("hip", "knee", "foot"), None)
+
+
+def test_a_chain_that_ends_in_a_hand_is_an_arm():
+    right, left = find_arms(limbs("1", "2", "hand"), None)
+    assert right.joint_names == ("right_1_joint", "right_2_joint", "right_hand_joint")
+    assert left.tip_link == "left_hand"
 
 
 def test_a_chain_of_joints_is_one_arm():

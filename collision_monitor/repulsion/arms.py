@@ -209,8 +209,11 @@ def _rank(tree: Tree, pair: Iterable[Arm]) -> tuple[bool, int]:
 
 
 def _other(tree: Tree, arm: Arm) -> bool:
-    names = _says(tree, arm)
-    return is_something_else(names) and not is_arm(names)
+    """Whether a chain is named a leg, a neck, a gripper where it starts, and nowhere an arm."""
+    group, first, *_ = names = _says(tree, arm)
+    child = next(joint.child for joint in tree.robot.joints if joint.name == first)
+    starts = [first, child] if ".." in group else [group, first, child]
+    return is_something_else(starts) and not is_arm(names)
 
 
 def _says(tree: Tree, arm: Arm) -> list[str]:

@@ -98,7 +98,7 @@ def is_arm(names: Iterable[str]) -> bool:
 def is_something_else(names: Iterable[str]) -> bool:
     """Whether names say that a chain is no arm, though it may come in pairs."""
     words = ("leg", "hip", "knee", "ankle", "foot", "wheel", "caster", "suspension", "eye")
-    return _says(names, (*words, "head", "gripper", "finger", "hand", "ear_", "track"))
+    return _says(names, (*words, "head", "neck", "gripper", "finger", "hand", "ear_", "track"))
 
 
 def mirrored_limbs(tree: Tree) -> list[tuple[list[Joint], list[Joint]]]:

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""New times for a motion that is too fast for its joints: never earlier, as late as needed.
+"""New times for a motion that is too fast for its joints; never earlier than they were.
 
 A motion is linear between its waypoints, so on interval k every joint has one velocity v_k,
 and at a waypoint between the intervals k and k + 1 one acceleration, the finite difference
