@@ -17,6 +17,7 @@ ROS = [
     for package in ("ros-jazzy-rclpy[fastrtps]", "ros-jazzy-common-interfaces")
 ]
 PICTURE = ["pyvista>=0.43", "matplotlib>=3.7"]
+ADJUST = ["toppra>=0.6", "matplotlib>=3.7"]
 PEERS = ["pin>=3.4", "example-robot-data>=4.3"]
 
 
@@ -72,10 +73,12 @@ setup(
         "ros": ROS,
         "demo": ROS,
         "picture": PICTURE,
+        "adjust": ADJUST,
         "bench": PEERS,
         "test": [
             *ROS,
             *PICTURE,
+            *ADJUST,
             *PEERS,
             "pytest>=7",
             "pytest-xdist>=3",

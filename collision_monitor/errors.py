@@ -51,6 +51,10 @@ class MotionError(CollisionMonitorError, ValueError):
     """A motion file that cannot be used; the message starts with file and line."""
 
 
+class JointLimitsError(CollisionMonitorError, ValueError):
+    """A file of joint limits that cannot be used; the message names joint and key."""
+
+
 class ArmsError(CollisionMonitorError, ValueError):
     """Two arms that cannot be told: unknown groups or links, or arms that share a joint."""
 

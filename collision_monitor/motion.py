@@ -1,17 +1,21 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""A motion as a table: times, and joint positions at them."""
+"""A motion as a table: times, and joint positions at them; read from files and written."""
 
 from __future__ import annotations
 
-import csv
 import os
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from collision_monitor.atomic_file import write_text
 from collision_monitor.errors import MotionError
+from collision_monitor.motion_csv import csv_text, read_csv
+from collision_monitor.motion_yaml import read_yaml, yaml_text
+
+_YAML = (".yaml", ".yml")
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,51 +43,51 @@ class Motion:
         return np.array([np.interp(t, self.times, column) for column in self.positions.T])
 
 
-def _row(cells: list[str], header: list[str], where: str) -> list[float]:
-    if len(cells) != len(header):
-        raise MotionError(f"{where}: {len(cells)} values under {len(header)} columns")
-    values = []
-    for name, cell in zip(header, cells, strict=True):
-        try:
-            value = float(cell)
-        except ValueError:
-            value = np.nan
-        if not np.isfinite(value):
-            raise MotionError(f"{where}: {cell!r} under {name!r} is not a finite number")
-        values.append(value)
-    return values
-
-
 def read_motion(path: str | os.PathLike) -> Motion:
-    """A motion from CSV with the header ``time,<joint>,...``; seconds, radians or metres.
+    """A motion from CSV, or from a JointTrajectory as YAML; seconds, radians or metres.
+
+    A file ``*.yaml`` or ``*.yml`` is YAML, ``*.csv`` is CSV; others are YAML if the text
+    ``joint_names`` stands in them.
 
     Raises:
-        MotionError: naming file and line; no such file, a header without ``time`` or
-            with a joint twice, a row that is short or not finite, times that do not
-            increase, or no rows.
+        MotionError: naming the file, and the line (CSV) or point (YAML); no such file, a
+            header without ``time`` or with a joint twice, a row that is short or not
+            finite, times that do not increase, no rows.
     """
     path = Path(path)
+    return Motion(*(read_yaml(path) if _is_yaml(path) else read_csv(path)))
+
+
+def _is_yaml(path: Path) -> bool:
+    suffix = path.suffix.lower()
+    if suffix in (*_YAML, ".csv"):
+        return suffix in _YAML
     try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            lines = [(k, row) for k, row in enumerate(csv.reader(file), 1) if any(row)]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise MotionError(f"{path}: cannot be read as CSV: {error}") from None
-    if not lines:
-        raise MotionError(f"{path}: is empty; a header 'time,<joint>,...' and rows are needed")
-    header = [cell.strip() for cell in lines[0][1]]
-    if header[0] != "time" or len(header) < 2 or not all(header):
-        raise MotionError(
-            f"{path}:{lines[0][0]}: header {','.join(header)!r}; 'time,<joint>,...' is right"
-        )
-    repeated = {name for name in header if header.count(name) > 1}
-    if repeated:
-        raise MotionError(f"{path}:{lines[0][0]}: {sorted(repeated)} stand twice in the header")
-    rows = [_row(cells, header, f"{path}:{line}") for line, cells in lines[1:]]
-    if not rows:
-        raise MotionError(f"{path}: has a header, but no rows")
-    table = np.array(rows)
-    late = np.flatnonzero(np.diff(table[:, 0]) <= 0.0)
-    if len(late):
-        line = lines[late[0] + 2][0]
-        raise MotionError(f"{path}:{line}: time {table[late[0] + 1, 0]:g} does not increase")
-    return Motion(tuple(header[1:]), table[:, 0], table[:, 1:])
+        with path.open("rb") as file:
+            return b"joint_names" in file.read(100_000)
+    except (OSError, ValueError) as error:
+        raise MotionError(f"{path}: cannot be read: {error}") from None
+
+
+def write_motion(path: str | os.PathLike, motion: Motion) -> None:
+    """Write a motion: a JointTrajectory as YAML to ``*.yaml`` and ``*.yml``, else CSV.
+
+    CSV reads back bit by bit; YAML keeps times to the nanosecond. The file is replaced
+    whole, or left as it was.
+
+    Raises:
+        MotionError: a value that is not finite, a time that does not fit into YAML, or a
+            file that cannot be written.
+    """
+    path = Path(path)
+    if not (np.isfinite(motion.times).all() and np.isfinite(motion.positions).all()):
+        raise MotionError(f"{path}: is not written: the motion has values that are not finite")
+    to_text = yaml_text if path.suffix.lower() in _YAML else csv_text
+    try:
+        text = to_text(motion.joint_names, motion.times, motion.positions)
+        write_text(path, text)
+    except MotionError as error:
+        raise MotionError(f"{path}: {error}") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise MotionError(f"{path}: cannot be written: {reason}") from None

@@ -22,6 +22,8 @@ FLOORS = {
     "monitor": 4,
     "joint_state_buffer": 4,
     "motion": 4,
+    "motion_csv": 4,
+    "motion_yaml": 4,
     "repulsion": 4,
     "verification": 4,
     "__init__": 3,
@@ -34,6 +36,7 @@ FLOORS = {
     "bounding": 2,
     "kernels": 1,
     "errors": 0,
+    "atomic_file": 0,
     "private_cache": 0,
 }
 # Import name -> (rosdep key in package.xml, name on PyPI or None for what ROS itself brings).
@@ -59,9 +62,10 @@ THIRD_PARTY = {
     "urdf_parser_py": ("urdfdom_py", "urdf-parser-py"),
     "yaml": ("python3-yaml", "pyyaml"),
 }
-# pyvista: asked for by an extra, and by a message where it is missing. diskcache, threadpoolctl:
-# without them loading is slow, and a warning says so; they have no rosdep keys.
-OPTIONAL = {"pyvista", "diskcache", "threadpoolctl"}
+# pyvista, matplotlib: asked for by an extra, and a message where missing. diskcache, threadpoolctl:
+# without them loading is slow, and a warning says so. toppra: asked for where a motion is too fast.
+# All but matplotlib have no rosdep keys.
+OPTIONAL = {"pyvista", "matplotlib", "diskcache", "threadpoolctl", "toppra"}
 
 
 def name_of(path: Path) -> str:

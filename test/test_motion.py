@@ -1,12 +1,15 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Motion files: what is read, and what is refused by line."""
+"""Motion files: what is read, what is refused by line, and what is written."""
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from collision_monitor.errors import MotionError
-from collision_monitor.motion import read_motion
+from collision_monitor.motion import Motion, read_motion, write_motion
 
 
 def write(tmp_path, text):
@@ -59,3 +62,58 @@ def test_bytes_that_are_not_text_are_refused(tmp_path):
     path.write_bytes(b"time,a\n\xff\xfe,1\n")
     with pytest.raises(MotionError, match="cannot be read"):
         read_motion(path)
+
+
+@given(
+    table=arrays(
+        float, st.tuples(st.integers(1, 6), st.integers(1, 4)),
+        elements=st.floats(allow_nan=False, allow_infinity=False),
+    ),
+    steps=st.lists(st.integers(1, 10**12), min_size=6, max_size=6),
+)  # fmt: skip
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.mark.parametrize("suffix", [".csv", ".yaml", ".yml", ".motion"])
+def test_what_is_written_is_read_back_bit_by_bit(tmp_path, suffix, table, steps):
+    names = ("left/elbow", "b, c", 'd "e": #', "1.5")[: table.shape[1]]
+    times = np.cumsum(steps[: len(table)]) / 1e9  # whole nanoseconds
+    path = tmp_path / f"motion{suffix}"
+    write_motion(path, Motion(names, times, table))
+    back = read_motion(path)
+    assert back.joint_names == names
+    assert back.times.tobytes() == times.tobytes()
+    assert back.positions.tobytes() == table.tobytes()
+
+
+def test_csv_keeps_times_that_are_no_whole_nanoseconds(tmp_path):
+    times = np.array([-1.0 / 3.0, 1e-300, np.pi])
+    motion = Motion(("a",), times, np.zeros((3, 1)))
+    write_motion(tmp_path / "motion.csv", motion)
+    assert read_motion(tmp_path / "motion.csv").times.tobytes() == times.tobytes()
+    with pytest.raises(MotionError, match=r"motion\.yaml: time -0\.333.* write CSV"):
+        write_motion(tmp_path / "motion.yaml", motion)
+    assert not (tmp_path / "motion.yaml").exists()
+
+
+def test_a_file_without_a_suffix_is_told_by_its_text(tmp_path):
+    path = tmp_path / "motion"
+    path.write_text("time,a\n0,1\n")
+    assert read_motion(path).joint_names == ("a",)
+    path.write_text("{joint_names: [b], points: [{positions: [1], time_from_start: {sec: 1}}]}")
+    assert read_motion(path).joint_names == ("b",)
+    with pytest.raises(MotionError, match="none: cannot be read"):
+        read_motion(tmp_path / "none")
+
+
+def test_a_file_that_cannot_be_written_is_an_error_that_names_it(tmp_path):
+    motion = Motion(("a",), np.zeros(1), np.zeros((1, 1)))
+    with pytest.raises(MotionError, match=r"nowhere/motion\.csv: cannot be written: No such"):
+        write_motion(tmp_path / "nowhere/motion.csv", motion)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".yaml"])
+def test_a_motion_that_is_not_finite_is_not_written(tmp_path, suffix):
+    path = tmp_path / f"motion{suffix}"
+    for times, positions in ((np.nan, 0.0), (0.0, np.inf)):
+        with pytest.raises(MotionError, match="not finite"):
+            write_motion(path, Motion(("a",), np.array([times]), np.array([[positions]])))
+    assert not path.exists()

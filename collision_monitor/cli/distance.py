@@ -37,14 +37,21 @@ def add_parser(commands: Any) -> None:
 
 
 def parse_configuration(text: str, model: CollisionModel) -> np.ndarray:
-    """The configuration (nq,) that ``joint=value,...`` describes.
+    """The configuration (nq,) that ``joint=value,...`` describes; see `parse_positions`."""
+    q = np.clip(0.0, model.lower, model.upper)
+    for name, number in parse_positions(text, model).items():
+        q[model.joint_names.index(name)] = number
+    return q
+
+
+def parse_positions(text: str, model: CollisionModel) -> dict[str, float]:
+    """Positions by joint, out of ``joint=value,...``.
 
     Raises:
         ConfigurationError: an entry without ``=``, an unknown or repeated joint, or a
             value that is no finite number.
     """
-    q = np.clip(0.0, model.lower, model.upper)
-    seen = set()
+    positions: dict[str, float] = {}
     for entry in filter(None, (part.strip() for part in text.split(","))):
         name, equals, value = (part.strip() for part in entry.partition("="))
         if not equals:
@@ -56,9 +63,8 @@ def parse_configuration(text: str, model: CollisionModel) -> np.ndarray:
                 f"{'close to it' if close else 'there are'}: "
                 f"{', '.join(close or model.joint_names)}"
             )
-        if name in seen:
+        if name in positions:
             raise ConfigurationError(f"--q: joint {name!r} is given twice")
-        seen.add(name)
         try:
             number = float(value)
         except ValueError:
@@ -67,8 +73,8 @@ def parse_configuration(text: str, model: CollisionModel) -> np.ndarray:
             raise ConfigurationError(
                 f"--q: {value!r} for joint {name!r} is not a finite number (radians or metres)"
             )
-        q[model.joint_names.index(name)] = number
-    return q
+        positions[name] = number
+    return positions
 
 
 def run(options: argparse.Namespace) -> int:

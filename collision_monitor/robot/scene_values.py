@@ -13,69 +13,16 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
-import yaml
 
 from collision_monitor.errors import SceneError
+from collision_monitor.robot.safe_yaml import read_document
 
 _LARGEST_FILE = 10_000_000  # bytes
-# Lists in lists: libyaml goes down them by recursion, and a stack that is full ends the process.
-_DEEPEST = 100
-
-
-class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
-    """The safe loader, but a key written twice is an error and not the last one wins.
-
-    libyaml's, where there is one: three times as fast.
-    """
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
-        """Return the mapping of a node after looking for double keys."""
-        seen = set()
-        for key, _ in node.value:
-            if not isinstance(key.value, str) or key.tag == "tag:yaml.org,2002:merge":
-                continue
-            if key.value in seen:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"the key {key.value!r} is there twice", key.start_mark
-                )
-            seen.add(key.value)
-        return super().construct_mapping(node, deep)
-
-
-def _refuse_deep(text: bytes) -> None:
-    """Raise YAMLError for what is nested deeper than any scene."""
-    depth = 0
-    for event in yaml.parse(text, _Loader):
-        if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
-            if depth > _DEEPEST:
-                raise yaml.MarkedYAMLError(
-                    None, None, f"nested deeper than {_DEEPEST} levels", event.start_mark
-                )
-        elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
 
 
 def read_yaml(path: Path) -> Any:
     """Return the contents of a YAML file, None for an empty one; SceneError names the line."""
-    try:
-        if path.stat().st_size > _LARGEST_FILE:
-            raise SceneError(f"{path}: larger than {_LARGEST_FILE} bytes, no scene is")
-        text = path.read_bytes()
-    except FileNotFoundError:
-        raise SceneError(f"{path}: no such file") from None
-    except (OSError, ValueError) as problem:
-        raise SceneError(f"{path}: {getattr(problem, 'strerror', None) or problem}") from None
-    try:
-        _refuse_deep(text)
-        return yaml.load(text, _Loader)  # noqa: S506 - a subclass of SafeLoader
-    except yaml.YAMLError as problem:
-        mark = getattr(problem, "problem_mark", None)
-        line = f":{mark.line + 1}" if mark else ""
-        reason = getattr(problem, "problem", None) or " ".join(str(problem).split())
-        raise SceneError(f"{path.name}{line}: not YAML: {reason}") from None
-    except Exception as problem:  # tags with wrong values make PyYAML raise what it likes
-        raise SceneError(f"{path.name}: not YAML: {type(problem).__name__}: {problem}") from None
+    return read_document(path, SceneError, _LARGEST_FILE, "scene")
 
 
 class Entry:

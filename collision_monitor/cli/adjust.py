@@ -1,0 +1,261 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""``adjust``: a motion of two arms made free of collision, or the reason why not."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from collision_monitor.cli import adjust_plot, adjust_report
+from collision_monitor.cli.distance import parse_positions
+from collision_monitor.cli.model_arguments import add_model_arguments, load_model
+from collision_monitor.collision_model import CollisionModel
+from collision_monitor.errors import (
+    AdjustmentError,
+    ConfigurationError,
+    JointLimitsError,
+    MotionError,
+    SemanticDescriptionError,
+)
+from collision_monitor.motion import Motion, read_motion, write_motion
+from collision_monitor.repulsion.joint_limits import read_joint_limits
+from collision_monitor.robot.srdf_beside import srdf_beside
+
+EXIT_NO_ADJUSTMENT = 1
+
+
+def _not_negative(text: str) -> float:
+    value = float(text)
+    if not 0.0 <= value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text} is not a finite number of at least 0")
+    return value
+
+
+def _two_names(text: str) -> tuple[str, str]:
+    names = tuple(name.strip() for name in text.split(","))
+    if len(names) != 2 or not all(names):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not two names with a comma between, such as right_arm,left_arm"
+        )
+    return names
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to the subparsers."""
+    parser = commands.add_parser(
+        "adjust",
+        help="make a motion of two arms free of collision",
+        description=(
+            "Change a motion of two arms as little as possible so that they keep their distance "
+            "from each other and from everything else, at every instant, within the limits of "
+            "the joints. Exit code 0: adjusted, or safe as it is; 1: there is no safe "
+            "adjustment, and why; 2: input that cannot be used."
+        ),
+    )
+    add_model_arguments(parser)
+    parser.add_argument(
+        "motion", help="motion file: CSV 'time,<joint>,...', or a JointTrajectory as YAML"
+    )
+    parser.add_argument(
+        "--output",
+        metavar="FILE",
+        help="write the adjusted motion: *.yaml as JointTrajectory, others as CSV",
+    )
+    parser.add_argument(
+        "--safe-distance",
+        type=_not_negative,
+        default=0.1,
+        metavar="METRES",
+        help="clearance between leaves that is kept (default %(default)s)",
+    )
+    parser.add_argument(
+        "--danger-distance",
+        type=_not_negative,
+        default=0.05,
+        metavar="METRES",
+        help="clearance between leaves below which the field is infinite (default %(default)s)",
+    )
+    parser.add_argument(
+        "--method",
+        choices=("robust", "published"),
+        default="robust",
+        help="robust: all pairs at once, certified; published: arm against arm as in the paper "
+        "(default %(default)s)",
+    )
+    parser.add_argument(
+        "--arms",
+        type=_two_names,
+        metavar="RIGHT,LEFT",
+        help="two groups of the SRDF, or two base_link:tip_link; found by themselves if not given",
+    )
+    parser.add_argument(
+        "--yielding",
+        choices=("both", "left", "right"),
+        default="both",
+        help="which arm gives way (default %(default)s)",
+    )
+    parser.add_argument(
+        "--tip-weight",
+        type=_not_negative,
+        default=0.0,
+        metavar="W",
+        help="how much a metre of a tip counts against a radian of a joint (default %(default)s)",
+    )
+    parser.add_argument(
+        "--limits",
+        metavar="FILE",
+        help="joint_limits.yaml: accelerations, and what is tighter than in the URDF",
+    )
+    parser.add_argument(
+        "--q",
+        default="",
+        metavar="JOINT=VALUE,...",
+        help="positions of joints that the motion does not name, radians or metres; the others "
+        "are held at zero, or at the nearer limit where zero is outside the limits",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--plot", metavar="PNG", help="draw joints, clearance and index over time")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Adjust the motion, print what was done, write what is asked for."""
+    from collision_monitor.repulsion.adjustment import adjust  # other commands need no solver
+
+    _check_outputs(options)
+    motion = read_motion(options.motion)
+    model = _load(options)
+    held = _held(options.q, model, motion)
+    accelerations = _apply_limits(options.limits, model)
+    try:
+        adjustment = adjust(
+            model,
+            motion,
+            options.arms,
+            safe_distance=options.safe_distance,
+            danger_distance=options.danger_distance,
+            method=options.method,
+            yielding=options.yielding,
+            tip_weight=options.tip_weight,
+            held=held,
+            acceleration_limits=accelerations,
+        )
+    except AdjustmentError as error:
+        return _refuse(options, adjust_report.failure(model, options.method, error))
+    result = adjust_report.report(model, adjustment, options.safe_distance, options.danger_distance)
+    if options.plot:
+        adjust_plot.plot(
+            options.plot,
+            adjustment,
+            options.safe_distance,
+            options.danger_distance,
+            adjust_report.units(model),
+        )
+    if options.output:
+        write_motion(options.output, adjustment.motion)
+    result["output"] = options.output
+    if options.json:
+        print(json.dumps(result, indent=2, allow_nan=False))
+        return 0
+    print(adjust_report.text(result))
+    if options.output:
+        print(f"  written            {options.output}")
+    return 0
+
+
+def _check_outputs(options: argparse.Namespace) -> None:
+    """Find out before the work, not after it, that its results cannot be written."""
+    for path in filter(None, (options.output, options.plot)):
+        folder = Path(path).absolute().parent
+        if not folder.is_dir():
+            raise MotionError(f"{path}: cannot be written: there is no folder {folder}")
+        if Path(path).is_dir():
+            raise MotionError(f"{path}: cannot be written: it is a folder")
+        if os.path.realpath(path) == os.path.realpath(options.motion):
+            raise MotionError(f"{path}: is the motion itself; give another file for the result")
+    if options.plot:
+        adjust_plot.require(options.plot)
+
+
+def _load(options: argparse.Namespace) -> CollisionModel:
+    """The model, with the SRDF that lies beside the URDF if none is given."""
+    if options.srdf is not None:
+        return load_model(options)
+    beside = srdf_beside(options.urdf)
+    if beside is None:
+        return load_model(options)
+    options.srdf = os.fspath(beside)
+    try:
+        model = load_model(options)
+    except SemanticDescriptionError as error:
+        # Without it more pairs are checked, not fewer.
+        _say(f"warning: {beside}, beside the URDF, is not used: {error}")
+        options.srdf = None
+        return load_model(options)
+    _say(f"note: SRDF {beside} is taken, which lies beside the URDF")
+    return model
+
+
+def _held(text: str, model: CollisionModel, motion: Motion) -> dict[str, float]:
+    """Positions given for joints that the motion does not name."""
+    given = parse_positions(text, model)
+    both = [name for name in given if name in motion.joint_names]
+    if both:
+        raise ConfigurationError(f"--q: {', '.join(both)}: the motion itself moves this")
+    still = [
+        name for name in model.joint_names if name not in motion.joint_names and name not in given
+    ]
+    if still:
+        more = f" and {len(still) - 6} more" if len(still) > 6 else ""
+        _say(
+            f"note: held at zero, or at the nearer limit (--q sets them): {', '.join(still[:6])}"
+            f"{more}"
+        )
+    return given
+
+
+def _apply_limits(path: str | None, model: CollisionModel) -> dict[str, float] | None:
+    """Tighten the limits of the model; returns the accelerations, by joint."""
+    if path is None:
+        return None
+    accelerations = {}
+    for name, limits in read_joint_limits(path, model.joint_names).items():
+        k = model.joint_names.index(name)
+        model.lower[k] = max(model.lower[k], limits.lower)
+        model.upper[k] = min(model.upper[k], limits.upper)
+        if not model.lower[k] <= model.upper[k]:
+            raise JointLimitsError(
+                f"{path}: {name}: nothing is left between its positions "
+                f"{limits.lower:g} .. {limits.upper:g} and the limits of the URDF"
+            )
+        velocity = model.velocity_limits[k]
+        none = not np.isfinite(velocity) or velocity <= 0.0
+        model.velocity_limits[k] = limits.velocity if none else min(velocity, limits.velocity)
+        if math.isfinite(limits.acceleration):
+            accelerations[name] = limits.acceleration
+    return accelerations or None
+
+
+def _refuse(options: argparse.Namespace, result: dict[str, Any]) -> int:
+    """Say why there is no result, and that no file has it."""
+    result["output"] = None
+    if options.json:
+        print(json.dumps(result, indent=2, allow_nan=False))
+    else:
+        print(adjust_report.failure_text(result))
+    for path in filter(None, (options.output, options.plot)):
+        if Path(path).exists():
+            _say(f"warning: {path} is not of this run: it was there before, and is left as it was")
+    return EXIT_NO_ADJUSTMENT
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr)

@@ -1,0 +1,237 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""New times for a motion that is too fast for its joints; never earlier than they were.
+
+A motion is linear between its waypoints, so on interval k every joint has one velocity v_k,
+and at a waypoint between the intervals k and k + 1 one acceleration, the finite difference
+(v_{k+1} - v_k) / ((dt_k + dt_{k+1}) / 2). Both are kept within limits.
+
+The path coordinate s is the desired time and its rate r = ds/dt is at most 1, so no interval
+becomes shorter than desired. With r_k on interval k, at its middle, dt_k = ds_k / r_k and
+v_k = v_desired_k r_k. Rates come from TOPP-RA (Pham and Pham, "A New Approach to Time-Optimal
+Path Parameterization Based on Reachability Analysis", IEEE T-RO 34(3), 2018) in the package
+toppra: its state x = r^2 at the middles, its input u the constant acceleration of s in between.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+import numpy as np
+
+from collision_monitor.errors import MissingDependencyError, MotionError
+
+logger = logging.getLogger(__name__)
+
+_TOLERANCE = 1e-9  # of a limit: what rounding may exceed it by
+_FULL = 1.0 - 1e-6  # rates from here on are 1: the solver stops just below it
+_ROUNDS = 6
+
+
+def retime(
+    times: np.ndarray,
+    positions: np.ndarray,
+    velocity_limits: np.ndarray | Sequence[float] | float,
+    acceleration_limits: np.ndarray | Sequence[float] | float,
+) -> np.ndarray:
+    """Times at which the same waypoints are reached within the limits, none earlier.
+
+    Every interval is at least as long as before; a motion within its limits comes back with
+    its times exactly. At both ends the motion is as fast as it was where the limits allow.
+
+    Args:
+        times: (n,) s, increasing.
+        positions: (n, joints) radians or metres, linear in between.
+        velocity_limits: (joints,) or one for all, rad/s or m/s. Infinite, nan or 0: none.
+        acceleration_limits: likewise, rad/s^2 or m/s^2, of the finite differences.
+
+    Returns:
+        (n,) s; the first is that of ``times``.
+
+    Raises:
+        MotionError: shapes that do not fit, times that do not increase, values that are not
+            finite, a limit below zero.
+        MissingDependencyError: toppra is needed, and not installed.
+    """
+    times, positions = _checked(times, positions)
+    fastest = _limits(velocity_limits, positions.shape[1], "velocity")
+    hardest = _limits(acceleration_limits, positions.shape[1], "acceleration")
+    if len(times) < 2:
+        return times.copy()
+    spans = np.diff(times)
+    rates = np.diff(positions, axis=0) / spans[:, None]
+    allowed = np.minimum(1.0, 1.0 / np.maximum(_worst(rates, fastest), 1e-300))
+    if (allowed >= 1.0 - _TOLERANCE).all() and _excess(spans, rates, hardest).max() <= 1.0:
+        return times.copy()
+    r = allowed.copy()
+    r[r >= 1.0 - _TOLERANCE] = 1.0
+    if _excess(spans / r, rates * r[:, None], hardest).max() > 1.0:
+        r = _within_accelerations(spans, rates, allowed, hardest)
+    later = np.concatenate([[0.0], np.cumsum(spans / r - spans)])
+    return _not_shorter(times + later, spans)
+
+
+def _checked(times: np.ndarray, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    times = np.array(times, dtype=float)
+    positions = np.array(positions, dtype=float)
+    if times.ndim != 1 or positions.ndim != 2 or len(times) != len(positions) or not len(times):
+        raise MotionError(
+            f"times of shape {times.shape} and positions of shape {positions.shape}; (n,) and "
+            "(n, joints) with n of at least 1 are right"
+        )
+    for name, values in (("time", times), ("position", positions)):
+        bad = np.argwhere(~np.isfinite(values))
+        if len(bad):
+            raise MotionError(f"waypoint {bad[0][0]}: a {name} is {values[tuple(bad[0])]}")
+    late = np.flatnonzero(np.diff(times) <= 0.0)
+    if len(late):
+        raise MotionError(f"waypoint {late[0] + 1}: time {times[late[0] + 1]:g} does not increase")
+    return times, positions
+
+
+def _limits(limits: np.ndarray | Sequence[float] | float, joints: int, what: str) -> np.ndarray:
+    """Limits (joints,), inf where there is none."""
+    values = np.asarray(limits, dtype=float)
+    if values.ndim == 0:
+        values = np.full(joints, float(values))
+    if values.shape != (joints,):
+        raise MotionError(f"{what} limits of shape {values.shape}; ({joints},) is right")
+    if (values < 0.0).any():
+        raise MotionError(f"{what} limit {values[values < 0.0][0]:g} is below zero")
+    return np.where(np.isfinite(values) & (values > 0.0), values, np.inf)
+
+
+def _worst(values: np.ndarray, limits: np.ndarray) -> np.ndarray:
+    """Largest |value| / limit of each row of (n, joints)."""
+    return (np.abs(values) / limits).max(axis=1, initial=0.0)
+
+
+def _excess(spans: np.ndarray, rates: np.ndarray, hardest: np.ndarray) -> np.ndarray:
+    """Acceleration over its limit at each inner waypoint, less the rounding; 0 at both ends."""
+    middle = (spans[1:] + spans[:-1]) / 2.0
+    inner = _worst(np.diff(rates, axis=0) / middle[:, None], hardest)
+    return np.concatenate([[0.0], inner / (1.0 + _TOLERANCE), [0.0]])
+
+
+def _within_accelerations(
+    spans: np.ndarray, rates: np.ndarray, allowed: np.ndarray, hardest: np.ndarray
+) -> np.ndarray:
+    """Rates r (intervals,) that keep the accelerations; ``allowed`` is what velocities allow.
+
+    The middles of intervals of different lengths make the discrete problem differ from that
+    of toppra a little: what is still exceeded is asked for again with less to spare, and in the
+    end the motion as a whole is slowed by what remains.
+    """
+    spare = np.ones(len(spans) - 1)
+    for _ in range(_ROUNDS):
+        r = _toppra_rates(spans, rates, allowed, hardest, spare)
+        r = np.minimum(r, allowed)
+        r[r >= _FULL] = 1.0
+        excess = _excess(spans / r, rates * r[:, None], hardest)[1:-1]
+        if excess.max() <= 1.0:
+            return r
+        over = np.flatnonzero(excess > 1.0)
+        spare[over] *= 0.98 / excess[over]
+    logger.info("retimed with %.3g of the acceleration limits exceeded, then slowed", excess.max())
+    return r / np.sqrt(excess.max() * (1.0 + _TOLERANCE))
+
+
+def _toppra_rates(
+    spans: np.ndarray,
+    rates: np.ndarray,
+    allowed: np.ndarray,
+    hardest: np.ndarray,
+    spare: np.ndarray,
+) -> np.ndarray:
+    """Rates r (intervals,) by TOPP-RA; ``spare`` (intervals - 1,) scales the limits there.
+
+    Between two middles the joint acceleration is a u + b x, with a the mean of the two desired
+    velocities and b their difference over the time between the middles. It is bounded at both
+    ends of the step with the same u. |b| x is bounded on its own as well: the finite difference
+    has the weight 4 r_k r_{k+1} / (r_k + r_{k+1})^2 <= 1 on the first term alone.
+    """
+    unit = float(np.median(spans))  # numbers near 1 for the solver
+    middle = (spans[1:] + spans[:-1]) / 2.0 / unit
+    use = np.isfinite(hardest)
+    scale = hardest[use] * unit * spare[:, None]
+    a = (rates[1:, use] + rates[:-1, use]) / 2.0 / scale
+    b = np.diff(rates[:, use], axis=0) / middle[:, None] / scale
+    largest = allowed**2
+    turn = 1.0 / np.maximum(np.abs(b).max(axis=1), 1e-300)
+    largest[1:] = np.minimum(largest[1:], turn)
+    largest[:-1] = np.minimum(largest[:-1], turn)
+    top = largest.max()  # x / top and u / top are numbers near 1, too
+    grid = np.concatenate([[0.0], np.cumsum(middle)])
+    return np.sqrt(top * _solve(grid, top * a, top * b, largest / top))
+
+
+def _solve(s: np.ndarray, a: np.ndarray, b: np.ndarray, largest: np.ndarray) -> np.ndarray:
+    """Largest x (n,) on the grid s (n,) with x <= largest and |a u + b x| <= 1 at both ends.
+
+    ``a`` and ``b`` are (n - 1, m), one row a step; x is free at both ends.
+    """
+    toppra = _import_toppra()
+    n = len(s)
+    padding = np.zeros((1, 2 * a.shape[1]))
+    first = np.concatenate([np.hstack([a, a + 2.0 * np.diff(s)[:, None] * b]), padding])
+    second = np.concatenate([np.hstack([b, b]), padding])
+    sides = np.eye(2 * a.shape[1])
+    parameters = (
+        first,
+        second,
+        np.zeros_like(first),
+        np.concatenate([sides, -sides]),
+        np.ones(2 * len(sides)),
+        None,
+        np.column_stack([np.zeros(n), largest]),
+    )
+
+    class Accelerations(toppra.constraint.LinearConstraint):
+        """The rows above; made here because its base is there only now."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.identical = True  # one F for all stages
+
+        def compute_constraint_params(self, *_: object) -> tuple:
+            return parameters
+
+    class FreeEnd(toppra.algorithm.TOPPRA):
+        """Any rate up to the given one at the end, not that one alone."""
+
+        def compute_controllable_sets(self, sdmin: float, sdmax: float) -> np.ndarray:
+            self.sets = super().compute_controllable_sets(0.0, sdmax)
+            return self.sets
+
+    line = toppra.SplineInterpolator([s[0], s[-1]], np.array([[0.0], [1.0]]))
+    solver = FreeEnd([Accelerations()], line, gridpoints=s, solver_wrapper="seidel")
+    end = float(np.sqrt(largest[-1]))
+    start = float(np.sqrt(solver.compute_controllable_sets(0.0, end)[0, 1]))
+    _, rates, _ = solver.compute_parameterization(start * _FULL, end)
+    if rates is None or not (rates > 0.0).all():
+        # The slowest rate throughout is feasible, so this is the solver's rounding.
+        logger.info("toppra found no rates; one rate for the whole motion is taken")
+        return np.full(n, largest.min())
+    return rates**2
+
+
+def _import_toppra() -> object:
+    try:
+        import toppra
+        import toppra.algorithm
+        import toppra.constraint
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"the motion exceeds its limits, and re-timing it needs toppra ({error}): "
+            "pip install 'collision_monitor[adjust]', or slow the motion down"
+        ) from None
+    return toppra
+
+
+def _not_shorter(times: np.ndarray, spans: np.ndarray) -> np.ndarray:
+    """``times`` (n,) with roundings up where they made an interval shorter than ``spans``."""
+    for k in range(len(spans)):
+        while times[k + 1] - times[k] < spans[k]:
+            times[k + 1] = np.nextafter(times[k + 1], np.inf)
+    return times

@@ -1,0 +1,85 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""YAML files of people we do not know: no objects, no key twice, nothing endless."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from collision_monitor.errors import CollisionMonitorError
+
+# Lists in lists: libyaml goes down them by recursion, and a stack that is full ends the process.
+_DEEPEST = 100
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+    """The safe loader, but a key written twice is an error and not the last one wins.
+
+    libyaml's, where there is one: three times as fast.
+    """
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
+        """Return the mapping of a node after looking for double keys."""
+        seen = set()
+        for key, _ in node.value:
+            if not isinstance(key.value, str) or key.tag == "tag:yaml.org,2002:merge":
+                continue
+            if key.value in seen:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key {key.value!r} is there twice", key.start_mark
+                )
+            seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+def _refuse_deep(text: bytes) -> None:
+    """Raise YAMLError for what is nested deeper than any file of ours."""
+    depth = 0
+    for event in yaml.parse(text, _Loader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > _DEEPEST:
+                raise yaml.MarkedYAMLError(
+                    None, None, f"nested deeper than {_DEEPEST} levels", event.start_mark
+                )
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+
+
+def read_documents(
+    path: Path, error: type[CollisionMonitorError], largest: int, what: str
+) -> list[Any]:
+    """The documents of a YAML file of at most ``largest`` bytes, [] for an empty one.
+
+    Raises ``error``, which names the file and, where it is no YAML, the line; ``what``
+    says for what the file would be too large.
+    """
+    try:
+        if path.stat().st_size > largest:
+            raise error(f"{path}: larger than {largest} bytes, no {what} is")
+        text = path.read_bytes()
+    except FileNotFoundError:
+        raise error(f"{path}: no such file") from None
+    except (OSError, ValueError) as problem:
+        raise error(f"{path}: {getattr(problem, 'strerror', None) or problem}") from None
+    try:
+        _refuse_deep(text)
+        return list(yaml.load_all(text, _Loader))
+    except yaml.YAMLError as problem:
+        mark = getattr(problem, "problem_mark", None)
+        line = f":{mark.line + 1}" if mark else ""
+        reason = getattr(problem, "problem", None) or " ".join(str(problem).split())
+        raise error(f"{path.name}{line}: not YAML: {reason}") from None
+    except Exception as problem:  # tags with wrong values make PyYAML raise what it likes
+        raise error(f"{path.name}: not YAML: {type(problem).__name__}: {problem}") from None
+
+
+def read_document(path: Path, error: type[CollisionMonitorError], largest: int, what: str) -> Any:
+    """The only document of a YAML file, None for an empty one; see `read_documents`."""
+    documents = read_documents(path, error, largest, what)
+    if len(documents) > 1:
+        raise error(f"{path.name}: {len(documents)} documents (---); one is right")
+    return documents[0] if documents else None
