@@ -17,7 +17,7 @@ ROS = [
     for package in ("ros-jazzy-rclpy[fastrtps]", "ros-jazzy-common-interfaces")
 ]
 PICTURE = ["pyvista>=0.43", "matplotlib>=3.7"]
-ADJUST = ["toppra>=0.6", "matplotlib>=3.7"]
+ADJUST = ["daqp>=0.7", "piqp>=0.5", "toppra>=0.6", "matplotlib>=3.7"]
 PEERS = ["pin>=3.4", "example-robot-data>=4.3"]
 
 

@@ -21,7 +21,7 @@ from collision_monitor.errors import ConfigurationError, NothingToCheckError
 from collision_monitor.kernels import query
 from collision_monitor.packing import pack_model
 from collision_monitor.robot.batch_poses import link_poses
-from collision_monitor.robot.bodies import rigid_bodies
+from collision_monitor.robot.bodies import Bodies, rigid_bodies
 from collision_monitor.robot.description import Robot
 from collision_monitor.robot.leaves_file import read_leaves
 from collision_monitor.robot.mesh_contacts import meeting_shares
@@ -247,6 +247,11 @@ class CollisionModel:
     def work_space(self) -> tuple[np.ndarray, np.ndarray]:
         """Copies of the packed arrays (numbers, index), for a thread of its own."""
         return self._numbers.copy(), self._index.copy()
+
+    @property
+    def bodies(self) -> Bodies:
+        """The kinematic tree: links that cannot move against each other are one body."""
+        return self._bodies
 
     @property
     def moving_links(self) -> list[str]:

@@ -63,9 +63,9 @@ THIRD_PARTY = {
     "yaml": ("python3-yaml", "pyyaml"),
 }
 # pyvista, matplotlib: asked for by an extra, and a message where missing. diskcache, threadpoolctl:
-# without them loading is slow, and a warning says so. toppra: asked for where a motion is too fast.
+# without them loading is slow, and a warning says so. toppra, daqp, piqp: for `adjust`.
 # All but matplotlib have no rosdep keys.
-OPTIONAL = {"pyvista", "matplotlib", "diskcache", "threadpoolctl", "toppra"}
+OPTIONAL = {"pyvista", "matplotlib", "diskcache", "threadpoolctl", "toppra", "daqp", "piqp"}
 
 
 def name_of(path: Path) -> str:

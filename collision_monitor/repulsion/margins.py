@@ -5,8 +5,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+from collision_monitor.errors import ConfigurationError
+from collision_monitor.repulsion.arms import Arm
+
+if TYPE_CHECKING:
+    from collision_monitor.collision_model import CollisionModel
+
+_SAMPLES = 400
+# A link pair of an arm and the rest of the robot that is nearer than d_saf in this part of the
+# samples is so by design: an upper arm at the shoulder. Between two arms that is never so.
+_BY_DESIGN = 0.5
+_EASE = 4e-3  # m below what the desired motion has: room to move past it
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,3 +33,75 @@ class Margins:
 
     safe: np.ndarray
     danger: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Sides:
+    """What each pair of ``model.pairs`` is to two arms; masks (pairs,).
+
+    Attributes:
+        between: one link of each arm.
+        outside: a link of an arm, and one that neither arm moves, or an obstacle.
+        inside: both links of the same arm.
+    """
+
+    between: np.ndarray
+    outside: np.ndarray
+    inside: np.ndarray
+
+
+def sides(model: CollisionModel, arms: tuple[Arm, Arm]) -> Sides:
+    """Sort the pairs of a model by the arms that their links belong to."""
+    right, left = (frozenset(arm.links) for arm in arms)
+    of = {name: (name in right) + 2 * (name in left) for name in model.link_names}
+    a = np.array([of[first] for first, _ in model.pairs], dtype=int)
+    b = np.array([of[second] for _, second in model.pairs], dtype=int)
+    return Sides((a != b) & (a > 0) & (b > 0), (a > 0) != (b > 0), (a == b) & (a > 0))
+
+
+def choose_margins(
+    model: CollisionModel,
+    arms: tuple[Arm, Arm],
+    desired: np.ndarray,
+    safe_distance: float,
+    danger_distance: float,
+) -> Margins:
+    """d_saf and d_dan of every pair for a desired motion (n, nq).
+
+    Between the arms, and between an arm and all else, they are ``safe_distance`` and
+    ``danger_distance``. Where the motion itself begins or ends nearer to something else than
+    another arm, that distance is kept instead, but no less than ``danger_distance``: a hand is
+    sent to a table on purpose. Pairs inside one arm, and pairs that are nearer than ``safe_distance`` in
+    most configurations of the arms, cannot keep that: they only may not come nearer than
+    the desired motion brings them, or than ``danger_distance``, whichever is less.
+
+    Raises:
+        ConfigurationError: a distance that is no finite number of metres, or danger above safe.
+    """
+    for name, value in (("safe_distance", safe_distance), ("danger_distance", danger_distance)):
+        if not np.isfinite(value):
+            raise ConfigurationError(f"{name}: {value!r} is not a length in metres")
+    if danger_distance > safe_distance:
+        raise ConfigurationError(
+            f"danger_distance: {danger_distance!r} m is above safe_distance, {safe_distance!r} m"
+        )
+    kinds = sides(model, arms)
+    columns = [model.joint_names.index(name) for arm in arms for name in arm.joint_names]
+    rows = np.repeat(desired[:1], _SAMPLES, axis=0)
+    rows[:, columns] = model.random_configurations(_SAMPLES)[:, columns]
+    share = np.zeros(len(model.pairs))
+    for row in rows:
+        share += model.distances(row) < safe_distance
+    eased = kinds.inside | (kinds.outside & (share >= _BY_DESIGN * _SAMPLES))
+    kept = kinds.between | (kinds.outside & ~eased)
+    ends = np.minimum(model.distances(desired[0]), model.distances(desired[-1])) - _EASE
+    meant = np.clip(ends, danger_distance, safe_distance)
+    safe = np.where(kept, np.where(kinds.outside, meant, float(safe_distance)), -np.inf)
+    danger = np.where(kept, float(danger_distance), -np.inf)
+    if eased.any():
+        least = np.full(len(model.pairs), np.inf)
+        for row in desired:
+            least = np.minimum(least, model.distances(row))
+        bound = np.minimum(least, danger_distance) - _EASE
+        safe[eased] = danger[eased] = bound[eased]
+    return Margins(safe, danger)

@@ -1,0 +1,344 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Motions of two arms made free of self-collision: `adjust`, and what it returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from collision_monitor.errors import AdjustmentError, ConfigurationError, MotionError
+from collision_monitor.motion import Motion
+from collision_monitor.proximity import Proximity
+from collision_monitor.repulsion.arms import Arm, find_arms
+from collision_monitor.repulsion.certificate import failures
+from collision_monitor.repulsion.field_along import FieldAlong, field_along
+from collision_monitor.repulsion.margins import Margins, choose_margins, sides
+from collision_monitor.repulsion.problem import Problem
+from collision_monitor.repulsion.published import adjust_published
+from collision_monitor.repulsion.retiming import retime as new_times
+from collision_monitor.repulsion.robust import RobustAdjustment
+from collision_monitor.robot.batch_poses import link_poses
+
+if TYPE_CHECKING:
+    from collision_monitor.collision_model import CollisionModel
+
+METHODS = ("robust", "published")
+YIELDING = ("both", "left", "right")
+_COARSE = 0.15  # rad or m: waypoints farther apart get others in between
+_FINE = 0.1
+_ROUNDING = 1e-6  # rad or m beyond a position limit that is taken for rounding
+_RAMP = 0.5  # s to the velocity limit: the acceleration limit where none is given
+
+
+@dataclass(frozen=True, eq=False)
+class Adjustment:
+    """An adjusted motion, and what was done to it.
+
+    Attributes:
+        motion: adjusted and re-timed; joints as in the desired motion, with waypoints put in
+            where it was coarse.
+        desired: the desired motion at the same waypoints, with its own times.
+        arms: right and left.
+        method: ``robust`` or ``published``.
+        joint_change: (n, joints) adjusted less desired, rad or m.
+        tip_displacement: (n, 2) how far the tips of the right and the left arm are displaced, m.
+        index_before: (n,) F of the repulsion field, m; infinite below d_dan.
+        index_after: (n,) the same of the adjusted motion.
+        clearance_before: (n,) least distance between leaves of pairs that take part, m.
+        clearance: (n,) the same of the adjusted motion.
+        closest: (n,) the pair that it belongs to.
+        certified: m that pairs between the arms, and between an arm and all else, are apart at
+            every instant; below ``safe_distance`` only if the motion starts so.
+        margins: d_saf and d_dan of every pair of the model.
+    """
+
+    motion: Motion
+    desired: Motion
+    arms: tuple[Arm, Arm]
+    method: str
+    joint_change: np.ndarray
+    tip_displacement: np.ndarray
+    index_before: np.ndarray
+    index_after: np.ndarray
+    clearance_before: np.ndarray
+    clearance: np.ndarray
+    closest: list[tuple[str, str]]
+    certified: float
+    margins: Margins
+
+    @property
+    def changed(self) -> bool:
+        """Whether any joint is moved at any waypoint."""
+        return bool(np.any(self.joint_change != 0.0))
+
+    @property
+    def largest_change(self) -> float:
+        """Largest change of a joint, rad or m."""
+        return float(np.abs(self.joint_change).max(initial=0.0))
+
+    @property
+    def largest_step(self) -> float:
+        """Largest step of a joint from waypoint to waypoint of the adjusted motion, rad or m."""
+        return float(np.abs(np.diff(self.motion.positions, axis=0)).max(initial=0.0))
+
+
+def adjust(
+    model: CollisionModel,
+    motion: Motion,
+    arms: tuple[Arm, Arm] | Sequence[str] | None = None,
+    *,
+    safe_distance: float = 0.1,
+    danger_distance: float = 0.05,
+    method: str = "robust",
+    yielding: str = "both",
+    tip_weight: float = 0.0,
+    held: Mapping[str, float] | None = None,
+    acceleration_limits: Mapping[str, float] | float | None = None,
+    velocity_limits: Mapping[str, float] | None = None,
+    retime: bool = True,
+) -> Adjustment:
+    """Adjust a motion of two arms so that it is free of self-collision at every instant.
+
+    Args:
+        model: the robot and its scene.
+        motion: desired; joints of both arms or of one (the other is held), and others.
+        arms: two arms, or the names of two (`arms.find_arms`), or None to find them.
+        safe_distance: d_saf of both arms together, between leaves, metres.
+        danger_distance: d_dan likewise; nearer than that a motion must not start.
+        method: ``robust`` (all pairs, all waypoints together) or ``published`` (Wu et al.,
+            2018, with its printed errors mended: right arm against left arm only).
+        yielding: the arm that gives way: ``both``, ``left`` or ``right``.
+        tip_weight: rad/m by which displacing a tip counts against turning a joint, so that
+            redundancy is used before the task is given up; robust only.
+        held: positions of joints that the motion does not name; 0 within limits otherwise.
+        acceleration_limits: rad/s^2 or m/s^2 by joint, or one for all; by default what
+            reaches the velocity limit in half a second, or what the desired motion has.
+        velocity_limits: by joint, instead of those of the URDF.
+        retime: whether to slow the result down where it exceeds velocity or acceleration limits.
+
+    Raises:
+        AdjustmentError: there is no safe adjustment; it says where, why, and what prefix is safe.
+        ArmsError: arms cannot be told.
+        MotionError: a joint that the robot lacks, or a position beyond its limits.
+        ConfigurationError: an option that means nothing.
+        MissingDependencyError: a solver is not installed.
+    """
+    _check_options(method, yielding, tip_weight)
+    if arms is None or isinstance(arms[0], str):
+        arms = find_arms(model.robot, model.semantics, arms)
+    motion = _refined(motion)
+    desired = _configurations(model, motion, held or {})
+    named = set(motion.joint_names)
+    columns = tuple(
+        np.array([model.joint_names.index(n) for n in arm.joint_names if n in named], dtype=int)
+        for arm in arms
+    )
+    yielding = _who_can_yield(yielding, columns, arms)
+    margins = choose_margins(model, arms, desired, safe_distance, danger_distance)
+    if method == "published":
+        between = sides(model, arms).between
+        margins = Margins(
+            np.where(between, margins.safe, -np.inf), np.where(between, margins.danger, -np.inf)
+        )
+    problem = Problem(
+        model, arms, motion.times, desired, columns, margins, yielding, tip_weight
+    )
+    proximity = Proximity(model)
+    try:
+        adjusted, limits = (_robust if method == "robust" else _published)(problem, proximity)
+    except AdjustmentError as error:
+        error.safe_prefix = _prefix(model, motion, problem, proximity, error.safe_prefix)
+        raise
+    return _report(problem, motion, method, adjusted, limits, proximity, _timing(
+        model, motion, acceleration_limits, velocity_limits, retime))  # fmt: skip
+
+
+def _robust(problem: Problem, proximity: Proximity) -> tuple[np.ndarray, np.ndarray]:
+    work = RobustAdjustment(problem)
+    return work.run(), work.limits
+
+
+def _published(problem: Problem, proximity: Proximity) -> tuple[np.ndarray, np.ndarray]:
+    adjusted = adjust_published(problem)
+    bad = failures(proximity, adjusted, problem.margins.safe, first_only=True)
+    if bad:
+        waypoint, pair = bad[0].segment, problem.model.pairs[bad[0].pair]
+        distance = float(problem.margins.safe[bad[0].pair] - bad[0].missing)
+        raise AdjustmentError(
+            f"waypoint {waypoint} at {problem.times[waypoint]:g} s: behind it '{pair[0]}' and "
+            f"'{pair[1]}' are {distance:.4f} m apart, so it is not certified; try method robust",
+            waypoint, float(problem.times[waypoint]), pair, distance, adjusted[: waypoint + 1],
+        )  # fmt: skip
+    return adjusted, problem.margins.safe[None, :]
+
+
+# -- what comes in -------------------------------------------------------------------
+
+
+def _check_options(method: str, yielding: str, tip_weight: float) -> None:
+    for name, value, known in (("method", method, METHODS), ("yielding", yielding, YIELDING)):
+        if value not in known:
+            raise ConfigurationError(f"{name}: {value!r} is none of {', '.join(known)}")
+    if not (np.isfinite(tip_weight) and tip_weight >= 0.0):
+        raise ConfigurationError(f"tip_weight: {tip_weight!r} is not a number of at least 0")
+
+
+def _who_can_yield(
+    yielding: str, columns: tuple[np.ndarray, np.ndarray], arms: tuple[Arm, Arm]
+) -> str:
+    """``yielding``, or the only arm that the motion moves."""
+    moved = [len(c) > 0 for c in columns]
+    if not any(moved):
+        raise MotionError(
+            f"the motion names no joint of '{arms[0].name}' or '{arms[1].name}': "
+            f"{', '.join(arms[0].joint_names + arms[1].joint_names)}"
+        )
+    able = "both" if all(moved) else "right" if moved[0] else "left"
+    if yielding == "both" or able == "both":
+        return able if yielding == "both" else yielding
+    if yielding != able:
+        raise ConfigurationError(
+            f"yielding: the {yielding} arm is to give way, but the motion names none of its joints"
+        )
+    return yielding
+
+
+def _refined(motion: Motion) -> Motion:
+    """The motion with waypoints put in where they are more than `_COARSE` apart."""
+    if len(motion.times) < 2:
+        return motion
+    steps = np.abs(np.diff(motion.positions, axis=0)).max(axis=1, initial=0.0)
+    counts = np.where(steps > _COARSE, np.ceil(steps / _FINE), 1).astype(int)
+    if counts.max() == 1:
+        return motion
+    parts = np.concatenate([np.arange(c) / c for c in counts] + [[0.0]])
+    before = np.append(np.repeat(np.arange(len(counts)), counts), len(counts))
+    after = np.minimum(before + 1, len(counts))
+
+    def blend(values: np.ndarray, part: np.ndarray) -> np.ndarray:
+        return values[before] + part * (values[after] - values[before])
+
+    return Motion(
+        motion.joint_names, blend(motion.times, parts), blend(motion.positions, parts[:, None])
+    )
+
+
+def _configurations(
+    model: CollisionModel, motion: Motion, held: Mapping[str, float]
+) -> np.ndarray:
+    """(n, nq) all joints of the model along the motion."""
+    if not len(motion.times):
+        raise MotionError("the motion has no waypoints")
+    unknown = [n for n in (*motion.joint_names, *held) if n not in model.joint_names]
+    if unknown:
+        raise MotionError(
+            f"'{model.name}' has no joint {', '.join(map(repr, unknown))}; it has "
+            f"{', '.join(model.joint_names)}"
+        )
+    rest = np.clip(0.0, model.lower, model.upper)
+    for name, value in held.items():
+        rest[model.joint_names.index(name)] = value
+    rows = np.repeat(rest[None, :], len(motion.times), axis=0)
+    columns = [model.joint_names.index(n) for n in motion.joint_names]
+    rows[:, columns] = motion.positions
+    beyond = np.maximum(model.lower - rows, rows - model.upper)
+    if (beyond > _ROUNDING).any():
+        k, column = np.unravel_index(int(beyond.argmax()), beyond.shape)
+        raise MotionError(
+            f"waypoint {k} at {motion.times[k]:g} s: joint '{model.joint_names[column]}' is at "
+            f"{rows[k, column]:g}, beyond its limits {model.lower[column]:g} to "
+            f"{model.upper[column]:g}"
+        )
+    return rows
+
+
+# -- what goes out -------------------------------------------------------------------
+
+
+def _timing(
+    model: CollisionModel,
+    motion: Motion,
+    acceleration_limits: Mapping[str, float] | float | None,
+    velocity_limits: Mapping[str, float] | None,
+    retime: bool,
+) -> Callable[[np.ndarray], np.ndarray]:
+    """New times (n,) for positions (n, joints) of the motion."""
+    if not retime or len(motion.times) < 2:
+        return lambda positions: motion.times
+    names = motion.joint_names
+    columns = [model.joint_names.index(name) for name in names]
+    velocity = model.velocity_limits[columns].copy()
+    for k, name in enumerate(names):
+        velocity[k] = (velocity_limits or {}).get(name, velocity[k])
+    spans = np.diff(motion.times)[:, None]
+    rates = np.diff(motion.positions, axis=0) / spans
+    own = np.zeros(len(names))
+    if len(rates) > 1:
+        between = 0.5 * (spans[1:] + spans[:-1])
+        own = np.abs(np.diff(rates, axis=0) / between).max(axis=0)
+    usable = np.isfinite(velocity) & (velocity > 0.0)
+    acceleration = np.where(usable, np.maximum(own, velocity / _RAMP), np.inf)
+    if isinstance(acceleration_limits, Mapping):
+        for k, name in enumerate(names):
+            acceleration[k] = acceleration_limits.get(name, acceleration[k])
+    elif acceleration_limits is not None:
+        acceleration[:] = acceleration_limits
+    return lambda positions: new_times(motion.times, positions, velocity, acceleration)
+
+
+def _prefix(
+    model: CollisionModel,
+    motion: Motion,
+    problem: Problem,
+    proximity: Proximity,
+    rows: np.ndarray | None,
+) -> Motion | None:
+    """The longest safe prefix: ``rows``, or what the desired motion itself has."""
+    if rows is None:
+        safe = problem.margins.safe
+        if len(proximity.near(problem.desired[0], safe).pairs):
+            return None
+        bad = failures(proximity, problem.desired, safe, first_only=True)
+        rows = problem.desired[: bad[0].segment + 1 if bad else len(problem.desired)]
+    columns = [model.joint_names.index(name) for name in motion.joint_names]
+    return Motion(motion.joint_names, motion.times[: len(rows)], rows[:, columns])
+
+
+def _report(
+    problem: Problem,
+    motion: Motion,
+    method: str,
+    adjusted: np.ndarray,
+    limits: np.ndarray,
+    proximity: Proximity,
+    timing: Callable[[np.ndarray], np.ndarray],
+) -> Adjustment:
+    model = problem.model
+    columns = [model.joint_names.index(name) for name in motion.joint_names]
+    positions = adjusted[:, columns]
+    tips = [arm.tip_link for arm in problem.arms]
+    there, wanted = (link_poses(model.bodies, tips, rows) for rows in (adjusted, problem.desired))
+    moved = [np.linalg.norm(there[t][:, :3, 3] - wanted[t][:, :3, 3], axis=1) for t in tips]
+    before: FieldAlong = field_along(proximity, problem.margins, problem.desired)
+    after = field_along(proximity, problem.margins, adjusted)
+    kept = problem.margins.danger > -np.inf
+    kept &= problem.margins.safe == problem.margins.safe.max()
+    return Adjustment(
+        motion=Motion(motion.joint_names, timing(positions), positions),
+        desired=motion,
+        arms=problem.arms,
+        method=method,
+        joint_change=positions - problem.desired[:, columns],
+        tip_displacement=np.column_stack(moved),
+        index_before=before.index,
+        index_after=after.index,
+        clearance_before=before.clearance,
+        clearance=after.clearance,
+        closest=[model.pairs[pair] for pair in after.closest],
+        certified=float(limits[:, kept].min(initial=np.inf)),
+        margins=problem.margins,
+    )

@@ -1,0 +1,320 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""The robust adjustment: the smallest smooth change of a motion that keeps all clearances.
+
+In three steps, for each window in which the desired motion is not certified:
+
+1. a first motion that keeps the clearances, by walking from the last pose towards the desired one
+   (`stepper`); where it does not arrive in time, by a way around (`detour`);
+2. all knots together: the smallest and smoothest change, by quadratic programs (`smoothing`);
+3. a certificate for every instant (`certificate`); where it fails, clearances get more room,
+   and step 2 is repeated.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from collision_monitor.errors import AdjustmentError
+from collision_monitor.proximity import Proximity
+from collision_monitor.repulsion.certificate import Failure, failures
+from collision_monitor.repulsion.detour import find_detour
+from collision_monitor.repulsion.problem import Problem
+from collision_monitor.repulsion.sharing import joint_weights, shares, tip_weights
+from collision_monitor.repulsion.smoothing import Smoother, Window
+from collision_monitor.repulsion.stepper import Stepper
+
+_KNOT = np.radians(5.1)  # rad or m between knots, where waypoints are nearer than that
+_PAD = 0.7  # rad or m of the desired motion before and behind what is too near
+_SUBSTEP = np.radians(1.0)
+_BUFFER = 0.003  # m kept above limits while walking
+_NEED = 0.002  # m kept above limits at knots and half-way, for dips in between
+_PACE = 1.08  # of the desired motion's largest step: the largest one of the adjusted motion
+_ROUNDS = 5  # programs a try
+_TRIES = 6
+_ARRIVED = 1e-6  # rad or m
+_EASE = 1e-3  # m that a pair may come nearer than at the start, while it is led out
+
+
+def adjust_robust(problem: Problem) -> np.ndarray:
+    """The desired motion, changed where it must be, (n, nq); certified at d_saf at every instant.
+
+    First and last configurations are kept. A motion that starts below d_saf, but not below
+    d_dan, is led out first, and certified not to come nearer than it starts until then.
+
+    Raises:
+        AdjustmentError: naming waypoint, time, pair and distance; ``safe_prefix`` is (k, nq).
+    """
+    return RobustAdjustment(problem).run()
+
+
+class RobustAdjustment:
+    """One motion being adjusted.
+
+    Attributes:
+        limits: (n - 1, pairs) what is certified for each segment of the result; ``safe``
+            of the margins but where the motion is led out of its start.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        """Prepare for ``problem``; `run` does the work."""
+        self._problem = problem
+        self._desired = np.asarray(problem.desired, dtype=float)
+        self._safe = problem.margins.safe
+        self._proximity = Proximity(problem.model)
+        which = {"right": (0,), "left": (1,), "both": (0, 1)}[problem.yielding]
+        self._columns = np.concatenate([problem.columns[k] for k in which])
+        self._knots = _knots(self._desired)
+        knots = self._desired[self._knots]
+        self._pace = _PACE * np.abs(np.diff(knots, axis=0)).max(initial=0.02)
+        self.limits = np.repeat(self._safe[None, :], max(1, len(self._desired) - 1), axis=0)
+
+    def run(self) -> np.ndarray:
+        """See `adjust_robust`."""
+        self._refuse_bad_goal()
+        rows = self._desired.copy()
+        at = self._lead_out(rows)  # knot from which on all limits are kept
+        begin = self._knots[at]
+        while True:
+            bad = failures(self._proximity, rows[begin:], self.limits[begin:])
+            bad = [Failure(f.segment + begin, f.s, f.pair, f.missing) for f in bad]
+            if at and begin == self._knots[at] and np.abs(rows[begin] - self._desired[begin]).max():
+                low, high = at, self._end_of(bad, at)
+            elif not bad:
+                return rows
+            else:
+                low, high = self._window(bad, int(np.searchsorted(self._knots, begin)))
+            high = self._adjust(rows, low, high, bad)
+            begin = self._knots[high]
+            at = 0
+            if begin >= len(rows) - 1:
+                return rows
+
+    # -- windows ---------------------------------------------------------------------
+
+    def _window(self, bad: list[Failure], least: int) -> tuple[int, int]:
+        """First and last knot around the first of ``bad`` and what is not far behind it."""
+        low = int(np.searchsorted(self._knots, bad[0].segment, side="right")) - 1
+        high = self._end_of(bad, low)
+        return self._beyond(low, -1, least), high
+
+    def _end_of(self, bad: list[Failure], low: int) -> int:
+        high = self._beyond(low + 1, 1, len(self._knots) - 1)
+        for failure in bad:
+            knot = int(np.searchsorted(self._knots, failure.segment, side="right")) - 1
+            if knot <= self._beyond(high, 1, len(self._knots) - 1):
+                high = max(high, self._beyond(knot + 1, 1, len(self._knots) - 1))
+        return high
+
+    def _beyond(self, knot: int, way: int, end: int) -> int:
+        """The knot that the desired motion reaches `_PAD` before or behind ``knot``."""
+        knot = min(max(knot, 0), len(self._knots) - 1)
+        travel = 0.0
+        while knot != end and travel < _PAD:
+            here, there = self._knots[knot], self._knots[knot + way]
+            travel += np.abs(self._desired[there] - self._desired[here]).max()
+            knot += way
+        return knot
+
+    def _adjust(self, rows: np.ndarray, low: int, high: int, bad: list[Failure]) -> int:
+        """Adjust ``rows`` from knot ``low`` to ``high``, or to the end if need be; the last knot."""
+        inside = rows[self._knots[low] : self._knots[high] + 1]
+        share = shares(self._problem, self._proximity, inside)
+        weights = joint_weights(self._problem, share)
+        stepper = Stepper(self._proximity, self._columns, self._safe, weights, _BUFFER)
+        first = self._walk(stepper, rows, low, high)
+        if not _is_at(first[-1], self._desired[self._knots[high]]):
+            high = len(self._knots) - 1
+            ahead = self._walk(stepper, rows, low, high)
+            first = ahead
+            if not _is_at(ahead[-1], self._desired[-1]):
+                first = find_detour(stepper, self._desired[self._knots[low:]], ahead)
+                if first is None:
+                    raise self._no_way(rows, low, ahead, bad)
+        self._smooth(rows, low, high, first, weights)
+        return high
+
+    def _walk(self, stepper: Stepper, rows: np.ndarray, low: int, high: int) -> np.ndarray:
+        knots = self._knots[low : high + 1]
+        return stepper.walk(self._desired[knots], _SUBSTEP, self._pace, rows[knots[0]])
+
+    # -- smoothing and proof ---------------------------------------------------------
+
+    def _smooth(
+        self, rows: np.ndarray, low: int, high: int, first: np.ndarray, weights: np.ndarray
+    ) -> None:
+        """Write into ``rows`` the smallest certified change from knot ``low`` to ``high``."""
+        columns = self._columns
+        knots = self._knots[low : high + 1]
+        desired = self._desired[knots]
+        if self._problem.tip_weight > 0.0:
+            weights = weights + tip_weights(self._problem, columns, desired)
+        window = self._sampled(knots)
+        smoother = Smoother(self._proximity, columns, self._safe, weights)
+        held = change = first[:, columns] - desired[:, columns]
+        need = np.full(len(window.samples), _NEED)
+        piece = slice(knots[0], knots[-1] + 1)
+        limits = self.limits[knots[0] : knots[-1]]
+        for _ in range(_TRIES):
+            change = smoother.smooth(window, change, need, _ROUNDS)
+            candidate = self._spread(knots, change)
+            bad = failures(self._proximity, candidate, limits)
+            if not bad:
+                rows[piece] = candidate
+                return
+            for failure in bad:
+                knot = int(np.searchsorted(knots, knots[0] + failure.segment, side="right")) - 1
+                near = np.abs(window.places + window.parts - (knot + 0.5)) <= 1.0
+                need[near] += max(_NEED, 1.5 * failure.missing)
+        candidate = self._spread(knots, held)
+        bad = failures(self._proximity, candidate, limits, first_only=True)
+        if bad:
+            raise self._between(rows, knots[0], candidate, bad[0])
+        rows[piece] = candidate
+
+    def _sampled(self, knots: np.ndarray) -> Window:
+        """The window, clearances kept at its knots and half-way between them."""
+        desired = self._desired[knots]
+        middles = []
+        for a, b in zip(knots[:-1], knots[1:], strict=True):
+            half = 0.5 * (a + b)
+            below, above = self._desired[int(np.floor(half))], self._desired[int(np.ceil(half))]
+            middles.append(0.5 * (below + above))
+        count = len(knots)
+        samples = np.empty((2 * count - 1, desired.shape[1]))
+        samples[::2], samples[1::2] = desired, np.array(middles).reshape(-1, desired.shape[1])
+        return Window(
+            desired,
+            samples,
+            np.arange(2 * count - 1) // 2,
+            np.where(np.arange(2 * count - 1) % 2, 0.5, 0.0),
+            np.full((count - 1, len(self._columns)), self._pace),
+        )
+
+    def _spread(self, knots: np.ndarray, change: np.ndarray) -> np.ndarray:
+        """Rows between the first and the last of ``knots``, changed as the knots are."""
+        at = np.arange(knots[0], knots[-1] + 1)
+        out = self._desired[at].copy()
+        for k, column in enumerate(self._columns):
+            out[:, column] += np.interp(at, knots, change[:, k])
+        return out
+
+    # -- ends ------------------------------------------------------------------------
+
+    def _worst(self, q: np.ndarray) -> tuple[int, float] | None:
+        """The pair that is farthest below its limit at q, and its distance; None if none is."""
+        near = self._proximity.near(q, self._safe)
+        if not len(near.pairs):
+            return None
+        k = int((near.distances - self._safe[near.pairs]).argmin())
+        return int(near.pairs[k]), float(near.distances[k])
+
+    def _refuse_bad_goal(self) -> None:
+        worst = self._worst(self._desired[-1])
+        if worst:
+            raise self._error(len(self._desired) - 1, *worst, "the goal itself is too near")
+
+    def _lead_out(self, rows: np.ndarray) -> int:
+        """Lead a start that is too near out; the knot at which it is (0 for a good start)."""
+        worst = self._worst(rows[0])
+        if worst is None:
+            return 0
+        if worst[1] < self._problem.margins.danger[worst[0]]:
+            raise self._error(0, *worst, "the start is in the danger zone already")
+        stepper = Stepper(
+            self._proximity, self._columns, self._safe,
+            joint_weights(self._problem, (0.5, 0.5)), _BUFFER,
+        )  # fmt: skip
+        led = self._walk(stepper, rows, 0, len(self._knots) - 1)
+        for knot, q in enumerate(led):
+            if self._worst(q) is None:
+                break
+        else:
+            raise self._error(0, *worst, "the start is too near, and no way leads out")
+        last = self._knots[knot]
+        self.limits[:last] = np.minimum(self._safe, self._start_limits(rows[0]))
+        rows[: last + 1] = self._spread(
+            self._knots[: knot + 1], (led - self._desired[self._knots])[: knot + 1, self._columns]
+        )
+        bad = failures(self._proximity, rows[: last + 1], self.limits[:last], first_only=True)
+        if bad:
+            raise self._between(rows, 0, rows[: last + 1], bad[0])
+        return knot
+
+    def _start_limits(self, q: np.ndarray) -> np.ndarray:
+        limits = self._safe.copy()
+        near = self._proximity.near(q, self._safe)
+        np.minimum.at(limits, near.pairs, near.distances - _EASE)
+        return limits
+
+    # -- reasons ---------------------------------------------------------------------
+
+    def _no_way(
+        self, rows: np.ndarray, low: int, ahead: np.ndarray, bad: list[Failure]
+    ) -> AdjustmentError:
+        knots = self._knots[low:]
+        begin = int(knots[0])
+        change = ahead[:, self._columns] - self._desired[knots][:, self._columns]
+        followed = self._spread(knots, change)
+        failed = failures(self._proximity, followed, self.limits[begin:], first_only=True)
+        stop = failed[0].segment if failed else len(followed) - 1
+        # It has stopped following for good where it stays away until the end.
+        away = np.abs(change).max(axis=1) > 0.5 * np.abs(change[-1]).max()
+        stays = len(away) - int(np.argmin(away[::-1])) if not away.all() else 0
+        stop = min(stop, int(knots[min(stays, len(knots) - 1)]) - begin)
+        prefix = np.vstack([rows[:begin], followed[: stop + 1]])
+        first = bad[0] if bad else None
+        waypoint = first.segment + (first.s >= 0.5) if first else begin
+        q = self._desired[waypoint]
+        worst = self._worst(q)
+        pair, distance = worst or (first.pair, self._safe[first.pair])
+        reason = "no way around was found"
+        return self._error(waypoint, pair, distance, reason, prefix)
+
+    def _between(
+        self, rows: np.ndarray, begin: int, candidate: np.ndarray, failure: Failure
+    ) -> AdjustmentError:
+        waypoint = int(begin) + failure.segment
+        q = candidate[failure.segment]
+        if failure.segment + 1 < len(candidate):
+            q = q + failure.s * (candidate[failure.segment + 1] - q)
+        distance = float(self._problem.model.distances(q)[failure.pair])
+        prefix = np.vstack([rows[:begin], candidate[: failure.segment + 1]])
+        return self._error(
+            waypoint, failure.pair, distance, "the adjusted motion comes too near there", prefix
+        )
+
+    def _error(
+        self,
+        waypoint: int,
+        pair: int,
+        distance: float,
+        reason: str,
+        prefix: np.ndarray | None = None,
+    ) -> AdjustmentError:
+        a, b = self._problem.model.pairs[pair]
+        time = float(self._problem.times[waypoint])
+        return AdjustmentError(
+            f"waypoint {waypoint} at {time:g} s: '{a}' and '{b}' are {distance:.4f} m apart, "
+            f"{self._safe[pair]:.4f} m is needed; {reason}",
+            int(waypoint), time, (a, b), float(distance), prefix,
+        )  # fmt: skip
+
+
+def _is_at(q: np.ndarray, goal: np.ndarray) -> bool:
+    return bool(np.abs(q - goal).max() < _ARRIVED)
+
+
+def _knots(rows: np.ndarray) -> np.ndarray:
+    """Indices of rows (n, nq): the first, the last, and between them as few as `_KNOT` allows."""
+    out = [0]
+    travel = 0.0
+    steps = np.abs(np.diff(rows, axis=0)).max(axis=1, initial=0.0)
+    for k, step in enumerate(steps):
+        if travel > 0.0 and travel + step > _KNOT:
+            out.append(k)
+            travel = 0.0
+        travel += step
+    if len(rows) > 1:
+        out.append(len(rows) - 1)
+    return np.array(out)

@@ -1,0 +1,237 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""All waypoints of a window at once: the smallest smooth change that keeps clearances."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from collision_monitor.errors import MissingDependencyError
+from collision_monitor.proximity import Proximity
+
+_SMOOTHNESS = 4.0  # weight of second differences of the change against the change
+_TRUST = 0.15  # rad or m: linearised clearances are believed so far
+_BAND = 0.03  # m above its limit from which on a leaf pair is a constraint
+_STILL = 0.002  # rad or m: the change has settled
+_SLOWER = 0.15  # part by which one program shortens a step that is too long
+_PEAK = 0.97  # of the largest change that there is: the largest in the next program
+_PEAK_ROUNDS = 4
+_PEAK_COST = 1.02  # times the least cost that a lower peak may cost
+
+
+def sparse_solver():
+    """The sparse QP solver piqp (Schwan, Jiang, Kuhn, Jones, CDC 2023).
+
+    Raises:
+        MissingDependencyError: it is not installed.
+    """
+    try:
+        import piqp
+    except ImportError:
+        raise MissingDependencyError(
+            "adjusting motions needs daqp and piqp: pip install 'collision_monitor[adjust]'"
+        ) from None
+    return piqp
+
+
+@dataclass(frozen=True, eq=False)
+class Window:
+    """A piece of a motion with knots, at which its change is sought.
+
+    Attributes:
+        knots: (k, nq) desired configurations.
+        samples: (s, nq) desired configurations at which clearances are kept.
+        places: (s,) knot before each sample.
+        parts: (s,) part of the way from that knot to the next, in [0, 1).
+        steps: (k - 1, m) largest change of a joint from knot to knot, rad or m.
+    """
+
+    knots: np.ndarray
+    samples: np.ndarray
+    places: np.ndarray
+    parts: np.ndarray
+    steps: np.ndarray
+
+    def blend(self, change: np.ndarray) -> np.ndarray:
+        """A change (k, m) at the knots, at the samples (s, m)."""
+        after = np.minimum(self.places + 1, len(self.knots) - 1)
+        return (1.0 - self.parts)[:, None] * change[self.places] + (
+            self.parts[:, None] * change[after]
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Linearised clearances: sample, gradient (m,), what is missing (m above zero)."""
+
+    sample: np.ndarray
+    gradient: np.ndarray
+    missing: np.ndarray
+
+
+class Smoother:
+    """Sequential quadratic programs over a window, with the window's ends held.
+
+    Each minimises ::
+
+        sum_k y_k' H y_k + mu sum_k (y_k+1 - 2 y_k + y_k-1)' H (y_k+1 - 2 y_k + y_k-1)
+
+    over the changes y_k at the knots, subject to the linearised clearances of all near leaf
+    pairs at the samples, joint limits, largest steps between knots and a trust region.
+    """
+
+    def __init__(
+        self,
+        proximity: Proximity,
+        columns: np.ndarray,
+        limits: np.ndarray,
+        weights: np.ndarray,
+    ) -> None:
+        """Arguments as those of `stepper.Stepper`; ``weights`` may be (k, m, m), one a knot."""
+        self._piqp = sparse_solver()
+        self._proximity = proximity
+        self._columns = columns
+        self._limits = limits
+        self._weights = weights
+        model = proximity.model
+        self._lower, self._upper = model.lower[columns], model.upper[columns]
+
+    def smooth(
+        self, window: Window, change: np.ndarray, need: np.ndarray, rounds: int
+    ) -> np.ndarray:
+        """A smaller and smoother change (k, m), from one that keeps clearances.
+
+        ``need`` (s,): metres above the limits at each sample. First and last rows are held.
+        """
+        cost = self._objective(change.shape)
+        for _ in range(rounds):
+            rows = self._near(window, change, need)
+            step = self._solve(window, change, rows, cost)
+            if step is None:
+                break
+            change = change.copy()
+            change[1:-1] += step
+            if np.abs(step).max(initial=0.0) < _STILL:
+                break
+        return self._with_lower_peak(window, change, need, cost)
+
+    def _with_lower_peak(
+        self, window: Window, change: np.ndarray, need: np.ndarray, cost: tuple
+    ) -> np.ndarray:
+        """The change with a smaller largest value, where that costs next to nothing."""
+        inner, _ = cost
+        most = _PEAK_COST * float(change[1:-1].ravel() @ (inner @ change.ravel()))
+        for _ in range(_PEAK_ROUNDS):
+            peak = _PEAK * np.abs(change[1:-1]).max(initial=0.0)
+            rows = self._near(window, change, need)
+            step = self._solve(window, change, rows, cost, peak)
+            if step is None:
+                break
+            lower = change.copy()
+            lower[1:-1] += step
+            if float(lower[1:-1].ravel() @ (inner @ lower.ravel())) > most:
+                break
+            change = lower
+        return change
+
+    def _objective(self, shape: tuple[int, int]) -> tuple:
+        """Hessian over all knots, and that over the inner ones, sparse."""
+        k, m = shape
+        ones = np.ones(max(k - 2, 0))
+        bend = sparse.diags([ones, -2.0 * ones, ones], [0, 1, 2], shape=(max(k - 2, 0), k))
+        coupling = (sparse.eye(k) + _SMOOTHNESS * (bend.T @ bend)).tocsr()
+        if self._weights.ndim == 2:
+            full = sparse.kron(coupling, self._weights)
+        else:  # weights of single knots: the smoothness takes their mean
+            mean = self._weights.mean(axis=0)
+            full = sparse.block_diag(list(self._weights)) + sparse.kron(
+                _SMOOTHNESS * (bend.T @ bend), mean
+            )
+        full = full.tocsr()
+        inner = full[m:-m]
+        return inner, inner[:, m:-m].tocsc()
+
+    def _near(self, window: Window, change: np.ndarray, need: np.ndarray) -> _Rows:
+        q = window.samples.copy()
+        q[:, self._columns] += window.blend(change)
+        sample, gradient, missing = [], [], []
+        for s in range(len(q)):
+            near = self._proximity.near(q[s], self._limits + (need[s] + _BAND))
+            if len(near.pairs):
+                sample.append(np.full(len(near.pairs), s))
+                gradient.append(near.gradients[:, self._columns].copy())
+                missing.append(self._limits[near.pairs] + need[s] - near.distances)
+        if not sample:
+            m = len(self._columns)
+            return _Rows(np.empty(0, int), np.empty((0, m)), np.empty(0))
+        return _Rows(np.concatenate(sample), np.vstack(gradient), np.concatenate(missing))
+
+    def _solve(
+        self,
+        window: Window,
+        change: np.ndarray,
+        rows: _Rows,
+        cost: tuple,
+        peak: float | None = None,
+    ) -> np.ndarray | None:
+        """The step (k - 2, m) of one program; None where the solver finds none.
+
+        ``peak``: largest change afterwards; then nothing else is relaxed to reach it.
+        """
+        k, m = change.shape
+        inner, hessian = cost
+        clearances = self._clearances(window, rows, k, m)
+        between = sparse.kron(
+            sparse.diags([-np.ones(k - 1), np.ones(k - 1)], [0, 1], shape=(k - 1, k)).tocsc()[
+                :, 1:-1
+            ],
+            sparse.eye(m),
+        )
+        x = window.knots[:, self._columns] + change
+        steps = np.diff(x, axis=0).ravel()
+        most = window.steps.ravel()
+        matrix = sparse.vstack([clearances, between]).tocsc()
+        less = -_SLOWER * np.abs(steps)
+        low = np.concatenate([rows.missing, -np.maximum(most + steps, less)])
+        high = np.concatenate(
+            [np.full(len(rows.missing), np.inf), np.maximum(most - steps, less)]
+        )
+        lower = np.minimum(np.maximum(self._lower - x[1:-1], -_TRUST), 0.0).ravel()
+        upper = np.maximum(np.minimum(self._upper - x[1:-1], _TRUST), 0.0).ravel()
+        if peak is not None:
+            y = change[1:-1].ravel()
+            lower = np.clip(-peak - y, lower, upper)
+            upper = np.clip(peak - y, lower, upper)
+        for relaxed in (False, True):
+            if relaxed:  # ask for nothing but not to come nearer, nor to step farther
+                if peak is not None:
+                    return None
+                low, high = np.minimum(low, 0.0), np.maximum(high, 0.0)
+            solver = self._piqp.SparseSolver()
+            solver.settings.eps_abs = 1e-5
+            solver.setup(
+                hessian, inner @ change.ravel(), None, None, matrix, low, high, lower, upper
+            )
+            status = solver.solve()
+            step = np.asarray(solver.result.x)
+            if status == self._piqp.PIQP_SOLVED and np.isfinite(step).all():
+                return np.clip(step, lower, upper).reshape(k - 2, m)
+        return None
+
+    def _clearances(self, window: Window, rows: _Rows, k: int, m: int) -> sparse.csc_matrix:
+        """Gradients over the inner knots: each sample lies between two knots."""
+        count = len(rows.sample)
+        place, part = window.places[rows.sample], window.parts[rows.sample]
+        values, line, column = [], [], []
+        for knot, weight in ((place, 1.0 - part), (place + 1, part)):
+            used = (weight > 0.0) & (knot >= 1) & (knot <= k - 2)
+            values.append((rows.gradient[used] * weight[used][:, None]).ravel())
+            line.append(np.repeat(np.flatnonzero(used), m))
+            column.append(((knot[used] - 1)[:, None] * m + np.arange(m)).ravel())
+        return sparse.csc_matrix(
+            (np.concatenate(values), (np.concatenate(line), np.concatenate(column))),
+            shape=(count, (k - 2) * m),
+        )
