@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The published adjustment: the paper's experiment and harder ones; distances are not our own."""
 
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -180,17 +181,13 @@ def test_arms_that_would_have_to_pass_through_each_other_are_an_error():
     desired = np.zeros((41, 14))
     desired[:] = problem.desired[50]
     desired[:, 0] += np.linspace(-1.2, 1.2, 41)
-    model = problem.model
-    held = replace(problem, times=np.arange(41.0), desired=desired, yielding="right")
     distances = PAPER.segment_distances(desired)
     assert distances[[0, -1]].min() > PAPER.safe > distances.min()
-    lower, upper = model.lower.copy(), model.upper.copy()
-    try:
-        model.lower[1:7] = model.upper[1:7] = desired[0, 1:7]
-        with pytest.raises(AdjustmentError) as caught:
-            adjust_published(held)
-    finally:
-        model.lower[:], model.upper[:] = lower, upper
+    model = copy(problem.model)
+    model.lower, model.upper = model.lower.copy(), model.upper.copy()
+    model.lower[1:7] = model.upper[1:7] = desired[0, 1:7]
+    with pytest.raises(AdjustmentError) as caught:
+        adjust_published(replace(problem, model=model, times=np.arange(41.0), desired=desired))
     assert 0 < caught.value.waypoint < 41
     assert caught.value.time == caught.value.waypoint
     assert all(name in str(caught.value) for name in caught.value.pair)

@@ -14,7 +14,7 @@ from collision_monitor.robot.jacobian import Jacobians
 _IMMOVABLE = 1e-8
 # Keeping the tip's pose may cost this many times the joint motion of letting it go; more is
 # what a near-singular inverse gives, and would be a jump.
-_HELD_COST = 4.0
+_HELD_COST = 10.0
 _HELD_ERROR = 0.05  # of the push, which the held solution may miss it and move the tip by
 _TIP_SCALE = np.array([[1.0], [1.0], [1.0], [0.3], [0.3], [0.3]])  # metres a radian counts as
 _LARGEST = np.radians(2.0)  # of one push, for it is linearised; likewise metres of a slide
