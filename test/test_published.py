@@ -25,6 +25,8 @@ from dual_arm_cases import (
 )
 
 from collision_monitor.errors import AdjustmentError
+from collision_monitor.repulsion import published
+from collision_monitor.repulsion.clearing import Clearing
 from collision_monitor.repulsion.field import LinearField
 from collision_monitor.repulsion.published import adjust_published
 
@@ -153,6 +155,22 @@ def test_nothing_that_takes_part_is_nothing_to_do():
     problem = PAPER.problem()
     none = replace(problem.margins, safe=np.full_like(problem.margins.safe, -np.inf))
     assert np.array_equal(adjust_published(replace(problem, margins=none)), problem.desired)
+
+
+def test_where_held_tips_leave_no_way_they_are_let_go(monkeypatch):
+    asked = []
+
+    class Stubborn(Clearing):
+        def __init__(self, problem, hold_tips):
+            asked.append(hold_tips)
+            super().__init__(problem, hold_tips)
+
+        def cleared(self, q, waypoint, target):
+            return None if asked[-1] else super().cleared(q, waypoint, target)
+
+    monkeypatch.setattr(published, "Clearing", Stubborn)
+    check_safe(PAPER, adjust_published(PAPER.problem()))
+    assert asked == [True, False]
 
 
 # -- when it cannot ------------------------------------------------------------------------
