@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The published adjustment: the paper's experiment and harder ones; distances are not our own."""
 
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -24,6 +25,8 @@ from dual_arm_cases import (
 )
 
 from collision_monitor.errors import AdjustmentError
+from collision_monitor.repulsion import published
+from collision_monitor.repulsion.clearing import Clearing
 from collision_monitor.repulsion.field import LinearField
 from collision_monitor.repulsion.published import adjust_published
 
@@ -154,6 +157,22 @@ def test_nothing_that_takes_part_is_nothing_to_do():
     assert np.array_equal(adjust_published(replace(problem, margins=none)), problem.desired)
 
 
+def test_where_held_tips_leave_no_way_they_are_let_go(monkeypatch):
+    asked = []
+
+    class Stubborn(Clearing):
+        def __init__(self, problem, hold_tips):
+            asked.append(hold_tips)
+            super().__init__(problem, hold_tips)
+
+        def cleared(self, q, waypoint, target):
+            return None if asked[-1] else super().cleared(q, waypoint, target)
+
+    monkeypatch.setattr(published, "Clearing", Stubborn)
+    check_safe(PAPER, adjust_published(PAPER.problem()))
+    assert asked == [True, False]
+
+
 # -- when it cannot ------------------------------------------------------------------------
 
 
@@ -180,17 +199,13 @@ def test_arms_that_would_have_to_pass_through_each_other_are_an_error():
     desired = np.zeros((41, 14))
     desired[:] = problem.desired[50]
     desired[:, 0] += np.linspace(-1.2, 1.2, 41)
-    model = problem.model
-    held = replace(problem, times=np.arange(41.0), desired=desired, yielding="right")
     distances = PAPER.segment_distances(desired)
     assert distances[[0, -1]].min() > PAPER.safe > distances.min()
-    lower, upper = model.lower.copy(), model.upper.copy()
-    try:
-        model.lower[1:7] = model.upper[1:7] = desired[0, 1:7]
-        with pytest.raises(AdjustmentError) as caught:
-            adjust_published(held)
-    finally:
-        model.lower[:], model.upper[:] = lower, upper
+    model = copy(problem.model)
+    model.lower, model.upper = model.lower.copy(), model.upper.copy()
+    model.lower[1:7] = model.upper[1:7] = desired[0, 1:7]
+    with pytest.raises(AdjustmentError) as caught:
+        adjust_published(replace(problem, model=model, times=np.arange(41.0), desired=desired))
     assert 0 < caught.value.waypoint < 41
     assert caught.value.time == caught.value.waypoint
     assert all(name in str(caught.value) for name in caught.value.pair)

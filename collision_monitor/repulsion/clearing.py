@@ -13,8 +13,10 @@ from collision_monitor.repulsion.problem import Problem
 from collision_monitor.repulsion.pushing import PushedArm
 from collision_monitor.robot.bodies import rigid_bodies
 
-_ROUNDS = 300  # pushes of one configuration; a few are usual
-# Pushed so much too far, metres: a linearised push falls short by less, and is then done.
+ROUNDS = 300  # pushes of one configuration; a few are usual
+_HOLDING = 40  # after so many the tips are let go
+# A linearised push is aimed this much too far, metres, that it be done with. Each turn adds as
+# much again, so that pairs that push each other back and forth come to an end.
 _OVER = 1e-5
 
 
@@ -26,8 +28,12 @@ class Clearing:
         arms: right and left.
     """
 
-    def __init__(self, problem: Problem) -> None:
-        """Prepare what does not change from one configuration to the next."""
+    def __init__(self, problem: Problem, hold_tips: bool = True) -> None:
+        """Prepare what does not change from one configuration to the next.
+
+        ``hold_tips``: whether the push of an inner link leaves the tip where it is, if it can.
+        """
+        self._holding = _HOLDING if hold_tips else 0
         model = problem.model
         bodies = rigid_bodies(model.robot)
         self.pairs = CrossPairs(problem, bodies)
@@ -52,32 +58,35 @@ class Clearing:
         The pair whose link is nearest to its arm's base comes first, of those the
         nearest one; repeated until no pair repels, since one push can bring other links together.
         """
-        for _ in range(_ROUNDS):
+        for turn in range(ROUNDS):
             short = target - self.pairs.gaps(q)
             near = np.flatnonzero(short > 0.0)
             if not len(near):
                 return q
             order = np.lexsort((-short[near], self.pairs.depth[near]))
-            q = self._part(q, waypoint, int(near[order[0]]), target)
+            q = self._part(q, waypoint, int(near[order[0]]), target, turn)
         return None
 
-    def _part(self, q: np.ndarray, waypoint: int, k: int, target: np.ndarray) -> np.ndarray:
+    def _part(
+        self, q: np.ndarray, waypoint: int, k: int, target: np.ndarray, turn: int
+    ) -> np.ndarray:
         """Part pair k: the right arm by its share, left held still, then the left arm.
 
         The left arm's term is printed with the wrong sign: it would move towards the right one.
         What the left arm cannot give, because of a limit or its reach, the right one takes on.
         """
         share = self._shares.of(waypoint, k)
-        short = float(target[k] - self.pairs.gaps(q)[k]) + _OVER
-        q = self._pushed(q, 0, k, share * short)
-        rest = float(target[k] - self.pairs.gaps(q)[k]) + _OVER
-        q = self._pushed(q, 1, k, rest)
-        rest = float(target[k] - self.pairs.gaps(q)[k]) + _OVER
+        over, hold = _OVER * (1 + turn), turn < self._holding
+        short = float(target[k] - self.pairs.gaps(q)[k]) + over
+        q = self._pushed(q, 0, k, share * short, hold)
+        rest = float(target[k] - self.pairs.gaps(q)[k]) + over
+        q = self._pushed(q, 1, k, rest, hold)
+        rest = float(target[k] - self.pairs.gaps(q)[k]) + over
         if rest > 0.5 * short:
-            q = self._pushed(q, 0, k, rest)
+            q = self._pushed(q, 0, k, rest, hold)
         return q
 
-    def _pushed(self, q: np.ndarray, side: int, k: int, amount: float) -> np.ndarray:
+    def _pushed(self, q: np.ndarray, side: int, k: int, amount: float, hold: bool) -> np.ndarray:
         arm = self.arms[side]
         if amount <= 0.0 or not arm.may_move:
             return q
@@ -86,5 +95,5 @@ class Clearing:
         found = control_points(right, left)
         body = self.pairs.bodies_of(k)[side]
         if side == 0:
-            return arm.pushed(q, body, found.first, -n, amount)
-        return arm.pushed(q, body, found.second, n, amount)
+            return arm.pushed(q, body, found.first, -n, amount, hold)
+        return arm.pushed(q, body, found.second, n, amount, hold)

@@ -8,6 +8,8 @@ common normal n by its part of d_saf - d, then the left arm by the rest; the col
 the base first, repeated until the index F of the repulsion field is zero. Only the right arm
 against the left. What was mended, and why:
 
+- where tips that keep their pose leave no way, all is done again with tips let go ("else the
+  adjustment goes on outwards");
 - n is a unit vector, and defined where links touch (`approach.direction`);
 - the left arm moves along +n, away from the right one (`clearing.Clearing`);
 - shares stay in [0, 1], are one half where nobody approaches, and are those of the desired motion
@@ -28,7 +30,7 @@ import math
 import numpy as np
 
 from collision_monitor.errors import AdjustmentError
-from collision_monitor.repulsion.clearing import Clearing
+from collision_monitor.repulsion.clearing import ROUNDS, Clearing
 from collision_monitor.repulsion.problem import Problem
 
 _STEP = np.radians(1.0)  # of a walk, rad (or metres of a slide)
@@ -51,14 +53,22 @@ def adjust_published(problem: Problem) -> np.ndarray:
         AdjustmentError: naming waypoint, time, pair and distance: the first or the last waypoint is
             too near already, the arms cannot be parted, or come too near between waypoints.
     """
-    return _Adjustment(problem).run()
+    try:
+        return _Adjustment(problem, hold_tips=True).run()
+    except _NotParted:
+        pass
+    return _Adjustment(problem, hold_tips=False).run()
+
+
+class _NotParted(AdjustmentError):
+    """What another way of pushing may yet solve."""
 
 
 class _Adjustment:
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, hold_tips: bool) -> None:
         self._problem = problem
         self._desired = np.asarray(problem.desired, dtype=float)
-        self._clearing = Clearing(problem)
+        self._clearing = Clearing(problem, hold_tips)
         self._pairs = self._clearing.pairs
         self._safe = problem.margins.safe[self._pairs.pair]
         self._gaps = np.array([self._pairs.gaps(q).copy() for q in self._desired])
@@ -71,9 +81,8 @@ class _Adjustment:
     def run(self) -> np.ndarray:
         for waypoint, which in ((0, "first"), (len(self._desired) - 1, "last")):
             if np.any(self._gaps[waypoint] < self._safe):
-                raise self._error(
-                    waypoint, self._desired[waypoint], f"the {which} waypoint is to be kept"
-                )
+                reason = f"the {which} waypoint is to be kept"
+                raise self._error(AdjustmentError, waypoint, self._desired[waypoint], reason)
         if not len(self._safe):
             return self._desired.copy()
         rows = self._smoothed(self._walk())
@@ -120,7 +129,7 @@ class _Adjustment:
             rows.append(q)
         if not np.array_equal(q, desired[-1]):
             reason = "from here the last waypoint is on the other side; the arms cannot pass"
-            raise self._error(len(desired) - 1, q, reason)
+            raise self._error(_NotParted, len(desired) - 1, q, reason)
         return np.array(rows)
 
     def _smoothed(self, rows: np.ndarray) -> np.ndarray:
@@ -142,7 +151,8 @@ class _Adjustment:
     def _cleared(self, q: np.ndarray, waypoint: int, target: np.ndarray) -> np.ndarray:
         cleared = self._clearing.cleared(q, waypoint, target)
         if cleared is None:
-            raise self._error(waypoint, q, "the arms cannot be parted within their limits")
+            reason = f"the arms are not parted by {ROUNDS} pushes"
+            raise self._error(_NotParted, waypoint, q, reason)
         return cleared
 
     def _dips(self, rows: np.ndarray) -> np.ndarray:
@@ -159,8 +169,10 @@ class _Adjustment:
 
     # -- errors ----------------------------------------------------------------------
 
-    def _error(self, waypoint: int, q: np.ndarray, reason: str) -> AdjustmentError:
-        return self._named(waypoint, float(self._problem.times[waypoint]), q, reason)
+    def _error(
+        self, kind: type[AdjustmentError], waypoint: int, q: np.ndarray, reason: str
+    ) -> AdjustmentError:
+        return self._named(kind, waypoint, float(self._problem.times[waypoint]), q, reason)
 
     def _error_between(self, rows: np.ndarray, k: int) -> AdjustmentError:
         times = self._problem.times
@@ -168,15 +180,17 @@ class _Adjustment:
         samples = rows[k] + parts[:, None] * (rows[k + 1] - rows[k])
         worst = int(np.argmin([(self._pairs.gaps(q) - self._safe).min() for q in samples]))
         time = float(times[k] + parts[worst] * (times[k + 1] - times[k]))
-        return self._named(k, time, samples[worst], "too near between two waypoints")
+        return self._named(_NotParted, k, time, samples[worst], "too near between two waypoints")
 
-    def _named(self, waypoint: int, time: float, q: np.ndarray, reason: str) -> AdjustmentError:
+    def _named(
+        self, kind: type[AdjustmentError], waypoint: int, time: float, q: np.ndarray, reason: str
+    ) -> AdjustmentError:
         gaps = self._pairs.gaps(q)
         k = int(np.argmin(gaps - self._safe))
         distance, pair = float(gaps[k]), self._problem.model.pairs[self._pairs.pair[k]]
         danger = float(self._problem.margins.danger[self._pairs.pair[k]])
         below = f", below d_dan {danger:.4f} m" if distance < danger else ""
-        return AdjustmentError(
+        return kind(
             f"waypoint {waypoint} at {time:g} s: {pair[0]} and {pair[1]} are {distance:.4f} m apart"
             f"{below}; {self._safe[k]:.4f} m is to be kept: {reason}",
             waypoint,

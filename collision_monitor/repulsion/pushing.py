@@ -14,7 +14,7 @@ from collision_monitor.robot.jacobian import Jacobians
 _IMMOVABLE = 1e-8
 # Keeping the tip's pose may cost this many times the joint motion of letting it go; more is
 # what a near-singular inverse gives, and would be a jump.
-_HELD_COST = 4.0
+_HELD_COST = 10.0
 _HELD_ERROR = 0.05  # of the push, which the held solution may miss it and move the tip by
 _TIP_SCALE = np.array([[1.0], [1.0], [1.0], [0.3], [0.3], [0.3]])  # metres a radian counts as
 _LARGEST = np.radians(2.0)  # of one push, for it is linearised; likewise metres of a slide
@@ -94,7 +94,13 @@ class PushedArm:
         self.may_move = may_move
 
     def pushed(
-        self, q: np.ndarray, body: int, point: np.ndarray, direction: np.ndarray, amount: float
+        self,
+        q: np.ndarray,
+        body: int,
+        point: np.ndarray,
+        direction: np.ndarray,
+        amount: float,
+        hold_tip: bool = True,
     ) -> np.ndarray:
         """Configuration (nq,) in which a point of ``body`` is ``amount`` metres further on.
 
@@ -108,12 +114,15 @@ class PushedArm:
             point: (3,) where the point is, base frame.
             direction: (3,) unit vector along which to move it.
             amount: metres, not negative.
+            hold_tip: False lets the tip go along from the start.
         """
         jacobians = Jacobians(self._bodies, q)
         of_point = jacobians.of_point(body, point)[:, self.columns]
         gradient = direction @ of_point[:3]
         position = q[self.columns]
-        change = self._holding_the_tip(jacobians, of_point, gradient, amount)
+        change = None
+        if hold_tip:
+            change = self._holding_the_tip(jacobians, of_point, gradient, amount)
         if change is not None:
             reached = position + change
             if np.any(reached < self._lower) or np.any(reached > self._upper):
