@@ -468,6 +468,11 @@ class CollisionModel:
             raise self._nothing_to_check()
 
     def _nothing_to_check(self) -> NothingToCheckError:
+        if not self.unmonitored_pairs:
+            return NothingToCheckError(
+                f"'{self.name}' has no pair of links to check: only {self.link_names[0]!r} has a "
+                "shape; add obstacles"
+            )
         return NothingToCheckError(
             f"'{self.name}' has no pair of links to check: of {len(self.link_names)} links with "
             f"shapes, all {len(self.unmonitored_pairs)} pairs are left out (unmonitored_pairs "
