@@ -35,7 +35,7 @@ $(VENV)/.has-%: setup.py setup.cfg pyproject.toml | $(VENV)/.made
 	PYTHONWARNINGS=ignore "$(BIN)/python" -m pip install --quiet --editable ".[$*]"
 	@touch "$@"
 
-# At most four: the tests have ROS domains for so many at a time.
+# At most four: each may have a ROS graph of several processes that want to be on time.
 test: $(VENV)/.has-test
 	"$(BIN)/python" -m pytest -n auto --maxprocesses 4 --dist loadscope $(TEST_ARGS)
 

@@ -14,36 +14,23 @@ of a fresh process, first with an empty cache of compiled kernels (cold), then a
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
+from command_line import ROOT, arguments, microseconds
+from reference import Reference, pin
+from robots import RobotFiles
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "test")]
-
-from reference import Reference, pin  # noqa: E402
-from robots import ROBOTS, RobotFiles  # noqa: E402
-
-from collision_monitor import CollisionModel  # noqa: E402
+from collision_monitor import CollisionModel
 
 NAMES = ("ur5", "panda", "pr2", "baxter", "tiago_dual")
 BLOCKS = 30
-
-
-def microseconds(block: Callable[[], object], count: int) -> float:
-    """Time per configuration of one block."""
-    start = time.perf_counter()
-    block()
-    return (time.perf_counter() - start) / count * 1e6
 
 
 def coal_query(reference: Reference) -> Callable[[np.ndarray], float]:
@@ -130,22 +117,18 @@ def load_times(files: RobotFiles) -> dict:
 
 def main() -> None:
     """Measure and print a table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--robots", default=",".join(NAMES), help="comma-separated names")
-    parser.add_argument("--configurations", type=int, default=1000)
-    parser.add_argument("--json", action="store_true")
-    arguments = parser.parse_args()
+    options = arguments(__doc__, NAMES, 1000).parse_args()
     results = {}
-    if not arguments.json:
+    if not options.json:
         print(f"pinocchio {pin.__version__}, medians of {BLOCKS} interleaved blocks")
         print(
             "| robot | joints | leaves | pairs | coal (us) | call (us) | ratio | batch (us) "
             "| ratio | largest difference (m) | load cold (s) | warm (s) |\n"
             + "|---" * 12 + "|"
         )
-    for name in arguments.robots.split(","):
-        r = results[name] = measure(ROBOTS[name], arguments.configurations)
-        if not arguments.json:
+    for name, files in options.robots.items():
+        r = results[name] = measure(files, options.configurations)
+        if not options.json:
             print(
                 f"| {name} | {r['joints']} | {r['leaves']} | {r['pairs']} | {r['coal_us']:.2f} "
                 f"| {r['call_us']:.2f} | {r['call_ratio']:.1f} | {r['batch_us']:.2f} "
@@ -153,7 +136,7 @@ def main() -> None:
                 f"| {r['load_cold_s']:.1f} | {r['load_warm_s']:.2f} |",
                 flush=True,
             )
-    if arguments.json:
+    if options.json:
         print(json.dumps(results, indent=2))
 
 

@@ -20,24 +20,17 @@ compared before anything is timed.
 
 from __future__ import annotations
 
-import argparse
 import json
 import statistics
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
+from command_line import arguments, counts, microseconds, robot
+from reference import Reference, coal, pin
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "test")]
-
-from reference import Reference, coal, pin  # noqa: E402
-from robots import ROBOTS  # noqa: E402
-
-from collision_monitor import CollisionModel  # noqa: E402
+from collision_monitor import CollisionModel
 
 SIZES = (10, 100, 1000, 10_000)
 HALL = np.array([[-5.0, -5.0, -1.0], [5.0, 5.0, 3.0]])
@@ -76,7 +69,7 @@ class Coal:
     def __init__(self, model: CollisionModel, shapes: bool) -> None:
         """``shapes``: boxes of the scene as boxes, instead of by the model's leaves."""
         names = {obstacle.name for obstacle in model.scene.obstacles}
-        files = ROBOTS["ur5"]
+        files = robot("ur5")
         self.reference = Reference(files.urdf, files.package_dirs, _Robot(model, names, False))
         self._model, self._model_data = self.reference.pin_model, self.reference.pin_data
         self._geometry, _ = self.reference.leaf_geometry()
@@ -166,13 +159,6 @@ def _of_shape(shape) -> coal.CollisionObject:
     return coal.CollisionObject(kind(*shape.size), shape.pose[:3, :3], shape.pose[:3, 3])
 
 
-def microseconds(block: Callable[[], object], count: int) -> float:
-    """Time per configuration of one block."""
-    start = time.perf_counter()
-    block()
-    return (time.perf_counter() - start) / count * 1e6
-
-
 def by_coal(model: CollisionModel, q: np.ndarray, leaves: tuple[int, int]) -> float:
     """Coal's distance of two leaves by themselves, without any tree."""
     ends = model.leaf_segments(q)
@@ -203,7 +189,7 @@ def compare(model: CollisionModel, peer: Coal, rows: np.ndarray) -> tuple[float,
 
 def measure(size: int, count: int) -> dict:
     """All figures of one size."""
-    files = ROBOTS["ur5"]
+    files = robot("ur5")
     scene = {"obstacles": obstacles(size)}
     start = time.perf_counter()
     model = CollisionModel.from_urdf(files.urdf, files.srdf, files.package_dirs, scene=scene)
@@ -287,13 +273,13 @@ def plot(results: list[dict], path: str) -> None:
 
 def main() -> None:
     """Measure and print a table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sizes", default=",".join(map(str, SIZES)), help="numbers of obstacles")
-    parser.add_argument("--configurations", type=int, default=300)
+    parser = arguments(__doc__, configurations=300)
+    parser.add_argument(
+        "--sizes", type=counts, default=",".join(map(str, SIZES)), help="numbers of obstacles"
+    )
     parser.add_argument("--plot", metavar="PNG", help="write a picture (matplotlib)")
-    parser.add_argument("--json", action="store_true")
-    arguments = parser.parse_args()
-    if not arguments.json:
+    options = parser.parse_args()
+    if not options.json:
         print(
             f"coal {coal.__version__}, pinocchio {pin.__version__}, medians of {BLOCKS} "
             "interleaved blocks, us\n\n"
@@ -301,16 +287,16 @@ def main() -> None:
             "| coal / call | shapes / call | batch | coal / batch | overlapping "
             f"| largest difference (m) | overlooked by coal in {COMPARED} |\n" + "|---" * 15 + "|"
         )
-    files = ROBOTS["ur5"]
+    files = robot("ur5")
     CollisionModel.from_urdf(files.urdf, files.srdf, files.package_dirs)  # compiles, fits
     results = []
-    for size in map(int, arguments.sizes.split(",")):
-        results.append(measure(size, arguments.configurations))
-        if not arguments.json:
+    for size in options.sizes:
+        results.append(measure(size, options.configurations))
+        if not options.json:
             print(row_of(results[-1]), flush=True)
     growth = results[-1]["call_us"] / results[0]["call_us"]
     least = min(r["call_ratio"] for r in results)
-    if arguments.json:
+    if options.json:
         print(json.dumps({"growth": growth, "least_ratio": least, "sizes": results}, indent=2))
     else:
         print(
@@ -318,8 +304,8 @@ def main() -> None:
             f"{growth:.1f} (at most {ALLOWED_GROWTH:.0f}); coal / call at least {least:.1f} "
             f"(wanted {WANTED_RATIO:.0f})"
         )
-    if arguments.plot:
-        plot(results, arguments.plot)
+    if options.plot:
+        plot(results, options.plot)
 
 
 if __name__ == "__main__":

@@ -20,27 +20,21 @@ empty function.
 
 from __future__ import annotations
 
-import argparse
 import gc
 import json
 import resource
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import coal
 import numba
 import numpy as np
 import pinocchio as pin
-
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "benchmarks"), str(ROOT), str(ROOT / "test")]
-
-from hybrid_tree_report import MARGIN, alarm, report, volumes  # noqa: E402
-from reference import Reference  # noqa: E402
-from space_arm_peers import (  # noqa: E402
+from command_line import arguments
+from hybrid_tree_report import MARGIN, alarm, report, volumes
+from reference import Reference
+from space_arm_peers import (
     Peer,
     Query,
     all_pairs_contacts,
@@ -49,9 +43,9 @@ from space_arm_peers import (  # noqa: E402
     bvh,
     compiled_calls,
 )
-from straight_approach import SPACE_ARM, approach, load_space_arm  # noqa: E402
+from straight_approach import SPACE_ARM, approach, load_space_arm
 
-from collision_monitor import CollisionModel  # noqa: E402
+from collision_monitor import CollisionModel
 
 BUDGET = 50.0  # us: a tenth of what the paper allows for a cycle
 LEAD = 10  # cycles before this one about which a way is asked first
@@ -215,18 +209,17 @@ def savings(rows: dict[str, dict]) -> list[dict]:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments(__doc__)
     parser.add_argument("--cycle", type=float, default=0.01, help="seconds")
     parser.add_argument("--passes", type=int, default=5, help="times along the approach")
     parser.add_argument("--max-leaves", type=int, default=1, help="of each link; 1: a leaf a body")
-    parser.add_argument("--json", action="store_true")
-    arguments = parser.parse_args()
-    model = load_space_arm(arguments.max_leaves)
-    rows = approach(model, arguments.cycle)
+    options = parser.parse_args()
+    model = load_space_arm(options.max_leaves)
+    rows = approach(model, options.cycle)
     found, obb, meshes = ways(model)
     compare(model, found, obb, meshes, rows[:: max(1, len(rows) // 50)])
     before = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
-    times = summary(found, run(found, rows, arguments.passes))
+    times = summary(found, run(found, rows, options.passes))
     preemptions = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw - before
     counts = {n: sum(len(f.leaves) for f in model.fits[n]) for n in model.link_names}
     result = {
@@ -235,8 +228,8 @@ def main() -> None:
         "link_pairs": len(model.pairs),
         "leaf_pairs": sum(counts[a] * counts[b] for a, b in model.pairs),
         "rows": len(rows),
-        "cycle_s": arguments.cycle,
-        "passes": arguments.passes,
+        "cycle_s": options.cycle,
+        "passes": options.passes,
         "versions": {
             "pinocchio": pin.__version__, "coal": coal.__version__, "numba": numba.__version__,
         },
@@ -246,7 +239,7 @@ def main() -> None:
         "alarm": alarm(model, rows),
         "volumes": volumes(model),
     }  # fmt: skip
-    print(json.dumps(result, indent=2) if arguments.json else report(result))
+    print(json.dumps(result, indent=2) if options.json else report(result))
 
 
 if __name__ == "__main__":

@@ -24,7 +24,6 @@ import argparse
 import json
 import math
 import os
-import random
 import shutil
 import statistics
 import subprocess
@@ -36,15 +35,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "test")]
 
 import numpy as np  # noqa: E402
 import rclpy  # noqa: E402
+from command_line import ROOT, arguments  # noqa: E402
 from rclpy.executors import Executor  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from rclpy.qos import qos_profile_sensor_data  # noqa: E402
 from robots import ROBOTS, RobotFiles  # noqa: E402
+from ros_domains import Domain  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64  # noqa: E402
 
@@ -289,31 +288,31 @@ def print_running(rows: list[dict]) -> None:
 
 def main() -> None:
     """Measure and print tables."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments(__doc__)
     parser.add_argument("--robot", default="ur5", choices=sorted(ROBOTS))
     parser.add_argument("--blocks", type=int, default=8)
     parser.add_argument("--seconds", type=float, default=2.0, help="length of a block")
     parser.add_argument("--skip-starts", action="store_true")
-    parser.add_argument("--json", action="store_true")
     parser.add_argument("--bare", action="store_true", help=argparse.SUPPRESS)
-    arguments, others = parser.parse_known_args()
-    if arguments.bare:
+    options, others = parser.parse_known_args()
+    if options.bare:
         run_node(BareNode, [sys.argv[0], *others])
         return
     if others:
         parser.error(f"unknown arguments: {' '.join(others)}")
-    os.environ.setdefault("ROS_DOMAIN_ID", str(random.randrange(60, 100)))
-    files = ROBOTS[arguments.robot]
+    domain = Domain()
+    os.environ.setdefault("ROS_DOMAIN_ID", str(domain.number))
+    files = ROBOTS[options.robot]
     rclpy.init()
     results = {
-        "robot": arguments.robot,
+        "robot": options.robot,
         "rmw": rclpy.get_rmw_implementation_identifier(),
         "executor": type(best_executor()).__name__,
-        "rates": measure_running(files, arguments.blocks, arguments.seconds),
+        "rates": measure_running(files, options.blocks, options.seconds),
     }
-    if not arguments.skip_starts:
+    if not options.skip_starts:
         results["starts"] = measure_starts(files)
-    if arguments.json:
+    if options.json:
         print(json.dumps(results, indent=2))
     else:
         print(f"{results['robot']}, {results['rmw']}, {results['executor']}\n")
@@ -325,6 +324,7 @@ def main() -> None:
                 f"(goal {ALLOWED_WARM_S:.0f})"
             )
     rclpy.try_shutdown()
+    domain.release()
 
 
 if __name__ == "__main__":

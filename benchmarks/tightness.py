@@ -12,23 +12,17 @@ whose leaves are nearer than the best mesh distance found so far need be looked 
 
 from __future__ import annotations
 
-import argparse
 import json
 import statistics
-import sys
 import time
-from pathlib import Path
 
 import coal
 import numpy as np
+from command_line import arguments, counts
+from robots import RobotFiles
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "test")]
-
-from robots import ROBOTS, RobotFiles  # noqa: E402
-
-from collision_monitor import CollisionModel  # noqa: E402
-from collision_monitor.robot.description import Shape  # noqa: E402
+from collision_monitor import CollisionModel
+from collision_monitor.robot.description import Shape
 
 NAMES = ("ur5", "panda", "xarm7", "baxter", "tiago_dual")
 FARTHEST = 0.3
@@ -140,38 +134,32 @@ def measure(files: RobotFiles, options: dict, count: int, seconds: float) -> dic
 
 def main() -> None:
     """Measure and print a table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--robots", default=",".join(NAMES), help="comma-separated names")
-    parser.add_argument("--configurations", type=int, default=2000)
+    parser = arguments(__doc__, NAMES, 2000)
     parser.add_argument("--seconds", type=float, default=120.0, help="at most for each robot")
     parser.add_argument("--max-leaves", type=int, default=None)
     parser.add_argument("--tolerance", type=float, default=None, help="leaf_tolerance in metres")
-    parser.add_argument("--sweep", default="", help="numbers of leaves per link: 1,2,4,8,16")
+    parser.add_argument("--sweep", type=counts, help="numbers of leaves per link: 1,2,4,8,16")
     parser.add_argument("--plot", default="", help="with --sweep: PNG of loss over time")
-    parser.add_argument("--json", action="store_true")
-    arguments = parser.parse_args()
-    options = {}
-    if arguments.max_leaves is not None:
-        options["max_leaves_per_link"] = arguments.max_leaves
-    if arguments.tolerance is not None:
-        options["leaf_tolerance"] = arguments.tolerance
-    variants = [options]
-    if arguments.sweep:
-        variants = [
-            {"max_leaves_per_link": int(n), "leaf_tolerance": 0.0}
-            for n in arguments.sweep.split(",")
-        ]
-    if not arguments.json:
+    options = parser.parse_args()
+    settings = {}
+    if options.max_leaves is not None:
+        settings["max_leaves_per_link"] = options.max_leaves
+    if options.tolerance is not None:
+        settings["leaf_tolerance"] = options.tolerance
+    variants = [settings]
+    if options.sweep:
+        variants = [{"max_leaves_per_link": n, "leaf_tolerance": 0.0} for n in options.sweep]
+    if not options.json:
         print(
             "| robot | leaves a link (most) | union/hull | union/OBB | mean loss (mm) "
             "| 95 % (mm) | configurations | in contact | call (us) |\n" + "|---" * 9 + "|"
         )
     results: dict[str, list[dict]] = {}
-    for name in arguments.robots.split(","):
+    for name, files in options.robots.items():
         for variant in variants:
-            r = measure(ROBOTS[name], variant, arguments.configurations, arguments.seconds)
+            r = measure(files, variant, options.configurations, options.seconds)
             results.setdefault(name, []).append({**variant, **r})
-            if not arguments.json:
+            if not options.json:
                 print(
                     f"| {name} | {r['leaves_per_link']:.1f} ({r['most_leaves']}) "
                     f"| {r['union_over_hull']:.2f} | {r['union_over_obb']:.2f} "
@@ -179,10 +167,10 @@ def main() -> None:
                     f"| {r['configurations']} | {r['touching']} | {r['call_us']:.2f} |",
                     flush=True,
                 )
-    if arguments.json:
+    if options.json:
         print(json.dumps(results, indent=2))
-    if arguments.plot:
-        plot(results, arguments.plot)
+    if options.plot:
+        plot(results, options.plot)
 
 
 def plot(results: dict[str, list[dict]], path: str) -> None:

@@ -47,6 +47,11 @@ _SAMPLES = 1000
 _NEARLY_ALL = 0.95
 
 
+def _require_length(margin: float) -> None:
+    if not np.isfinite(margin):
+        raise ConfigurationError(f"margin: {margin!r} is not a length in metres")
+
+
 class CollisionModel:
     """Links as capsules and spheres under a hierarchy of boxes; see `from_urdf`.
 
@@ -183,8 +188,7 @@ class CollisionModel:
         Raises:
             ConfigurationError: margin is not a finite number.
         """
-        if not np.isfinite(margin):
-            raise ConfigurationError(f"margin: {margin!r} is not a length in metres")
+        _require_length(margin)
         rows = self._configurations(configurations)
         self._require_pairs()
         out = np.empty(len(rows), dtype=bool)
@@ -215,7 +219,12 @@ class CollisionModel:
     def contacts(
         self, q: Sequence[float] | np.ndarray, margin: float = 0.0
     ) -> list[tuple[int, int]]:
-        """Pairs of leaves nearer than ``margin`` metres, as indices into ``leaves``."""
+        """Pairs of leaves nearer than ``margin`` metres, as indices into ``leaves``.
+
+        Raises:
+            ConfigurationError: margin is not a finite number.
+        """
+        _require_length(margin)
         return list(map(tuple, self._touching(self._configuration(q), margin).tolist()))
 
     def _touching(self, q: np.ndarray, margin: float) -> np.ndarray:
@@ -473,6 +482,11 @@ class CollisionModel:
             raise self._nothing_to_check()
 
     def _nothing_to_check(self) -> NothingToCheckError:
+        if not self.unmonitored_pairs:
+            return NothingToCheckError(
+                f"'{self.name}' has no pair of links to check: only {self.link_names[0]!r} has a "
+                "shape; add obstacles"
+            )
         return NothingToCheckError(
             f"'{self.name}' has no pair of links to check: of {len(self.link_names)} links with "
             f"shapes, all {len(self.unmonitored_pairs)} pairs are left out (unmonitored_pairs "

@@ -34,6 +34,7 @@ class Reference:
         self.pin_data = self.pin_model.createData()
         self._urdf, self._package_dirs = urdf, [str(d) for d in package_dirs]
         self._mimics = [j for j in model.robot.joints if j.moves and j.mimic is not None]
+        self._data: tuple = (None, None)
 
     def configuration(self, q: np.ndarray) -> np.ndarray:
         """Pinocchio's configuration vector; mimics are worked out here, link by link."""
@@ -104,15 +105,21 @@ class Reference:
             objects.setdefault(link, []).append(k)
         return geometry, self._pairs(geometry, objects)
 
+    def _data_of(self, geometry):
+        """Work space of the geometry asked about last: making one costs more than a query."""
+        if self._data[0] is not geometry:
+            self._data = geometry, pin.GeometryData(geometry)
+        return self._data[1]
+
     def distances(self, geometry, q: np.ndarray) -> np.ndarray:
         """Signed distance of every pair of objects of ``geometry``."""
-        data = pin.GeometryData(geometry)
+        data = self._data_of(geometry)
         pin.computeDistances(self.pin_model, self.pin_data, geometry, data, self.configuration(q))
         return np.array([result.min_distance for result in data.distanceResults])
 
     def some_distances(self, geometry, q: np.ndarray, indices: list[int]) -> list[float]:
         """Signed distances of the pairs of objects at ``indices`` only."""
-        data = pin.GeometryData(geometry)
+        data = self._data_of(geometry)
         pin.forwardKinematics(self.pin_model, self.pin_data, self.configuration(q))
         pin.updateGeometryPlacements(self.pin_model, self.pin_data, geometry, data)
         return [pin.computeDistance(geometry, data, k).min_distance for k in indices]

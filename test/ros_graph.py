@@ -7,7 +7,6 @@ Every graph has a ROS domain of its own, and stays on this machine.
 
 from __future__ import annotations
 
-import itertools
 import os
 import signal
 import subprocess
@@ -16,6 +15,7 @@ import time
 from collections import defaultdict
 
 import pytest
+from ros_domains import Domain
 
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
 rclpy = pytest.importorskip("rclpy", reason="rclpy is not installed")
@@ -38,16 +38,15 @@ TOPICS = {
 ON_DEMAND = {"distances": (Float64MultiArray, 10), "markers": (MarkerArray, 10)}
 OK, WARN, ERROR, STALE = b"\x00", b"\x01", b"\x02", b"\x03"
 
-_worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw") or 0)
-_domains = itertools.cycle(range(10 + 22 * (_worker % 4), 32 + 22 * (_worker % 4)))
-
 
 class Graph:
     """A domain with one listener; nodes under test are started into it."""
 
     def __init__(self, monitor: str = "/collision_monitor") -> None:
         self.monitor = monitor
-        self.domain = next(_domains)
+        self._held = Domain()
+        self.domain = self._held.number
+        self.environment = self._held.environment
         self.processes: list[subprocess.Popen] = []
         self.context = rclpy.Context()
         self.context.init(domain_id=self.domain)
@@ -74,7 +73,7 @@ class Graph:
             command += ["--ros-args", *arguments]
         process = subprocess.Popen(
             command,
-            env={**os.environ, "ROS_DOMAIN_ID": str(self.domain), **(environment or {})},
+            env={**self.environment, **(environment or {})},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -164,6 +163,7 @@ class Graph:
         self.executor.shutdown()
         self.node.destroy_node()
         self.context.shutdown()
+        self._held.release()
 
 
 DIAGNOSTICS = ("diagnostics", DiagnosticArray, 10, "/diagnostics")

@@ -8,7 +8,8 @@ import robots
 from toys import joint, link, robot
 
 from collision_monitor.robot.batch_poses import link_poses
-from collision_monitor.robot.bodies import rigid_bodies, z_motion
+from collision_monitor.robot.bodies import rigid_bodies
+from collision_monitor.robot.poses import joint_motion
 from collision_monitor.robot.urdf import load_robot
 
 
@@ -16,8 +17,8 @@ def one_by_one(bodies, links, q):
     """Poses of links at one configuration, by 4 x 4 products."""
     poses = [np.eye(4)]
     for k, parent in enumerate(bodies.parents):
-        motion = z_motion(bodies.slides[k], bodies.gains[k] * q[bodies.columns[k]]
-                          + bodies.offsets[k])  # fmt: skip
+        position = bodies.gains[k] * q[bodies.columns[k]] + bodies.offsets[k]
+        motion = joint_motion(bodies.slides[k], np.array([0.0, 0.0, 1.0]), position)
         poses.append(poses[parent] @ bodies.placements[k] @ motion)
     return {name: poses[bodies.link_bodies[name]] @ bodies.link_poses[name] for name in links}
 

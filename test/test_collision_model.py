@@ -61,8 +61,14 @@ def test_a_bad_row_is_named_by_its_place_in_the_whole_batch(model):
     for call in (model.min_distances, model.is_clear):
         with pytest.raises(ConfigurationError, match="row 777: joint"):
             call(rows, threads=2)
-    with pytest.raises(ConfigurationError, match="margin"):
-        model.is_clear(rows, np.nan)
+
+
+@pytest.mark.parametrize("margin", [np.nan, np.inf, -np.inf])
+def test_a_margin_that_is_no_length_is_refused(model, margin):
+    rows = model.random_configurations(2)
+    for call in (lambda: model.is_clear(rows, margin), lambda: model.contacts(rows[0], margin)):
+        with pytest.raises(ConfigurationError, match="margin: .* is not a length in metres"):
+            call()
 
 
 def test_the_answer_does_not_depend_on_the_question_before(model):

@@ -1,69 +1,190 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The demo as a user runs it: a real graph, the arms meet, the state says so."""
+"""The demo for real: started as a user does, on a real graph, and nothing is left of it."""
 
 import os
 import re
+import select
 import signal
 import subprocess
 import sys
+import time
+import uuid
 from pathlib import Path
 
 import pytest
+from ros_domains import Domain
 
-pytest.importorskip("rclpy", reason="rclpy is not installed")
+rclpy = pytest.importorskip("rclpy", reason="rclpy is not installed")
 
-from ros_graph import Graph  # noqa: E402
+from sensor_msgs.msg import JointState  # noqa: E402
 
-ROOT = Path(__file__).resolve().parents[1]
+from collision_monitor.cli.main import main  # noqa: E402
+
+COMMAND = [sys.executable, "-m", "collision_monitor", "demo"]
+MARK = "COLLISION_MONITOR_DEMO_TEST"
+START_SECONDS = 120.0  # kernels may have to be compiled first
+
+
+class Run:
+    """One run of the demo; its processes are known by a mark in their environment."""
+
+    def __init__(self, domain, *options):
+        self.mark = uuid.uuid4().hex
+        self.process = subprocess.Popen(
+            [*COMMAND, *options],
+            env={**domain.environment, MARK: self.mark},
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        )  # fmt: skip
+
+    def alive(self):
+        """Ids of those of its processes that still run."""
+        wanted, found = f"{MARK}={self.mark}".encode(), []
+        for folder in Path("/proc").glob("[0-9]*"):
+            try:
+                if wanted in (folder / "environ").read_bytes().split(b"\0"):
+                    found.append(int(folder.name))
+            except OSError:
+                continue  # it is not ours, or has ended meanwhile
+        return found
+
+    def wait_for_line(self, pattern):
+        """Read its output until a line matches."""
+        end = time.monotonic() + START_SECONDS
+        stream = self.process.stdout
+        while select.select([stream], [], [], max(0.0, end - time.monotonic()))[0]:
+            line = stream.readline()
+            if re.match(pattern, line):
+                return
+            assert line, self.process.communicate()[1]
+        pytest.fail(f"no line like {pattern!r} within {START_SECONDS} s")
+
+    def end(self, seconds=START_SECONDS):
+        """(exit code, what it printed, what it logged) once it has ended by itself."""
+        output, errors = self.process.communicate(timeout=seconds)
+        return self.process.returncode, output, errors
+
+    def kill(self):
+        """Leave nothing behind."""
+        for number in self.alive():
+            os.kill(number, signal.SIGKILL)
+        self.process.communicate()
 
 
 @pytest.fixture
-def environment():
-    """Of a process in a ROS domain of its own."""
-    graph = Graph()
-    graph.close()
-    return {
-        **os.environ,
-        "ROS_DOMAIN_ID": str(graph.domain),
-        "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
-        "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
-    }
+def domain():
+    """A domain of its own: the demo refuses one that has a robot."""
+    with Domain() as held:
+        yield held
 
 
-def run(*arguments, environment, seconds=240):
-    """(exit code, output) of the command demo; whatever it started is gone afterwards."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "collision_monitor", "demo", *arguments],
-        env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        start_new_session=True,
-    )  # fmt: skip
+@pytest.fixture
+def start(domain):
+    """Starts the demo; whatever it leaves behind is killed."""
+    runs = []
+
+    def run(*options):
+        runs.append(Run(domain, *options))
+        return runs[-1]
+
+    yield run
+    for one in runs:
+        one.kill()
+
+
+LINE = re.compile(
+    r"t +(?P<t>[\d.]+) s \| +(?P<rate>\d+) Hz \| +(?P<distance>-?[\d.]+) m \| "
+    r"(?P<a>\S+) - (?P<b>\S+) +\| (?P<level>\w+) +(?P<action>\w+)"
+)
+
+
+def test_two_arms_meet_and_the_monitor_says_so(start):
+    run = start("--seconds", "4", "--rate", "50")
+    code, output, errors = run.end()
+    assert code == 0, errors
+    assert run.alive() == []
+    assert "Traceback" not in output + errors
+    live, _, summary = output.partition("summary\n")
+    lines = [match for match in map(LINE.match, live.splitlines()) if match]
+    assert len(lines) >= 4, output
+    times = [float(line["t"]) for line in lines]
+    assert times == sorted(times) and times[-1] > times[0]
+    assert all(20 <= int(line["rate"]) <= 80 for line in lines[2:]), output
+    actions = {"OK": "none", "WARN": "slowdown", "ERROR": "stop"}
+    assert all(actions[line["level"]] == line["action"] for line in lines), output
+
+    sent, received = map(int, re.search(
+        r"(\d+) joint states sent, (\d+) distances received", summary).groups())  # fmt: skip
+    assert 4.5 * 50 * 0.7 < received <= sent
+    nearest, when = map(float, re.search(
+        r"nearest: (-[\d.]+) m at t = ([\d.]+) s, right_link_\d - left_link_\d", summary,
+    ).groups())  # fmt: skip
+    assert -0.14 < nearest < -0.05  # they run into each other, in the middle of the motion
+    assert times[0] < when < times[-1]
+    levels = re.search(r"state: (.+)", summary)[1].split(" -> ")
+    assert levels[0] == "OK" and "ERROR" in levels
+    assert levels.index("WARN") < levels.index("ERROR")
+    assert all(a != b for a, b in zip(levels[:-1], levels[1:], strict=True))
+    spent = dict(re.findall(r"(OK|WARN|ERROR) ([\d.]+) s", summary))
+    assert float(spent["OK"]) > 1.0 and 0.2 < float(spent["ERROR"]) < 2.5
+    # In contact the monitor logs once, not at the rate of the joint states.
+    assert len(errors.splitlines()) < 30, errors
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_in_the_middle_ends_the_monitor_too(start, number):
+    run = start("--seconds", "60")
+    run.wait_for_line(LINE)
+    assert len(run.alive()) >= 2  # the demo and the monitor
+    run.process.send_signal(number)
+    code, output, errors = run.end(30.0)
+    assert code == 0, errors
+    assert run.alive() == []
+    assert "stopped" in output and "joint states sent" in output
+    assert "Traceback" not in errors
+
+
+def test_a_graph_that_has_joint_states_already_is_left_alone(domain, start, monkeypatch):
+    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    context = rclpy.Context()
+    context.init(domain_id=domain.number)
+    driver = rclpy.create_node("driver", context=context)
     try:
-        output, _ = process.communicate(timeout=seconds)
+        driver.create_publisher(JointState, "joint_states", 10)
+        run = start("--seconds", "4")
+        code, output, errors = run.end(60.0)
     finally:
-        left = True
-        try:
-            os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            left = False
-    assert not left, "the demo has left a process behind"
-    return process.returncode, output
+        driver.destroy_node()
+        context.shutdown()
+    assert code == 1
+    assert "somebody publishes joint_states" in errors and "ROS_DOMAIN_ID" in errors
+    assert "summary" not in output
+    assert run.alive() == []
 
 
-def test_the_arms_meet_and_the_monitor_says_so(environment):
-    code, output = run("--seconds", "6", "--rate", "50", environment=environment)
-    assert code == 0, output
-    states = re.search(r"state: (.*)", output)[1].split(" -> ")
-    assert {"OK", "WARN", "ERROR"} <= set(states), output
-    nearest = float(re.search(r"nearest: (\S+) m", output)[1])
-    assert -0.14 < nearest < -0.05
-    assert re.search(r"nearest: .*right_link_\d - left_link_\d", output)
-    assert int(re.search(r"(\d+) distances received", output)[1]) > 100
-    assert "Traceback" not in output
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--seconds", "0.5"], "0.5 is not between 1 and 3600 seconds"),
+        (["--seconds", "nan"], "nan is not between 1 and 3600 seconds"),
+        (["--seconds", "soon"], "'soon'"),
+        (["--rate", "0"], "0 is not between 1 and 1000 Hz"),
+        (["--rate", "1e6"], "1e6 is not between 1 and 1000 Hz"),
+        (["--rate", "inf"], "inf is not between 1 and 1000 Hz"),
+        (["--rate"], "expected one argument"),
+        (["--hertz", "3"], "--hertz"),
+    ],
+)
+def test_wrong_options_are_an_error_that_names_them(options, says, capsys):
+    with pytest.raises(SystemExit) as caught:
+        main(["demo", *options])
+    assert caught.value.code == 2
+    errors = capsys.readouterr().err
+    assert says in errors.splitlines()[-1] and options[0] in errors.splitlines()[-1]
 
 
-@pytest.mark.parametrize("wrong", [("--seconds", "0"), ("--seconds", "x"), ("--rate", "1e6")])
-def test_wrong_options_are_refused_by_name(environment, wrong):
-    code, output = run(*wrong, environment=environment)
-    assert code == 2
-    assert wrong[0] in output and "Traceback" not in output
+def test_without_ros_it_says_what_to_install(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "collision_monitor.nodes.demo", None)
+    assert main(["demo"]) == 2
+    errors = capsys.readouterr().err
+    assert "needs ROS 2" in errors and "collision_monitor[demo]" in errors

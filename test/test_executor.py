@@ -10,7 +10,9 @@ import sys
 import time
 
 import pytest
-from ros_graph import Graph
+from ros_domains import Domain
+
+pytest.importorskip("rclpy", reason="rclpy is not installed")
 
 PROGRAM = """
 import sys
@@ -59,9 +61,8 @@ else:
 @pytest.fixture(scope="module")
 def domain():
     """A ROS domain of its own."""
-    graph = Graph()
-    graph.close()
-    return str(graph.domain)
+    with Domain() as held:
+        yield held
 
 
 @pytest.fixture
@@ -72,7 +73,7 @@ def start(domain):
     def run(mode, *arguments):
         process = subprocess.Popen(
             [sys.executable, "-c", PROGRAM, mode, *arguments],
-            env={**os.environ, "ROS_DOMAIN_ID": domain, "PYTHONPATH": os.pathsep.join(sys.path)},
+            env={**domain.environment, "PYTHONPATH": os.pathsep.join(sys.path)},
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
         processes.append(process)

@@ -125,7 +125,12 @@ def test_what_is_wrong_is_named_by_its_path(source, message):
 
 def test_files_that_are_no_leaves(tmp_path):
     path = tmp_path / "leaves.yaml"
-    assert "no such file" in refused(path)
+    assert "no such file (looked for the leaves file there)" in refused(path)
+    assert "the path of the leaves file is empty" in refused("")
+    assert "cannot read the leaves file: Is a directory" in refused(tmp_path)
+    path.write_bytes(b"#" * 10_000_001)
+    message = refused(path)
+    assert "larger than 10000000 bytes, no leaves file is" in message and "scene" not in message
     path.write_text("links:\n  a: [\n")
     assert refused(path).startswith("leaves.yaml:3: not YAML")
     path.write_text("links:\n  a: []\n  a: []\n")

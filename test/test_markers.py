@@ -1,110 +1,215 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Markers: where the leaves are, in the colour of their clearance."""
+"""Markers: where they are, what colour they have, and that none stays when it should go."""
+
+import math
+from copy import deepcopy
 
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
-from toys import joint, link, robot
+from toys import chain, joint, link, robot
+
+from collision_monitor import CollisionModel
+from collision_monitor.monitor import Level, MonitorState
 
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 
 from builtin_interfaces.msg import Time  # noqa: E402
-from visualization_msgs.msg import Marker  # noqa: E402
+from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402
+from visualization_msgs.msg import Marker, MarkerArray  # noqa: E402
 
-from collision_monitor import CollisionModel  # noqa: E402
-from collision_monitor.monitor import Level, MonitorState  # noqa: E402
 from collision_monitor.nodes.markers import MarkerBuilder  # noqa: E402
 
-TUBE = '<capsule radius="0.05" length="0.4"/>'
+CAPSULE = '<capsule radius="0.05" length="0.6"/>'
+SCENE = {
+    "obstacles": [{"name": "ball", "type": "sphere", "radius": 0.3, "position": [0.0, 3.0, 0.0]}]
+}
+STAMP = Time(sec=12, nanosec=34)
 
 
 @pytest.fixture(scope="module")
-def model():
-    """Three tubes in a row, and a ball."""
-    parts = [link(name, TUBE, "0 0 0.3") for name in "abc"]
-    joints = [joint("j1", "a", "b", xyz="0 0 0.6"), joint("j2", "b", "c", xyz="0 0 0.6")]
-    scene = {"obstacles": [
-        {"name": "ball", "type": "sphere", "radius": 0.1, "position": [3, 0, 0]}
-    ]}  # fmt: skip
-    return CollisionModel.from_urdf(robot(*parts, *joints), scene=scene)
+def arm():
+    """A ball on the floor, a capsule that turns about x, another that slides; an obstacle."""
+    return CollisionModel.from_urdf(
+        robot(
+            link("floor"), link("upper", CAPSULE, xyz="0 0 0.4"), link("lower", CAPSULE),
+            joint("turn", "floor", "upper", xyz="0 0 0.5", axis="1 0 0"),
+            joint("slide", "upper", "lower", "prismatic", xyz="0.5 0 1", axis="0 1 0"),
+        ),
+        scene=SCENE,
+    )  # fmt: skip
 
 
-def known(model, q):
-    return MonitorState(Level.OK, clearance=model.distance(q))
+def build(model, q, warn=0.1, stop=0.02, clearance="known", builder=None):
+    """Markers of one moment, copied; by default of a state that knows the nearest pair."""
+    if clearance == "known":
+        clearance = model.distance(q)
+    state = MonitorState(Level.OK, clearance=clearance)
+    builder = MarkerBuilder(model, 1.5) if builder is None else builder
+    return deepcopy(builder.build(np.asarray(q, float), state, STAMP, warn, stop).markers)
 
 
-def by_place(message):
-    return {(marker.ns, marker.id): marker for marker in message.markers}
+def rgb(marker):
+    """Colour of a marker."""
+    return np.array([marker.color.r, marker.color.g, marker.color.b])
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_cylinders_lie_between_the_ends_of_their_leaves(model, seed):
-    q = model.random_configurations(1, seed=seed)[0]
-    message = MarkerBuilder(model, 1.0).build(q, known(model, q), Time(sec=3), 0.1, 0.02)
-    markers = by_place(message)
-    for k, (leaf, (p0, p1)) in enumerate(zip(model.leaves, model.leaf_segments(q), strict=True)):
-        spheres = markers["obstacles" if leaf.link == "ball" else "leaves", k]
-        assert spheres.type == Marker.SPHERE_LIST and spheres.scale.x == 2.0 * leaf.radius
-        ends = np.array([[p.x, p.y, p.z] for p in spheres.points])
-        assert ends == pytest.approx(np.array([p0, p1])[: len(ends)], abs=1e-12)
-        if leaf.kind == "sphere":
-            assert len(ends) == 1
-            continue
-        tube = markers["leaves/cylinders", k]
-        o, p = tube.pose.orientation, tube.pose.position
-        turn = Rotation.from_quat([o.x, o.y, o.z, o.w])
-        half = turn.apply([0.0, 0.0, 0.5 * tube.scale.z])
+def of(markers, *namespaces):
+    """Those in the namespaces."""
+    return [m for m in markers if m.ns in namespaces]
+
+
+TURNS = [0.0, 0.3, -1.2, 2.0, math.pi / 2, math.pi - 1e-3, math.pi]
+
+
+@pytest.mark.parametrize("turn", [*TURNS, *np.random.default_rng(0).uniform(-3.0, 3.0, 5)])
+def test_capsules_are_two_balls_and_a_cylinder_along_their_segment(arm, turn):
+    q = np.array([turn, 0.7])
+    segments = arm.leaf_segments(q)
+    markers = build(arm, q)
+    by_id = {(m.ns, m.id): m for m in markers}
+    cylinders = of(markers, "leaves/cylinders")
+    assert [arm.leaves[m.id].link for m in cylinders] == ["upper", "lower"]
+    for marker in cylinders:
+        p0, p1 = segments[marker.id]
+        assert (marker.type, marker.action) == (Marker.CYLINDER, Marker.ADD)
+        o, p, size = marker.pose.orientation, marker.pose.position, marker.scale
+        assert np.linalg.norm([o.x, o.y, o.z, o.w]) == pytest.approx(1.0, abs=1e-9)
+        rotation = Rotation.from_quat([o.x, o.y, o.z, o.w])
+        half = rotation.apply([0.0, 0.0, 0.5 * size.z])
         middle = np.array([p.x, p.y, p.z])
-        assert middle + half == pytest.approx(p1, abs=1e-9)
         assert middle - half == pytest.approx(p0, abs=1e-9)
+        assert middle + half == pytest.approx(p1, abs=1e-9)
+        angle = math.acos(np.clip((p1 - p0)[2] / np.linalg.norm(p1 - p0), -1.0, 1.0))
+        assert rotation.magnitude() == pytest.approx(angle, abs=1e-6)  # the shortest turn
+        assert (size.x, size.y) == (2 * arm.leaves[marker.id].radius,) * 2
+        ends = by_id["leaves", marker.id].points
+        assert [[e.x, e.y, e.z] for e in ends] == segments[marker.id].tolist()
 
 
-def test_frames_stamps_lifetimes_and_places_are_stable(model):
-    builder, q = MarkerBuilder(model, 1.5), np.zeros(2)
-    first = builder.build(q, known(model, q), Time(sec=3), 0.1, 0.02)
-    places = [(m.ns, m.id) for m in first.markers]
-    assert len(set(places)) == len(places)
-    for marker in first.markers:
-        assert marker.header.frame_id == model.root
-        assert marker.header.stamp.sec == 3
+def test_balls_have_their_diameter_and_a_sphere_has_one(arm):
+    markers = of(build(arm, [0.3, 0.2]), "leaves", "obstacles")
+    assert [m.id for m in markers] == list(range(len(arm.leaves)))
+    for marker, leaf in zip(markers, arm.leaves, strict=True):
+        assert (marker.type, marker.action) == (Marker.SPHERE_LIST, Marker.ADD)
+        diameter = 2 * leaf.radius
+        assert (marker.scale.x, marker.scale.y, marker.scale.z) == (diameter,) * 3
+        assert len(marker.points) == (1 if leaf.kind == "sphere" else 2)
+        assert marker.ns == ("obstacles" if leaf.link == "ball" else "leaves")
+        assert marker.pose.orientation.w == 1.0
+    assert {leaf.kind for leaf in arm.leaves} == {"sphere", "capsule"}
+
+
+def test_every_marker_has_frame_stamp_lifetime_and_a_name_of_its_own(arm):
+    markers = build(arm, [0.3, 0.2])
+    assert len({(m.ns, m.id) for m in markers}) == len(markers)
+    assert {m.ns for m in markers} == {"leaves", "leaves/cylinders", "obstacles", "nearest"}
+    for marker in markers:
+        assert marker.header.frame_id == "floor"
+        assert marker.header.stamp == STAMP
         assert (marker.lifetime.sec, marker.lifetime.nanosec) == (1, 500_000_000)
-    second = builder.build(q + 0.1, known(model, q + 0.1), Time(sec=4), 0.1, 0.02)
-    assert [(m.ns, m.id) for m in second.markers] == places
+        assert 0.0 < marker.color.a <= 1.0
 
 
-def test_the_nearest_pair_is_a_line_with_its_distance(model):
-    q = np.array([0.3, -0.8])
-    clearance = model.distance(q)
-    markers = by_place(MarkerBuilder(model, 1.0).build(q, known(model, q), Time(), 0.1, 0.02))
-    line, text = markers["nearest", 0], markers["nearest", 1]
-    points = np.array([[p.x, p.y, p.z] for p in line.points])
-    assert points == pytest.approx(clearance.points, abs=1e-12)
+def test_places_stay_the_same_and_stamps_do_not(arm):
+    builder = MarkerBuilder(arm, 1.5)
+    first = build(arm, [0.3, 0.2], builder=builder)
+    state = MonitorState(Level.OK, clearance=arm.distance([-0.4, 0.1]))
+    later = Time(sec=13)
+    second = builder.build(np.array([-0.4, 0.1]), state, later, 0.1, 0.02).markers
+    assert [(m.ns, m.id) for m in second] == [(m.ns, m.id) for m in first]
+    assert {(m.header.stamp.sec, m.header.stamp.nanosec) for m in second} == {(13, 0)}
+
+
+def test_the_message_arrives_as_it_was_sent(arm):
+    sent = MarkerArray(markers=build(arm, [0.3, 0.2]))
+    arrived = deserialize_message(serialize_message(sent), MarkerArray)
+    for a, b in zip(sent.markers, arrived.markers, strict=True):
+        assert (a.ns, a.id, a.pose, a.points, a.text) == (b.ns, b.id, b.pose, b.points, b.text)
+        assert rgb(a) == pytest.approx(rgb(b), abs=1e-6)
+
+
+def test_colours_at_and_beside_the_borders():
+    model = CollisionModel.from_urdf(chain(3))  # stretched: one pair, its two ends
+    q = np.zeros(2)
+    distance = model.distance(q).distance
+    above, below = np.nextafter(distance, 9.0), np.nextafter(distance, 0.0)
+    assert distance == pytest.approx(1.8)
+
+    def colour(warn, stop):
+        first, _, last = (rgb(m) for m in of(build(model, q, warn, stop), "leaves"))
+        return first if model.leaves[0].link != "l1" else last
+
+    green, yellow, red = colour(below, 0.1), colour(distance, 0.1), colour(9.0, distance)
+    assert green[1] > 1.5 * max(green[0], green[2])
+    assert red[0] > 3.0 * max(red[1], red[2])
+    assert min(yellow[0], yellow[1]) > 2.0 * yellow[2]
+    assert colour(0.2, 0.1) == pytest.approx(green)
+    assert colour(9.0, above) == pytest.approx(red)
+    assert colour(above, 0.1) == pytest.approx(yellow)
+    assert colour(distance + 0.4, distance - 0.4) == pytest.approx(0.5 * (red + yellow))
+    assert colour(distance, distance) == pytest.approx(red)
+    assert colour(below, below) == pytest.approx(green)
+
+
+def test_only_links_that_are_near_are_red_and_a_link_without_partners_is_green():
+    model = CollisionModel.from_urdf(chain(3))  # l1 is a neighbour of both others
+    markers = of(build(model, [math.pi, 0.0]), "leaves")  # l2 folded back onto l0
+    by_link = {model.leaves[m.id].link: rgb(m) for m in markers}
+    assert by_link["l0"] == pytest.approx(by_link["l2"])
+    assert by_link["l0"][0] > 3.0 * by_link["l0"][1]
+    assert by_link["l1"][1] > 1.5 * by_link["l1"][0]
+
+
+def test_a_cylinder_and_an_obstacle_take_the_colour_of_their_link(arm):
+    rows = arm.random_configurations(100)
+    gaps = [arm.link_distances(q)["ball"] for q in rows]
+    near, far = rows[np.argmin(gaps)], rows[np.argmax(gaps)]
+    assert max(gaps) - min(gaps) > 0.5
+    touching = build(arm, near, warn=min(gaps) + 0.2, stop=min(gaps) + 0.1)
+    clear = build(arm, far, warn=min(gaps) + 0.2, stop=min(gaps) + 0.1)
+    for markers in (touching, clear):
+        balls = {m.id: rgb(m) for m in of(markers, "leaves", "obstacles")}
+        for marker in of(markers, "leaves/cylinders"):
+            assert rgb(marker).tolist() == balls[marker.id].tolist()
+    ball = next(k for k, leaf in enumerate(arm.leaves) if leaf.link == "ball")
+    pair = [next(m for m in markers if m.id == ball and m.ns == "obstacles")
+            for markers in (touching, clear)]  # fmt: skip
+    assert rgb(pair[0]).argmax() == 0 and rgb(pair[1]).argmax() == 1
+
+
+def test_the_nearest_line_ends_at_the_points_and_its_text_is_the_distance(arm):
+    q = [0.4, 0.9]
+    clearance = arm.distance(q)
+    line, text = of(build(arm, q), "nearest")
+    assert (line.type, text.type) == (Marker.LINE_LIST, Marker.TEXT_VIEW_FACING)
+    assert (line.action, text.action) == (Marker.ADD, Marker.ADD)
+    assert [[p.x, p.y, p.z] for p in line.points] == clearance.points.tolist()
+    assert line.scale.x > 0.0 and text.scale.z > 0.0
     assert text.text == f"{clearance.distance:.3f} m"
-    assert line.action == text.action == Marker.ADD
+    place = text.pose.position
+    middle = clearance.points.mean(axis=0)
+    assert np.linalg.norm([place.x, place.y, place.z] - middle) < 0.1
 
 
-def test_what_is_not_known_is_grey_and_has_no_line(model):
-    unknown = MonitorState(Level.STALE, "waiting", "waiting")
-    markers = by_place(MarkerBuilder(model, 1.0).build(np.zeros(2), unknown, Time(), 0.1, 0.02))
-    colours = {(m.color.r, m.color.g, m.color.b) for (ns, _), m in markers.items()
-               if ns != "nearest"}  # fmt: skip
-    assert len(colours) == 1
-    ((r, g, b),) = colours
-    assert max(r, g, b) - min(r, g, b) < 0.1
-    assert markers["nearest", 0].action == markers["nearest", 1].action == Marker.DELETE
+def test_penetration_is_a_negative_text():
+    model = CollisionModel.from_urdf(chain(3))
+    text = of(build(model, [math.pi, 0.0]), "nearest")[1].text
+    assert text == "-0.200 m"
 
 
-def test_only_links_that_are_near_are_red(model):
-    straight = model.distance(np.zeros(2)).distance
-    message = MarkerBuilder(model, 1.0).build(
-        np.zeros(2), known(model, np.zeros(2)), Time(), straight + 2e-3, straight + 1e-3
-    )
-    nearest = set(model.distance(np.zeros(2)).links)
-    for (ns, k), marker in by_place(message).items():
-        if ns.startswith(("leaves", "obstacles")):
-            red = marker.color.r > marker.color.g
-            assert red == (model.leaves[k].link in nearest)
+def test_what_is_not_known_is_grey_and_has_no_nearest_line(arm):
+    builder = MarkerBuilder(arm, 1.0)
+    build(arm, [0.3, 0.2], builder=builder)
+    unknown = build(arm, [0.3, 0.2], clearance=None, builder=builder)
+    assert {m.action for m in of(unknown, "nearest")} == {Marker.DELETE}
+    shown = [m for m in unknown if m.ns != "nearest"]
+    assert {m.action for m in shown} == {Marker.ADD}
+    assert all(np.ptp(rgb(m)) < 0.1 for m in shown)
+    assert len({tuple(rgb(m)) for m in shown}) == 1
+    again = build(arm, [0.3, 0.2], builder=builder)
+    assert again == build(arm, [0.3, 0.2], builder=MarkerBuilder(arm, 1.0))
 
 
 def test_clear_removes_what_was_shown():

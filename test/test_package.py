@@ -123,7 +123,7 @@ def test_the_installed_executable_watches_the_dual_arm_robot(workspace, graph, e
         command += ["-p", f"{name}:={value}"]
     process = subprocess.Popen(
         command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        env={**workspace.environment, "ROS_DOMAIN_ID": str(graph.domain)},
+        env={**graph.environment, **workspace.environment, "ROS_DOMAIN_ID": str(graph.domain)},
     )  # fmt: skip
     graph.processes.append(process)
     joints = [f"{side}_joint_{i}" for side in ("right", "left") for i in range(1, 8)]

@@ -154,11 +154,12 @@ def test_values_that_contradict_each_other_are_refused_by_name(values, says):
 @pytest.mark.parametrize(
     "given", ["warn_distance:=-0.5", "warn_distance:=1", "max_leaves_per_link:=0"]
 )
-def test_who_starts_the_node_with_a_wrong_value_reads_one_message(given):
+def test_who_starts_the_node_with_a_wrong_value_reads_one_message(graph, given):
     command = [sys.executable, "-m", "collision_monitor.nodes.collision_monitor"]
     done = subprocess.run(
-        [*command, "--ros-args", "-p", given], capture_output=True, text=True, timeout=60
-    )
+        [*command, "--ros-args", "-p", given],
+        env=graph.environment, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
     name, value = given.split(":=")
     assert done.returncode == 1
     assert name in done.stderr and value in done.stderr

@@ -65,12 +65,10 @@ def test_every_link_with_geometry_has_leaves(any_robot):
     assert set(model.link_names) == expected
 
 
-def per_link_pair(model, owners, values):
-    """Least of ``values`` (one per pair of leaves or meshes) for every pair of the model."""
+def ranks_of(model, owners):
+    """Which pair of the model owns each pair of leaves or meshes."""
     rank = {pair: k for k, pair in enumerate(model.pairs)}
-    least = np.full(len(model.pairs), np.inf)
-    np.minimum.at(least, [rank[owner] for owner in owners], values)
-    return least
+    return np.array([rank[owner] for owner in owners])
 
 
 def slow_distance(model, segments, pair):
@@ -98,10 +96,12 @@ def test_distances_equal_coal_on_several_leaves_a_link(tight_robot):
 def compare_with_coal(model, reference, count):
     """All pairs at ``count`` random configurations, and what a single query says of them."""
     geometry, owners = reference.leaf_geometry()
+    ranks = ranks_of(model, owners)
     rows = model.random_configurations(count, seed=3)
     batch = model.min_distances(rows)
     for q, from_batch in zip(rows, batch, strict=True):
-        theirs = per_link_pair(model, owners, reference.distances(geometry, q))
+        theirs = np.full(len(model.pairs), np.inf)
+        np.minimum.at(theirs, ranks, reference.distances(geometry, q))
         ours, clearance = model.distances(q), model.distance(q)
         clear = theirs > 0.0
         # Some micrometres too far for short, nearly parallel capsules: that is coal.

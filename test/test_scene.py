@@ -86,11 +86,12 @@ ignore:
 
 
 @pytest.mark.parametrize("text", ["", "\n# nothing\n", "---\n", "obstacles:\nignore:\n", "{}"])
-def test_an_empty_scene(robot, tmp_path, text):
+def test_an_empty_scene_is_one_with_a_warning(robot, tmp_path, text, caplog):
     path = tmp_path / "cell.yaml"
     path.write_text(text)
     scene = load_scene(str(path), robot)
     assert scene.obstacles == () and scene.ignore == ()
+    assert [r.getMessage() for r in caplog.records] == [f"{path}: is empty; no obstacle is watched"]
 
 
 def test_a_mapping_instead_of_a_file(robot):
@@ -277,5 +278,5 @@ def test_files_that_cannot_be_read(robot, tmp_path):
     large = tmp_path / "large.yaml"
     with open(large, "wb") as file:
         file.truncate(11_000_000)
-    assert "larger than" in refused(robot, large)
+    assert "larger than 10000000 bytes, no scene is" in refused(robot, large)
     assert "got int" in refused(robot, 7)

@@ -15,9 +15,8 @@ pin = pytest.importorskip("pinocchio")
 coal = pytest.importorskip("coal")
 
 
-@pytest.fixture(scope="module", params=NAMES)
-def both(request):
-    files = require(request.param)
+def by_pinocchio(files):
+    """(model, collision geometry) of a robot."""
     model = pin.buildModelFromUrdf(str(files.urdf))
     geometry = pin.buildGeomFromUrdf(
         model,
@@ -25,6 +24,13 @@ def both(request):
         pin.GeometryType.COLLISION,
         package_dirs=[str(folder) for folder in files.package_dirs],
     )
+    return model, geometry
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def both(request):
+    files = require(request.param)
+    model, geometry = by_pinocchio(files)
     return load_robot(files.urdf), model, geometry
 
 
@@ -108,13 +114,7 @@ def test_disabled_pairs_leave_what_pinocchio_keeps():
         files = require(name)
         if files.srdf is None:
             continue
-        model = pin.buildModelFromUrdf(str(files.urdf))
-        geometry = pin.buildGeomFromUrdf(
-            model,
-            str(files.urdf),
-            pin.GeometryType.COLLISION,
-            package_dirs=[str(folder) for folder in files.package_dirs],
-        )
+        model, geometry = by_pinocchio(files)
         semantics = load_srdf(files.srdf, load_robot(files.urdf))
         geometry.addAllCollisionPairs()
         parent = [model.frames[g.parentFrame].name for g in geometry.geometryObjects]

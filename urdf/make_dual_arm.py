@@ -15,13 +15,12 @@ every run; ``--check`` writes nothing and fails if a file differs from what woul
 
 from __future__ import annotations
 
-import argparse
 import math
 import sys
-from pathlib import Path
 
 import numpy as np
 import trimesh
+from robot_files import mesh_files, write_or_check
 
 PACKAGE = "collision_monitor"
 CLEAR = 0.05  # radius of the capsule that each arm mesh encloses, m
@@ -283,17 +282,6 @@ def body_meshes() -> dict[str, trimesh.Trimesh]:
     }
 
 
-def stl(mesh: trimesh.Trimesh) -> bytes:
-    """Return a mesh as binary STL."""
-    record = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
-    corners = mesh.vertices[mesh.faces]
-    normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    data = np.zeros(len(corners), record)
-    data["normal"] = np.round(normal / np.linalg.norm(normal, axis=1, keepdims=True), 4) + 0.0
-    data["corners"] = corners
-    return b"dual_arm, metres".ljust(80) + np.uint32(len(corners)).tobytes() + data.tobytes()
-
-
 # --- URDF, SRDF, scene, motion -----------------------------------------------------------
 
 
@@ -484,10 +472,7 @@ def motion() -> str:
 def make() -> dict[str, bytes]:
     """Return every file of the robot by its path from the repository's root."""
     meshes = {**arm_meshes(), **body_meshes()}
-    for name, mesh in meshes.items():
-        if not (mesh.is_watertight and mesh.is_winding_consistent and mesh.volume > 0):
-            raise RuntimeError(f"mesh {name!r} is not a closed surface with outward normals")
-    files = {f"urdf/meshes/{name}.stl": stl(mesh) for name, mesh in meshes.items()}
+    files = mesh_files(meshes, "dual_arm, metres")
     files["urdf/dual_arm.urdf"] = urdf(meshes).encode()
     files["urdf/dual_arm.srdf"] = srdf().encode()
     files["urdf/dual_arm_scene.yaml"] = scene().encode()
@@ -495,26 +480,5 @@ def make() -> dict[str, bytes]:
     return files
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Write or check the files; return 1 if a checked file is missing or differs."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    home = Path(__file__).resolve().parent.parent
-    parser.add_argument("--output", type=Path, default=home, help="repository root to write to")
-    parser.add_argument("--check", action="store_true", help="compare only, write nothing")
-    options = parser.parse_args(arguments)
-    stale = 0
-    for name, content in make().items():
-        path = options.output / name
-        if options.check:
-            if not path.is_file() or path.read_bytes() != content:
-                print(f"differs: {path}", file=sys.stderr)
-                stale = 1
-        else:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
-            print(f"{path} ({len(content)} bytes)")
-    return stale
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_or_check(make, __doc__.splitlines()[0]))

@@ -17,13 +17,12 @@ every run; ``--check`` writes nothing and fails if a file differs from what woul
 
 from __future__ import annotations
 
-import argparse
 import math
 import sys
-from pathlib import Path
 
 import numpy as np
 import trimesh
+from robot_files import mesh_files, write_or_check
 
 PACKAGE = "collision_monitor"
 SECTORS = 48
@@ -137,17 +136,6 @@ def meshes() -> dict[str, trimesh.Trimesh]:
     return {**{name: hull(outline) for name, outline in HULLS.items()}, "station_node": node()}
 
 
-def stl(mesh: trimesh.Trimesh) -> bytes:
-    """Return a mesh as binary STL."""
-    record = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
-    corners = mesh.vertices[mesh.faces]
-    normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    data = np.zeros(len(corners), record)
-    data["normal"] = np.round(normal / np.linalg.norm(normal, axis=1, keepdims=True), 4) + 0.0
-    data["corners"] = corners
-    return b"space_arm, metres".ljust(80) + np.uint32(len(corners)).tobytes() + data.tobytes()
-
-
 def numbers(values: np.ndarray | tuple[float, ...]) -> str:
     """Return numbers in six significant digits, separated by blanks."""
     return " ".join(f"{v:.6g}" if abs(v) > 1e-9 else "0" for v in values)
@@ -252,34 +240,10 @@ def urdf(station: dict[str, trimesh.Trimesh]) -> str:
 def make() -> dict[str, bytes]:
     """Return every file of the robot by its path from the repository's root."""
     station = meshes()
-    for name, mesh in station.items():
-        if not (mesh.is_watertight and mesh.is_winding_consistent and mesh.volume > 0):
-            raise RuntimeError(f"mesh {name!r} is not a closed surface with outward normals")
-    files = {f"urdf/meshes/{name}.stl": stl(mesh) for name, mesh in station.items()}
+    files = mesh_files(station, "space_arm, metres")
     files["urdf/space_arm.urdf"] = urdf(station).encode()
     return files
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Write or check the files; return 1 if a checked file is missing or differs."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    home = Path(__file__).resolve().parent.parent
-    parser.add_argument("--output", type=Path, default=home, help="repository root to write to")
-    parser.add_argument("--check", action="store_true", help="compare only, write nothing")
-    options = parser.parse_args(arguments)
-    stale = 0
-    for name, content in make().items():
-        path = options.output / name
-        if options.check:
-            if not path.is_file() or path.read_bytes() != content:
-                print(f"differs: {path}", file=sys.stderr)
-                stale = 1
-        else:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
-            print(f"{path} ({len(content)} bytes)")
-    return stale
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_or_check(make, __doc__.splitlines()[0]))

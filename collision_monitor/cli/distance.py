@@ -55,7 +55,10 @@ def parse_positions(text: str, model: CollisionModel) -> dict[str, float]:
     for entry in filter(None, (part.strip() for part in text.split(","))):
         name, equals, value = (part.strip() for part in entry.partition("="))
         if not equals:
-            raise ConfigurationError(f"--q: {entry!r} is not of the form joint=value")
+            example = ",".join(f"{joint}=0.5" for joint in model.joint_names[:2]) or "elbow=0.5"
+            raise ConfigurationError(
+                f"--q: {entry!r} is not of the form joint=value, such as {example}"
+            )
         if name not in model.joint_names:
             close = difflib.get_close_matches(name, model.joint_names, 3, 0.4)
             raise ConfigurationError(

@@ -13,7 +13,8 @@ import numpy as np
 
 from collision_monitor.bounding.leaf import Leaf
 from collision_monitor.cli.model_arguments import add_model_arguments, load_model
-from collision_monitor.cli.picture import render
+from collision_monitor.cli.output_path import output_path, png_path
+from collision_monitor.cli.picture import render, require_pyvista
 from collision_monitor.cli.table import text_table
 from collision_monitor.collision_model import CollisionModel
 from collision_monitor.robot.leaves_file import write_leaves
@@ -38,8 +39,15 @@ def add_parser(commands: Any) -> None:
     )
     add_model_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print JSON, in metres")
-    parser.add_argument("--output", metavar="YAML", help="write the leaves, to be read by --leaves")
-    parser.add_argument("--picture", metavar="PNG", help="draw the robot in its leaves")
+    parser.add_argument(
+        "--output",
+        type=output_path,
+        metavar="YAML",
+        help="write the leaves, to be read by --leaves",
+    )
+    parser.add_argument(
+        "--picture", type=png_path, metavar="PNG", help="draw the robot in its leaves"
+    )
     parser.set_defaults(run=run)
 
 
@@ -122,7 +130,8 @@ def tables(result: dict[str, Any]) -> str:
 
 
 def _left_out(model: CollisionModel) -> str:
-    lines = [f"{len(model.pairs)} pairs checked, {len(model.unmonitored_pairs)} left out:"]
+    left_out = len(model.unmonitored_pairs)
+    lines = [f"{len(model.pairs)} pairs checked, {left_out} left out" + (":" if left_out else "")]
     for reason, pairs in by_reason(model.unmonitored_pairs).items():
         names = ", ".join(f"{a} - {b}" for a, b in pairs[:_MOST_NAMED])
         more = f", and {len(pairs) - _MOST_NAMED} more (--json)" if len(pairs) > _MOST_NAMED else ""
@@ -134,6 +143,8 @@ def run(options: argparse.Namespace) -> int:
     """Print the tables or the JSON; write what is asked for."""
     logging.basicConfig(format="%(message)s")
     logging.getLogger("collision_monitor.bounding").setLevel(logging.INFO)  # progress
+    if options.picture:
+        require_pyvista()  # to say so now and not after the fit
     model = load_model(options)
     result = report(model)
     if options.output:
@@ -154,5 +165,6 @@ def run(options: argparse.Namespace) -> int:
         print(json.dumps(result, indent=2))
         return 0
     print(tables(result))
-    print(f"\n{result['robot']}: {len(result['links'])} links, {_left_out(model)}")
+    links = len(result["links"])
+    print(f"\n{result['robot']}: {links} link{'s'[: links != 1]}, {_left_out(model)}")
     return 0

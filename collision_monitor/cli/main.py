@@ -15,7 +15,7 @@ from collision_monitor.errors import CollisionMonitorError
 
 _COMMANDS = (fit, distance, adjust, demo)
 
-EXIT_OK, EXIT_FAILED, EXIT_USAGE = 0, 1, 2
+EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 0, 1, 2, 130
 
 
 def parser() -> argparse.ArgumentParser:
@@ -33,17 +33,31 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; returns its exit code, 2 for input that cannot be used."""
+    """Run one command; returns its exit code: 2 for input that cannot be used, 1 for output."""
     options = parser().parse_args(arguments)
     logging.basicConfig(
         level=logging.INFO if options.verbose else logging.WARNING,
         format="%(levelname)s: %(message)s",
     )
     try:
-        return options.run(options)
+        code = options.run(options)
+        sys.stdout.flush()  # what cannot be written is found here and not on the way out
+        return code
     except CollisionMonitorError as error:
         print(f"error: {error}", file=sys.stderr)
         return EXIT_USAGE
     except BrokenPipeError:  # the reader of our output has gone: `... | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _forget_output()
         return EXIT_FAILED
+    except OSError as error:
+        print(f"error: {error}", file=sys.stderr)
+        _forget_output()
+        return EXIT_FAILED
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return EXIT_INTERRUPTED
+
+
+def _forget_output() -> None:
+    """Send what is still to be written nowhere, or Python fails again on its way out."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -18,7 +18,8 @@ _LINK_COLOR = "#8d99ae"
 _OBSTACLE_COLOR = "#c9b79c"
 
 
-def _pyvista() -> Any:
+def require_pyvista() -> Any:
+    """The module that draws; MissingDependencyError says how to get it."""
     try:
         import pyvista
     except ImportError as error:
@@ -82,7 +83,7 @@ def render(
     Raises:
         MissingDependencyError: pyvista is not installed.
     """
-    pyvista = _pyvista()
+    pyvista = require_pyvista()
     plotter = pyvista.Plotter(off_screen=True, window_size=list(size))
     plotter.set_background("white")
     poses = model.link_poses(q)

@@ -54,17 +54,6 @@ def _frame_with_z_along(axis: np.ndarray) -> np.ndarray:
     return pose
 
 
-def z_motion(slides: bool, position: float) -> np.ndarray:
-    """Pose (4, 4) of a body moved along (``slides``) or about the z axis of its frame."""
-    pose = np.eye(4)
-    if slides:
-        pose[2, 3] = position
-    else:
-        sine, cosine = np.sin(position), np.cos(position)
-        pose[:2, :2] = [[cosine, -sine], [sine, cosine]]
-    return pose
-
-
 def drive(joint: Joint, joints: dict[str, Joint]) -> tuple[str | None, float, float]:
     """(leading joint, gain, offset) of a moving joint; mimics of mimics are followed.
 

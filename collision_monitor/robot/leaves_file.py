@@ -110,7 +110,7 @@ def _read(source: object, robot: Robot) -> dict[str, list[Leaf]]:
     if isinstance(source, Mapping):
         name, data = "leaves", source
     elif isinstance(source, (str, os.PathLike)):
-        name, data = Path(source).name, read_yaml(Path(source))
+        name, data = Path(source).name, read_yaml(source, "leaves file")
     else:
         raise LeavesError(
             f"leaves: expected the path of a YAML file or a mapping, got {type(source).__name__}"

@@ -54,17 +54,18 @@ def read_documents(
 ) -> list[Any]:
     """The documents of a YAML file of at most ``largest`` bytes, [] for an empty one.
 
-    Raises ``error``, which names the file and, where it is no YAML, the line; ``what``
-    says for what the file would be too large.
+    Raises ``error``, which names the file, ``what`` was looked for in it, and, where it is
+    no YAML, the line.
     """
     try:
         if path.stat().st_size > largest:
             raise error(f"{path}: larger than {largest} bytes, no {what} is")
         text = path.read_bytes()
     except FileNotFoundError:
-        raise error(f"{path}: no such file") from None
+        raise error(f"{path}: no such file (looked for the {what} there)") from None
     except (OSError, ValueError) as problem:
-        raise error(f"{path}: {getattr(problem, 'strerror', None) or problem}") from None
+        reason = getattr(problem, "strerror", None) or problem
+        raise error(f"{path}: cannot read the {what}: {reason}") from None
     try:
         _refuse_deep(text)
         return list(yaml.load_all(text, _Loader))

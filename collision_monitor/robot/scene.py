@@ -30,6 +30,7 @@ misspelt obstacle is an obstacle that nobody watches.
 from __future__ import annotations
 
 import difflib
+import logging
 import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -48,6 +49,8 @@ from collision_monitor.robot.poses import (
     rotation_from_rpy,
 )
 from collision_monitor.robot.scene_values import Entry, read_yaml, shown
+
+logger = logging.getLogger(__name__)
 
 _KINDS = {
     "box": ("size",),
@@ -92,7 +95,7 @@ def load_scene(
         path, name, data = None, "scene", source
     elif isinstance(source, (str, os.PathLike)):
         path = Path(source)
-        name, data = path.name, read_yaml(path)
+        name, data = path.name, read_yaml(source, "scene")
     else:
         raise SceneError(
             f"scene: expected the path of a YAML file or a mapping, got {type(source).__name__}"
@@ -107,6 +110,8 @@ def load_scene(
             taken = "an obstacle" if obstacle.name in obstacles else "a link of the robot"
             raise SceneError(f"{name}: obstacles[{i}].name: {obstacle.name!r} is already {taken}")
         obstacles[obstacle.name] = obstacle
+    if path is not None and not obstacles and not top.list("ignore"):
+        logger.warning("%s: is empty; no obstacle is watched", path)
     known = dict.fromkeys((*robot.links, *obstacles))
     ignore = tuple(
         _pair(f"{name}: ignore[{i}]", item, known) for i, item in enumerate(top.list("ignore"))

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import os
 import reprlib
 from collections.abc import Mapping
 from numbers import Real
@@ -20,9 +21,14 @@ from collision_monitor.robot.safe_yaml import read_document
 _LARGEST_FILE = 10_000_000  # bytes
 
 
-def read_yaml(path: Path) -> Any:
-    """Return the contents of a YAML file, None for an empty one; SceneError names the line."""
-    return read_document(path, SceneError, _LARGEST_FILE, "scene")
+def read_yaml(source: str | os.PathLike, what: str) -> Any:
+    """Return the contents of a YAML file, None for an empty one; SceneError names the line.
+
+    ``what`` the file should be, such as "scene", is for the messages.
+    """
+    if not os.fspath(source):
+        raise SceneError(f"the path of the {what} is empty")
+    return read_document(Path(source), SceneError, _LARGEST_FILE, what)
 
 
 class Entry:

@@ -1,0 +1,66 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""What the benchmarks share: their arguments, the way to the tests' references, a stopwatch."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "test")]
+
+from robots import ROBOTS, RobotFiles  # noqa: E402
+
+
+def robot(name: str) -> RobotFiles:
+    """Files of a robot of example-robot-data."""
+    if name not in ROBOTS:
+        there = ", ".join(ROBOTS) or "none: the package example-robot-data is not installed"
+        raise argparse.ArgumentTypeError(f"no robot {name!r}; there are {there}")
+    return ROBOTS[name]
+
+
+def robots(text: str) -> dict[str, RobotFiles]:
+    """Files of robots, by names with commas between."""
+    return {name: robot(name) for name in text.split(",")}
+
+
+def counts(text: str) -> list[int]:
+    """Whole numbers above zero with commas between."""
+    found = [int(part) for part in text.split(",")]
+    if min(found) < 1:
+        raise argparse.ArgumentTypeError(f"{min(found)} in {text!r} is not above zero")
+    return found
+
+
+def arguments(
+    doc: str, names: tuple[str, ...] = (), configurations: int = 0
+) -> argparse.ArgumentParser:
+    """A parser with ``--json``, and ``--robots`` and ``--configurations`` where given.
+
+    Args:
+        doc: of the benchmark; its first line is the description.
+        names: the robots that are measured unless others are asked for.
+        configurations: how many unless other is asked for.
+    """
+    parser = argparse.ArgumentParser(description=doc.splitlines()[0])
+    if names:
+        listed = ",".join(names)
+        parser.add_argument(
+            "--robots", type=robots, default=listed, help=f"comma-separated, default {listed}"
+        )
+    if configurations:
+        parser.add_argument("--configurations", type=int, default=configurations)
+    parser.add_argument("--json", action="store_true")
+    return parser
+
+
+def microseconds(block: Callable[[], object], count: int) -> float:
+    """Time per configuration of one block."""
+    start = time.perf_counter()
+    block()
+    return (time.perf_counter() - start) / count * 1e6

@@ -1,0 +1,48 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Paths of files to write: what cannot be written is named, what can is left alone."""
+
+import argparse
+import os
+
+import pytest
+
+from collision_monitor.cli.output_path import output_path, png_path
+
+
+@pytest.mark.parametrize("check", [output_path, png_path])
+def test_a_path_that_can_be_written_comes_back_and_nothing_is_made(check, tmp_path, monkeypatch):
+    for name in (tmp_path / "a file.png", tmp_path / "b.PNG"):
+        assert check(os.fspath(name)) == name
+        assert not name.exists()
+    monkeypatch.chdir(tmp_path)
+    assert str(check("here.png")) == "here.png"
+    (tmp_path / "there.png").write_text("x")
+    assert check(os.fspath(tmp_path / "there.png")).read_text() == "x"
+
+
+@pytest.mark.parametrize("check", [output_path, png_path])
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("", "'' is not the path of a file"),
+        (".", "'.' is not the path of a file"),
+        ("folder.png", "'folder.png' is not the path of a file"),
+        ("none/a.png", "none/a.png: there is no folder none"),
+        ("file/a.png", "file/a.png: there is no folder file"),
+    ],
+)
+def test_what_cannot_be_written_is_named(check, name, says, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder.png").mkdir()
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(argparse.ArgumentTypeError) as caught:
+        check(name)
+    assert says in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["a.gif", "a", "a.png.txt", "png"])
+def test_a_picture_is_a_png(name, tmp_path):
+    with pytest.raises(argparse.ArgumentTypeError, match="pictures are PNG"):
+        png_path(os.fspath(tmp_path / name))
+    assert output_path(os.fspath(tmp_path / name)).name == name
