@@ -48,11 +48,13 @@ class Adjustment:
         tip_displacement: (n, 2) how far the tips of the right and the left arm are displaced, m.
         index_before: (n,) F of the repulsion field, m; infinite below d_dan.
         index_after: (n,) the same of the adjusted motion.
-        clearance_before: (n,) least distance between leaves of pairs that take part, m.
+        clearance_before: (n,) least distance between leaves, m, of the pairs that are kept apart.
         clearance: (n,) the same of the adjusted motion.
         closest: (n,) the pair that it belongs to.
-        certified: m that pairs between the arms, and between an arm and all else, are apart at
-            every instant; below ``safe_distance`` only if the motion starts so.
+        certified: m that the arms are apart at every instant; below ``safe_distance`` only if the
+            motion starts so.
+        certified_elsewhere: m that an arm keeps from all else that is kept apart from it; below
+            ``safe_distance`` where the motion begins or ends nearer to something. inf without such.
         margins: d_saf and d_dan of every pair of the model.
     """
 
@@ -68,6 +70,7 @@ class Adjustment:
     clearance: np.ndarray
     closest: list[tuple[str, str]]
     certified: float
+    certified_elsewhere: float
     margins: Margins
 
     @property
@@ -143,7 +146,7 @@ def adjust(
         between = sides(model, arms).between
         margins = Margins(
             np.where(between, margins.safe, -np.inf), np.where(between, margins.danger, -np.inf)
-        )
+        )  # as the paper does: nothing else takes part
     problem = Problem(
         model, arms, motion.times, desired, columns, margins, yielding, tip_weight
     )
@@ -323,10 +326,9 @@ def _report(
     tips = [arm.tip_link for arm in problem.arms]
     there, wanted = (link_poses(model.bodies, tips, rows) for rows in (adjusted, problem.desired))
     moved = [np.linalg.norm(there[t][:, :3, 3] - wanted[t][:, :3, 3], axis=1) for t in tips]
-    before: FieldAlong = field_along(proximity, problem.margins, problem.desired)
-    after = field_along(proximity, problem.margins, adjusted)
-    kept = problem.margins.danger > -np.inf
-    kept &= problem.margins.safe == problem.margins.safe.max()
+    margins, kinds = problem.margins, sides(model, problem.arms)
+    before: FieldAlong = field_along(proximity, margins, problem.desired)
+    after = field_along(proximity, margins, adjusted)
     return Adjustment(
         motion=Motion(motion.joint_names, timing(positions), positions),
         desired=motion,
@@ -339,6 +341,7 @@ def _report(
         clearance_before=before.clearance,
         clearance=after.clearance,
         closest=[model.pairs[pair] for pair in after.closest],
-        certified=float(limits[:, kept].min(initial=np.inf)),
-        margins=problem.margins,
+        certified=float(limits[:, kinds.between].min(initial=np.inf)),
+        certified_elsewhere=float(limits[:, margins.kept & kinds.outside].min(initial=np.inf)),
+        margins=margins,
     )

@@ -11,7 +11,7 @@ import numpy as np
 from collision_monitor.proximity import Proximity
 from collision_monitor.repulsion.margins import Margins
 
-_WIDER = (0.1, 0.4, 1.6)  # m above d_saf at which the closest pair is looked for, in turn
+_WIDER = (0.05, 0.4, 1.6)  # m above d_saf at which the closest pair is looked for, in turn
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,7 +20,8 @@ class FieldAlong:
 
     Attributes:
         index: (n,) F, the sum over pairs of d_saf - d, metres; infinite below d_dan.
-        clearance: (n,) least distance between leaves, metres; inf where no pair takes part.
+        clearance: (n,) least distance between leaves, metres, of the pairs that are kept apart
+            (``margins.kept``); inf where there is none.
         closest: (n,) index into ``model.pairs`` of the pair that it belongs to; 0 for none.
     """
 
@@ -35,27 +36,36 @@ def field_along(proximity: Proximity, margins: Margins, rows: np.ndarray) -> Fie
     clearance = np.full(len(rows), np.inf)
     closest = np.zeros(len(rows), dtype=np.int64)
     for k, q in enumerate(rows):
-        pairs, distances = _near(proximity, margins, q)
-        if not len(pairs):
-            continue
+        pairs, distances = _near(proximity, margins.safe, q)
         missing = margins.safe[pairs] - distances
-        too_near = missing > 0.0
-        index[k] = missing[too_near].sum()
-        if (distances < margins.danger[pairs])[too_near].any():
+        index[k] = missing.sum()
+        if (distances < margins.danger[pairs]).any():
             index[k] = np.inf
-        first = int(distances.argmin())
-        closest[k], clearance[k] = pairs[first], distances[first]
+        closest[k], clearance[k] = _closest(proximity, margins.kept, margins.safe, q)
     return FieldAlong(index, clearance, closest)
 
 
-def _near(proximity: Proximity, margins: Margins, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Pairs (k,) and their distances (k,), of those that matter and the closest of all."""
+def _near(proximity: Proximity, limits: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs (k,) below their limits, and their distances (k,)."""
+    near = proximity.near(q, limits)
+    pairs, place = np.unique(near.pairs, return_inverse=True)
+    distances = np.full(len(pairs), np.inf)
+    np.minimum.at(distances, place, near.distances)
+    return pairs, distances
+
+
+def _closest(
+    proximity: Proximity, kept: np.ndarray, safe: np.ndarray, q: np.ndarray
+) -> tuple[int, float]:
+    """The closest of the pairs ``kept``, and its distance."""
+    if not kept.any():
+        return 0, np.inf
+    largest = float(safe[kept].max())
     for more in _WIDER:
-        near = proximity.near(q, margins.safe + more)
+        near = proximity.near(q, np.where(kept, largest + more, -np.inf))
         if len(near.pairs):
-            pairs, place = np.unique(near.pairs, return_inverse=True)
-            distances = np.full(len(pairs), np.inf)
-            np.minimum.at(distances, place, near.distances)
-            return pairs, distances
-    taking_part = np.flatnonzero(margins.safe > -np.inf)
-    return taking_part, proximity.model.distances(q)[taking_part]
+            first = int(near.distances.argmin())
+            return int(near.pairs[first]), float(near.distances[first])
+    distances = np.where(kept, proximity.model.distances(q), np.inf)
+    first = int(distances.argmin())
+    return first, float(distances[first])

@@ -29,10 +29,18 @@ class Margins:
     Attributes:
         safe: (pairs,) d_saf; -inf where a pair takes no part.
         danger: (pairs,) d_dan, never above ``safe``.
+        eased: (pairs,) bool: takes part, but only may not come nearer than desired; None: no pair.
     """
 
     safe: np.ndarray
     danger: np.ndarray
+    eased: np.ndarray | None = None
+
+    @property
+    def kept(self) -> np.ndarray:
+        """(pairs,) bool: takes part, and is kept apart by a distance of its own."""
+        taking_part = self.safe > -np.inf
+        return taking_part if self.eased is None else taking_part & ~self.eased
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,9 +79,9 @@ def choose_margins(
     Between the arms, and between an arm and all else, they are ``safe_distance`` and
     ``danger_distance``. Where the motion itself begins or ends nearer to something else than
     another arm, that distance is kept instead, but no less than ``danger_distance``: a hand is
-    sent to a table on purpose. Pairs inside one arm, and pairs that are nearer than ``safe_distance`` in
-    most configurations of the arms, cannot keep that: they only may not come nearer than
-    the desired motion brings them, or than ``danger_distance``, whichever is less.
+    sent to a table on purpose. Pairs inside one arm, and pairs that are nearer than
+    ``safe_distance`` in most configurations of the arms, cannot keep that: they only may not come
+    nearer than the desired motion brings them, or than ``danger_distance``, whichever is less.
 
     Raises:
         ConfigurationError: a distance that is no finite number of metres, or danger above safe.
@@ -104,4 +112,4 @@ def choose_margins(
             least = np.minimum(least, model.distances(row))
         bound = np.minimum(least, danger_distance) - _EASE
         safe[eased] = danger[eased] = bound[eased]
-    return Margins(safe, danger)
+    return Margins(safe, danger, eased)

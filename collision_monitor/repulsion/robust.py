@@ -117,7 +117,7 @@ class RobustAdjustment:
         return knot
 
     def _adjust(self, rows: np.ndarray, low: int, high: int, bad: list[Failure]) -> int:
-        """Adjust ``rows`` from knot ``low`` to ``high``, or to the end if need be; the last knot."""
+        """Adjust ``rows`` from knot ``low`` to ``high``, or to the end; the last knot."""
         inside = rows[self._knots[low] : self._knots[high] + 1]
         share = shares(self._problem, self._proximity, inside)
         weights = joint_weights(self._problem, share)
@@ -226,10 +226,8 @@ class RobustAdjustment:
             joint_weights(self._problem, (0.5, 0.5)), _BUFFER,
         )  # fmt: skip
         led = self._walk(stepper, rows, 0, len(self._knots) - 1)
-        for knot, q in enumerate(led):
-            if self._worst(q) is None:
-                break
-        else:
+        knot = next((k for k, q in enumerate(led) if self._worst(q) is None), None)
+        if knot is None:
             raise self._error(0, *worst, "the start is too near, and no way leads out")
         last = self._knots[knot]
         self.limits[:last] = np.minimum(self._safe, self._start_limits(rows[0]))

@@ -107,9 +107,9 @@ class Stepper:
     ) -> np.ndarray:
         """Follow ``rows`` (n, nq), from the first or from ``start``, as near as clearances allow.
 
-        Returns (n, nq). Each row is approached in steps of at most ``substep`` of the desired motion, starting
-        from the last pose: started at the desired poses, neighbouring ones are pushed to
-        different sides of an obstacle. ``reach`` is for each row, not for each step.
+        Returns (n, nq). Each row is approached in steps of at most ``substep`` of the desired
+        motion, starting from the last pose: started at the desired poses, neighbouring ones
+        are pushed to different sides of an obstacle. ``reach`` is for each row, not for each step.
         """
         out = np.empty_like(rows)
         q = out[0] = rows[0] if start is None else start
