@@ -22,6 +22,7 @@ import numpy as np
 
 from collision_monitor import CollisionModel
 from collision_monitor.motion import read_motion
+from collision_monitor.repulsion.arms import Arm
 from collision_monitor.repulsion.margins import Margins
 from collision_monitor.repulsion.problem import Problem
 
@@ -35,16 +36,6 @@ BASES = (  # rotations of the arms' bases in the torso, at y = -b and +b; they w
     np.array([[0.0, 1.0, 0.0], [0.0, 0.0, -1.0], [-1.0, 0.0, 0.0]]),
     np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]),
 )
-
-
-@dataclass(frozen=True)
-class ArmOfCase:
-    """What an adjustment has to know of an arm."""
-
-    name: str
-    joint_names: tuple[str, ...]
-    links: tuple[str, ...]
-    tip_link: str
 
 
 @dataclass(frozen=True)
@@ -83,7 +74,7 @@ class Case:
         model = capsule_model(self.offset)
         assert model.joint_names == JOINTS
         arms = tuple(
-            ArmOfCase(
+            Arm(
                 f"{side}_arm",
                 tuple(f"{side}_joint_{i}" for i in range(1, 8)),
                 tuple(f"{side}_link_{i}" for i in range(1, 8)) + (f"{side}_tool",),

@@ -42,6 +42,10 @@ def test_gaps_are_the_model_s_own():
     for q in problem.model.random_configurations(50):
         expected = problem.model.distances(q)[pairs.pair]  # one leaf a link
         assert pairs.gaps(q) == pytest.approx(expected, abs=1e-12)
+        assert [pairs.gap(q, k) for k in range(16)] == pytest.approx(expected, abs=1e-12)
+        near = expected < 0.3
+        assert pairs.gaps(q, 0.3)[near] == pytest.approx(expected[near], abs=1e-12)
+        assert np.all(pairs.gaps(q, 0.3)[~near] >= 0.3 - 1e-12)
 
 
 def test_a_pair_that_takes_no_part_is_left_out():

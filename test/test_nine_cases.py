@@ -211,10 +211,15 @@ def test_many_leaves_at_once_are_the_capsules_of_the_other_kernel():
     ends, radii = rng.uniform(-1.0, 1.0, (40, 2, 3)), rng.uniform(0.0, 0.2, 40)
     first, second = rng.integers(0, 40, (2, 300))
     out = np.empty(300)
-    leaf_gaps(ends, radii, first, second, out)
+    leaf_gaps(ends, radii, first, second, np.inf, out)
     flat, column = ends.reshape(40, 6), radii[:, None]
     expected = [capsule_distance(flat, column, i, j) for i, j in zip(first, second, strict=True)]
     assert out == pytest.approx(expected, abs=1e-12)
+    quick = np.empty(300)
+    leaf_gaps(ends, radii, first, second, 0.2, quick)
+    far = quick != out
+    assert 0 < far.sum() < 300
+    assert np.all(quick[far] >= 0.2) and np.all(quick[far] <= out[far] + 1e-12)
 
 
 @pytest.mark.parametrize(

@@ -97,10 +97,12 @@ def nine_cases(px, py, pz, ux, uy, uz, qx, qy, qz, vx, vy, vz):
 
 
 @kernel
-def leaf_gaps(ends, radii, first, second, out):
+def leaf_gaps(ends, radii, first, second, enough, out):
     """Signed distances ``out`` (m,) of the leaves first[k] and second[k], metres.
 
     ``ends`` (leaves, 2, 3) end points of their segments, ``radii`` (leaves,); by `nine_cases`.
+    Where the balls about two leaves are ``enough`` metres apart their distance is given instead:
+    that of the leaves is no smaller.
     """
     for k in range(len(first)):
         i, j = first[k], second[k]
@@ -108,5 +110,14 @@ def leaf_gaps(ends, radii, first, second, out):
         qx, qy, qz = ends[j, 0, 0], ends[j, 0, 1], ends[j, 0, 2]
         ux, uy, uz = ends[i, 1, 0] - px, ends[i, 1, 1] - py, ends[i, 1, 2] - pz
         vx, vy, vz = ends[j, 1, 0] - qx, ends[j, 1, 1] - qy, ends[j, 1, 2] - qz
-        found = nine_cases(px, py, pz, ux, uy, uz, qx, qy, qz, vx, vy, vz)
-        out[k] = found[0] - radii[i] - radii[j]
+        cx, cy, cz = (
+            qx - px + 0.5 * (vx - ux), qy - py + 0.5 * (vy - uy), qz - pz + 0.5 * (vz - uz)
+        )  # fmt: skip
+        apart = (
+            math.sqrt(cx * cx + cy * cy + cz * cz)
+            - 0.5 * math.sqrt(ux * ux + uy * uy + uz * uz)
+            - 0.5 * math.sqrt(vx * vx + vy * vy + vz * vz)
+        )
+        if not apart - radii[i] - radii[j] >= enough:  # nan is not enough
+            apart = nine_cases(px, py, pz, ux, uy, uz, qx, qy, qz, vx, vy, vz)[0]
+        out[k] = apart - radii[i] - radii[j]

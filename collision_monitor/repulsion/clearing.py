@@ -58,8 +58,9 @@ class Clearing:
         The pair whose link is nearest to its arm's base comes first, of those the
         nearest one; repeated until no pair repels, since one push can bring other links together.
         """
+        enough = float(target.max())
         for turn in range(ROUNDS):
-            short = target - self.pairs.gaps(q)
+            short = target - self.pairs.gaps(q, enough)
             near = np.flatnonzero(short > 0.0)
             if not len(near):
                 return q
@@ -77,11 +78,11 @@ class Clearing:
         """
         share = self._shares.of(waypoint, k)
         over, hold = _OVER * (1 + turn), turn < self._holding
-        short = float(target[k] - self.pairs.gaps(q)[k]) + over
+        short = float(target[k] - self.pairs.gap(q, k)) + over
         q = self._pushed(q, 0, k, share * short, hold)
-        rest = float(target[k] - self.pairs.gaps(q)[k]) + over
+        rest = float(target[k] - self.pairs.gap(q, k)) + over
         q = self._pushed(q, 1, k, rest, hold)
-        rest = float(target[k] - self.pairs.gaps(q)[k]) + over
+        rest = float(target[k] - self.pairs.gap(q, k)) + over
         if rest > 0.5 * short:
             q = self._pushed(q, 0, k, rest, hold)
         return q

@@ -7,6 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from collision_monitor.kernels.nine_cases import leaf_gaps
+from collision_monitor.repulsion.nine_cases import control_points
 from collision_monitor.repulsion.problem import Problem
 from collision_monitor.robot.bodies import Bodies
 
@@ -49,12 +50,20 @@ class CrossPairs:
         self._model = model
         self._gaps = np.empty(len(table))
 
-    def gaps(self, q: np.ndarray) -> np.ndarray:
-        """Signed distances (m,) of all pairs at ``q``, metres; overwritten by the next call."""
+    def gaps(self, q: np.ndarray, enough: float = np.inf) -> np.ndarray:
+        """Signed distances (m,) of all pairs at ``q``, metres; overwritten by the next call.
+
+        Those beyond ``enough`` metres may be given too small, but not below it.
+        """
         ends = self._model.leaf_segments(q)
-        leaf_gaps(ends, self._radii, self.right, self.left, self._gaps)
+        leaf_gaps(ends, self._radii, self.right, self.left, enough, self._gaps)
         return self._gaps
 
+    def gap(self, q: np.ndarray, k: int) -> float:
+        """Signed distance of pair k alone, metres."""
+        right, left = self.segments(q, k)
+        radii = self._radii[self.right[k]] + self._radii[self.left[k]]
+        return control_points(right, left).distance - float(radii)
 
     def segments(self, q: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Segments (2, 3) of the right and the left leaf of pair k at ``q``."""

@@ -157,11 +157,11 @@ class _Adjustment:
 
     def _dips(self, rows: np.ndarray) -> np.ndarray:
         """By how much (n - 1,) each interval comes below what it has to keep, at samples."""
-        dips = np.zeros(len(rows) - 1)
+        dips, enough = np.zeros(len(rows) - 1), float(self._safe.max()) + _SEEN
         for k, (a, b) in enumerate(zip(rows[:-1], rows[1:], strict=True)):
             count = max(2, math.ceil(np.abs(b - a).max() / _SAMPLE))
             least = min(
-                float((self._pairs.gaps(a + i / count * (b - a)) - self._safe).min())
+                float((self._pairs.gaps(a + i / count * (b - a), enough) - self._safe).min())
                 for i in range(1, count)
             )
             dips[k] = _SEEN - least
