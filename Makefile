@@ -6,7 +6,7 @@ TEST_ARGS ?=
 DEMO_ARGS ?=
 BENCH_ARGS ?=
 
-.PHONY: help test demo bench lint picture clean
+.PHONY: help test demo bench lint picture adjustment-plots clean
 .DEFAULT_GOAL := help
 
 help:
@@ -15,6 +15,7 @@ help:
 	@echo "make bench    set up and run the benchmark   BENCH_ARGS='--robots ur5'"
 	@echo "make lint     check style with ruff"
 	@echo "make picture  render the picture of the README"
+	@echo "make adjustment-plots  plot the published experiment of two arms, before and after"
 	@echo "make clean    remove $(VENV), caches and build folders"
 	@echo "Another Python: PYTHON=python3.12; another place for the environment: VENV=path"
 
@@ -50,6 +51,9 @@ lint: $(VENV)/.has-test
 
 picture: $(VENV)/.has-picture
 	"$(BIN)/python" docs/make_picture.py
+
+adjustment-plots: $(VENV)/.has-adjust
+	PYTHONPATH=test "$(BIN)/python" docs/make_adjustment_plots.py
 
 clean:
 	rm -rf "$(VENV)" build install log dist *.egg-info .pytest_cache .ruff_cache .hypothesis

@@ -175,11 +175,15 @@ def segment_distances(p0, p1, q0, q1) -> np.ndarray:
     return np.minimum(np.min(ends, axis=0), crossing)
 
 
-def least_distances(centres: np.ndarray) -> np.ndarray:
-    """Least distance (n,) of the right arm's four segments from the left arm's four."""
+def pair_distances(centres: np.ndarray) -> np.ndarray:
+    """Distances (n, 4, 4) of the right arm's four segments from the left arm's four."""
     right, left = centres[:, 0, :, None], centres[:, 1, None, :]
-    distances = segment_distances(right[:, :-1], right[:, 1:], left[:, :, :-1], left[:, :, 1:])
-    return distances.min(axis=(1, 2))
+    return segment_distances(right[:, :-1], right[:, 1:], left[:, :, :-1], left[:, :, 1:])
+
+
+def least_distances(centres: np.ndarray) -> np.ndarray:
+    """Least distance (n,) of the right arm's segments from the left arm's."""
+    return pair_distances(centres).min(axis=(1, 2))
 
 
 def refined(positions: np.ndarray, times: int = 20) -> np.ndarray:

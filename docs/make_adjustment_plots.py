@@ -1,0 +1,111 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Make the plots of adjusted motions: the experiment of Wu et al. (2018), before and after.
+
+Run it with ``make adjustment-plots``; it writes docs/adjustment_joints.png and
+docs/adjustment_distance.png. The robot and the motion are those of test/dual_arm_cases.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
+from dual_arm_cases import PAPER, joint_centres, pair_distances, refined
+
+from collision_monitor.repulsion.field import LinearField
+from collision_monitor.repulsion.problem import Problem
+from collision_monitor.repulsion.published import adjust_published
+from collision_monitor.repulsion.robust import adjust_robust
+
+DOCS = Path(__file__).resolve().parent
+METHODS: dict[str, Callable[[Problem], np.ndarray]] = {
+    "published": adjust_published,
+    "robust": adjust_robust,
+}
+COLOURS = ("#1d3557", "#e76f51")  # one a method
+BEFORE, SAFE, DANGER = "#8d99ae", "#2a9d8f", "#d62828"
+FINE = 20  # points between waypoints, plus one
+
+
+def joints(motions: Mapping[str, np.ndarray]) -> plt.Figure:
+    """Every joint of both arms over time, in degrees."""
+    figure, axes = plt.subplots(
+        7, 2, figsize=(11, 12), sharex=True, layout="constrained", squeeze=False
+    )
+    for side, name in enumerate(("right", "left")):
+        for k in range(7):
+            axis, column = axes[k, side], 7 * side + k
+            axis.plot(
+                PAPER.times, np.degrees(PAPER.desired[:, column]), color=BEFORE,
+                linestyle=(0, (3, 2)), linewidth=1.6, label="desired",
+            )  # fmt: skip
+            for colour, (method, rows) in zip(COLOURS, motions.items(), strict=False):
+                axis.plot(
+                    PAPER.times, np.degrees(rows[:, column]), color=colour, linewidth=1.2,
+                    label=method,
+                )  # fmt: skip
+            axis.set_ylabel(f"joint {k + 1}, deg")
+            axis.grid(alpha=0.3)
+            axis.margins(x=0.01)
+        axes[0, side].set_title(f"{name} arm", loc="left")
+        axes[-1, side].set_xlabel("time, s")
+    axes[0, 0].legend(frameon=False, fontsize=8)
+    return figure
+
+
+def distances(motions: Mapping[str, np.ndarray]) -> plt.Figure:
+    """Least distance of the segments, the same near d_saf, and the index F, while they are near."""
+    field = LinearField.of_arms(0.1, 0.1, 0.075, 0.075)
+    times = np.linspace(PAPER.times[0], PAPER.times[-1], FINE * (len(PAPER.times) - 1) + 1)
+    figure, axes = plt.subplots(3, 1, figsize=(9, 8.5), sharex=True, layout="constrained")
+    curves = {"desired": (PAPER.desired, BEFORE)}
+    for colour, (method, rows) in zip(COLOURS, motions.items(), strict=False):
+        curves[method] = (rows, colour)
+    for name, (rows, colour) in curves.items():
+        every = pair_distances(joint_centres(refined(rows, FINE), PAPER.offset))
+        d = every.min(axis=(1, 2))
+        force = np.array([field.index(pairs) for pairs in every])
+        stop = ~np.isfinite(force)
+        for axis in axes[:2]:
+            axis.plot(times, d, color=colour, label=name)
+        axes[2].plot(times, np.where(stop, np.nan, force), color=colour, label=name)
+        if stop.any():
+            whole = axes[2].get_xaxis_transform()  # the height of the panel
+            axes[2].fill_between(
+                times, 0.0, 1.0, where=stop, color=DANGER, alpha=0.15, transform=whole
+            )
+            axes[2].text(
+                times[stop].mean(), 0.5, "infinite", ha="center", color=DANGER, transform=whole
+            )
+    for axis in axes[:2]:
+        axis.axhline(field.safe, color=SAFE, linestyle="--", linewidth=1.0, label="d_saf")
+    axes[0].axhline(field.danger, color=DANGER, linestyle="--", linewidth=1.0, label="d_dan")
+    axes[0].set_ylabel("least distance d, m")
+    axes[0].set_ylim(bottom=0.0)
+    axes[0].legend(frameon=False, fontsize=8)
+    axes[1].set_ylabel("d near d_saf, m")
+    axes[1].set_xlim(38.0, 62.0)
+    axes[1].set_ylim(field.safe - 0.002, field.safe + 0.006)
+    axes[2].set_ylabel("index F of all pairs")
+    axes[2].set_xlabel("time, s")
+    for axis in axes:
+        axis.grid(alpha=0.3)
+    return figure
+
+
+def main() -> None:
+    """Adjust the motion by every method and draw it."""
+    problem = PAPER.problem()
+    motions = {name: method(problem) for name, method in METHODS.items()}
+    for name, figure in (("joints", joints(motions)), ("distance", distances(motions))):
+        figure.savefig(DOCS / f"adjustment_{name}.png", dpi=90)
+
+
+if __name__ == "__main__":
+    main()
