@@ -29,8 +29,8 @@ def find_detour(stepper: Stepper, rows: np.ndarray, ahead: np.ndarray) -> np.nda
     tail = stepper.push(ahead[-1], goal, _REACH, _MOST)
     if _is_at(tail[-1], goal):
         return spread(np.vstack([ahead, tail[1:]]), rows)
-    pace = np.abs(np.diff(rows, axis=0)).max(initial=_REACH)
-    back = stepper.walk(rows[::-1], _REACH, pace, start=goal)[::-1]
+    paces = np.full(len(rows) - 1, np.abs(np.diff(rows, axis=0)).max(initial=_REACH))
+    back = stepper.walk(rows[::-1], _REACH, paces, start=goal)[::-1]
     head = stepper.push(back[0], start, _REACH, _MOST)
     if _is_at(head[-1], start):
         return spread(np.vstack([head[::-1], back[1:]]), rows)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from collision_monitor.errors import ConfigurationError
+from collision_monitor.proximity import Proximity
 from collision_monitor.repulsion.arms import Arm
 
 if TYPE_CHECKING:
@@ -97,9 +98,11 @@ def choose_margins(
     columns = [model.joint_names.index(name) for arm in arms for name in arm.joint_names]
     rows = np.repeat(desired[:1], _SAMPLES, axis=0)
     rows[:, columns] = model.random_configurations(_SAMPLES)[:, columns]
+    proximity = Proximity(model)
     share = np.zeros(len(model.pairs))
+    asked = np.where(kinds.outside, float(safe_distance), -np.inf)
     for row in rows:
-        share += model.distances(row) < safe_distance
+        share[proximity.near(row, asked).pairs] += 1.0
     eased = kinds.inside | (kinds.outside & (share >= _BY_DESIGN * _SAMPLES))
     kept = kinds.between | (kinds.outside & ~eased)
     ends = np.minimum(model.distances(desired[0]), model.distances(desired[-1])) - _EASE
@@ -107,9 +110,11 @@ def choose_margins(
     safe = np.where(kept, np.where(kinds.outside, meant, float(safe_distance)), -np.inf)
     danger = np.where(kept, float(danger_distance), -np.inf)
     if eased.any():
-        least = np.full(len(model.pairs), np.inf)
+        least = np.full(len(model.pairs), float(danger_distance))
+        asked = np.where(eased, float(danger_distance), -np.inf)
         for row in desired:
-            least = np.minimum(least, model.distances(row))
-        bound = np.minimum(least, danger_distance) - _EASE
+            near = proximity.near(row, asked)
+            np.minimum.at(least, near.pairs, near.distances)
+        bound = least - _EASE
         safe[eased] = danger[eased] = bound[eased]
     return Margins(safe, danger, eased)

@@ -24,8 +24,8 @@ from collision_monitor.repulsion.sharing import joint_weights, shares, tip_weigh
 from collision_monitor.repulsion.smoothing import Smoother, Window
 from collision_monitor.repulsion.stepper import Stepper
 
-_KNOT = np.radians(5.1)  # rad or m between knots, where waypoints are nearer than that
-_PAD = 0.7  # rad or m of the desired motion before and behind what is too near
+_KNOT = np.radians(7.0)  # rad or m between knots, where waypoints are nearer than that
+_PAD = 0.25  # rad or m of the desired motion before and behind what is too near
 _SUBSTEP = np.radians(1.0)
 _BUFFER = 0.003  # m kept above limits while walking
 _NEED = 0.002  # m kept above limits at knots and half-way, for dips in between
@@ -65,8 +65,8 @@ class RobustAdjustment:
         which = {"right": (0,), "left": (1,), "both": (0, 1)}[problem.yielding]
         self._columns = np.concatenate([problem.columns[k] for k in which])
         self._knots = _knots(self._desired)
-        knots = self._desired[self._knots]
-        self._pace = _PACE * np.abs(np.diff(knots, axis=0)).max(initial=0.02)
+        # of a row; between knots it is as many times that as there are rows
+        self._pace = _PACE * np.abs(np.diff(self._desired, axis=0)).max(initial=0.005)
         self.limits = np.repeat(self._safe[None, :], max(1, len(self._desired) - 1), axis=0)
 
     def run(self) -> np.ndarray:
@@ -122,21 +122,23 @@ class RobustAdjustment:
         share = shares(self._problem, self._proximity, inside)
         weights = joint_weights(self._problem, share)
         stepper = Stepper(self._proximity, self._columns, self._safe, weights, _BUFFER)
-        first = self._walk(stepper, rows, low, high)
-        if not _is_at(first[-1], self._desired[self._knots[high]]):
-            high = len(self._knots) - 1
-            ahead = self._walk(stepper, rows, low, high)
-            first = ahead
-            if not _is_at(ahead[-1], self._desired[-1]):
+        first = ahead = self._walk(stepper, rows, low, high)
+        while not _is_at(first[-1], self._desired[self._knots[high]]):
+            if high < len(self._knots) - 1:
+                high = self._beyond(high, 1, len(self._knots) - 1)
+                first = ahead = self._walk(stepper, rows, low, high)
+            else:
                 first = find_detour(stepper, self._desired[self._knots[low:]], ahead)
                 if first is None:
                     raise self._no_way(rows, low, ahead, bad)
+                break
         self._smooth(rows, low, high, first, weights)
         return high
 
     def _walk(self, stepper: Stepper, rows: np.ndarray, low: int, high: int) -> np.ndarray:
         knots = self._knots[low : high + 1]
-        return stepper.walk(self._desired[knots], _SUBSTEP, self._pace, rows[knots[0]])
+        paces = self._pace * np.diff(knots)
+        return stepper.walk(self._desired[knots], _SUBSTEP, paces, rows[knots[0]])
 
     # -- smoothing and proof ---------------------------------------------------------
 
@@ -188,7 +190,7 @@ class RobustAdjustment:
             samples,
             np.arange(2 * count - 1) // 2,
             np.where(np.arange(2 * count - 1) % 2, 0.5, 0.0),
-            np.full((count - 1, len(self._columns)), self._pace),
+            np.repeat(self._pace * np.diff(knots)[:, None], len(self._columns), axis=1),
         )
 
     def _spread(self, knots: np.ndarray, change: np.ndarray) -> np.ndarray:

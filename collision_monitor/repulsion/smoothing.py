@@ -19,6 +19,9 @@ _STILL = 0.002  # rad or m: the change has settled
 _SLOWER = 0.15  # part by which one program shortens a step that is too long
 _PEAK = 0.97  # of the largest change that there is: the largest in the next program
 _PEAK_ROUNDS = 4
+_AT_LIMIT = 0.002  # m: a leaf pair that is so near its limit is in the first program
+_BROKEN = 2e-4  # m below a linearised limit that a step may go
+_GROWTHS = 4
 _PEAK_COST = 1.02  # times the least cost that a lower peak may cost
 
 
@@ -70,6 +73,101 @@ class _Rows:
     sample: np.ndarray
     gradient: np.ndarray
     missing: np.ndarray
+
+
+class _Clearances:
+    """Linearised clearances as functions of the inner knots: each sample lies between two."""
+
+    def __init__(self, window: Window, rows: _Rows, k: int, m: int) -> None:
+        self._gradient = rows.gradient
+        self._place = window.places[rows.sample]
+        self._part = window.parts[rows.sample]
+        self._k, self._m = k, m
+
+    def gained(self, step: np.ndarray) -> np.ndarray:
+        """What each gains (rows,) by a step ((k - 2) m,) of the inner knots."""
+        full = np.zeros((self._k + 1, self._m))
+        full[1 : self._k - 1] = step.reshape(self._k - 2, self._m)
+        part = self._part[:, None]
+        moved = (1.0 - part) * full[self._place] + part * full[self._place + 1]
+        return np.einsum("rm,rm->r", self._gradient, moved)
+
+    def matrix(self, used: np.ndarray) -> sparse.csc_matrix:
+        """Those of the rows that are ``used`` (rows,), sparse."""
+        gradient, place, part = self._gradient[used], self._place[used], self._part[used]
+        m = self._m
+        values, line, column = [], [], []
+        for knot, weight in ((place, 1.0 - part), (place + 1, part)):
+            inner = (weight > 0.0) & (knot >= 1) & (knot <= self._k - 2)
+            values.append((gradient[inner] * weight[inner][:, None]).ravel())
+            line.append(np.repeat(np.flatnonzero(inner), m))
+            column.append(((knot[inner] - 1)[:, None] * m + np.arange(m)).ravel())
+        return sparse.csc_matrix(
+            (np.concatenate(values), (np.concatenate(line), np.concatenate(column))),
+            shape=(len(place), (self._k - 2) * m),
+        )
+
+
+class _Program:
+    """A program whose many clearances are taken in as they are needed.
+
+    Of thousands of near leaf pairs next to none hold back a step: first come those that
+    are at their limits, then those that the step would break, until it breaks none.
+    """
+
+    def __init__(
+        self,
+        piqp: object,
+        hessian: sparse.csc_matrix,
+        gradient: np.ndarray,
+        between: sparse.spmatrix,
+        low: np.ndarray,
+        high: np.ndarray,
+        lower: np.ndarray,
+        upper: np.ndarray,
+    ) -> None:
+        """Minimise x'Hx / 2 + g'x with low <= between x <= high, lower <= x <= upper."""
+        self._piqp = piqp
+        self._hessian, self._gradient = hessian, gradient
+        self._between, self._low, self._high = between, low, high
+        self._lower, self._upper = lower, upper
+
+    def relax(self) -> None:
+        """Let steps be as long as they are."""
+        self._low, self._high = np.minimum(self._low, 0.0), np.maximum(self._high, 0.0)
+
+    def solve(self, clearances: _Clearances, missing: np.ndarray) -> np.ndarray | None:
+        """The minimum with clearances of x >= missing too, or None."""
+        used = missing > -_AT_LIMIT
+        for _ in range(_GROWTHS):
+            step = self._solve(clearances.matrix(used), missing[used])
+            if step is None:
+                return None
+            broken = (missing - clearances.gained(step) > _BROKEN) & ~used
+            if not broken.any():
+                return step
+            used |= broken
+        return step
+
+    def _solve(self, rows: sparse.csc_matrix, missing: np.ndarray) -> np.ndarray | None:
+        solver = self._piqp.SparseSolver()
+        solver.settings.eps_abs = 1e-5
+        solver.setup(
+            self._hessian,
+            self._gradient,
+            None,
+            None,
+            sparse.vstack([rows, self._between]).tocsc(),
+            np.concatenate([missing, self._low]),
+            np.concatenate([np.full(len(missing), np.inf), self._high]),
+            self._lower,
+            self._upper,
+        )
+        status = solver.solve()
+        step = np.asarray(solver.result.x)
+        if status != self._piqp.PIQP_SOLVED or not np.isfinite(step).all():
+            return None
+        return np.clip(step, self._lower, self._upper)
 
 
 class Smoother:
@@ -183,7 +281,6 @@ class Smoother:
         """
         k, m = change.shape
         inner, hessian = cost
-        clearances = self._clearances(window, rows, k, m)
         between = sparse.kron(
             sparse.diags([-np.ones(k - 1), np.ones(k - 1)], [0, 1], shape=(k - 1, k)).tocsc()[
                 :, 1:-1
@@ -193,45 +290,21 @@ class Smoother:
         x = window.knots[:, self._columns] + change
         steps = np.diff(x, axis=0).ravel()
         most = window.steps.ravel()
-        matrix = sparse.vstack([clearances, between]).tocsc()
         less = -_SLOWER * np.abs(steps)
-        low = np.concatenate([rows.missing, -np.maximum(most + steps, less)])
-        high = np.concatenate(
-            [np.full(len(rows.missing), np.inf), np.maximum(most - steps, less)]
-        )
         lower = np.minimum(np.maximum(self._lower - x[1:-1], -_TRUST), 0.0).ravel()
         upper = np.maximum(np.minimum(self._upper - x[1:-1], _TRUST), 0.0).ravel()
         if peak is not None:
             y = change[1:-1].ravel()
             lower = np.clip(-peak - y, lower, upper)
             upper = np.clip(peak - y, lower, upper)
-        for relaxed in (False, True):
-            if relaxed:  # ask for nothing but not to come nearer, nor to step farther
-                if peak is not None:
-                    return None
-                low, high = np.minimum(low, 0.0), np.maximum(high, 0.0)
-            solver = self._piqp.SparseSolver()
-            solver.settings.eps_abs = 1e-5
-            solver.setup(
-                hessian, inner @ change.ravel(), None, None, matrix, low, high, lower, upper
-            )
-            status = solver.solve()
-            step = np.asarray(solver.result.x)
-            if status == self._piqp.PIQP_SOLVED and np.isfinite(step).all():
-                return np.clip(step, lower, upper).reshape(k - 2, m)
-        return None
-
-    def _clearances(self, window: Window, rows: _Rows, k: int, m: int) -> sparse.csc_matrix:
-        """Gradients over the inner knots: each sample lies between two knots."""
-        count = len(rows.sample)
-        place, part = window.places[rows.sample], window.parts[rows.sample]
-        values, line, column = [], [], []
-        for knot, weight in ((place, 1.0 - part), (place + 1, part)):
-            used = (weight > 0.0) & (knot >= 1) & (knot <= k - 2)
-            values.append((rows.gradient[used] * weight[used][:, None]).ravel())
-            line.append(np.repeat(np.flatnonzero(used), m))
-            column.append(((knot[used] - 1)[:, None] * m + np.arange(m)).ravel())
-        return sparse.csc_matrix(
-            (np.concatenate(values), (np.concatenate(line), np.concatenate(column))),
-            shape=(count, (k - 2) * m),
-        )
+        program = _Program(
+            self._piqp, hessian, inner @ change.ravel(), between,
+            -np.maximum(most + steps, less), np.maximum(most - steps, less), lower, upper,
+        )  # fmt: skip
+        clearances = _Clearances(window, rows, k, m)
+        step = program.solve(clearances, rows.missing)
+        if step is None and peak is None:
+            # Ask for nothing but not to come nearer, nor to step farther.
+            program.relax()
+            step = program.solve(clearances, np.minimum(rows.missing, 0.0))
+        return None if step is None else step.reshape(k - 2, m)

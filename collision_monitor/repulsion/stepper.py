@@ -103,13 +103,17 @@ class Stepper:
         return at
 
     def walk(
-        self, rows: np.ndarray, substep: float, reach: float, start: np.ndarray | None = None
+        self,
+        rows: np.ndarray,
+        substep: float,
+        reaches: np.ndarray,
+        start: np.ndarray | None = None,
     ) -> np.ndarray:
         """Follow ``rows`` (n, nq), from the first or from ``start``, as near as clearances allow.
 
         Returns (n, nq). Each row is approached in steps of at most ``substep`` of the desired
         motion, starting from the last pose: started at the desired poses, neighbouring ones
-        are pushed to different sides of an obstacle. ``reach`` is for each row, not for each step.
+        are pushed to different sides of an obstacle. ``reaches`` (n - 1,): rad or m from row to row.
         """
         out = np.empty_like(rows)
         q = out[0] = rows[0] if start is None else start
@@ -117,7 +121,7 @@ class Stepper:
             way = rows[k] - rows[k - 1]
             steps = max(1, int(np.ceil(np.abs(way).max(initial=0.0) / substep)))
             for i in range(1, steps + 1):
-                q = self.step(q, rows[k - 1] + way * (i / steps), reach / steps)
+                q = self.step(q, rows[k - 1] + way * (i / steps), reaches[k - 1] / steps)
             out[k] = q
         return out
 
