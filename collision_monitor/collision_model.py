@@ -91,7 +91,7 @@ class CollisionModel:
         self.upper = np.array([joint.upper for joint in joints])
         self.velocity_limits = np.array([joint.velocity for joint in joints])
 
-        self._found = np.empty((256, 2), dtype=np.int64)  # work space of contacts()
+        self._found = np.empty((4096, 2), dtype=np.int64)  # work space of contacts()
         self._place_leaves(leaves)
         self._choose_pairs()
         self._compile()
@@ -236,7 +236,7 @@ class CollisionModel:
                 raise self.refusal(count, q)
             if count <= len(found):
                 return found[:count]
-            self._found = np.empty((2 * count, 2), dtype=np.int64)
+            self._found = np.empty((2 * len(found), 2), dtype=np.int64)
 
     def leaf_segments(self, q: Sequence[float] | np.ndarray) -> np.ndarray:
         """End points (len(leaves), 2, 3) of the leaves in the base frame, metres."""

@@ -17,6 +17,10 @@ from collision_monitor.kernels.segments import capsule_distance, surely_farther
 # behind, and a path has at most two depths of about log2(leaves) + 1 steps.
 _STACK = 512
 
+# The root of the tree of leaves that move. Not 0: a literal is a type of its own to numba,
+# and what it is handed to would be compiled once more.
+ROOT = np.int64(0)
+
 
 @kernel
 def refit(view, first, last):
@@ -64,12 +68,12 @@ def nearest_leaves(view):
     second = np.empty(_STACK, np.int64)
     bound = np.empty(_STACK, np.float64)
     size = 0
-    if len(nodes) > view.moving_nodes and is_open(view, 0, view.moving_nodes):
-        first[0], second[0] = 0, view.moving_nodes
-        bound[0] = box_gap(boxes, 0, view.moving_nodes)
+    if len(nodes) > view.moving_nodes and is_open(view, ROOT, view.moving_nodes):
+        first[0], second[0] = ROOT, view.moving_nodes
+        bound[0] = box_gap(boxes, ROOT, view.moving_nodes)
         size = 1
-    if view.moving_nodes > 0 and is_open(view, 0, 0):
-        first[size], second[size], bound[size] = 0, 0, -np.inf
+    if view.moving_nodes > 0 and is_open(view, ROOT, ROOT):
+        first[size], second[size], bound[size] = ROOT, ROOT, -np.inf
         size += 1
     while size > 0:
         size -= 1
@@ -179,40 +183,48 @@ def touching_leaves(view, margin, found):
     """Write the checked leaf pairs closer than ``margin`` to ``found`` (k, 2); return how many.
 
     Level-first: all node pairs of one level are tested before any of the next, and
-    only pairs whose boxes overlap (grown by ``margin``) go on. If there are more
-    pairs than rows, the count says so and the rest is not written.
+    only pairs whose boxes overlap (grown by ``margin``) go on. Those wait in ``found``,
+    first come, first served, which is level by level. A result has itself just left the
+    queue, so results never reach what still waits. If all that takes more rows than there
+    are, the answer is one more than their number, and what was written means nothing.
     """
     nodes, boxes = view.nodes, view.boxes
-    level = [(0, 0) for _ in range(0)]
+    count, head, tail, room = 0, 0, 0, len(found)
     if view.moving_nodes > 0:
-        if is_open(view, 0, 0):
-            level.append((0, 0))
-        if len(nodes) > view.moving_nodes and is_open(view, 0, view.moving_nodes):
-            level.append((0, view.moving_nodes))
-    count = 0
-    while len(level) > 0:
-        below = [(0, 0) for _ in range(0)]
-        for i, j in level:
-            if i != j and not boxes_overlap(boxes, i, j, margin):
-                continue
-            i_is_leaf, j_is_leaf = nodes[i, 0] < 0, nodes[j, 0] < 0
-            if i_is_leaf and j_is_leaf:
-                if i == j:
-                    continue
-                a, b = nodes[i, 1], nodes[j, 1]
-                if capsule_distance(view.ends, view.radii, a, b) < margin:
-                    if count < len(found):
-                        found[count, 0], found[count, 1] = a, b
-                    count += 1
-                continue
-            # A leaf waits on its level for the other side to come down.
-            for m in range(1 if i_is_leaf else 2):
-                child_i = i if i_is_leaf else nodes[i, m]
-                for n in range(1 if j_is_leaf else 2):
-                    child_j = j if j_is_leaf else nodes[j, n]
-                    if i == j and n < m:
-                        continue  # the mirror image of a pair already there
-                    if is_open(view, child_i, child_j):
-                        below.append((child_i, child_j))
-        level = below
+        if room < 2:
+            return room + 1
+        if is_open(view, ROOT, ROOT):
+            found[tail, 0], found[tail, 1] = ROOT, ROOT
+            tail += 1
+        static = view.moving_nodes  # the root of the other tree
+        if (
+            len(nodes) > static
+            and is_open(view, ROOT, static)
+            and boxes_overlap(boxes, ROOT, static, margin)
+        ):
+            found[tail, 0], found[tail, 1] = ROOT, static
+            tail += 1
+    while head < tail:
+        i, j = found[head, 0], found[head, 1]
+        head += 1
+        i_is_leaf, j_is_leaf = nodes[i, 0] < 0, nodes[j, 0] < 0
+        if i_is_leaf and j_is_leaf:
+            a, b = nodes[i, 1], nodes[j, 1]
+            if capsule_distance(view.ends, view.radii, a, b) < margin:
+                found[count, 0], found[count, 1] = a, b
+                count += 1
+            continue
+        if tail + 4 > room:
+            return room + 1
+        # A leaf waits on its level for the other side to come down.
+        for m in range(1 if i_is_leaf else 2):
+            child_i = i if i_is_leaf else nodes[i, m]
+            # Of a node against itself: not the mirror image of a pair already there.
+            for n in range(m if i == j else 0, 1 if j_is_leaf else 2):
+                child_j = j if j_is_leaf else nodes[j, n]
+                if is_open(view, child_i, child_j) and (
+                    child_i == child_j or boxes_overlap(boxes, child_i, child_j, margin)
+                ):
+                    found[tail, 0], found[tail, 1] = child_i, child_j
+                    tail += 1
     return count
