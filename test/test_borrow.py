@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collision_monitor.kernels.borrow import borrow
+from collision_monitor.kernels.borrow import borrow, work_space
 
 
 @numba.njit
@@ -76,3 +76,34 @@ def test_a_window_has_two_indices_and_no_slices():
     for wrong in (row, part):
         with pytest.raises(numba.TypingError):
             wrong(np.zeros(4))
+
+
+@numba.njit
+def reversed_by_a_stack(values, out):
+    """Through work spaces of both kinds of numbers."""
+    one = 1.0
+    places = work_space(len(values), 64, 2)
+    numbers = work_space(one, 64, 1)
+    for k in range(len(values)):
+        places[k, 0], places[k, 1] = k, -k
+        numbers[k, 0] = values[k]
+    for k in range(len(values)):
+        last = len(values) - 1 - k
+        out[places[k, 0]] = numbers[last, 0] + places[last, 1]
+    return len(places), len(numbers)
+
+
+def test_a_work_space_holds_what_is_put_in():
+    values = np.random.default_rng(0).normal(size=64)
+    out = np.empty(64)
+    assert reversed_by_a_stack(values, out) == (64, 64)
+    assert (out == (values - np.arange(64))[::-1]).all()
+
+
+def test_a_work_space_has_a_constant_size():
+    @numba.njit
+    def any_size(n):
+        return len(work_space(n, n, 2))
+
+    with pytest.raises(numba.TypingError):
+        any_size(3)

@@ -8,13 +8,15 @@ a dozen of them handed from kernel to kernel is most of what the compiler has to
 A window is an address and two sizes. It owns nothing, so nothing is counted, and knows only
 ``window[row, column]``, to read or to write, and ``len(window)``, its rows. As in any kernel
 nobody checks an index; below zero it does not count from the end. A window must not outlive
-the call that made it, and cannot be returned to Python.
+the call that made it, and cannot be returned to Python. `work_space` makes one on the
+processor's stack, where no call for memory is needed.
 """
 
 from __future__ import annotations
 
 import operator
 
+from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.datamodel import models
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
@@ -114,6 +116,29 @@ def borrow(typing_context, array, offset, rows, columns):
         result = cgutils.create_struct_proxy(sig.return_type)(context, builder)
         result.data = builder.gep(source.data, [first])
         result.rows, result.columns = rows, columns
+        return result._getvalue()
+
+    return sig, generate
+
+
+@intrinsic
+def work_space(typing_context, like, rows, columns):
+    """(rows, columns) window of numbers of the kind of ``like``, not set to anything.
+
+    Both sizes must be constants. It is gone with the kernel that made it.
+    """
+    if not all(isinstance(size, types.IntegerLiteral) for size in (rows, columns)):
+        return None
+    sig = Window(like)(like, rows, columns)
+
+    def generate(context, builder, sig, arguments):
+        row_count, column_count = (size.literal_value for size in sig.args[1:])
+        result = cgutils.create_struct_proxy(sig.return_type)(context, builder)
+        kind = context.get_data_type(sig.return_type.dtype)
+        space = cgutils.alloca_once(builder, ir.ArrayType(kind, row_count * column_count))
+        result.data = builder.bitcast(space, kind.as_pointer())
+        result.rows = context.get_constant(types.intp, row_count)
+        result.columns = context.get_constant(types.intp, column_count)
         return result._getvalue()
 
     return sig, generate

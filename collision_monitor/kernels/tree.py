@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from collision_monitor.kernels.borrow import work_space
 from collision_monitor.kernels.boxes import box_gap, boxes_overlap
 from collision_monitor.kernels.jit import kernel
 from collision_monitor.kernels.segments import capsule_distance, surely_farther
@@ -64,22 +65,21 @@ def nearest_leaves(view):
     i, j = view.warm_start[0, 0], view.warm_start[0, 1]
     if i >= 0:
         best, best_i, best_j = capsule_distance(view.ends, view.radii, i, j), i, j
-    first = np.empty(_STACK, np.int64)
-    second = np.empty(_STACK, np.int64)
-    bound = np.empty(_STACK, np.float64)
+    waiting = work_space(ROOT, _STACK, 2)
+    bound = work_space(best, _STACK, 1)
     size = 0
     if len(nodes) > view.moving_nodes and is_open(view, ROOT, view.moving_nodes):
-        first[0], second[0] = ROOT, view.moving_nodes
-        bound[0] = box_gap(boxes, ROOT, view.moving_nodes)
+        waiting[0, 0], waiting[0, 1] = ROOT, view.moving_nodes
+        bound[0, 0] = box_gap(boxes, ROOT, view.moving_nodes)
         size = 1
     if view.moving_nodes > 0 and is_open(view, ROOT, ROOT):
-        first[size], second[size], bound[size] = ROOT, ROOT, -np.inf
+        waiting[size, 0], waiting[size, 1], bound[size, 0] = ROOT, ROOT, -np.inf
         size += 1
     while size > 0:
         size -= 1
-        if bound[size] >= best:
+        if bound[size, 0] >= best:
             continue
-        i, j = first[size], second[size]
+        i, j = waiting[size, 0], waiting[size, 1]
         if i == j:
             left, right = nodes[i, 0], nodes[i, 1]
             if left < 0:
@@ -87,13 +87,13 @@ def nearest_leaves(view):
             if is_open(view, left, right):
                 gap = box_gap(boxes, left, right)
                 if gap < best:
-                    first[size], second[size], bound[size] = left, right, gap
+                    waiting[size, 0], waiting[size, 1], bound[size, 0] = left, right, gap
                     size += 1
             if is_open(view, left, left):
-                first[size], second[size], bound[size] = left, left, -np.inf
+                waiting[size, 0], waiting[size, 1], bound[size, 0] = left, left, -np.inf
                 size += 1
             if is_open(view, right, right):
-                first[size], second[size], bound[size] = right, right, -np.inf
+                waiting[size, 0], waiting[size, 1], bound[size, 0] = right, right, -np.inf
                 size += 1
             continue
         i_is_leaf, j_is_leaf = nodes[i, 0] < 0, nodes[j, 0] < 0
@@ -114,10 +114,10 @@ def nearest_leaves(view):
         if gap1 < gap2:  # the nearer one is pushed last, and so taken first
             i1, i2, j1, j2, gap1, gap2 = i2, i1, j2, j1, gap2, gap1
         if gap1 < best:
-            first[size], second[size], bound[size] = i1, j1, gap1
+            waiting[size, 0], waiting[size, 1], bound[size, 0] = i1, j1, gap1
             size += 1
         if gap2 < best:
-            first[size], second[size], bound[size] = i2, j2, gap2
+            waiting[size, 0], waiting[size, 1], bound[size, 0] = i2, j2, gap2
             size += 1
     view.warm_start[0, 0], view.warm_start[0, 1] = best_i, best_j
     return best, best_i, best_j
