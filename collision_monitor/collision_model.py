@@ -20,6 +20,7 @@ from collision_monitor.clearance import Clearance
 from collision_monitor.errors import ConfigurationError, NothingToCheckError
 from collision_monitor.kernels import query
 from collision_monitor.packing import pack_model
+from collision_monitor.private_cache import Store, content_key
 from collision_monitor.robot.batch_poses import link_poses
 from collision_monitor.robot.bodies import Bodies, rigid_bodies
 from collision_monitor.robot.description import Robot
@@ -345,21 +346,37 @@ class CollisionModel:
         if not self.pairs:
             return
         samples = self.random_configurations(_SAMPLES)
-        overlap = self._overlap_shares(samples)
         obstacles = set(self._obstacle_names)
         suspects = []
-        for k in np.flatnonzero(overlap >= _NEARLY_ALL):
-            a, b = self.pairs[k]
-            if a in obstacles or b in obstacles:
-                self.warnings += (
-                    f"'{a}' and '{b}': leaves overlap in {overlap[k]:.1%} of {_SAMPLES} sampled "
-                    "configurations; if they are meant to touch, list the pair under ignore: in "
-                    "the scene",
-                )
-            else:
-                suspects.append(int(k))
-        if suspects:
-            self._drop_those_that_meet(suspects, samples)
+        with Store("contacts") as store:
+            for k, overlap in self._pairs_of_leaves_that_overlap(samples, store):
+                a, b = self.pairs[k]
+                if a in obstacles or b in obstacles:
+                    self.warnings += (
+                        f"'{a}' and '{b}': leaves overlap in {overlap:.1%} of {_SAMPLES} sampled "
+                        "configurations; if they are meant to touch, list the pair under "
+                        "ignore: in the scene",
+                    )
+                else:
+                    suspects.append(k)
+            if suspects:
+                self._drop_those_that_meet(suspects, samples, store)
+
+    def _pairs_of_leaves_that_overlap(
+        self, samples: np.ndarray, store: Store
+    ) -> list[tuple[int, float]]:
+        """(pair, part of ``samples`` in which its leaves overlap) where that is nearly all.
+
+        Kept on disk under all that decides it: for a robot of many links it takes most of
+        the time of a load.
+        """
+        key = content_key("overlap", self._numbers, self._index, samples, _NEARLY_ALL)
+        kept = store.get(key)
+        if not isinstance(kept, list):
+            overlap = self._overlap_shares(samples)
+            kept = [[int(k), float(overlap[k])] for k in np.flatnonzero(overlap >= _NEARLY_ALL)]
+            store.set(key, kept)
+        return [(k, share) for k, share in kept]
 
     def _overlap_shares(self, samples: np.ndarray) -> np.ndarray:
         """Part of ``samples`` at which leaves of each pair overlap, (len(pairs),).
@@ -380,12 +397,14 @@ class CollisionModel:
             met[order[np.searchsorted(both[order], distinct)] % len(keys)] += 1
         return met / len(samples)
 
-    def _drop_those_that_meet(self, suspects: list[int], samples: np.ndarray) -> None:
+    def _drop_those_that_meet(
+        self, suspects: list[int], samples: np.ndarray, store: Store
+    ) -> None:
         """Decide by the shapes themselves about pairs whose leaves always overlap."""
         pairs = [self.pairs[k] for k in suspects]
         names = {name for pair in pairs for name in pair}
         poses = link_poses(self._bodies, sorted(names), samples)
-        shares = meeting_shares(self.robot, poses, pairs, _NEARLY_ALL)
+        shares = meeting_shares(self.robot, poses, pairs, _NEARLY_ALL, store=store)
         dropped, loose = set(), []
         for k, (a, b), share in zip(suspects, pairs, shares, strict=True):
             if share >= _NEARLY_ALL:
@@ -419,15 +438,16 @@ class CollisionModel:
         query.place_all(self._numbers, self._index)
 
     def _compile(self) -> None:
-        """Run every query once, so that none compiles when the first joint state comes."""
+        """Run each query for one configuration once: none compiles when joint states come.
+
+        The batches are for offline work, and compile at their first call.
+        """
         q = np.clip(0.0, self.lower, self.upper)
         self.leaf_segments(q)
         self.contacts(q)
         if self.pairs:
             self.distance(q)
             self.distances(q)
-            self.min_distances(q.reshape(1, -1))
-            self.is_clear(q.reshape(1, -1))
 
     # -- checks ----------------------------------------------------------------------
 
