@@ -19,6 +19,7 @@ from collision_monitor.bounding.shapes import Fit, fit_of_given
 from collision_monitor.clearance import Clearance
 from collision_monitor.errors import ConfigurationError, NothingToCheckError
 from collision_monitor.kernels import query
+from collision_monitor.kernels.warm_up import warm_up
 from collision_monitor.packing import pack_model
 from collision_monitor.private_cache import Store, content_key
 from collision_monitor.robot.batch_poses import link_poses
@@ -93,9 +94,11 @@ class CollisionModel:
         self.velocity_limits = np.array([joint.velocity for joint in joints])
 
         self._found = np.empty((4096, 2), dtype=np.int64)  # work space of contacts()
-        self._place_leaves(leaves)
+        with ThreadPoolExecutor(1) as pool:  # much of compiling needs no Python: fit meanwhile
+            compiled = pool.submit(warm_up)
+            self._place_leaves(leaves)
+            compiled.result()
         self._choose_pairs()
-        self._compile()
         for text in self.warnings:
             logger.warning("%s", text)
 
@@ -436,18 +439,6 @@ class CollisionModel:
             np.array([[rank[a], rank[b]] for a, b in self.pairs], dtype=np.int64),
         )
         query.place_all(self._numbers, self._index)
-
-    def _compile(self) -> None:
-        """Run each query for one configuration once: none compiles when joint states come.
-
-        The batches are for offline work, and compile at their first call.
-        """
-        q = np.clip(0.0, self.lower, self.upper)
-        self.leaf_segments(q)
-        self.contacts(q)
-        if self.pairs:
-            self.distance(q)
-            self.distances(q)
 
     # -- checks ----------------------------------------------------------------------
 

@@ -35,6 +35,7 @@ from collision_monitor.robot.pairs import by_reason
 
 _WATCHDOG_SECONDS = 0.05
 _LOG_SECONDS = 5.0
+_LOADING = "loading a robot (the first time its leaves are fitted and kernels compiled)"
 
 
 class CollisionMonitorNode(Node):
@@ -129,6 +130,8 @@ class CollisionMonitorNode(Node):
     def _load(self, description: str) -> None:
         """Load a robot and begin to monitor it; whatever was monitored before ends here."""
         start = time.monotonic()
+        # Until it is done nobody watches: what was called safe before is not any more.
+        self._publish_state(MonitorState(Level.STALE, _LOADING, "waiting"))
         v = self._values
         model = CollisionModel.from_urdf(
             description,
