@@ -44,6 +44,7 @@ Source = str | bytes | os.PathLike
 
 _ROWS_A_THREAD = 200  # fewer are not worth a thread
 _SAMPLES = 1000
+_FLOAT = np.dtype(np.float64)
 # A pair of links whose shapes meet in this part of the samples is left out; the share at
 # which MoveIt's setup assistant calls two links "almost always in collision".
 _NEARLY_ALL = 0.95
@@ -89,6 +90,7 @@ class CollisionModel:
         self._bodies = rigid_bodies(robot)
         joints = self._bodies.joints
         self.joint_names: tuple[str, ...] = self._bodies.joint_names
+        self._shape = (len(joints),)  # of a configuration
         self.lower = np.array([joint.lower for joint in joints])
         self.upper = np.array([joint.upper for joint in joints])
         self.velocity_limits = np.array([joint.velocity for joint in joints])
@@ -443,11 +445,18 @@ class CollisionModel:
     # -- checks ----------------------------------------------------------------------
 
     def _configuration(self, q: Sequence[float] | np.ndarray) -> np.ndarray:
+        if (
+            type(q) is np.ndarray
+            and q.dtype is _FLOAT
+            and q.shape == self._shape
+            and q.flags.c_contiguous
+        ):
+            return q  # nearly always; what follows would take as long as a small query
         try:
             q = np.ascontiguousarray(q, dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise ConfigurationError(f"q is not an array of numbers: {error}") from None
-        if q.shape != self.lower.shape:
+        if q.shape != self._shape:
             raise ConfigurationError(
                 f"q has shape {q.shape}, but '{self.name}' has {len(self.joint_names)} joints: "
                 f"{', '.join(self.joint_names)}"

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import operator
 
-from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.datamodel import models
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
@@ -135,8 +134,7 @@ def work_space(typing_context, like, rows, columns):
         row_count, column_count = (size.literal_value for size in sig.args[1:])
         result = cgutils.create_struct_proxy(sig.return_type)(context, builder)
         kind = context.get_data_type(sig.return_type.dtype)
-        space = cgutils.alloca_once(builder, ir.ArrayType(kind, row_count * column_count))
-        result.data = builder.bitcast(space, kind.as_pointer())
+        result.data = cgutils.alloca_once(builder, kind, size=row_count * column_count)
         result.rows = context.get_constant(types.intp, row_count)
         result.columns = context.get_constant(types.intp, column_count)
         return result._getvalue()
