@@ -19,7 +19,9 @@ from collision_monitor.bounding.shapes import Fit, fit_of_given
 from collision_monitor.clearance import Clearance
 from collision_monitor.errors import ConfigurationError, NothingToCheckError
 from collision_monitor.kernels import query
+from collision_monitor.kernels.warm_up import warm_up
 from collision_monitor.packing import pack_model
+from collision_monitor.private_cache import Store, content_key
 from collision_monitor.robot.batch_poses import link_poses
 from collision_monitor.robot.bodies import Bodies, rigid_bodies
 from collision_monitor.robot.description import Robot
@@ -42,6 +44,7 @@ Source = str | bytes | os.PathLike
 
 _ROWS_A_THREAD = 200  # fewer are not worth a thread
 _SAMPLES = 1000
+_FLOAT = np.dtype(np.float64)
 # A pair of links whose shapes meet in this part of the samples is left out; the share at
 # which MoveIt's setup assistant calls two links "almost always in collision".
 _NEARLY_ALL = 0.95
@@ -87,14 +90,17 @@ class CollisionModel:
         self._bodies = rigid_bodies(robot)
         joints = self._bodies.joints
         self.joint_names: tuple[str, ...] = self._bodies.joint_names
+        self._shape = (len(joints),)  # of a configuration
         self.lower = np.array([joint.lower for joint in joints])
         self.upper = np.array([joint.upper for joint in joints])
         self.velocity_limits = np.array([joint.velocity for joint in joints])
 
-        self._found = np.empty((256, 2), dtype=np.int64)  # work space of contacts()
-        self._place_leaves(leaves)
+        self._found = np.empty((4096, 2), dtype=np.int64)  # work space of contacts()
+        with ThreadPoolExecutor(1) as pool:  # much of compiling needs no Python: fit meanwhile
+            compiled = pool.submit(warm_up)
+            self._place_leaves(leaves)
+            compiled.result()
         self._choose_pairs()
-        self._compile()
         for text in self.warnings:
             logger.warning("%s", text)
 
@@ -236,7 +242,7 @@ class CollisionModel:
                 raise self.refusal(count, q)
             if count <= len(found):
                 return found[:count]
-            self._found = np.empty((2 * count, 2), dtype=np.int64)
+            self._found = np.empty((2 * len(found), 2), dtype=np.int64)
 
     def leaf_segments(self, q: Sequence[float] | np.ndarray) -> np.ndarray:
         """End points (len(leaves), 2, 3) of the leaves in the base frame, metres."""
@@ -345,21 +351,37 @@ class CollisionModel:
         if not self.pairs:
             return
         samples = self.random_configurations(_SAMPLES)
-        overlap = self._overlap_shares(samples)
         obstacles = set(self._obstacle_names)
         suspects = []
-        for k in np.flatnonzero(overlap >= _NEARLY_ALL):
-            a, b = self.pairs[k]
-            if a in obstacles or b in obstacles:
-                self.warnings += (
-                    f"'{a}' and '{b}': leaves overlap in {overlap[k]:.1%} of {_SAMPLES} sampled "
-                    "configurations; if they are meant to touch, list the pair under ignore: in "
-                    "the scene",
-                )
-            else:
-                suspects.append(int(k))
-        if suspects:
-            self._drop_those_that_meet(suspects, samples)
+        with Store("contacts") as store:
+            for k, overlap in self._pairs_of_leaves_that_overlap(samples, store):
+                a, b = self.pairs[k]
+                if a in obstacles or b in obstacles:
+                    self.warnings += (
+                        f"'{a}' and '{b}': leaves overlap in {overlap:.1%} of {_SAMPLES} sampled "
+                        "configurations; if they are meant to touch, list the pair under "
+                        "ignore: in the scene",
+                    )
+                else:
+                    suspects.append(k)
+            if suspects:
+                self._drop_those_that_meet(suspects, samples, store)
+
+    def _pairs_of_leaves_that_overlap(
+        self, samples: np.ndarray, store: Store
+    ) -> list[tuple[int, float]]:
+        """(pair, part of ``samples`` in which its leaves overlap) where that is nearly all.
+
+        Kept on disk under all that decides it: for a robot of many links it takes most of
+        the time of a load.
+        """
+        key = content_key("overlap", self._numbers, self._index, samples, _NEARLY_ALL)
+        kept = store.get(key)
+        if not isinstance(kept, list):
+            overlap = self._overlap_shares(samples)
+            kept = [[int(k), float(overlap[k])] for k in np.flatnonzero(overlap >= _NEARLY_ALL)]
+            store.set(key, kept)
+        return [(k, share) for k, share in kept]
 
     def _overlap_shares(self, samples: np.ndarray) -> np.ndarray:
         """Part of ``samples`` at which leaves of each pair overlap, (len(pairs),).
@@ -380,12 +402,14 @@ class CollisionModel:
             met[order[np.searchsorted(both[order], distinct)] % len(keys)] += 1
         return met / len(samples)
 
-    def _drop_those_that_meet(self, suspects: list[int], samples: np.ndarray) -> None:
+    def _drop_those_that_meet(
+        self, suspects: list[int], samples: np.ndarray, store: Store
+    ) -> None:
         """Decide by the shapes themselves about pairs whose leaves always overlap."""
         pairs = [self.pairs[k] for k in suspects]
         names = {name for pair in pairs for name in pair}
         poses = link_poses(self._bodies, sorted(names), samples)
-        shares = meeting_shares(self.robot, poses, pairs, _NEARLY_ALL)
+        shares = meeting_shares(self.robot, poses, pairs, _NEARLY_ALL, store=store)
         dropped, loose = set(), []
         for k, (a, b), share in zip(suspects, pairs, shares, strict=True):
             if share >= _NEARLY_ALL:
@@ -418,25 +442,21 @@ class CollisionModel:
         )
         query.place_all(self._numbers, self._index)
 
-    def _compile(self) -> None:
-        """Run every query once, so that none compiles when the first joint state comes."""
-        q = np.clip(0.0, self.lower, self.upper)
-        self.leaf_segments(q)
-        self.contacts(q)
-        if self.pairs:
-            self.distance(q)
-            self.distances(q)
-            self.min_distances(q.reshape(1, -1))
-            self.is_clear(q.reshape(1, -1))
-
     # -- checks ----------------------------------------------------------------------
 
     def _configuration(self, q: Sequence[float] | np.ndarray) -> np.ndarray:
+        if (
+            type(q) is np.ndarray
+            and q.dtype is _FLOAT
+            and q.shape == self._shape
+            and q.flags.c_contiguous
+        ):
+            return q  # nearly always; what follows would take as long as a small query
         try:
             q = np.ascontiguousarray(q, dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise ConfigurationError(f"q is not an array of numbers: {error}") from None
-        if q.shape != self.lower.shape:
+        if q.shape != self._shape:
             raise ConfigurationError(
                 f"q has shape {q.shape}, but '{self.name}' has {len(self.joint_names)} joints: "
                 f"{', '.join(self.joint_names)}"

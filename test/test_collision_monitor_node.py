@@ -13,6 +13,8 @@ from toys import chain
 
 from collision_monitor import CollisionModel
 
+from diagnostic_msgs.msg import DiagnosticStatus  # isort: skip
+from rclpy.qos import DurabilityPolicy, QoSProfile  # isort: skip
 from rcl_interfaces.msg import ParameterType, ParameterValue  # isort: skip
 from rcl_interfaces.msg import Parameter as ParameterMessage  # isort: skip
 from rcl_interfaces.srv import SetParametersAtomically  # isort: skip
@@ -330,13 +332,18 @@ def test_signals_end_it_cleanly_and_it_never_logs_at_the_rate_of_joint_states(
 def test_a_description_from_the_topic_bad_then_good_then_bad(graph, files):
     _, _, model = files
     topic = graph.node.create_publisher(String, "robot_description", LATCHED)
+    every = QoSProfile(depth=1000, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+    graph.listen("states", DiagnosticStatus, every, "/collision_monitor/state")
     process = graph.start()
     topic.publish(String(data=chain(4).replace('<child link="l3"/>', '<child link="l9"/>')))
     graph.until_level(ERROR, seconds=60.0)
     assert "l9" in graph.state.message and graph.heard["safe"][-1].data is False
     assert process.poll() is None
+    before = len(graph.heard["states"])
     topic.publish(String(data=chain(4)))
     graph.until_distance(lambda: graph.send(model.joint_names, CLEAR))
+    loading = [s for s in graph.heard["states"][before:] if s.message.startswith("loading")]
+    assert [s.level for s in loading] == [STALE]  # said before it keeps the node busy
     graph.until_level(OK, lambda: graph.send(model.joint_names, CLEAR))
     topic.publish(String(data="<robot"))
     graph.until(

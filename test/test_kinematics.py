@@ -26,7 +26,9 @@ def body_poses(numbers, index, rows, out):
     view = unpack(numbers, index)
     for k in range(len(rows)):
         forward_kinematics(view, rows[k])
-        out[k] = view.poses
+        for body in range(len(view.poses)):
+            for column in range(12):
+                out[k, body, column] = view.poses[body, column]
 
 
 class Kinematics:

@@ -28,13 +28,37 @@ NAMES = list(LINKS)
 
 
 @numba.njit
+def copy_of(window, out):
+    """Fill ``out`` with what a window shows."""
+    for row in range(len(window)):
+        for column in range(out.shape[1]):
+            out[row, column] = window[row, column]
+    return out
+
+
+@numba.njit
 def windows(numbers, index):
     """Copies of the windows that a kernel sees."""
     v = packed.unpack(numbers, index)
-    integers = (v.joint_table.copy(), v.leaf_bodies.copy(), v.nodes.copy(), v.open_bits.copy(),
-                v.links.copy(), v.pairs.copy(), v.warm_start.copy())  # fmt: skip
-    floats = (v.joint_motion.copy(), v.placements.copy(), v.poses.copy(), v.leaf_ends.copy(),
-              v.radii.copy(), v.ends.copy(), v.boxes.copy())  # fmt: skip
+    words = index[17]
+    integers = (
+        copy_of(v.joint_table, np.empty((len(v.joint_table), 3), np.int64)),
+        copy_of(v.leaf_bodies, np.empty((len(v.leaf_bodies), 1), np.int64)),
+        copy_of(v.nodes, np.empty((len(v.nodes), 2), np.int64)),
+        copy_of(v.open_bits, np.empty((len(v.open_bits), words), np.int64)),
+        copy_of(v.links, np.empty((len(v.links), 2), np.int64)),
+        copy_of(v.pairs, np.empty((len(v.pairs), 2), np.int64)),
+        copy_of(v.warm_start, np.empty((len(v.warm_start), 2), np.int64)),
+    )
+    floats = (
+        copy_of(v.joint_motion, np.empty((len(v.joint_motion), 2))),
+        copy_of(v.placements, np.empty((len(v.placements), 12))),
+        copy_of(v.poses, np.empty((len(v.poses), 12))),
+        copy_of(v.leaf_ends, np.empty((len(v.leaf_ends), 6))),
+        copy_of(v.radii, np.empty((len(v.radii), 1))),
+        copy_of(v.ends, np.empty((len(v.ends), 6))),
+        copy_of(v.boxes, np.empty((len(v.boxes), 6))),
+    )
     return integers, floats, (v.moving_leaves, v.moving_nodes)
 
 

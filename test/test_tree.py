@@ -96,12 +96,15 @@ def test_level_first_traversal_finds_every_touching_pair_once(cloud, margin):
     assert mine == [pair for pair, is_near in zip(cloud.pairs, near, strict=True) if is_near]
 
 
-def test_a_count_beyond_the_room_is_reported_and_nothing_is_overwritten():
+@pytest.mark.parametrize("rows", range(1, 200, 7))
+def test_too_little_room_is_said_and_nothing_is_overwritten(rows):
     cloud = Cloud(3, 12, 0, 1.0)
-    found = np.full((2, 2), -7, dtype=np.int64)
-    count = query.contacts(cloud.numbers, cloud.index, np.zeros(12), 100.0, found[:1])
-    assert count == len(cloud.pairs) > 1
-    assert (found[1] == -7).all()
+    found = np.full((rows + 1, 2), -7, dtype=np.int64)
+    count = query.contacts(cloud.numbers, cloud.index, np.zeros(12), 100.0, found[:rows])
+    assert count in (rows + 1, len(cloud.pairs))
+    assert (count == rows + 1) or sorted(map(tuple, found[:count].tolist())) == cloud.pairs
+    assert rows >= len(cloud.pairs) or count == rows + 1
+    assert (found[rows] == -7).all()
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])

@@ -3,39 +3,140 @@
 """Two-dimensional windows into a packed array that cost nothing.
 
 A numba slice of an array counts references with atomic instructions, twice per
-slice: with a dozen slices that is half of a query's time. These windows
-own nothing, so nothing is counted. They must not outlive the call that made
-them, and no kernel returns one.
+slice: with a dozen slices that is half of a query's time. And an array is nine values:
+a dozen of them handed from kernel to kernel is most of what the compiler has to do.
+A window is an address and two sizes. It owns nothing, so nothing is counted, and knows only
+``window[row, column]``, to read or to write, and ``len(window)``, its rows. As in any kernel
+nobody checks an index; below zero it does not count from the end. A window must not outlive
+the call that made it, and cannot be returned to Python. `work_space` makes one on the
+processor's stack, where no call for memory is needed.
 """
 
 from __future__ import annotations
 
-from numba.core import types
-from numba.extending import intrinsic
+import operator
+
+from numba.core import cgutils, types
+from numba.core.datamodel import models
+from numba.core.typing.templates import AbstractTemplate, infer_global, signature
+from numba.extending import intrinsic, lower_builtin, register_model
 from numba.np import arrayobj
+
+
+class Window(types.Type):
+    """Numba's type of a window on numbers of one kind."""
+
+    def __init__(self, dtype: types.Type) -> None:
+        """``dtype``: of each number."""
+        self.dtype = dtype
+        super().__init__(name=f"window({dtype})")
+
+
+@register_model(Window)
+class _WindowModel(models.StructModel):
+    def __init__(self, manager, kind) -> None:
+        members = [
+            ("data", types.CPointer(kind.dtype)),
+            ("rows", types.intp),
+            ("columns", types.intp),
+        ]
+        super().__init__(manager, kind, members)
+
+
+def _is_place(index: types.Type) -> bool:
+    return (
+        isinstance(index, types.BaseTuple)
+        and len(index) == 2
+        and all(isinstance(kind, types.Integer | types.IntegerLiteral) for kind in index)
+    )
+
+
+@infer_global(operator.getitem)
+class _TypeOfRead(AbstractTemplate):
+    def generic(self, arguments, keywords):
+        window, index = arguments
+        if isinstance(window, Window) and _is_place(index):
+            return signature(window.dtype, window, index)
+        return None
+
+
+@infer_global(operator.setitem)
+class _TypeOfWrite(AbstractTemplate):
+    def generic(self, arguments, keywords):
+        window, index, value = arguments
+        if isinstance(window, Window) and _is_place(index) and isinstance(value, types.Number):
+            return signature(types.none, window, index, window.dtype)
+        return None
+
+
+@infer_global(len)
+class _TypeOfLen(AbstractTemplate):
+    def generic(self, arguments, keywords):
+        (window,) = arguments
+        return signature(types.intp, window) if isinstance(window, Window) else None
+
+
+def _place(context, builder, kinds, values):
+    """Address of one number."""
+    window = cgutils.create_struct_proxy(kinds[0])(context, builder, value=values[0])
+    row, column = (
+        context.cast(builder, value, kind, types.intp)
+        for value, kind in zip(cgutils.unpack_tuple(builder, values[1]), kinds[1], strict=True)
+    )
+    return builder.gep(window.data, [builder.add(builder.mul(row, window.columns), column)])
+
+
+@lower_builtin(operator.getitem, Window, types.BaseTuple)
+def _read(context, builder, sig, arguments):
+    place = _place(context, builder, sig.args, arguments)
+    return context.unpack_value(builder, sig.return_type, place)
+
+
+@lower_builtin(operator.setitem, Window, types.BaseTuple, types.Any)
+def _write(context, builder, sig, arguments):
+    place = _place(context, builder, sig.args, arguments)
+    context.pack_value(builder, sig.args[2], arguments[2], place)
+    return context.get_dummy_value()
+
+
+@lower_builtin(len, Window)
+def _rows(context, builder, sig, arguments):
+    return cgutils.create_struct_proxy(sig.args[0])(context, builder, value=arguments[0]).rows
 
 
 @intrinsic
 def borrow(typing_context, array, offset, rows, columns):
     """(rows, columns) window of the contiguous 1-D ``array`` from ``offset`` on."""
-    window = types.Array(array.dtype, 2, "C")
-    signature = window(array, types.intp, types.intp, types.intp)
+    sig = Window(array.dtype)(array, types.intp, types.intp, types.intp)
 
-    def generate(context, builder, signature, arguments):
-        source_value, first, row_count, column_count = arguments
-        source = arrayobj.make_array(signature.args[0])(context, builder, source_value)
-        result = arrayobj.make_array(signature.return_type)(context, builder)
-        item_size = context.get_constant(
-            types.intp, context.get_abi_sizeof(context.get_data_type(array.dtype))
-        )
-        arrayobj.populate_array(
-            result,
-            data=builder.gep(source.data, [first]),
-            shape=[row_count, column_count],
-            strides=[builder.mul(column_count, item_size), item_size],
-            itemsize=item_size,
-            meminfo=None,
-        )
+    def generate(context, builder, sig, arguments):
+        source_value, first, rows, columns = arguments
+        source = arrayobj.make_array(sig.args[0])(context, builder, source_value)
+        result = cgutils.create_struct_proxy(sig.return_type)(context, builder)
+        result.data = builder.gep(source.data, [first])
+        result.rows, result.columns = rows, columns
         return result._getvalue()
 
-    return signature, generate
+    return sig, generate
+
+
+@intrinsic
+def work_space(typing_context, like, rows, columns):
+    """(rows, columns) window of numbers of the kind of ``like``, not set to anything.
+
+    Both sizes must be constants. It is gone with the kernel that made it.
+    """
+    if not all(isinstance(size, types.IntegerLiteral) for size in (rows, columns)):
+        return None
+    sig = Window(like)(like, rows, columns)
+
+    def generate(context, builder, sig, arguments):
+        row_count, column_count = (size.literal_value for size in sig.args[1:])
+        result = cgutils.create_struct_proxy(sig.return_type)(context, builder)
+        kind = context.get_data_type(sig.return_type.dtype)
+        result.data = cgutils.alloca_once(builder, kind, size=row_count * column_count)
+        result.rows = context.get_constant(types.intp, row_count)
+        result.columns = context.get_constant(types.intp, column_count)
+        return result._getvalue()
+
+    return sig, generate

@@ -122,7 +122,9 @@ def grow_to_enclose(triangles, capsules, smallest_edge):
     stack = np.empty((256, 3, 3))
     needed = np.empty(len(capsules))
     for m in range(len(triangles)):
-        stack[0] = triangles[m]
+        for c in range(3):  # an assignment of arrays takes seconds to compile
+            for axis in range(3):
+                stack[0, c, axis] = triangles[m, c, axis]
         size = 1
         while size > 0:
             size -= 1

@@ -47,6 +47,13 @@ if _directory is None:
     )
 
 
+def is_on_disk(compiled: Callable) -> bool:
+    """Whether machine code of a kernel is kept from an earlier process."""
+    function = compiled.py_func
+    name = f"{function.__module__.rsplit('.', 1)[-1]}.{function.__qualname__}-*.nbi"
+    return _directory is not None and any(_directory.rglob(name))
+
+
 def kernel(function: Callable) -> Callable:
     """Compile ``function`` with numba at its first call; keep the machine code on disk."""
     return _compiled(function, nogil=False)

@@ -14,7 +14,13 @@ from collision_monitor.kernels.jit import kernel, offline_kernel
 from collision_monitor.kernels.kinematics import forward_kinematics, place_leaves
 from collision_monitor.kernels.packed import unpack
 from collision_monitor.kernels.segments import capsule_distance, capsule_witness, surely_farther
-from collision_monitor.kernels.tree import any_closer, nearest_leaves, refit, touching_leaves
+from collision_monitor.kernels.tree import (
+    ROOT,
+    any_closer,
+    nearest_leaves,
+    refit,
+    touching_leaves,
+)
 
 
 @kernel
@@ -30,7 +36,7 @@ def move(view, q):
     """Forward kinematics, moving leaves, refit."""
     forward_kinematics(view, q)
     place_leaves(view, view.moving_leaves)
-    refit(view, 0, view.moving_nodes)
+    refit(view, ROOT, view.moving_nodes)
 
 
 @kernel
@@ -110,7 +116,10 @@ def pair_distances(numbers, index, configurations, out):
 
 @kernel
 def contacts(numbers, index, q, margin, found):
-    """Leaf pairs closer than ``margin`` into ``found`` (k, 2); their number, or -2 - k."""
+    """Leaf pairs closer than ``margin`` into ``found`` (k, 2); their number, or -2 - k.
+
+    ``found`` is work space too; with too few rows the answer is one more than they are.
+    """
     bad = first_bad(q)
     if bad >= 0:
         return -2 - bad

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from collision_monitor.kernels.borrow import work_space
 from collision_monitor.kernels.boxes import box_gap, boxes_overlap
 from collision_monitor.kernels.jit import kernel
 from collision_monitor.kernels.segments import capsule_distance, surely_farther
@@ -16,6 +17,10 @@ from collision_monitor.kernels.segments import capsule_distance, surely_farther
 # Node pairs that can wait at once. Depth first, a descent leaves one pair a step
 # behind, and a path has at most two depths of about log2(leaves) + 1 steps.
 _STACK = 512
+
+# The root of the tree of leaves that move. Not 0: a literal is a type of its own to numba,
+# and what it is handed to would be compiled once more.
+ROOT = np.int64(0)
 
 
 @kernel
@@ -60,22 +65,21 @@ def nearest_leaves(view):
     i, j = view.warm_start[0, 0], view.warm_start[0, 1]
     if i >= 0:
         best, best_i, best_j = capsule_distance(view.ends, view.radii, i, j), i, j
-    first = np.empty(_STACK, np.int64)
-    second = np.empty(_STACK, np.int64)
-    bound = np.empty(_STACK, np.float64)
+    waiting = work_space(ROOT, _STACK, 2)
+    bound = work_space(best, _STACK, 1)
     size = 0
-    if len(nodes) > view.moving_nodes and is_open(view, 0, view.moving_nodes):
-        first[0], second[0] = 0, view.moving_nodes
-        bound[0] = box_gap(boxes, 0, view.moving_nodes)
+    if len(nodes) > view.moving_nodes and is_open(view, ROOT, view.moving_nodes):
+        waiting[0, 0], waiting[0, 1] = ROOT, view.moving_nodes
+        bound[0, 0] = box_gap(boxes, ROOT, view.moving_nodes)
         size = 1
-    if view.moving_nodes > 0 and is_open(view, 0, 0):
-        first[size], second[size], bound[size] = 0, 0, -np.inf
+    if view.moving_nodes > 0 and is_open(view, ROOT, ROOT):
+        waiting[size, 0], waiting[size, 1], bound[size, 0] = ROOT, ROOT, -np.inf
         size += 1
     while size > 0:
         size -= 1
-        if bound[size] >= best:
+        if bound[size, 0] >= best:
             continue
-        i, j = first[size], second[size]
+        i, j = waiting[size, 0], waiting[size, 1]
         if i == j:
             left, right = nodes[i, 0], nodes[i, 1]
             if left < 0:
@@ -83,13 +87,13 @@ def nearest_leaves(view):
             if is_open(view, left, right):
                 gap = box_gap(boxes, left, right)
                 if gap < best:
-                    first[size], second[size], bound[size] = left, right, gap
+                    waiting[size, 0], waiting[size, 1], bound[size, 0] = left, right, gap
                     size += 1
             if is_open(view, left, left):
-                first[size], second[size], bound[size] = left, left, -np.inf
+                waiting[size, 0], waiting[size, 1], bound[size, 0] = left, left, -np.inf
                 size += 1
             if is_open(view, right, right):
-                first[size], second[size], bound[size] = right, right, -np.inf
+                waiting[size, 0], waiting[size, 1], bound[size, 0] = right, right, -np.inf
                 size += 1
             continue
         i_is_leaf, j_is_leaf = nodes[i, 0] < 0, nodes[j, 0] < 0
@@ -110,10 +114,10 @@ def nearest_leaves(view):
         if gap1 < gap2:  # the nearer one is pushed last, and so taken first
             i1, i2, j1, j2, gap1, gap2 = i2, i1, j2, j1, gap2, gap1
         if gap1 < best:
-            first[size], second[size], bound[size] = i1, j1, gap1
+            waiting[size, 0], waiting[size, 1], bound[size, 0] = i1, j1, gap1
             size += 1
         if gap2 < best:
-            first[size], second[size], bound[size] = i2, j2, gap2
+            waiting[size, 0], waiting[size, 1], bound[size, 0] = i2, j2, gap2
             size += 1
     view.warm_start[0, 0], view.warm_start[0, 1] = best_i, best_j
     return best, best_i, best_j
@@ -179,40 +183,48 @@ def touching_leaves(view, margin, found):
     """Write the checked leaf pairs closer than ``margin`` to ``found`` (k, 2); return how many.
 
     Level-first: all node pairs of one level are tested before any of the next, and
-    only pairs whose boxes overlap (grown by ``margin``) go on. If there are more
-    pairs than rows, the count says so and the rest is not written.
+    only pairs whose boxes overlap (grown by ``margin``) go on. Those wait in ``found``,
+    first come, first served, which is level by level. A result has itself just left the
+    queue, so results never reach what still waits. If all that takes more rows than there
+    are, the answer is one more than their number, and what was written means nothing.
     """
     nodes, boxes = view.nodes, view.boxes
-    level = [(0, 0) for _ in range(0)]
+    count, head, tail, room = 0, 0, 0, len(found)
     if view.moving_nodes > 0:
-        if is_open(view, 0, 0):
-            level.append((0, 0))
-        if len(nodes) > view.moving_nodes and is_open(view, 0, view.moving_nodes):
-            level.append((0, view.moving_nodes))
-    count = 0
-    while len(level) > 0:
-        below = [(0, 0) for _ in range(0)]
-        for i, j in level:
-            if i != j and not boxes_overlap(boxes, i, j, margin):
-                continue
-            i_is_leaf, j_is_leaf = nodes[i, 0] < 0, nodes[j, 0] < 0
-            if i_is_leaf and j_is_leaf:
-                if i == j:
-                    continue
-                a, b = nodes[i, 1], nodes[j, 1]
-                if capsule_distance(view.ends, view.radii, a, b) < margin:
-                    if count < len(found):
-                        found[count, 0], found[count, 1] = a, b
-                    count += 1
-                continue
-            # A leaf waits on its level for the other side to come down.
-            for m in range(1 if i_is_leaf else 2):
-                child_i = i if i_is_leaf else nodes[i, m]
-                for n in range(1 if j_is_leaf else 2):
-                    child_j = j if j_is_leaf else nodes[j, n]
-                    if i == j and n < m:
-                        continue  # the mirror image of a pair already there
-                    if is_open(view, child_i, child_j):
-                        below.append((child_i, child_j))
-        level = below
+        if room < 2:
+            return room + 1
+        if is_open(view, ROOT, ROOT):
+            found[tail, 0], found[tail, 1] = ROOT, ROOT
+            tail += 1
+        static = view.moving_nodes  # the root of the other tree
+        if (
+            len(nodes) > static
+            and is_open(view, ROOT, static)
+            and boxes_overlap(boxes, ROOT, static, margin)
+        ):
+            found[tail, 0], found[tail, 1] = ROOT, static
+            tail += 1
+    while head < tail:
+        i, j = found[head, 0], found[head, 1]
+        head += 1
+        i_is_leaf, j_is_leaf = nodes[i, 0] < 0, nodes[j, 0] < 0
+        if i_is_leaf and j_is_leaf:
+            a, b = nodes[i, 1], nodes[j, 1]
+            if capsule_distance(view.ends, view.radii, a, b) < margin:
+                found[count, 0], found[count, 1] = a, b
+                count += 1
+            continue
+        if tail + 4 > room:
+            return room + 1
+        # A leaf waits on its level for the other side to come down.
+        for m in range(1 if i_is_leaf else 2):
+            child_i = i if i_is_leaf else nodes[i, m]
+            # Of a node against itself: not the mirror image of a pair already there.
+            for n in range(m if i == j else 0, 1 if j_is_leaf else 2):
+                child_j = j if j_is_leaf else nodes[j, n]
+                if is_open(view, child_i, child_j) and (
+                    child_i == child_j or boxes_overlap(boxes, child_i, child_j, margin)
+                ):
+                    found[tail, 0], found[tail, 1] = child_i, child_j
+                    tail += 1
     return count

@@ -25,6 +25,7 @@ from collision_monitor.collision_model import CollisionModel
 from collision_monitor.errors import CollisionMonitorError
 from collision_monitor.monitor import Level, Monitor, MonitorState
 from collision_monitor.nodes.executor import run_node
+from collision_monitor.nodes.joint_state_reader import JointStateReader
 from collision_monitor.nodes.log_bridge import bridge_logs
 from collision_monitor.nodes.markers import MarkerBuilder
 from collision_monitor.nodes.messages import distances_message, status_message
@@ -34,6 +35,7 @@ from collision_monitor.robot.pairs import by_reason
 
 _WATCHDOG_SECONDS = 0.05
 _LOG_SECONDS = 5.0
+_LOADING = "loading a robot (the first time its leaves are fitted and kernels compiled)"
 
 
 class CollisionMonitorNode(Node):
@@ -60,6 +62,9 @@ class CollisionMonitorNode(Node):
         self._logged: dict[Level, float] = {}
         self._rate_mark = (time.monotonic(), 0, 0.0)  # since when, messages, the last rate
         self._messages = 0
+        self._reader = JointStateReader()
+        self._distance_message = Float64()  # one object for all: publishing copies it
+        self._time_is_simulated = self.get_clock().ros_time_is_active
         self._make_publishers()
         self._publish_state(self._idle)
         self.add_on_set_parameters_callback(self._on_parameters)
@@ -73,7 +78,7 @@ class CollisionMonitorNode(Node):
         else:
             self.create_subscription(String, "robot_description", self._on_description, LATCHED)
         self.create_subscription(
-            JointState, "joint_states", self._on_joint_state, qos_profile_sensor_data
+            JointState, "joint_states", self._on_joint_state, qos_profile_sensor_data, raw=True
         )
         self._start_timers()
 
@@ -125,6 +130,8 @@ class CollisionMonitorNode(Node):
     def _load(self, description: str) -> None:
         """Load a robot and begin to monitor it; whatever was monitored before ends here."""
         start = time.monotonic()
+        # Until it is done nobody watches: what was called safe before is not any more.
+        self._publish_state(MonitorState(Level.STALE, _LOADING, "waiting"))
         v = self._values
         model = CollisionModel.from_urdf(
             description,
@@ -174,27 +181,28 @@ class CollisionMonitorNode(Node):
             self.get_logger().error(self._refused)
         self._publish_state(self._now_state())
 
-    def _on_joint_state(self, message: JointState) -> None:
+    def _on_joint_state(self, data: bytes) -> None:
+        """Take in a serialized sensor_msgs/JointState."""
         self._messages += 1
         if self._monitor is None:
             return
-        stamp, lag = message.header.stamp, 0.0
-        seconds = stamp.sec + 1e-9 * stamp.nanosec
-        if seconds > 0.0:
-            lag = self._clock_seconds() - seconds
-        state = self._monitor.update(
-            message.name, message.position, time.monotonic(), seconds, lag
-        )
+        names, positions, stamp = self._reader.read(data)
+        lag = self._clock_seconds() - stamp if stamp > 0.0 else 0.0
+        state = self._monitor.update(names, positions, time.monotonic(), stamp, lag)
         if state.clearance is not None:
-            self._min_distance.publish(Float64(data=state.clearance.distance))
+            message = self._distance_message
+            message.data = state.clearance.distance
+            self._min_distance.publish(message)
             if self._scale_is_heard:
                 self._speed_scale.publish(Float64(data=state.speed_scale))
-        self._publish_if_changed(state)
+        if (state.level, state.cause) != self._published:
+            self._publish_state(state)
 
     def _clock_seconds(self) -> float:
         """The node's time; without simulated time by the shortest way."""
-        clock = self.get_clock()
-        return 1e-9 * (clock.now().nanoseconds if clock.ros_time_is_active else time.time_ns())
+        if self._time_is_simulated:
+            return 1e-9 * self.get_clock().now().nanoseconds
+        return time.time()
 
     def _on_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
         wanted = {p.name: p.value for p in parameters if p.name in self._values}
@@ -225,6 +233,7 @@ class CollisionMonitorNode(Node):
     def _watch(self) -> None:
         """Look after everything that no message brings about."""
         self._look_for_listeners()
+        self._time_is_simulated = self.get_clock().ros_time_is_active  # a slow question
         state, now = self._now_state(), time.monotonic()
         period = 1.0 / self._values["state_rate"]
         if now < self._next_beat - 0.5 * self._watch_period():

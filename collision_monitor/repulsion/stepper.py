@@ -113,7 +113,7 @@ class Stepper:
 
         Returns (n, nq). Each row is approached in steps of at most ``substep`` of the desired
         motion, starting from the last pose: started at the desired poses, neighbouring ones
-        are pushed to different sides of an obstacle. ``reaches`` (n - 1,): rad or m from row to row.
+        are pushed to different sides of an obstacle. ``reaches`` (n - 1,): rad or m a row.
         """
         out = np.empty_like(rows)
         q = out[0] = rows[0] if start is None else start
