@@ -1,0 +1,266 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Yes or no for many configurations: eight at a time, and no further than the first hit.
+
+All links are placed as one solid each (`bounding/link_solid.py`); leaves only of links
+that may be too close in a lane that is not yet decided. What does not move lies under
+the static tree, which each moving link descends.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from collision_monitor.kernels.jit import inlined_kernel, kernel, offline_kernel
+from collision_monitor.kernels.borrow import lend
+from collision_monitor.kernels.lane_solids import (
+    RADIUS,
+    REACH,
+    axis_gap_squared,
+    balls_closer,
+    place_fixed,
+    place_solid,
+    solids_closer,
+)
+from collision_monitor.kernels.lanes import ALL, LANES, bits, greater, load, spread, store
+from collision_monitor.kernels.packed import PRISMATIC
+from collision_monitor.kernels.sine import any_angle, sine_cosine
+
+TOO_CLOSE, CLEAR, DOUBTFUL = 0, 1, 2
+STACK = 256  # nodes that can wait; depth first leaves one behind a level
+
+
+class ClearTables(NamedTuple):
+    """What `clear` reads, and its work space; solids are the links, the leaves, one spare."""
+
+    joints: np.ndarray  # (k, 4) body, parent body, kind, column of q
+    motions: np.ndarray  # (k, 2) position = gain * q + offset
+    placements: np.ndarray  # (k, 12)
+    links: np.ndarray  # (l, 4) body, first solid of its leaves, one past the last, static row
+    pairs: np.ndarray  # (p, 2) links that both move
+    hits: np.ndarray  # (p,) how often a pair was found too close (written)
+    solids: np.ndarray  # (s, 9) see `lane_solids`
+    nodes: np.ndarray  # (n, 2) tree of what stands still; a leaf: (-1, row of fixed)
+    boxes: np.ndarray  # (n, 6)
+    partners: np.ndarray  # (rows, words) bit k: node k holds a partner of the links of this row
+    fixed: np.ndarray  # (m, 9) solids that stand still, in the base frame
+    positions: np.ndarray  # (columns + 1, LANES) (written)
+    poses: np.ndarray  # (12 * bodies, LANES) (written)
+    places: np.ndarray  # (6 * s, LANES) (written)
+    placed: np.ndarray  # (l,) whether a link's leaves are placed (written)
+    stack: np.ndarray  # (STACK,) nodes that wait (written)
+
+
+@inlined_kernel
+def _joint(tables, k):
+    """Pose of the body that joint k moves, as `kinematics.forward_kinematics`."""
+    poses, placements = tables.poses, tables.placements
+    body, parent, kind, column = (
+        tables.joints[k, 0], tables.joints[k, 1], tables.joints[k, 2], tables.joints[k, 3]
+    )  # fmt: skip
+    position = load(tables.positions, column) * tables.motions[k, 0] + tables.motions[k, 1]
+    slide, sine, cosine = spread(0.0), spread(0.0), spread(1.0)
+    if kind == PRISMATIC:
+        slide = position
+    else:
+        spare = len(tables.positions) - 1
+        sine, cosine = sine_cosine(any_angle(position, tables.positions, spare))
+    for row in range(3):
+        if parent == 0:
+            x = spread(placements[k, 3 * row])
+            y = spread(placements[k, 3 * row + 1])
+            z = spread(placements[k, 3 * row + 2])
+            t = spread(placements[k, 9 + row])
+        else:
+            r0 = load(poses, 12 * parent + 3 * row)
+            r1 = load(poses, 12 * parent + 3 * row + 1)
+            r2 = load(poses, 12 * parent + 3 * row + 2)
+            x = r0 * placements[k, 0] + r1 * placements[k, 3] + r2 * placements[k, 6]
+            y = r0 * placements[k, 1] + r1 * placements[k, 4] + r2 * placements[k, 7]
+            z = r0 * placements[k, 2] + r1 * placements[k, 5] + r2 * placements[k, 8]
+            t = load(poses, 12 * parent + 9 + row)
+            t = t + r0 * placements[k, 9] + r1 * placements[k, 10] + r2 * placements[k, 11]
+        store(poses, 12 * body + 3 * row, cosine * x + sine * y)
+        store(poses, 12 * body + 3 * row + 1, cosine * y - sine * x)
+        store(poses, 12 * body + 3 * row + 2, z)
+        store(poses, 12 * body + 9 + row, t + slide * z)
+
+
+@inlined_kernel
+def _place_leaves(tables, link):
+    """Place the leaves of a link unless they are."""
+    if tables.placed[link]:
+        return
+    tables.placed[link] = True
+    for i in range(tables.links[link, 1], tables.links[link, 2]):
+        place_solid(tables.poses, tables.links[link, 0], tables.solids, tables.places, i)
+
+
+@inlined_kernel
+def _leaf_against(tables, leaf, first, last, open_lanes, margin, slack):
+    """(hit, doubtful) lanes of one leaf against solids first .. last - 1."""
+    places, solids = tables.places, tables.solids
+    hit, doubtful = 0, 0
+    for j in range(first, last):
+        if balls_closer(places, solids, leaf, j, margin + slack) & open_lanes:
+            gap = axis_gap_squared(places, solids, leaf, j)
+            reach = solids[leaf, RADIUS] + solids[j, RADIUS] + margin
+            low, high = max(reach - slack, 0.0), max(reach + slack, 0.0)
+            hit |= bits(gap < low * low)
+            doubtful |= bits(gap < high * high)
+            if not open_lanes & ~hit:
+                break
+    return hit, doubtful
+
+
+@inlined_kernel
+def _links_against(tables, a, b, open_lanes, margin, slack):
+    """(hit, doubtful) lanes of the leaves of two links that move."""
+    places, solids, links = tables.places, tables.solids, tables.links
+    _place_leaves(tables, a)
+    _place_leaves(tables, b)
+    hit, doubtful = 0, 0
+    for i in range(links[a, 1], links[a, 2]):
+        near = balls_closer(places, solids, i, b, margin + slack) & open_lanes & ~hit
+        if near:
+            near &= solids_closer(places, solids, i, b, margin + slack)
+        if near:
+            h, d = _leaf_against(tables, i, links[b, 1], links[b, 2], near, margin, slack)
+            hit |= h
+            doubtful |= d
+    return hit, doubtful
+
+
+@inlined_kernel
+def _box_closer(tables, link, node, distance):
+    """Lanes in which the ball around a link is closer than ``distance`` to a box."""
+    boxes, places = tables.boxes, tables.places
+    reach = tables.solids[link, REACH] + distance
+    if reach <= 0.0:
+        return 0
+    total = spread(0.0)
+    for axis in range(3):
+        center = load(places, 6 * link + axis)
+        gap = greater(boxes[node, axis] - center, center - boxes[node, axis + 3])
+        gap = greater(gap, spread(0.0))
+        total = total + gap * gap
+    return bits(total < reach * reach)
+
+
+@inlined_kernel
+def _static_against(tables, link, open_lanes, margin, slack):
+    """(hit, doubtful) lanes of a link against all that stands still."""
+    row, spare = tables.links[link, 3], len(tables.solids) - 1
+    nodes, stack, solids, places = tables.nodes, tables.stack, tables.solids, tables.places
+    hit, doubtful = 0, 0
+    if row < 0 or not tables.partners[row, 0] & 1:
+        return hit, doubtful
+    stack[0] = 0
+    size = 1
+    while size > 0:
+        size -= 1
+        node = stack[size]
+        near = _box_closer(tables, link, node, margin + slack) & open_lanes & ~hit
+        if not near:
+            continue
+        if nodes[node, 0] >= 0:
+            for side in range(2):
+                child = nodes[node, side]
+                if tables.partners[row, child >> 6] >> (child & 63) & 1:
+                    stack[size] = child
+                    size += 1
+            continue
+        place_fixed(tables.fixed, nodes[node, 1], solids, places, spare)
+        near &= solids_closer(places, solids, link, spare, margin + slack)
+        if near:
+            _place_leaves(tables, link)
+            first, last = tables.links[link, 1], tables.links[link, 2]
+            h, d = _leaf_against(tables, spare, first, last, near, margin, slack)
+            hit |= h
+            doubtful |= d
+    return hit, doubtful
+
+
+@inlined_kernel
+def _block(tables, alive, margin, slack):
+    """(clear, doubtful) lanes of those in ``alive``; positions are filled in."""
+    links, pairs, hits = tables.links, tables.pairs, tables.hits
+    places, solids = tables.places, tables.solids
+    for k in range(len(tables.joints)):
+        _joint(tables, k)
+    for link in range(len(links)):
+        place_solid(tables.poses, links[link, 0], solids, places, link)
+        tables.placed[link] = False
+    unsure = 0
+    for p in range(len(pairs)):
+        a, b = pairs[p, 0], pairs[p, 1]
+        near = balls_closer(places, solids, a, b, margin + slack) & alive
+        if near:
+            near &= solids_closer(places, solids, a, b, margin + slack)
+        if near:
+            hit, doubtful = _links_against(tables, a, b, near, margin, slack)
+            unsure |= doubtful
+            if hit & alive:
+                alive &= ~hit
+                hits[p] += 1
+                if p > 0 and hits[p] > hits[p - 1]:  # the likeliest pairs come to the front
+                    pairs[p, 0], pairs[p, 1] = pairs[p - 1, 0], pairs[p - 1, 1]
+                    pairs[p - 1, 0], pairs[p - 1, 1] = a, b
+                    hits[p], hits[p - 1] = hits[p - 1], hits[p]
+                if not alive:
+                    return 0, 0
+    for link in range(len(links)):
+        hit, doubtful = _static_against(tables, link, alive, margin, slack)
+        unsure |= doubtful
+        alive &= ~hit
+        if not alive:
+            return 0, 0
+    return alive, unsure & alive
+
+
+@offline_kernel
+def clear(tables, configurations, margin, slack, out):
+    """Fill out (N,) with CLEAR, TOO_CLOSE or DOUBTFUL; row of a value not finite, or -1.
+
+    Doubtful: within ``slack`` metres of ``margin``, so that another rounding might say
+    the opposite.
+    """
+    tables = ClearTables(
+        lend(tables.joints),
+        lend(tables.motions),
+        lend(tables.placements),
+        lend(tables.links),
+        lend(tables.pairs),
+        lend(tables.hits),
+        lend(tables.solids),
+        lend(tables.nodes),
+        lend(tables.boxes),
+        lend(tables.partners),
+        lend(tables.fixed),
+        lend(tables.positions),
+        lend(tables.poses),
+        lend(tables.places),
+        lend(tables.placed),
+        lend(tables.stack),
+    )
+    count = len(configurations)
+    for start in range(0, count, LANES):
+        rows = min(LANES, count - start)
+        wrong = 0.0
+        for lane in range(LANES):
+            row = start + min(lane, rows - 1)
+            for column in range(configurations.shape[1]):
+                tables.positions[column, lane] = configurations[row, column]
+                wrong += configurations[row, column] * 0.0
+        if wrong != 0.0 or wrong != wrong:
+            for row in range(start, start + rows):
+                for column in range(configurations.shape[1]):
+                    if not np.isfinite(configurations[row, column]):
+                        return row
+        alive, doubtful = _block(tables, ALL >> (LANES - rows), margin, slack)
+        for lane in range(rows):
+            state = CLEAR if alive >> lane & 1 else TOO_CLOSE
+            out[start + lane] = DOUBTFUL if doubtful >> lane & 1 else state
+    return -1
