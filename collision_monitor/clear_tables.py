@@ -11,6 +11,9 @@ from collision_monitor.kernels import lane_solids, packed
 from collision_monitor.kernels.clear import STACK, ClearTables
 from collision_monitor.kernels.lanes import LANES
 
+# Up to so many links that stand still are met one by one, more through the tree.
+_FEW = 32
+
 
 def _lane_array(rows: int) -> np.ndarray:
     """Zeros (rows, LANES) that begin at a cache line: a vector then never crosses one."""
@@ -48,6 +51,27 @@ def _needed_joints(view: packed.View, bodies: np.ndarray) -> np.ndarray:
     return np.column_stack([rows + 1, view.joint_table[rows]])
 
 
+def _static_links_in_pairs(view: packed.View) -> bool:
+    """Whether links that stand still are few enough to be met one by one, not by the tree."""
+    return int((view.leaf_bodies[view.links[:, 0], 0] == 0).sum()) <= _FEW
+
+
+def _partners(view: packed.View, link: int, first_node: dict[int, int]) -> np.ndarray:
+    """Words of ClearTables.partners for one link: all its leaves have the same partners."""
+    row = view.open_bits[first_node[int(view.links[link, 0])]]
+    below = np.unpackbits(row.astype("<i8").view(np.uint8), bitorder="little")
+    below = below[view.moving_nodes : len(view.nodes)]
+    below = np.r_[below, np.zeros(-len(below) % 64, np.uint8)]
+    return np.packbits(below, bitorder="little").view("<i8")
+
+
+def _around(view: packed.View, links: np.ndarray) -> list[float]:
+    """One row of `lane_solids` around all leaves of ``links``, which one body carries."""
+    leaves = np.concatenate([np.arange(*view.links[link]) for link in links])
+    center, half, radius, reach = link_solid(view.leaf_ends[leaves], view.radii[leaves, 0])
+    return [*center, *half, radius, reach, 0.0]
+
+
 def clear_tables(view: packed.View, columns: int) -> ClearTables:
     """The tables of a model whose static leaves and boxes are placed.
 
@@ -55,47 +79,73 @@ def clear_tables(view: packed.View, columns: int) -> ClearTables:
     """
     moving = view.moving_leaves
     body_of = view.leaf_bodies[view.links[:, 0], 0]
-    in_pairs = np.zeros(len(view.links), dtype=bool)
-    in_pairs[view.pairs] = True
-    used = np.flatnonzero(in_pairs & (body_of > 0))
+    few = _static_links_in_pairs(view)
+    listed = view.pairs if few else view.pairs[(body_of[view.pairs] > 0).all(axis=1)]
+    wanted = np.zeros(len(view.links), dtype=bool)
+    wanted[view.pairs] = True
+    used = np.flatnonzero(wanted & (few | (body_of > 0)))
     rank = np.full(len(view.links), -1)
     rank[used] = np.arange(len(used))
 
+    # Solids: links, their leaves, bodies of several links, one to spare.
+    crowded = [b for b in np.unique(body_of[used]).tolist() if b > 0 and (body_of[used] == b).sum() > 1]
     leaf_solids = _leaf_solids(view)
-    links = np.zeros((len(used), 4), dtype=np.int64)
-    solids = np.zeros((len(used) + moving + 1, lane_solids.COLUMNS))
-    solids[len(used) : -1] = leaf_solids[:moving]
-    first_node = {leaf: node for node, (left, leaf) in enumerate(view.nodes[: view.moving_nodes].tolist()) if left < 0}
-    static = len(view.nodes) - view.moving_nodes
-    partners = np.zeros((len(used), static // 64 + 1), dtype=np.int64)
-    for row, link in enumerate(used.tolist()):
-        first, stop = view.links[link]
-        links[row] = body_of[link], len(used) + first, len(used) + stop, row
-        center, half, radius, reach = link_solid(view.leaf_ends[first:stop], view.radii[first:stop, 0])
-        solids[row] = [*center, *half, radius, reach, 0.0]
-        # All leaves of a link have the same partners.
-        words = view.open_bits[first_node[int(first)]].astype("<i8").view(np.uint8)
-        below = np.unpackbits(words, bitorder="little")[view.moving_nodes : len(view.nodes)]
-        packed_bits = np.packbits(below, bitorder="little")
-        partners[row].view(np.uint8)[: len(packed_bits)] = packed_bits
-        if not below.any():
-            links[row, 3] = -1
+    leaves = leaf_solids if few else leaf_solids[:moving]
+    body_row = len(used) + len(leaves)
+    solids = np.array(
+        [_around(view, [link]) for link in used]
+        + list(leaves)
+        + [_around(view, used[body_of[used] == body]) for body in crowded]
+        + [np.zeros(lane_solids.COLUMNS)]
+    )
     _set_inverse(solids)
+    links = np.column_stack([body_of[used], len(used) + view.links[used], np.full(len(used), -1)])
+    placed = np.zeros(len(used), dtype=bool)
+    places = _lane_array(6 * len(solids))
+    for k in np.flatnonzero(links[:, 0] == 0).tolist():  # these stay where they are put now
+        placed[k] = True
+        for solid in (k, *range(links[k, 1], links[k, 2])):
+            places[6 * solid : 6 * solid + 6] = solids[solid, :6, None]
 
     nodes = view.nodes[view.moving_nodes :].copy()
     inner = nodes[:, 0] >= 0
     nodes[inner] -= view.moving_nodes
     nodes[~inner, 1] -= moving
-    pairs = rank[view.pairs]
-    pairs = pairs[(pairs >= 0).all(axis=1)]
+    partners = np.zeros((0, 0), dtype=np.int64)
+    if not few:
+        leaf_nodes = enumerate(view.nodes[: view.moving_nodes].tolist())
+        first_node = {leaf: node for node, (left, leaf) in leaf_nodes if left < 0}
+        partners = np.array([_partners(view, link, first_node) for link in used])
+        links[(partners[:, 0] & 1) != 0, 3] = np.flatnonzero((partners[:, 0] & 1) != 0)
+
+    # Links that stand still have no body in common: each is one of its own.
+    owner = {k: (body if body > 0 else -1 - k) for k, body in enumerate(links[:, 0].tolist())}
+    solid_of = {body: body_row + k for k, body in enumerate(crowded)}
+    by_bodies: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for a, b in rank[listed].tolist():
+        if owner[a] > owner[b]:
+            a, b = b, a  # noqa: PLW2901
+        by_bodies.setdefault((owner[a], owner[b]), []).append((a, b))
+    stops = np.cumsum([len(members) for members in by_bodies.values()], dtype=np.int64)
+    groups = [
+        (
+            *(solid_of.get(owner[link], link) for link in members[0]),
+            stop - len(members),
+            stop,
+        )
+        for members, stop in zip(by_bodies.values(), stops, strict=True)
+    ]
+    pairs = [pair for members in by_bodies.values() for pair in members]
     joints = _needed_joints(view, body_of[used])
     return ClearTables(
         joints=joints,
         motions=view.joint_motion[joints[:, 0] - 1],
         placements=view.placements[joints[:, 0] - 1],
         links=links,
-        pairs=pairs.astype(np.int64),
-        hits=np.zeros(len(pairs), dtype=np.int64),
+        groups=np.array(groups, dtype=np.int64).reshape(-1, 4),
+        order=np.column_stack([np.arange(len(groups)), np.zeros(len(groups), dtype=np.int64)]),
+        pairs=np.array(pairs, dtype=np.int64).reshape(-1, 2),
+        limits=np.zeros(len(groups) + len(pairs)),
         solids=solids,
         nodes=nodes,
         boxes=view.boxes[view.moving_nodes :].copy(),
@@ -103,7 +153,8 @@ def clear_tables(view: packed.View, columns: int) -> ClearTables:
         fixed=leaf_solids[moving:],
         positions=_lane_array(columns + 1),
         poses=_lane_array(12 * (len(view.joint_table) + 1)),
-        places=_lane_array(6 * len(solids)),
-        placed=np.zeros(len(used), dtype=bool),
+        places=places,
+        around=np.array([(solid_of[b], b) for b in crowded], dtype=np.int64).reshape(-1, 2),
+        placed=placed,
         stack=np.zeros(STACK, dtype=np.int64),
     )

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Yes or no for many configurations: eight at a time, and no further than the first hit.
 
-All links are placed as one solid each (`bounding/link_solid.py`); leaves only of links
-that may be too close in a lane that is not yet decided. What does not move lies under
-the static tree, which each moving link descends.
+From coarse to fine: balls around bodies, then balls and capsules around links
+(`bounding/link_solid.py`), then their leaves, which are placed only when it comes to them. A
+lane that is decided asks for nothing more. Many things that stand still lie under
+a tree of boxes, which each moving link descends.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from collision_monitor.kernels.lane_solids import (
     RADIUS,
     REACH,
     axis_gap_squared,
+    ball_gap_squared,
     balls_closer,
     place_fixed,
     place_solid,
@@ -38,9 +40,11 @@ class ClearTables(NamedTuple):
     joints: np.ndarray  # (k, 4) body, parent body, kind, column of q
     motions: np.ndarray  # (k, 2) position = gain * q + offset
     placements: np.ndarray  # (k, 12)
-    links: np.ndarray  # (l, 4) body, first solid of its leaves, one past the last, static row
-    pairs: np.ndarray  # (p, 2) links that both move
-    hits: np.ndarray  # (p,) how often a pair was found too close (written)
+    links: np.ndarray  # (l, 4) body, first solid of its leaves, one past the last, row of partners
+    groups: np.ndarray  # (g, 4) two solids around bodies, first pair of their links, one past
+    order: np.ndarray  # (g, 2) a group, how often it was found too close (written)
+    pairs: np.ndarray  # (p, 2) links
+    limits: np.ndarray  # (g + p,) squared distances of ball centres that matter (written)
     solids: np.ndarray  # (s, 9) see `lane_solids`
     nodes: np.ndarray  # (n, 2) tree of what stands still; a leaf: (-1, row of fixed)
     boxes: np.ndarray  # (n, 6)
@@ -49,6 +53,7 @@ class ClearTables(NamedTuple):
     positions: np.ndarray  # (columns + 1, LANES) (written)
     poses: np.ndarray  # (12 * bodies, LANES) (written)
     places: np.ndarray  # (6 * s, LANES) (written)
+    around: np.ndarray  # (a, 2) a solid around a body, the body
     placed: np.ndarray  # (l,) whether a link's leaves are placed (written)
     stack: np.ndarray  # (STACK,) nodes that wait (written)
 
@@ -155,8 +160,6 @@ def _static_against(tables, link, open_lanes, margin, slack):
     row, spare = tables.links[link, 3], len(tables.solids) - 1
     nodes, stack, solids, places = tables.nodes, tables.stack, tables.solids, tables.places
     hit, doubtful = 0, 0
-    if row < 0 or not tables.partners[row, 0] & 1:
-        return hit, doubtful
     stack[0] = 0
     size = 1
     while size > 0:
@@ -184,40 +187,81 @@ def _static_against(tables, link, open_lanes, margin, slack):
 
 
 @inlined_kernel
-def _block(tables, alive, margin, slack):
-    """(clear, doubtful) lanes of those in ``alive``; positions are filled in."""
-    links, pairs, hits = tables.links, tables.pairs, tables.hits
-    places, solids = tables.places, tables.solids
-    for k in range(len(tables.joints)):
-        _joint(tables, k)
-    for link in range(len(links)):
-        place_solid(tables.poses, links[link, 0], solids, places, link)
-        tables.placed[link] = False
-    unsure = 0
-    for p in range(len(pairs)):
+def _group_against(tables, group, alive, margin, slack):
+    """(hit, doubtful) lanes of all pairs of links between two bodies."""
+    places, solids, pairs = tables.places, tables.solids, tables.pairs
+    hit, doubtful = 0, 0
+    for p in range(tables.groups[group, 2], tables.groups[group, 3]):
         a, b = pairs[p, 0], pairs[p, 1]
-        near = balls_closer(places, solids, a, b, margin + slack) & alive
+        limit = tables.limits[len(tables.groups) + p]
+        near = bits(ball_gap_squared(places, a, b) < limit) & alive & ~hit
         if near:
             near &= solids_closer(places, solids, a, b, margin + slack)
         if near:
-            hit, doubtful = _links_against(tables, a, b, near, margin, slack)
-            unsure |= doubtful
-            if hit & alive:
-                alive &= ~hit
-                hits[p] += 1
-                if p > 0 and hits[p] > hits[p - 1]:  # the likeliest pairs come to the front
-                    pairs[p, 0], pairs[p, 1] = pairs[p - 1, 0], pairs[p - 1, 1]
-                    pairs[p - 1, 0], pairs[p - 1, 1] = a, b
-                    hits[p], hits[p - 1] = hits[p - 1], hits[p]
-                if not alive:
-                    return 0, 0
+            h, d = _links_against(tables, a, b, near, margin, slack)
+            hit |= h
+            doubtful |= d
+    return hit, doubtful
+
+
+@inlined_kernel
+def _place_block(tables):
+    """Kinematics, and all links and bodies where they are."""
+    links = tables.links
+    for k in range(len(tables.joints)):
+        _joint(tables, k)
     for link in range(len(links)):
-        hit, doubtful = _static_against(tables, link, alive, margin, slack)
+        if links[link, 0] > 0:
+            place_solid(tables.poses, links[link, 0], tables.solids, tables.places, link)
+            tables.placed[link] = False
+    for k in range(len(tables.around)):
+        solid, body = tables.around[k, 0], tables.around[k, 1]
+        place_solid(tables.poses, body, tables.solids, tables.places, solid)
+
+
+@inlined_kernel
+def _block(tables, alive, margin, slack):
+    """(clear, doubtful) lanes of those in ``alive``; positions are filled in."""
+    groups, order = tables.groups, tables.order
+    _place_block(tables)
+    unsure = 0
+    for k in range(len(groups)):
+        group = order[k, 0]
+        if groups[group, 3] - groups[group, 2] > 1:
+            gap = ball_gap_squared(tables.places, groups[group, 0], groups[group, 1])
+            if not bits(gap < tables.limits[group]) & alive:
+                continue
+        hit, doubtful = _group_against(tables, group, alive, margin, slack)
         unsure |= doubtful
-        alive &= ~hit
-        if not alive:
-            return 0, 0
+        if hit:
+            alive &= ~hit
+            order[k, 1] += 1
+            if k > 0 and order[k, 1] > order[k - 1, 1]:  # the likeliest come to the front
+                order[k, 0] = order[k - 1, 0]
+                order[k - 1, 0] = group
+                order[k, 1], order[k - 1, 1] = order[k - 1, 1], order[k, 1]
+            if not alive:
+                return 0, 0
+    for link in range(len(tables.links)):
+        if tables.links[link, 3] >= 0:
+            hit, doubtful = _static_against(tables, link, alive, margin, slack)
+            unsure |= doubtful
+            alive &= ~hit
+            if not alive:
+                return 0, 0
     return alive, unsure & alive
+
+
+@inlined_kernel
+def _set_limits(tables, distance):
+    """How near two balls may be before somebody has to look closer."""
+    groups, pairs, solids = tables.groups, tables.pairs, tables.solids
+    for g in range(len(groups)):
+        reach = solids[groups[g, 0], REACH] + solids[groups[g, 1], REACH] + distance
+        tables.limits[g] = max(reach, 0.0) ** 2
+    for p in range(len(pairs)):
+        reach = solids[pairs[p, 0], REACH] + solids[pairs[p, 1], REACH] + distance
+        tables.limits[len(groups) + p] = max(reach, 0.0) ** 2
 
 
 @offline_kernel
@@ -232,8 +276,10 @@ def clear(tables, configurations, margin, slack, out):
         lend(tables.motions),
         lend(tables.placements),
         lend(tables.links),
+        lend(tables.groups),
+        lend(tables.order),
         lend(tables.pairs),
-        lend(tables.hits),
+        lend(tables.limits),
         lend(tables.solids),
         lend(tables.nodes),
         lend(tables.boxes),
@@ -242,9 +288,11 @@ def clear(tables, configurations, margin, slack, out):
         lend(tables.positions),
         lend(tables.poses),
         lend(tables.places),
+        lend(tables.around),
         lend(tables.placed),
         lend(tables.stack),
     )
+    _set_limits(tables, margin + slack)
     count = len(configurations)
     for start in range(0, count, LANES):
         rows = min(LANES, count - start)

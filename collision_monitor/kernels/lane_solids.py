@@ -42,15 +42,21 @@ def place_fixed(fixed, j, solids, places, i):
 
 
 @inlined_kernel
+def ball_gap_squared(places, i, j):
+    """Squared distance of the centres of solids i and j."""
+    x = load(places, 6 * j) - load(places, 6 * i)
+    y = load(places, 6 * j + 1) - load(places, 6 * i + 1)
+    z = load(places, 6 * j + 2) - load(places, 6 * i + 2)
+    return x * x + y * y + z * z
+
+
+@inlined_kernel
 def balls_closer(places, solids, i, j, distance):
     """Bits of the lanes in which the balls around solids i and j are closer."""
     reach = solids[i, REACH] + solids[j, REACH] + distance
     if reach <= 0.0:
         return 0
-    x = load(places, 6 * j) - load(places, 6 * i)
-    y = load(places, 6 * j + 1) - load(places, 6 * i + 1)
-    z = load(places, 6 * j + 2) - load(places, 6 * i + 2)
-    return bits(x * x + y * y + z * z < reach * reach)
+    return bits(ball_gap_squared(places, i, j) < reach * reach)
 
 
 @inlined_kernel
