@@ -135,7 +135,12 @@ def clear_tables(view: packed.View, columns: int) -> ClearTables:
         )
         for members, stop in zip(by_bodies.values(), stops, strict=True)
     ]
-    pairs = [pair for members in by_bodies.values() for pair in members]
+    # The larger link first: its leaves are rejected by the smaller one whole.
+    pairs = [
+        (a, b) if solids[a, lane_solids.REACH] > solids[b, lane_solids.REACH] else (b, a)
+        for members in by_bodies.values()
+        for a, b in members
+    ]
     joints = _needed_joints(view, body_of[used])
     return ClearTables(
         joints=joints,

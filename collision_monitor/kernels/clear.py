@@ -127,9 +127,10 @@ def _links_against(tables, a, b, open_lanes, margin, slack):
     _place_leaves(tables, a)
     _place_leaves(tables, b)
     hit, doubtful = 0, 0
+    several = links[a, 2] - links[a, 1] > 1 and links[b, 2] - links[b, 1] > 1
     for i in range(links[a, 1], links[a, 2]):
         near = balls_closer(places, solids, i, b, margin + slack) & open_lanes & ~hit
-        if near:
+        if near and several:
             near &= solids_closer(places, solids, i, b, margin + slack)
         if near:
             h, d = _leaf_against(tables, i, links[b, 1], links[b, 2], near, margin, slack)
