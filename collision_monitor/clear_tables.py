@@ -8,7 +8,7 @@ import numpy as np
 
 from collision_monitor.bounding.link_solid import link_solid
 from collision_monitor.kernels import lane_solids, packed
-from collision_monitor.kernels.clear import STACK, ClearTables
+from collision_monitor.kernels.clear import CHUNK, STACK, ClearTables
 from collision_monitor.kernels.lanes import LANES
 
 # Up to so many links that stand still are met one by one, more through the tree.
@@ -65,10 +65,12 @@ def _partners(view: packed.View, link: int, first_node: dict[int, int]) -> np.nd
     return np.packbits(below, bitorder="little").view("<i8")
 
 
-def _around(view: packed.View, links: np.ndarray) -> list[float]:
-    """One row of `lane_solids` around all leaves of ``links``, which one body carries."""
-    leaves = np.concatenate([np.arange(*view.links[link]) for link in links])
-    center, half, radius, reach = link_solid(view.leaf_ends[leaves], view.radii[leaves, 0])
+def _link_row(view: packed.View, link: int) -> list[float]:
+    """The row of `lane_solids` around all leaves of a link."""
+    first, stop = view.links[link]
+    center, half, radius, reach = link_solid(
+        view.leaf_ends[first:stop], view.radii[first:stop, 0]
+    )
     return [*center, *half, radius, reach, 0.0]
 
 
@@ -87,15 +89,12 @@ def clear_tables(view: packed.View, columns: int) -> ClearTables:
     rank = np.full(len(view.links), -1)
     rank[used] = np.arange(len(used))
 
-    # Solids: links, their leaves, bodies of several links, one to spare.
-    crowded = [b for b in np.unique(body_of[used]).tolist() if b > 0 and (body_of[used] == b).sum() > 1]
+    # Solids: links, their leaves, one to spare.
     leaf_solids = _leaf_solids(view)
     leaves = leaf_solids if few else leaf_solids[:moving]
-    body_row = len(used) + len(leaves)
     solids = np.array(
-        [_around(view, [link]) for link in used]
+        [_link_row(view, link) for link in used]
         + list(leaves)
-        + [_around(view, used[body_of[used] == body]) for body in crowded]
         + [np.zeros(lane_solids.COLUMNS)]
     )
     _set_inverse(solids)
@@ -118,39 +117,20 @@ def clear_tables(view: packed.View, columns: int) -> ClearTables:
         partners = np.array([_partners(view, link, first_node) for link in used])
         links[(partners[:, 0] & 1) != 0, 3] = np.flatnonzero((partners[:, 0] & 1) != 0)
 
-    # Links that stand still have no body in common: each is one of its own.
-    owner = {k: (body if body > 0 else -1 - k) for k, body in enumerate(links[:, 0].tolist())}
-    solid_of = {body: body_row + k for k, body in enumerate(crowded)}
-    by_bodies: dict[tuple[int, int], list[tuple[int, int]]] = {}
-    for a, b in rank[listed].tolist():
-        if owner[a] > owner[b]:
-            a, b = b, a  # noqa: PLW2901
-        by_bodies.setdefault((owner[a], owner[b]), []).append((a, b))
-    stops = np.cumsum([len(members) for members in by_bodies.values()], dtype=np.int64)
-    groups = [
-        (
-            *(solid_of.get(owner[link], link) for link in members[0]),
-            stop - len(members),
-            stop,
-        )
-        for members, stop in zip(by_bodies.values(), stops, strict=True)
-    ]
+    pairs = rank[listed].reshape(-1, 2)
     # The larger link first: its leaves are rejected by the smaller one whole.
-    pairs = [
-        (a, b) if solids[a, lane_solids.REACH] > solids[b, lane_solids.REACH] else (b, a)
-        for members in by_bodies.values()
-        for a, b in members
-    ]
+    smaller_first = solids[pairs[:, 0], lane_solids.REACH] < solids[pairs[:, 1], lane_solids.REACH]
+    pairs[smaller_first] = pairs[smaller_first, ::-1]
     joints = _needed_joints(view, body_of[used])
     return ClearTables(
         joints=joints,
         motions=view.joint_motion[joints[:, 0] - 1],
         placements=view.placements[joints[:, 0] - 1],
         links=links,
-        groups=np.array(groups, dtype=np.int64).reshape(-1, 4),
-        order=np.column_stack([np.arange(len(groups)), np.zeros(len(groups), dtype=np.int64)]),
-        pairs=np.array(pairs, dtype=np.int64).reshape(-1, 2),
-        limits=np.zeros(len(groups) + len(pairs)),
+        pairs=pairs,
+        hits=np.zeros(len(pairs), dtype=np.int64),
+        limits=np.zeros(len(pairs)),
+        near_of=np.zeros(CHUNK, dtype=np.int64),
         solids=solids,
         nodes=nodes,
         boxes=view.boxes[view.moving_nodes :].copy(),
@@ -159,7 +139,6 @@ def clear_tables(view: packed.View, columns: int) -> ClearTables:
         positions=_lane_array(columns + 1),
         poses=_lane_array(12 * (len(view.joint_table) + 1)),
         places=places,
-        around=np.array([(solid_of[b], b) for b in crowded], dtype=np.int64).reshape(-1, 2),
         placed=placed,
         stack=np.zeros(STACK, dtype=np.int64),
     )
