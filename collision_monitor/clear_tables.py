@@ -127,7 +127,8 @@ def clear_tables(view: packed.View, columns: int) -> ClearTables:
         motions=view.joint_motion[joints[:, 0] - 1],
         placements=view.placements[joints[:, 0] - 1],
         links=links,
-        pairs=pairs,
+        first=pairs[:, 0].copy(),
+        second=pairs[:, 1].copy(),
         hits=np.zeros(len(pairs), dtype=np.int64),
         limits=np.zeros(len(pairs)),
         near_of=np.zeros(CHUNK, dtype=np.int64),
@@ -140,5 +141,7 @@ def clear_tables(view: packed.View, columns: int) -> ClearTables:
         poses=_lane_array(12 * (len(view.joint_table) + 1)),
         places=places,
         placed=placed,
+        rows=np.zeros(LANES, dtype=np.int64),
+        waiting=np.zeros(2 * LANES, dtype=np.int64),
         stack=np.zeros(STACK, dtype=np.int64),
     )

@@ -42,7 +42,8 @@ class ClearTables(NamedTuple):
     motions: np.ndarray  # (k, 2) position = gain * q + offset
     placements: np.ndarray  # (k, 12)
     links: np.ndarray  # (l, 4) body, first solid of its leaves, one past the last, row of partners
-    pairs: np.ndarray  # (p, 2) links, those that were often too close first (written)
+    first: np.ndarray  # (p,) links of pairs, those that were often too close first (written)
+    second: np.ndarray  # (p,) their partners (written)
     hits: np.ndarray  # (p,) how often a pair was too close (written)
     limits: np.ndarray  # (p,) squared distance of ball centres below which it matters (written)
     near_of: np.ndarray  # (CHUNK,) lanes in which a pair's balls are near (written)
@@ -55,6 +56,8 @@ class ClearTables(NamedTuple):
     poses: np.ndarray  # (12 * bodies, LANES) (written)
     places: np.ndarray  # (6 * s, LANES) (written)
     placed: np.ndarray  # (l,) whether a link's leaves are placed (written)
+    rows: np.ndarray  # (LANES,) the row in each lane (written)
+    waiting: np.ndarray  # (2 * LANES,) rows that are half done (written)
     stack: np.ndarray  # (STACK,) nodes that wait (written)
 
 
@@ -200,72 +203,89 @@ def _place_links(tables):
 
 
 @inlined_kernel
-def _bring_forward(tables, p):
+def _bring_forward(tables, p, lowest):
     """Count a hit of pair p, and let it pass the pair before it if that has fewer."""
-    pairs, limits, hits = tables.pairs, tables.limits, tables.hits
+    hits, limits, first, second = tables.hits, tables.limits, tables.first, tables.second
     hits[p] += 1
-    if p > 0 and hits[p] > hits[p - 1]:
-        for column in range(2):
-            pairs[p, column], pairs[p - 1, column] = pairs[p - 1, column], pairs[p, column]
+    if p > lowest and hits[p] > hits[p - 1]:
+        first[p], first[p - 1] = first[p - 1], first[p]
+        second[p], second[p - 1] = second[p - 1], second[p]
         limits[p], limits[p - 1] = limits[p - 1], limits[p]
         hits[p], hits[p - 1] = hits[p - 1], hits[p]
 
 
 @inlined_kernel
-def _pairs_against(tables, start, stop, alive, margin, slack):
+def _pairs_against(tables, start, stop, lowest, alive, margin, slack):
     """(alive, doubtful) lanes after pairs start .. stop - 1.
 
     All balls first: without a branch, these take half the time.
     """
-    places, solids, pairs, near_of = tables.places, tables.solids, tables.pairs, tables.near_of
+    places, solids, near_of = tables.places, tables.solids, tables.near_of
     for p in range(start, stop):
-        gap = ball_gap_squared(places, pairs[p, 0], pairs[p, 1])
+        gap = ball_gap_squared(places, tables.first[p], tables.second[p])
         near_of[p - start] = bits(gap < tables.limits[p])
     unsure = 0
     for p in range(start, stop):
         near = near_of[p - start] & alive
         if near:
-            a, b = pairs[p, 0], pairs[p, 1]
+            a, b = tables.first[p], tables.second[p]
             near &= solids_closer(places, solids, a, b, margin + slack)
             if near:
                 hit, doubtful = _links_against(tables, a, b, near, margin, slack)
                 unsure |= doubtful
-                if hit:
+                if hit & alive:
                     alive &= ~hit
-                    _bring_forward(tables, p)
+                    _bring_forward(tables, p, lowest)
     return alive, unsure
 
 
 @inlined_kernel
-def _block(tables, alive, margin, slack):
-    """(clear, doubtful) lanes of those in ``alive``; positions are filled in."""
+def _block(tables, start, stop, lowest, alive, margin, slack):
+    """(clear, doubtful) lanes of ``alive`` after pairs start .. stop - 1.
+
+    After the last pair comes what stands still. Pairs before ``lowest`` keep their places.
+    """
     _place_links(tables)
     unsure = 0
-    count = len(tables.pairs)
-    for start in range(0, count, CHUNK):
-        alive, doubtful = _pairs_against(
-            tables, start, min(start + CHUNK, count), alive, margin, slack
-        )
+    for first in range(start, stop, CHUNK):
+        last = min(first + CHUNK, stop)
+        alive, doubtful = _pairs_against(tables, first, last, lowest, alive, margin, slack)
         unsure |= doubtful
         if not alive:
             return 0, 0
-    for link in range(len(tables.links)):
-        if tables.links[link, 3] >= 0:
-            hit, doubtful = _static_against(tables, link, alive, margin, slack)
-            unsure |= doubtful
-            alive &= ~hit
-            if not alive:
-                return 0, 0
+    if stop == len(tables.hits):
+        for link in range(len(tables.links)):
+            if tables.links[link, 3] >= 0:
+                hit, doubtful = _static_against(tables, link, alive, margin, slack)
+                unsure |= doubtful
+                alive &= ~hit
+                if not alive:
+                    return 0, 0
     return alive, unsure & alive
 
 
 @inlined_kernel
 def _set_limits(tables, distance):
     """How near two balls may be before somebody has to look closer."""
-    pairs, solids = tables.pairs, tables.solids
-    for p in range(len(pairs)):
-        reach = solids[pairs[p, 0], REACH] + solids[pairs[p, 1], REACH] + distance
+    solids = tables.solids
+    for p in range(len(tables.hits)):
+        reach = solids[tables.first[p], REACH] + solids[tables.second[p], REACH] + distance
         tables.limits[p] = max(reach, 0.0) ** 2
+
+
+@inlined_kernel
+def _fill(tables, configurations, rows):
+    """Hand out one row a lane; the lane of one with a value that is not finite, or -1."""
+    wrong = -1
+    for lane in range(LANES):
+        total = 0.0
+        for column in range(configurations.shape[1]):
+            value = configurations[rows[lane], column]
+            tables.positions[column, lane] = value
+            total += value - value
+        if total != 0.0:  # true of NaN
+            wrong = lane if wrong < 0 else wrong
+    return wrong
 
 
 @offline_kernel
@@ -274,13 +294,17 @@ def clear(tables, configurations, margin, slack, out):
 
     Doubtful: within ``slack`` metres of ``margin``, so that another rounding might say
     the opposite.
+
+    With many pairs, rows that outlive the likeliest ones wait until they fill a block of
+    their own for the rest: else one row would keep seven that are decided.
     """
     tables = ClearTables(
         lend(tables.joints),
         lend(tables.motions),
         lend(tables.placements),
         lend(tables.links),
-        lend(tables.pairs),
+        lend(tables.first),
+        lend(tables.second),
         lend(tables.hits),
         lend(tables.limits),
         lend(tables.near_of),
@@ -293,25 +317,42 @@ def clear(tables, configurations, margin, slack, out):
         lend(tables.poses),
         lend(tables.places),
         lend(tables.placed),
+        lend(tables.rows),
+        lend(tables.waiting),
         lend(tables.stack),
     )
     _set_limits(tables, margin + slack)
-    count = len(configurations)
-    for start in range(0, count, LANES):
-        rows = min(LANES, count - start)
-        wrong = 0.0
+    count, pairs, rows = len(configurations), len(tables.hits), tables.rows
+    split = CHUNK if pairs > 2 * CHUNK else pairs
+    row, waiting = 0, 0
+    while row < count or waiting > 0:
+        fresh = row < count and waiting < LANES
+        filled = min(LANES, count - row if fresh else waiting)
         for lane in range(LANES):
-            row = start + min(lane, rows - 1)
-            for column in range(configurations.shape[1]):
-                tables.positions[column, lane] = configurations[row, column]
-                wrong += configurations[row, column] * 0.0
-        if wrong != 0.0 or wrong != wrong:
-            for row in range(start, start + rows):
-                for column in range(configurations.shape[1]):
-                    if not np.isfinite(configurations[row, column]):
-                        return row
-        alive, doubtful = _block(tables, ALL >> (LANES - rows), margin, slack)
-        for lane in range(rows):
-            state = CLEAR if alive >> lane & 1 else TOO_CLOSE
-            out[start + lane] = DOUBTFUL if doubtful >> lane & 1 else state
+            k = min(lane, filled - 1)
+            rows[lane] = row + k if fresh else tables.waiting[waiting - 1 - k]
+        if fresh:
+            row += filled
+        else:
+            waiting -= filled
+        wrong = _fill(tables, configurations, rows)
+        if wrong >= 0:
+            return rows[wrong]
+        # A row that waits has met the first ``split`` pairs: these must stay the same ones.
+        start, stop = (0, split) if fresh else (split, pairs)
+        lowest = split if not fresh and waiting > 0 else 0
+        alive, doubtful = _block(
+            tables, start, stop, lowest, ALL >> (LANES - filled), margin, slack
+        )
+        for lane in range(filled):
+            k = rows[lane]
+            if not alive >> lane & 1:
+                out[k] = TOO_CLOSE
+            elif doubtful >> lane & 1:
+                out[k] = DOUBTFUL
+            elif fresh or out[k] != DOUBTFUL:
+                out[k] = CLEAR
+            if stop < pairs and alive >> lane & 1:
+                tables.waiting[waiting] = k
+                waiting += 1
     return -1
