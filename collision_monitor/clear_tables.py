@@ -13,6 +13,7 @@ from collision_monitor.kernels.lanes import LANES
 
 # Up to so many links that stand still are met one by one, more through the tree.
 _FEW = 32
+_LANE_ARRAYS = ("positions", "poses", "places")
 
 
 def _lane_array(rows: int) -> np.ndarray:
@@ -51,11 +52,6 @@ def _needed_joints(view: packed.View, bodies: np.ndarray) -> np.ndarray:
     return np.column_stack([rows + 1, view.joint_table[rows]])
 
 
-def _static_links_in_pairs(view: packed.View) -> bool:
-    """Whether links that stand still are few enough to be met one by one, not by the tree."""
-    return int((view.leaf_bodies[view.links[:, 0], 0] == 0).sum()) <= _FEW
-
-
 def _partners(view: packed.View, link: int, first_node: dict[int, int]) -> np.ndarray:
     """Words of ClearTables.partners for one link: all its leaves have the same partners."""
     row = view.open_bits[first_node[int(view.links[link, 0])]]
@@ -74,50 +70,65 @@ def _link_row(view: packed.View, link: int) -> list[float]:
     return [*center, *half, radius, reach, 0.0]
 
 
+def _static_tree(view: packed.View) -> tuple[np.ndarray, np.ndarray]:
+    """(nodes, boxes) of what stands still, counted from 0; leaves from the first of them."""
+    nodes = view.nodes[view.moving_nodes :].copy()
+    inner = nodes[:, 0] >= 0
+    nodes[inner] -= view.moving_nodes
+    nodes[~inner, 1] -= view.moving_leaves
+    return nodes, view.boxes[view.moving_nodes :].copy()
+
+
+def _all_partners(view: packed.View, used: np.ndarray) -> np.ndarray:
+    """ClearTables.partners, a row for each of the links ``used``."""
+    leaf_nodes = enumerate(view.nodes[: view.moving_nodes].tolist())
+    first_node = {leaf: node for node, (left, leaf) in leaf_nodes if left < 0}
+    words = -(-(len(view.nodes) - view.moving_nodes) // 64)
+    rows = [_partners(view, link, first_node) for link in used.tolist()]
+    return np.array(rows, dtype=np.int64).reshape(len(used), words)
+
+
+def _placed(links: np.ndarray, solids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(placed, places): links that stand still, and their leaves, where they will stay."""
+    places = _lane_array(6 * len(solids))
+    for k in np.flatnonzero(links[:, 0] == 0).tolist():
+        for solid in (k, *range(links[k, 1], links[k, 2])):
+            places[6 * solid : 6 * solid + 6] = solids[solid, :6, None]
+    return links[:, 0] == 0, places
+
+
 def clear_tables(view: packed.View, columns: int) -> ClearTables:
     """The tables of a model whose static leaves and boxes are placed.
 
-    ``columns``: entries of a configuration.
+    Args:
+        view: `packed.windows` of its arrays.
+        columns: entries of a configuration.
     """
-    moving = view.moving_leaves
     body_of = view.leaf_bodies[view.links[:, 0], 0]
-    few = _static_links_in_pairs(view)
-    listed = view.pairs if few else view.pairs[(body_of[view.pairs] > 0).all(axis=1)]
-    wanted = np.zeros(len(view.links), dtype=bool)
-    wanted[view.pairs] = True
-    used = np.flatnonzero(wanted & (few | (body_of > 0)))
+    few = int((body_of == 0).sum()) <= _FEW
+    met = few | (body_of > 0)  # one by one, not by the tree
+    used = np.intersect1d(np.flatnonzero(met), view.pairs)
     rank = np.full(len(view.links), -1)
     rank[used] = np.arange(len(used))
 
     # Solids: links, their leaves, one to spare.
     leaf_solids = _leaf_solids(view)
-    leaves = leaf_solids if few else leaf_solids[:moving]
-    solids = np.array(
-        [_link_row(view, link) for link in used]
-        + list(leaves)
-        + [np.zeros(lane_solids.COLUMNS)]
-    )
+    spare = np.zeros((1, lane_solids.COLUMNS))
+    around = np.array([_link_row(view, link) for link in used.tolist()])
+    leaves = leaf_solids if few else leaf_solids[: view.moving_leaves]
+    solids = np.vstack([around.reshape(-1, lane_solids.COLUMNS), leaves, spare])
     _set_inverse(solids)
     links = np.column_stack([body_of[used], len(used) + view.links[used], np.full(len(used), -1)])
-    placed = np.zeros(len(used), dtype=bool)
-    places = _lane_array(6 * len(solids))
-    for k in np.flatnonzero(links[:, 0] == 0).tolist():  # these stay where they are put now
-        placed[k] = True
-        for solid in (k, *range(links[k, 1], links[k, 2])):
-            places[6 * solid : 6 * solid + 6] = solids[solid, :6, None]
+    placed, places = _placed(links, solids)
 
-    nodes = view.nodes[view.moving_nodes :].copy()
-    inner = nodes[:, 0] >= 0
-    nodes[inner] -= view.moving_nodes
-    nodes[~inner, 1] -= moving
     partners = np.zeros((0, 0), dtype=np.int64)
     if not few:
-        leaf_nodes = enumerate(view.nodes[: view.moving_nodes].tolist())
-        first_node = {leaf: node for node, (left, leaf) in leaf_nodes if left < 0}
-        partners = np.array([_partners(view, link, first_node) for link in used])
-        links[(partners[:, 0] & 1) != 0, 3] = np.flatnonzero((partners[:, 0] & 1) != 0)
+        partners = _all_partners(view, used)
+        rows = np.flatnonzero(partners[:, 0] & 1)  # the root's bit
+        links[rows, 3] = rows
+    nodes, boxes = _static_tree(view)
 
-    pairs = rank[listed].reshape(-1, 2)
+    pairs = rank[view.pairs[met[view.pairs].all(axis=1)]]
     # The larger link first: its leaves are rejected by the smaller one whole.
     smaller_first = solids[pairs[:, 0], lane_solids.REACH] < solids[pairs[:, 1], lane_solids.REACH]
     pairs[smaller_first] = pairs[smaller_first, ::-1]
@@ -134,9 +145,9 @@ def clear_tables(view: packed.View, columns: int) -> ClearTables:
         near_of=np.zeros(CHUNK, dtype=np.int64),
         solids=solids,
         nodes=nodes,
-        boxes=view.boxes[view.moving_nodes :].copy(),
+        boxes=boxes,
         partners=partners,
-        fixed=leaf_solids[moving:],
+        fixed=leaf_solids[view.moving_leaves :],
         positions=_lane_array(columns + 1),
         poses=_lane_array(12 * (len(view.joint_table) + 1)),
         places=places,
@@ -145,3 +156,12 @@ def clear_tables(view: packed.View, columns: int) -> ClearTables:
         waiting=np.zeros(2 * LANES, dtype=np.int64),
         stack=np.zeros(STACK, dtype=np.int64),
     )
+
+
+def copied(tables: ClearTables) -> ClearTables:
+    """Tables that share nothing with these, for another thread."""
+    lanes = {name: _lane_array(len(getattr(tables, name))) for name in _LANE_ARRAYS}
+    for name, array in lanes.items():
+        array[:] = getattr(tables, name)
+    others = [n for n in ClearTables._fields if n not in lanes]
+    return tables._replace(**lanes, **{name: getattr(tables, name).copy() for name in others})

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from collision_monitor.kernels.jit import inlined_kernel, kernel, offline_kernel
 from collision_monitor.kernels.borrow import lend
+from collision_monitor.kernels.jit import inlined_kernel, offline_kernel
 from collision_monitor.kernels.lane_solids import (
     RADIUS,
     REACH,
@@ -144,18 +144,19 @@ def _links_against(tables, a, b, open_lanes, margin, slack):
 
 @inlined_kernel
 def _box_closer(tables, link, node, distance):
-    """Lanes in which the ball around a link is closer than ``distance`` to a box."""
+    """Lanes in which a link may be closer than ``distance`` to what is in a box.
+
+    The box says nothing about depth: where the ball's centre is inside it is always near.
+    """
     boxes, places = tables.boxes, tables.places
-    reach = tables.solids[link, REACH] + distance
-    if reach <= 0.0:
-        return 0
+    reach = max(tables.solids[link, REACH] + distance, 0.0)
     total = spread(0.0)
     for axis in range(3):
         center = load(places, 6 * link + axis)
         gap = greater(boxes[node, axis] - center, center - boxes[node, axis + 3])
         gap = greater(gap, spread(0.0))
         total = total + gap * gap
-    return bits(total < reach * reach)
+    return ALL & ~bits(total > reach * reach)
 
 
 @inlined_kernel

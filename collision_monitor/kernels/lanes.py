@@ -120,7 +120,7 @@ def load(typing_context, array, row):
 
     def generate(context, builder, signature, arguments):
         place = _place(context, builder, signature.args[0], *arguments)
-        return builder.load(place, align=8, typ=_NUMBERS)
+        return builder.load(place, align=8)
 
     return lanes(array, types.intp), generate
 
@@ -171,7 +171,7 @@ def greater(typing_context, a, b):
 
 @intrinsic
 def choose(typing_context, condition, a, b):
-    """A where ``condition`` holds, else b."""
+    """Where ``condition`` holds a, else b."""
 
     def generate(context, builder, signature, arguments):
         return builder.select(*arguments)
