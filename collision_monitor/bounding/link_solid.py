@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-_STEPS = 200
+_STEPS = 60
 
 
 def _innermost(points: np.ndarray, radii: np.ndarray) -> np.ndarray:
