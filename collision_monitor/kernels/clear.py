@@ -3,9 +3,8 @@
 """Yes or no for many configurations: eight at a time, and no further than the first hit.
 
 From coarse to fine: balls around links, capsules around links (`bounding/link_solid.py`),
-then their leaves, which are placed only when it comes to them. A
-lane that is decided asks for nothing more. Many things that stand still lie under
-a tree of boxes, which each moving link descends.
+then their leaves, which are placed only when it comes to them. A lane that is decided asks
+for nothing more. Where many things stand still, each moving link descends a tree of boxes.
 """
 
 from __future__ import annotations
