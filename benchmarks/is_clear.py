@@ -43,7 +43,7 @@ NAMES = ("ur5", "panda", "pr2", "baxter")
 VAMP_NAMES = {"ur5": "UR5", "panda": "Panda", "baxter": "Baxter"}
 BLOCKS = 31
 ROWS = 8000
-COAL_ROWS = 100
+COAL_ROWS = 20
 
 SOURCE = """
 #include <vamp/vector.hh>
@@ -144,7 +144,7 @@ def measure(name: str, vamp: Vamp | None) -> dict[str, float]:
     model = CollisionModel.from_urdf(files.urdf, files.srdf, files.package_dirs)
     reference = Reference(files.urdf, files.package_dirs, model)
     rows = model.random_configurations(ROWS, seed=1)
-    collides = compare(model, reference, rows[:200])
+    collides = compare(model, reference, rows[:COAL_ROWS])
     theirs = [reference.configuration(q) for q in rows[:COAL_ROWS]]
     clear = float(model.is_clear(rows).mean())
     times: dict[str, list[float]] = {"ours": [], "coal": [], "one": [], "eight": []}
