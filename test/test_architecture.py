@@ -31,6 +31,7 @@ FLOORS = {
     "clearance": 3,
     "clearance_colour": 3,
     "packing": 3,
+    "clear_tables": 3,
     "proximity": 3,
     "robot": 2,
     "bounding": 2,
@@ -54,6 +55,7 @@ THIRD_PARTY = {
     "trajectory_msgs": ("trajectory_msgs", None),
     "visualization_msgs": ("visualization_msgs", None),
     "coal": ("coal", "coal"),
+    "llvmlite": ("python3-numba", "numba"),  # the half of numba that is its compiler
     "lxml": ("python3-lxml", "lxml"),
     "numba": ("python3-numba", "numba"),
     "numpy": ("python3-numpy", "numpy"),

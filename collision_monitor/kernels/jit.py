@@ -64,8 +64,15 @@ def offline_kernel(function: Callable) -> Callable:
     return _compiled(function, nogil=True)
 
 
-def _compiled(function: Callable, nogil: bool) -> Callable:
+def inlined_kernel(function: Callable) -> Callable:
+    """As `kernel`, for parts of another: a part of its code wherever it is called."""
+    return _compiled(function, nogil=False, forceinline=True)
+
+
+def _compiled(function: Callable, nogil: bool, forceinline: bool = False) -> Callable:
     options = {"fastmath": _FAST_MATH, "error_model": "numpy", "nogil": nogil}
+    if forceinline:
+        options["forceinline"] = True
     if _directory is None:
         return numba.njit(**options)(function)
     # The cache's place is settled at decoration: ours is named for that moment only.

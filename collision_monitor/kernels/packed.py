@@ -90,6 +90,21 @@ def pack(view: View) -> tuple[np.ndarray, np.ndarray]:
     return np.concatenate(floats), np.concatenate([header, *integers])
 
 
+def windows(numbers: np.ndarray, index: np.ndarray) -> View:
+    """The View of two packed arrays for numpy: windows, not copies."""
+    joints, leaves, nodes, words, links, pairs, moving_leaves, moving_nodes = index[14:22].tolist()
+    shapes = [
+        (joints, 3), (leaves, 1), (nodes, 2), (moving_nodes, words), (links, 2), (pairs, 2), (1, 2),
+        (joints, 2), (joints, 12), (joints + 1, 12), (leaves, 6), (leaves, 1), (leaves, 6),
+        (nodes, 6),
+    ]  # fmt: skip
+    found = []
+    for k, (rows, columns) in enumerate(shapes):
+        source = index if k < _INTEGERS else numbers
+        found.append(source[index[k] : index[k] + rows * columns].reshape(rows, columns))
+    return View(*found, moving_leaves, moving_nodes)
+
+
 @kernel
 def unpack(numbers, index):
     """The View of two packed arrays; valid as long as they live."""

@@ -14,13 +14,7 @@ from collision_monitor.kernels.jit import kernel, offline_kernel
 from collision_monitor.kernels.kinematics import forward_kinematics, place_leaves
 from collision_monitor.kernels.packed import unpack
 from collision_monitor.kernels.segments import capsule_distance, capsule_witness, surely_farther
-from collision_monitor.kernels.tree import (
-    ROOT,
-    any_closer,
-    nearest_leaves,
-    refit,
-    touching_leaves,
-)
+from collision_monitor.kernels.tree import ROOT, nearest_leaves, refit, touching_leaves
 
 
 @kernel
@@ -76,19 +70,6 @@ def min_distances(numbers, index, configurations, out):
             return k
         move(view, q)
         out[k] = nearest_leaves(view)[0]
-    return -1
-
-
-@offline_kernel
-def clear(numbers, index, configurations, margin, out):
-    """out[k] = whether no checked pair is closer than ``margin``; row of a bad one, or -1."""
-    view = unpack(numbers, index)
-    for k in range(len(configurations)):
-        q = configurations[k]
-        if first_bad(q) >= 0:
-            return k
-        move(view, q)
-        out[k] = not any_closer(view, margin)
     return -1
 
 

@@ -124,61 +124,6 @@ def nearest_leaves(view):
 
 
 @kernel
-def any_closer(view, margin):
-    """Whether some checked leaf pair is closer than ``margin``.
-
-    Depth first into the deeper overlap; the first pair found ends it. The pair that
-    was found last time is measured first.
-    """
-    nodes, boxes = view.nodes, view.boxes
-    i, j = view.warm_start[0, 0], view.warm_start[0, 1]
-    if i >= 0 and capsule_distance(view.ends, view.radii, i, j) < margin:
-        return True
-    first = np.empty(_STACK, np.int64)
-    second = np.empty(_STACK, np.int64)
-    size = 0
-    if len(nodes) > view.moving_nodes and is_open(view, 0, view.moving_nodes):
-        first[0], second[0] = 0, view.moving_nodes
-        size = 1
-    if view.moving_nodes > 0 and is_open(view, 0, 0):
-        first[size], second[size] = 0, 0
-        size += 1
-    while size > 0:
-        size -= 1
-        i, j = first[size], second[size]
-        if i == j:
-            left, right = nodes[i, 0], nodes[i, 1]
-            if left < 0:
-                continue
-            if is_open(view, left, left):
-                first[size], second[size] = left, left
-                size += 1
-            if is_open(view, right, right):
-                first[size], second[size] = right, right
-                size += 1
-            if is_open(view, left, right) and boxes_overlap(boxes, left, right, margin):
-                first[size], second[size] = left, right
-                size += 1
-            continue
-        i_is_leaf, j_is_leaf = nodes[i, 0] < 0, nodes[j, 0] < 0
-        if i_is_leaf and j_is_leaf:
-            a, b = nodes[i, 1], nodes[j, 1]
-            if surely_farther(view.ends, view.radii, a, b, margin):
-                continue
-            if capsule_distance(view.ends, view.radii, a, b) < margin:
-                view.warm_start[0, 0], view.warm_start[0, 1] = a, b
-                return True
-            continue
-        split_i = j_is_leaf or (not i_is_leaf and _size(boxes, i) >= _size(boxes, j))
-        for m in range(2):
-            i1, j1 = (nodes[i, m], j) if split_i else (i, nodes[j, m])
-            if is_open(view, i1, j1) and boxes_overlap(boxes, i1, j1, margin):
-                first[size], second[size] = i1, j1
-                size += 1
-    return False
-
-
-@kernel
 def touching_leaves(view, margin, found):
     """Write the checked leaf pairs closer than ``margin`` to ``found`` (k, 2); return how many.
 
