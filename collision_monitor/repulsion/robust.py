@@ -122,23 +122,24 @@ class RobustAdjustment:
         share = shares(self._problem, self._proximity, inside)
         weights = joint_weights(self._problem, share)
         stepper = Stepper(self._proximity, self._columns, self._safe, weights, _BUFFER)
-        first = ahead = self._walk(stepper, rows, low, high)
+        start = rows[self._knots[low]]
+        first = self._walk(stepper, start, low, high)
         while not _is_at(first[-1], self._desired[self._knots[high]]):
-            if high < len(self._knots) - 1:
-                high = self._beyond(high, 1, len(self._knots) - 1)
-                first = ahead = self._walk(stepper, rows, low, high)
-            else:
+            if high == len(self._knots) - 1:
+                ahead = first
                 first = find_detour(stepper, self._desired[self._knots[low:]], ahead)
                 if first is None:
                     raise self._no_way(rows, low, ahead, bad)
                 break
+            last, high = high, self._beyond(high, 1, len(self._knots) - 1)
+            first = np.vstack([first, self._walk(stepper, first[-1], last, high)[1:]])
         self._smooth(rows, low, high, first, weights)
         return high
 
-    def _walk(self, stepper: Stepper, rows: np.ndarray, low: int, high: int) -> np.ndarray:
+    def _walk(self, stepper: Stepper, start: np.ndarray, low: int, high: int) -> np.ndarray:
         knots = self._knots[low : high + 1]
         paces = self._pace * np.diff(knots)
-        return stepper.walk(self._desired[knots], _SUBSTEP, paces, rows[knots[0]])
+        return stepper.walk(self._desired[knots], _SUBSTEP, paces, start)
 
     # -- smoothing and proof ---------------------------------------------------------
 
@@ -227,7 +228,7 @@ class RobustAdjustment:
             self._proximity, self._columns, self._safe,
             joint_weights(self._problem, (0.5, 0.5)), _BUFFER,
         )  # fmt: skip
-        led = self._walk(stepper, rows, 0, len(self._knots) - 1)
+        led = self._walk(stepper, rows[0], 0, len(self._knots) - 1)
         knot = next((k for k, q in enumerate(led) if self._worst(q) is None), None)
         if knot is None:
             raise self._error(0, *worst, "the start is too near, and no way leads out")

@@ -15,13 +15,14 @@ from collision_monitor.proximity import Proximity
 _SMOOTHNESS = 4.0  # weight of second differences of the change against the change
 _TRUST = 0.15  # rad or m: linearised clearances are believed so far
 _BAND = 0.03  # m above its limit from which on a leaf pair is a constraint
-_STILL = 0.002  # rad or m: the change has settled
+_STILL = 0.008  # rad or m: the change has settled
 _SLOWER = 0.15  # part by which one program shortens a step that is too long
 _PEAK = 0.97  # of the largest change that there is: the largest in the next program
 _PEAK_ROUNDS = 4
 _AT_LIMIT = 0.002  # m: a leaf pair that is so near its limit is in the first program
 _BROKEN = 2e-4  # m below a linearised limit that a step may go
-_GROWTHS = 4
+_GROWTHS = 6
+_EXACT = 1e-5  # of a program, which is only one of a sequence
 _PEAK_COST = 1.02  # times the least cost that a lower peak may cost
 
 
@@ -68,9 +69,10 @@ class Window:
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """Linearised clearances: sample, gradient (m,), what is missing (m above zero)."""
+    """Linearised clearances: sample, pair of links, gradient (m,), what is missing (m)."""
 
     sample: np.ndarray
+    pair: np.ndarray
     gradient: np.ndarray
     missing: np.ndarray
 
@@ -80,6 +82,8 @@ class _Clearances:
 
     def __init__(self, window: Window, rows: _Rows, k: int, m: int) -> None:
         self._gradient = rows.gradient
+        # Rows of one sample and one pair of links are one group.
+        self._group = rows.sample * (1 + rows.pair.max(initial=0)) + rows.pair
         self._place = window.places[rows.sample]
         self._part = window.parts[rows.sample]
         self._k, self._m = k, m
@@ -91,6 +95,16 @@ class _Clearances:
         part = self._part[:, None]
         moved = (1.0 - part) * full[self._place] + part * full[self._place + 1]
         return np.einsum("rm,rm->r", self._gradient, moved)
+
+    def worst(self, amount: np.ndarray) -> np.ndarray:
+        """The largest (rows,) of each group, of those above `_BROKEN`: mask."""
+        out = np.zeros(len(amount), dtype=bool)
+        above = np.flatnonzero(amount > _BROKEN)
+        if len(above):
+            order = above[np.lexsort((-amount[above], self._group[above]))]
+            first = np.r_[True, np.diff(self._group[order]) > 0]
+            out[order[first]] = True
+        return out
 
     def matrix(self, used: np.ndarray) -> sparse.csc_matrix:
         """Those of the rows that are ``used`` (rows,), sparse."""
@@ -138,12 +152,12 @@ class _Program:
 
     def solve(self, clearances: _Clearances, missing: np.ndarray) -> np.ndarray | None:
         """The minimum with clearances of x >= missing too, or None."""
-        used = missing > -_AT_LIMIT
+        used = clearances.worst(missing + _AT_LIMIT)
         for _ in range(_GROWTHS):
             step = self._solve(clearances.matrix(used), missing[used])
             if step is None:
                 return None
-            broken = (missing - clearances.gained(step) > _BROKEN) & ~used
+            broken = clearances.worst(np.where(used, 0.0, missing - clearances.gained(step)))
             if not broken.any():
                 return step
             used |= broken
@@ -151,7 +165,9 @@ class _Program:
 
     def _solve(self, rows: sparse.csc_matrix, missing: np.ndarray) -> np.ndarray | None:
         solver = self._piqp.SparseSolver()
-        solver.settings.eps_abs = 1e-5
+        solver.settings.kkt_solver = self._piqp.KKTSolver.sparse_multistage  # a chain of knots
+        solver.settings.eps_abs, solver.settings.eps_rel = _EXACT, _EXACT
+        solver.settings.check_duality_gap = False
         solver.setup(
             self._hessian,
             self._gradient,
@@ -255,17 +271,23 @@ class Smoother:
     def _near(self, window: Window, change: np.ndarray, need: np.ndarray) -> _Rows:
         q = window.samples.copy()
         q[:, self._columns] += window.blend(change)
-        sample, gradient, missing = [], [], []
+        sample, pair, gradient, missing = [], [], [], []
         for s in range(len(q)):
             near = self._proximity.near(q[s], self._limits + (need[s] + _BAND))
             if len(near.pairs):
                 sample.append(np.full(len(near.pairs), s))
+                pair.append(near.pairs.copy())
                 gradient.append(near.gradients[:, self._columns].copy())
                 missing.append(self._limits[near.pairs] + need[s] - near.distances)
         if not sample:
             m = len(self._columns)
-            return _Rows(np.empty(0, int), np.empty((0, m)), np.empty(0))
-        return _Rows(np.concatenate(sample), np.vstack(gradient), np.concatenate(missing))
+            return _Rows(np.empty(0, int), np.empty(0, int), np.empty((0, m)), np.empty(0))
+        return _Rows(
+            np.concatenate(sample),
+            np.concatenate(pair),
+            np.vstack(gradient),
+            np.concatenate(missing),
+        )
 
     def _solve(
         self,
