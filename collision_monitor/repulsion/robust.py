@@ -31,7 +31,8 @@ _BUFFER = 0.003  # m kept above limits while walking
 _NEED = 0.002  # m kept above limits at knots and half-way, for dips in between
 _PACE = 1.08  # of the desired motion's largest step: the largest one of the adjusted motion
 _ROUNDS = 5  # programs a try
-_TRIES = 6
+_TRIES = 5
+_FINEST = 300  # rows that may all be knots
 _ARRIVED = 1e-6  # rad or m
 _EASE = 1e-3  # m that a pair may come nearer than at the start, while it is led out
 
@@ -126,10 +127,12 @@ class RobustAdjustment:
         first = self._walk(stepper, start, low, high)
         while not _is_at(first[-1], self._desired[self._knots[high]]):
             if high == len(self._knots) - 1:
-                ahead = first
-                first = find_detour(stepper, self._desired[self._knots[low:]], ahead)
-                if first is None:
-                    raise self._no_way(rows, low, ahead, bad)
+                knots = self._knots[low:]
+                detour = find_detour(stepper, self._desired[knots], first[knots - knots[0]])
+                if detour is None:
+                    raise self._no_way(rows, knots[0], first, bad)
+                change = detour[:, self._columns] - self._desired[knots][:, self._columns]
+                first = self._spread(knots, change)
                 break
             last, high = high, self._beyond(high, 1, len(self._knots) - 1)
             first = np.vstack([first, self._walk(stepper, first[-1], last, high)[1:]])
@@ -137,60 +140,79 @@ class RobustAdjustment:
         return high
 
     def _walk(self, stepper: Stepper, start: np.ndarray, low: int, high: int) -> np.ndarray:
-        knots = self._knots[low : high + 1]
-        paces = self._pace * np.diff(knots)
-        return stepper.walk(self._desired[knots], _SUBSTEP, paces, start)
+        """Rows from knot ``low`` to ``high`` that follow the desired motion from ``start``."""
+        rows = self._desired[self._knots[low] : self._knots[high] + 1]
+        return stepper.walk(rows, _SUBSTEP, np.full(len(rows) - 1, self._pace), start)
 
     # -- smoothing and proof ---------------------------------------------------------
 
     def _smooth(
         self, rows: np.ndarray, low: int, high: int, first: np.ndarray, weights: np.ndarray
     ) -> None:
-        """Write into ``rows`` the smallest certified change from knot ``low`` to ``high``."""
-        columns = self._columns
+        """Write into ``rows`` the smallest certified change from knot ``low`` to ``high``.
+
+        ``first`` (rows between these knots, nq) keeps the clearances, at its rows at least. If
+        knots as few as can be do not do, every row is one.
+        """
         knots = self._knots[low : high + 1]
+        begin, end = int(knots[0]), int(knots[-1])
+        every = np.arange(begin, end + 1)
+        limits = self.limits[begin:end]
+        for tried in (knots, every) if len(knots) < len(every) <= _FINEST else (knots,):
+            candidate = self._smoothed(tried, first[tried - begin], weights)
+            if candidate is not None:
+                rows[begin : end + 1] = candidate
+                return
+        bad = failures(self._proximity, first, limits, first_only=True)
+        if bad:
+            raise self._between(rows, begin, first, bad[0])
+        rows[begin : end + 1] = first
+
+    def _smoothed(
+        self, knots: np.ndarray, first: np.ndarray, weights: np.ndarray
+    ) -> np.ndarray | None:
+        """Rows from the first to the last of ``knots``, changed least and certified; or None."""
+        columns = self._columns
         desired = self._desired[knots]
         if self._problem.tip_weight > 0.0:
             weights = weights + tip_weights(self._problem, columns, desired)
         window = self._sampled(knots)
         smoother = Smoother(self._proximity, columns, self._safe, weights)
-        held = change = first[:, columns] - desired[:, columns]
+        change = first[:, columns] - desired[:, columns]
         need = np.full(len(window.samples), _NEED)
-        piece = slice(knots[0], knots[-1] + 1)
         limits = self.limits[knots[0] : knots[-1]]
         for _ in range(_TRIES):
             change = smoother.smooth(window, change, need, _ROUNDS)
             candidate = self._spread(knots, change)
             bad = failures(self._proximity, candidate, limits)
             if not bad:
-                rows[piece] = candidate
-                return
-            for failure in bad:
-                knot = int(np.searchsorted(knots, knots[0] + failure.segment, side="right")) - 1
-                near = np.abs(window.places + window.parts - (knot + 0.5)) <= 1.0
-                need[near] += max(_NEED, 1.5 * failure.missing)
-        candidate = self._spread(knots, held)
-        bad = failures(self._proximity, candidate, limits, first_only=True)
-        if bad:
-            raise self._between(rows, knots[0], candidate, bad[0])
-        rows[piece] = candidate
+                return candidate
+            # Clearances are kept where they were found broken, too.
+            at = np.array([knots[0] + f.segment + f.s for f in bad])
+            places = np.searchsorted(knots, at, side="right") - 1
+            places = np.minimum(places, len(knots) - 2)
+            parts = (at - knots[places]) / (knots[places + 1] - knots[places])
+            window = window.with_samples(self._at(at), places, parts)
+            more = np.array([_NEED + max(0.5 * _NEED, 0.5 * f.missing) for f in bad])
+            need = np.concatenate([need, more])
+        return None
+
+    def _at(self, places: np.ndarray) -> np.ndarray:
+        """The desired motion (k, nq) at ``places`` (k,) in rows, between them too."""
+        below = np.minimum(places.astype(int), len(self._desired) - 2)
+        part = (places - below)[:, None]
+        return (1.0 - part) * self._desired[below] + part * self._desired[below + 1]
 
     def _sampled(self, knots: np.ndarray) -> Window:
         """The window, clearances kept at its knots and half-way between them."""
-        desired = self._desired[knots]
-        middles = []
-        for a, b in zip(knots[:-1], knots[1:], strict=True):
-            half = 0.5 * (a + b)
-            below, above = self._desired[int(np.floor(half))], self._desired[int(np.ceil(half))]
-            middles.append(0.5 * (below + above))
         count = len(knots)
-        samples = np.empty((2 * count - 1, desired.shape[1]))
-        samples[::2], samples[1::2] = desired, np.array(middles).reshape(-1, desired.shape[1])
+        halves = np.arange(2 * count - 1)
+        at = np.interp(halves, halves[::2], knots)
         return Window(
-            desired,
-            samples,
-            np.arange(2 * count - 1) // 2,
-            np.where(np.arange(2 * count - 1) % 2, 0.5, 0.0),
+            self._desired[knots],
+            self._at(at),
+            halves // 2,
+            np.where(halves % 2, 0.5, 0.0),
             np.repeat(self._pace * np.diff(knots)[:, None], len(self._columns), axis=1),
         )
 
@@ -229,14 +251,12 @@ class RobustAdjustment:
             joint_weights(self._problem, (0.5, 0.5)), _BUFFER,
         )  # fmt: skip
         led = self._walk(stepper, rows[0], 0, len(self._knots) - 1)
-        knot = next((k for k, q in enumerate(led) if self._worst(q) is None), None)
+        knot = next((k for k, row in enumerate(self._knots) if self._worst(led[row]) is None), None)
         if knot is None:
             raise self._error(0, *worst, "the start is too near, and no way leads out")
         last = self._knots[knot]
         self.limits[:last] = np.minimum(self._safe, self._start_limits(rows[0]))
-        rows[: last + 1] = self._spread(
-            self._knots[: knot + 1], (led - self._desired[self._knots])[: knot + 1, self._columns]
-        )
+        rows[: last + 1] = led[: last + 1]
         bad = failures(self._proximity, rows[: last + 1], self.limits[:last], first_only=True)
         if bad:
             raise self._between(rows, 0, rows[: last + 1], bad[0])
@@ -251,26 +271,20 @@ class RobustAdjustment:
     # -- reasons ---------------------------------------------------------------------
 
     def _no_way(
-        self, rows: np.ndarray, low: int, ahead: np.ndarray, bad: list[Failure]
+        self, rows: np.ndarray, begin: int, followed: np.ndarray, bad: list[Failure]
     ) -> AdjustmentError:
-        knots = self._knots[low:]
-        begin = int(knots[0])
-        change = ahead[:, self._columns] - self._desired[knots][:, self._columns]
-        followed = self._spread(knots, change)
         failed = failures(self._proximity, followed, self.limits[begin:], first_only=True)
         stop = failed[0].segment if failed else len(followed) - 1
         # It has stopped following for good where it stays away until the end.
-        away = np.abs(change).max(axis=1) > 0.5 * np.abs(change[-1]).max()
+        change = np.abs(followed - self._desired[begin:]).max(axis=1)
+        away = change > 0.5 * change[-1]
         stays = len(away) - int(np.argmin(away[::-1])) if not away.all() else 0
-        stop = min(stop, int(knots[min(stays, len(knots) - 1)]) - begin)
-        prefix = np.vstack([rows[:begin], followed[: stop + 1]])
+        prefix = np.vstack([rows[:begin], followed[: min(stop, stays) + 1]])
         first = bad[0] if bad else None
-        waypoint = first.segment + (first.s >= 0.5) if first else begin
-        q = self._desired[waypoint]
-        worst = self._worst(q)
+        waypoint = first.segment + (first.s >= 0.5) if first else int(begin)
+        worst = self._worst(self._desired[waypoint])
         pair, distance = worst or (first.pair, self._safe[first.pair])
-        reason = "no way around was found"
-        return self._error(waypoint, pair, distance, reason, prefix)
+        return self._error(waypoint, pair, distance, "no way around was found", prefix)
 
     def _between(
         self, rows: np.ndarray, begin: int, candidate: np.ndarray, failure: Failure

@@ -22,6 +22,10 @@ _PEAK_ROUNDS = 4
 _AT_LIMIT = 0.002  # m: a leaf pair that is so near its limit is in the first program
 _BROKEN = 2e-4  # m below a linearised limit that a step may go
 _GROWTHS = 6
+_DRIFT = 0.008  # m that may be missing after a step, because clearances are not linear
+_WORSE = 1.2  # times what was missing before it
+_SHRINK = 0.4  # of the trust region, after a step that was worse
+_GAIN = 0.02  # m that one program is asked to gain at most
 _EXACT = 1e-5  # of a program, which is only one of a sequence
 _PEAK_COST = 1.02  # times the least cost that a lower peak may cost
 
@@ -59,6 +63,16 @@ class Window:
     parts: np.ndarray
     steps: np.ndarray
 
+    def with_samples(self, samples: np.ndarray, places: np.ndarray, parts: np.ndarray) -> Window:
+        """The window with further samples."""
+        return Window(
+            self.knots,
+            np.vstack([self.samples, samples]),
+            np.concatenate([self.places, places]),
+            np.concatenate([self.parts, parts]),
+            self.steps,
+        )
+
     def blend(self, change: np.ndarray) -> np.ndarray:
         """A change (k, m) at the knots, at the samples (s, m)."""
         after = np.minimum(self.places + 1, len(self.knots) - 1)
@@ -75,6 +89,11 @@ class _Rows:
     pair: np.ndarray
     gradient: np.ndarray
     missing: np.ndarray
+
+    @property
+    def worst(self) -> float:
+        """The largest that is missing, m."""
+        return float(self.missing.max(initial=-np.inf))
 
 
 class _Clearances:
@@ -147,8 +166,8 @@ class _Program:
         self._lower, self._upper = lower, upper
 
     def relax(self) -> None:
-        """Let steps be as long as they are."""
-        self._low, self._high = np.minimum(self._low, 0.0), np.maximum(self._high, 0.0)
+        """Let steps be longer: a slower motion is better than none."""
+        self._low, self._high = np.minimum(self._low, 0.0) * 2.0, np.maximum(self._high, 0.0) * 2.0
 
     def solve(self, clearances: _Clearances, missing: np.ndarray) -> np.ndarray | None:
         """The minimum with clearances of x >= missing too, or None."""
@@ -221,34 +240,41 @@ class Smoother:
         ``need`` (s,): metres above the limits at each sample. First and last rows are held.
         """
         cost = self._objective(change.shape)
+        rows = self._near(window, change, need)
+        trust = _TRUST
         for _ in range(rounds):
-            rows = self._near(window, change, need)
-            step = self._solve(window, change, rows, cost)
+            step = self._solve(window, change, rows, cost, trust)
             if step is None:
                 break
-            change = change.copy()
-            change[1:-1] += step
+            after = change.copy()
+            after[1:-1] += step
+            there = self._near(window, after, need)
+            if there.worst > max(_DRIFT, _WORSE * rows.worst):
+                trust *= _SHRINK  # the linearised clearances do not hold so far
+                continue
+            change, rows = after, there
             if np.abs(step).max(initial=0.0) < _STILL:
                 break
-        return self._with_lower_peak(window, change, need, cost)
+        return self._with_lower_peak(window, change, rows, need, cost)
 
     def _with_lower_peak(
-        self, window: Window, change: np.ndarray, need: np.ndarray, cost: tuple
+        self, window: Window, change: np.ndarray, rows: _Rows, need: np.ndarray, cost: tuple
     ) -> np.ndarray:
         """The change with a smaller largest value, where that costs next to nothing."""
         inner, _ = cost
         most = _PEAK_COST * float(change[1:-1].ravel() @ (inner @ change.ravel()))
         for _ in range(_PEAK_ROUNDS):
             peak = _PEAK * np.abs(change[1:-1]).max(initial=0.0)
-            rows = self._near(window, change, need)
-            step = self._solve(window, change, rows, cost, peak)
+            step = self._solve(window, change, rows, cost, _TRUST, peak)
             if step is None:
                 break
             lower = change.copy()
             lower[1:-1] += step
-            if float(lower[1:-1].ravel() @ (inner @ lower.ravel())) > most:
+            there = self._near(window, lower, need)
+            costly = float(lower[1:-1].ravel() @ (inner @ lower.ravel())) > most
+            if costly or there.worst > max(_BROKEN, rows.worst):
                 break
-            change = lower
+            change, rows = lower, there
         return change
 
     def _objective(self, shape: tuple[int, int]) -> tuple:
@@ -295,6 +321,7 @@ class Smoother:
         change: np.ndarray,
         rows: _Rows,
         cost: tuple,
+        trust: float,
         peak: float | None = None,
     ) -> np.ndarray | None:
         """The step (k - 2, m) of one program; None where the solver finds none.
@@ -313,8 +340,8 @@ class Smoother:
         steps = np.diff(x, axis=0).ravel()
         most = window.steps.ravel()
         less = -_SLOWER * np.abs(steps)
-        lower = np.minimum(np.maximum(self._lower - x[1:-1], -_TRUST), 0.0).ravel()
-        upper = np.maximum(np.minimum(self._upper - x[1:-1], _TRUST), 0.0).ravel()
+        lower = np.minimum(np.maximum(self._lower - x[1:-1], -trust), 0.0).ravel()
+        upper = np.maximum(np.minimum(self._upper - x[1:-1], trust), 0.0).ravel()
         if peak is not None:
             y = change[1:-1].ravel()
             lower = np.clip(-peak - y, lower, upper)
@@ -324,9 +351,12 @@ class Smoother:
             -np.maximum(most + steps, less), np.maximum(most - steps, less), lower, upper,
         )  # fmt: skip
         clearances = _Clearances(window, rows, k, m)
-        step = program.solve(clearances, rows.missing)
+        missing = np.minimum(rows.missing, _GAIN)
+        step = program.solve(clearances, missing)
         if step is None and peak is None:
-            # Ask for nothing but not to come nearer, nor to step farther.
             program.relax()
-            step = program.solve(clearances, np.minimum(rows.missing, 0.0))
+            for part in (1.0, 0.3, 0.0):  # at last ask for nothing but not to come nearer
+                step = program.solve(clearances, np.where(missing > 0.0, part * missing, missing))
+                if step is not None:
+                    break
         return None if step is None else step.reshape(k - 2, m)
