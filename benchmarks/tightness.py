@@ -12,6 +12,7 @@ whose leaves are nearer than the best mesh distance found so far need be looked 
 
 from __future__ import annotations
 
+import itertools
 import json
 import statistics
 import time
@@ -24,6 +25,15 @@ from robots import RobotFiles
 from collision_monitor import CollisionModel
 from collision_monitor.robot.description import Shape
 
+TITLES = {
+    "ur5": "UR5",
+    "panda": "Panda",
+    "xarm7": "xArm7",
+    "baxter": "Baxter",
+    "tiago_dual": "TIAGo dual",
+}
+TIMES = (1, 1.5, 2, 3, 4, 5, 7, 10, 15, 20, 30, 40, 50, 70, 100)  # us
+LOSSES = (2, 3, 4, 5, 7, 10, 15, 20, 30, 40, 50, 70, 100)  # mm
 NAMES = ("ur5", "panda", "xarm7", "baxter", "tiago_dual")
 FARTHEST = 0.3
 
@@ -179,23 +189,27 @@ def plot(results: dict[str, list[dict]], path: str) -> None:
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
+    from matplotlib.ticker import FuncFormatter, NullFormatter
 
-    figure, axes = plt.subplots(figsize=(7.5, 4.5), dpi=110)
-    for name, rows in results.items():
-        axes.plot(
-            [r["call_us"] for r in rows], [r["mean_loss_mm"] for r in rows], "o-", label=name
-        )
+    figure, axes = plt.subplots(figsize=(8.0, 5.0), dpi=120)
+    for (name, rows), marker in zip(results.items(), itertools.cycle("os^Dv"), strict=False):
+        times, lost = ([r[key] for r in rows] for key in ("call_us", "mean_loss_mm"))
+        axes.plot(times, lost, marker + "-", label=TITLES.get(name, name), linewidth=1.6)
         for r in rows:
             axes.annotate(
                 str(r["max_leaves_per_link"]), (r["call_us"], r["mean_loss_mm"]),
-                textcoords="offset points", xytext=(4, 4), fontsize=8,
+                textcoords="offset points", xytext=(6, 5), fontsize=9,
             )  # fmt: skip
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set_xlabel("time of one distance query [us]")
-    axes.set_ylabel("clearance lost, mean [mm]")
-    axes.set_title("Numbers at the points: leaves a link at most")
-    axes.grid(True, which="both", alpha=0.25)
+    for axis, ticks in ((axes.xaxis, TIMES), (axes.yaxis, LOSSES)):
+        axis.axes.set(**{f"{axis.axis_name}scale": "log"})
+        axis.set_major_locator(matplotlib.ticker.FixedLocator(ticks))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_minor_formatter(NullFormatter())
+    axes.margins(0.08)
+    axes.set_xlabel("time of one distance query from Python (\u00b5s)")
+    axes.set_ylabel("clearance lost to the leaves, mean (mm)")
+    axes.set_title("What leaves cost and save; numbers: leaves a link at most")
+    axes.grid(True, alpha=0.3)
     axes.legend()
     figure.tight_layout()
     figure.savefig(path)
