@@ -14,7 +14,10 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import time
+from pathlib import Path
+from xml.etree import ElementTree
 
 import coal
 import numpy as np
@@ -35,6 +38,15 @@ TIMES = (1, 1.5, 2, 3, 4, 5, 7, 10, 15, 20, 30, 40, 50, 70, 100)  # us
 LOSSES = (2, 3, 4, 5, 7, 10, 15, 20, 30, 40, 50, 70, 100)  # mm
 NAMES = ("ur5", "panda", "xarm7", "baxter", "tiago_dual")
 FARTHEST = 0.3
+# Links (as expressions) of which no two are checked against each other: a hand in itself and with
+# the wrist that carries it, a base with its wheels.
+TOGETHER = {
+    "tiago_dual": (
+        *(f"hand_{side}|wrist_{side}|arm_{side}_([567]|tool)" for side in ("left", "right")),
+        "base|wheel|suspension|caster|torso_fixed",
+        "torso|head_1|arm_(left|right)_[12]_",
+    )
+}
 
 
 def coal_shape(shape: Shape):
@@ -114,9 +126,26 @@ def call_time(model: CollisionModel) -> float:
     return min(times)
 
 
-def measure(files: RobotFiles, options: dict, count: int, seconds: float) -> dict:
+def semantics(name: str, files: RobotFiles) -> Path | str | None:
+    """The robot's SRDF; where none comes with it, one that disables what stands in `TOGETHER`."""
+    if files.srdf is not None or name not in TOGETHER:
+        return files.srdf
+    links = re.findall(r'<link name="([^"]+)"', files.urdf.read_text())
+    lines = [
+        f'<disable_collisions link1="{a}" link2="{b}" reason="Never"/>'
+        for group in TOGETHER[name]
+        for a, b in itertools.combinations([x for x in links if re.match(group, x)], 2)
+    ]
+    title = ElementTree.parse(files.urdf).getroot().get("name")
+    return f'<robot name="{title}">{"".join(lines)}</robot>'
+
+
+def measure(
+    name: str, files: RobotFiles, options: dict, count: int, seconds: float
+) -> dict:
     """Volumes and losses of one robot."""
-    model = CollisionModel.from_urdf(files.urdf, files.srdf, files.package_dirs, **options)
+    srdf = semantics(name, files)
+    model = CollisionModel.from_urdf(files.urdf, srdf, files.package_dirs, **options)
     fits = [fit for name in model.link_names for fit in model.fits[name]]
     hull, obb, union, leaf = (
         sum(numbers)
@@ -171,7 +200,7 @@ def main() -> None:
     results: dict[str, list[dict]] = {}
     for name, files in options.robots.items():
         for variant in variants:
-            r = measure(files, variant, options.configurations, options.seconds)
+            r = measure(name, files, variant, options.configurations, options.seconds)
             results.setdefault(name, []).append({**variant, **r})
             if not options.json:
                 print(

@@ -53,7 +53,9 @@ _DOUBT = 1e-9
 _ROWS_A_THREAD = 200  # fewer are not worth a thread
 _SAMPLES = 1000
 _FLOAT = np.dtype(np.float64)
+# Configurations in which links look at each other; fewer where that would take seconds.
 _WATCH_SAMPLES = 512
+_PAIRS_WATCHED = 400_000
 # A pair of links whose shapes meet in this part of the samples is left out; the share at
 # which MoveIt's setup assistant calls two links "almost always in collision".
 _NEARLY_ALL = 0.95
@@ -358,7 +360,8 @@ class CollisionModel:
     def _watchers(self, links: Mapping[str, Sequence[Shape]]) -> dict[str, list[np.ndarray]]:
         """From where the links that are checked against each other are looked at."""
         pairs, _ = select_pairs(list(links), [], self._body_of, self._left_out())
-        samples = self.random_configurations(_WATCH_SAMPLES, seed=1)
+        count = min(max(_PAIRS_WATCHED // max(1, len(pairs)), 64), _WATCH_SAMPLES)
+        samples = self.random_configurations(count, seed=1)
         return watchers_of(links, link_poses(self._bodies, links, samples), pairs)
 
     def _left_out(self) -> dict[frozenset[str], str]:

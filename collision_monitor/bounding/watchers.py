@@ -79,6 +79,7 @@ class _Watch:
     def __init__(self, links: Mapping[str, Sequence[Shape]], poses: Mapping[str, np.ndarray]):
         self.clouds = {name: _cloud(shapes) for name, shapes in links.items()}
         self.poses = poses
+        self._placed: dict[str, tuple[int, np.ndarray]] = {}
         self.centers, self.radii = {}, {}
         for name, cloud in self.clouds.items():
             points = cloud[:, :3]
@@ -89,8 +90,12 @@ class _Watch:
 
     def placed(self, name: str, n: int) -> np.ndarray:
         """The cloud of a link at configuration ``n``, in Fortran's order."""
-        pose = self.poses[name][n]
-        return np.asfortranarray(self.clouds[name][:, :3] @ pose[:3, :3].T + pose[:3, 3])
+        at, points = self._placed.get(name, (-1, None))
+        if at != n:
+            pose = self.poses[name][n]
+            points = np.asfortranarray(self.clouds[name][:, :3] @ pose[:3, :3].T + pose[:3, 3])
+            self._placed[name] = n, points
+        return points
 
     def bounds(self, pairs: Sequence[Pair]) -> np.ndarray:
         """Lower bounds (n, pairs) of all distances: those of balls around the links."""
