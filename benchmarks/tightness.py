@@ -227,11 +227,12 @@ def plot(results: dict[str, list[dict]], path: str) -> None:
     figure, axes = plt.subplots(figsize=(8.0, 5.0), dpi=120)
     for (name, rows), marker in zip(results.items(), itertools.cycle("os^Dv"), strict=False):
         times, lost = ([r[key] for r in rows] for key in ("call_us", "mean_loss_mm"))
-        axes.plot(times, lost, marker + "-", label=TITLES.get(name, name), linewidth=1.6)
+        (line,) = axes.plot(times, lost, marker + "-", label=TITLES.get(name, name), linewidth=1.6)
         for r in rows:
             axes.annotate(
                 str(r["max_leaves_per_link"]), (r["call_us"], r["mean_loss_mm"]),
                 textcoords="offset points", xytext=(6, 5), fontsize=9,
+                color=line.get_color(),
             )  # fmt: skip
     for axis, ticks in ((axes.xaxis, TIMES), (axes.yaxis, LOSSES)):
         axis.axes.set(**{f"{axis.axis_name}scale": "log"})

@@ -155,7 +155,8 @@ def fit_all(
     chosen = {
         name: share_out(fits, budgets[name], tolerance) for name, fits in choices.items()
     }
-    total = math.ceil(_MEAN * settings.max_leaves_per_link * len(links))
+    mean = _MEAN * settings.max_leaves_per_link
+    total = math.ceil(sum(max(mean, len(shapes)) for shapes in links.values()))
     thinner = iter(
         thin_out(
             [fit for name in links for fit in chosen[name]],
