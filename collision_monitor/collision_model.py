@@ -17,6 +17,7 @@ from collision_monitor.bounding.fit_settings import FitSettings
 from collision_monitor.bounding.fitter import fit_all
 from collision_monitor.bounding.leaf import Leaf, moved
 from collision_monitor.bounding.shapes import Fit, fit_of_given
+from collision_monitor.bounding.watchers import watchers_of
 from collision_monitor.clear_tables import clear_tables, copied
 from collision_monitor.clearance import Clearance
 from collision_monitor.errors import ConfigurationError, NothingToCheckError
@@ -28,7 +29,7 @@ from collision_monitor.packing import pack_model
 from collision_monitor.private_cache import Store, content_key
 from collision_monitor.robot.batch_poses import link_poses
 from collision_monitor.robot.bodies import Bodies, rigid_bodies
-from collision_monitor.robot.description import Robot
+from collision_monitor.robot.description import Robot, Shape
 from collision_monitor.robot.leaves_file import read_leaves
 from collision_monitor.robot.mesh_contacts import meeting_shares
 from collision_monitor.robot.pairs import (
@@ -52,6 +53,9 @@ _DOUBT = 1e-9
 _ROWS_A_THREAD = 200  # fewer are not worth a thread
 _SAMPLES = 1000
 _FLOAT = np.dtype(np.float64)
+# Configurations in which links look at each other; fewer where that would take seconds.
+_WATCH_SAMPLES = 512
+_PAIRS_WATCHED = 400_000
 # A pair of links whose shapes meet in this part of the samples is left out; the share at
 # which MoveIt's setup assistant calls two links "almost always in collision".
 _NEARLY_ALL = 0.95
@@ -329,7 +333,10 @@ class CollisionModel:
         self._obstacle_names = list(obstacles)
         self._body_of = body_of
         self.fits: dict[str, list[Fit]] = fit_all(
-            {} if given is not None else links, obstacles, self.settings
+            {} if given is not None else links,
+            obstacles,
+            self.settings,
+            None if given is not None else self._watchers(links),
         )
         if given is not None:
             self.fits |= {name: [fit_of_given(given[name], links[name])] for name in links}
@@ -350,16 +357,27 @@ class CollisionModel:
         stops = np.cumsum([len(leaves[name]) for name in names])
         self._link_leaves = np.column_stack([np.r_[0, stops[:-1]], stops])
 
-    def _choose_pairs(self) -> None:
+    def _watchers(self, links: Mapping[str, Sequence[Shape]]) -> dict[str, list[np.ndarray]]:
+        """From where the links that are checked against each other are looked at."""
+        pairs, _ = select_pairs(list(links), [], self._body_of, self._left_out())
+        count = min(max(_PAIRS_WATCHED // max(1, len(pairs)), 64), _WATCH_SAMPLES)
+        samples = self.random_configurations(count, seed=1)
+        return watchers_of(links, link_poses(self._bodies, links, samples), pairs)
+
+    def _left_out(self) -> dict[frozenset[str], str]:
+        """Pairs that are left out, whatever their shapes do, and why."""
         left_out = {pair: NEIGHBOURS for pair in neighbours(self.robot, self._bodies)}
         for pair, reason in self.semantics.disabled.items():
             left_out.setdefault(pair, f"disabled in the SRDF: {reason}")
         for a, b in self.scene.ignore:
             left_out.setdefault(frozenset((a, b)), "ignored by the scene")
+        return left_out
+
+    def _choose_pairs(self) -> None:
         obstacles = set(self._obstacle_names)
         links = [name for name in self.link_names if name not in obstacles]
         pairs, unmonitored = select_pairs(
-            links, self._obstacle_names, self._body_of, left_out
+            links, self._obstacle_names, self._body_of, self._left_out()
         )
         self.pairs: list[tuple[str, str]] = pairs
         self.unmonitored_pairs: list[UnmonitoredPair] = unmonitored

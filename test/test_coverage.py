@@ -5,9 +5,11 @@
 import numpy as np
 import pytest
 import trimesh
+from scipy.spatial.distance import cdist
 
 from collision_monitor.bounding.leaf import distances_to_segment
 from collision_monitor.kernels.coverage import (
+    closest_points,
     coverage_cost,
     gaps_to_union,
     grow_to_enclose,
@@ -33,11 +35,13 @@ def test_the_gradient_is_that_of_finite_differences():
     wanted, unwanted = RNG.normal(size=(200, 3)), RNG.normal(size=(300, 3))
     weights = RNG.uniform(0.1, 1.0, 200)
     prices = RNG.uniform(0.1, 1.0, 300)
+    watchers, looks = RNG.normal(size=(50, 3)), RNG.uniform(0.1, 1.0, 50)
 
     def cost(x, gradient):
         return coverage_cost(
-            x.reshape(3, 7), wanted, weights, unwanted, prices, 0.1, 3.0, 0.2, gradient
-        )
+            x.reshape(3, 7), wanted, weights, unwanted, prices, watchers, looks,
+            0.3, 3.0, 0.2, gradient,
+        )  # fmt: skip
 
     gradient, unused = np.empty((3, 7)), np.empty((3, 7))
     cost(capsules.ravel(), gradient)
@@ -49,6 +53,42 @@ def test_the_gradient_is_that_of_finite_differences():
     assert gradient.ravel() == pytest.approx(plain, rel=1e-4, abs=1e-4)
 
 
+@pytest.mark.parametrize("order", "CF")
+def test_the_cost_is_that_of_plain_numpy(order):
+    capsules = some_capsules(4, RNG)
+    wanted, unwanted, watchers = (RNG.normal(size=(n, 3)) for n in (200, 300, 50))
+    weights, prices, looks = (RNG.uniform(0.1, 1.0, n) for n in (200, 300, 50))
+
+    def gaps(points):
+        plain = [distances_to_segment(points, c[:3], c[3:6]) - c[6] for c in capsules]
+        return np.min(plain, axis=0)
+
+    s = np.clip(gaps(unwanted) / 0.4, -1.0, 1.0)
+    lengths = np.linalg.norm(capsules[:, 3:6] - capsules[:, :3], axis=1)
+    volumes = np.pi * capsules[:, 6] ** 2 * (lengths + 4.0 / 3.0 * capsules[:, 6])
+    expected = (
+        3.0 * weights @ np.maximum(gaps(wanted), 0.0) ** 2
+        + prices @ (0.5 - 0.75 * s + 0.25 * s**3)
+        - looks @ gaps(watchers)
+        + 0.2 * volumes.sum()
+    )
+    points = (np.array(p, order=order) for p in (wanted, unwanted, watchers))
+    wanted, unwanted, watchers = points
+    cost = coverage_cost(
+        capsules, wanted, weights, unwanted, prices, watchers, looks,
+        0.4, 3.0, 0.2, np.empty((4, 7)),
+    )  # fmt: skip
+    assert cost == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("order", "CF")
+def test_the_closest_points_are_those_of_scipy(order):
+    a, b = RNG.normal(size=(70, 3)), RNG.normal(size=(90, 3)) + 2.0
+    distance, i, j = closest_points(a, np.array(b, order=order))
+    assert distance == pytest.approx(cdist(a, b).min(), abs=1e-12)
+    assert np.linalg.norm(a[i] - b[j]) == pytest.approx(distance, abs=1e-12)
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_after_growth_no_triangle_sticks_out(seed):
     rng = np.random.default_rng(seed)
@@ -56,7 +96,9 @@ def test_after_growth_no_triangle_sticks_out(seed):
     triangles = np.ascontiguousarray(mesh.triangles)
     capsules = some_capsules(4, rng)
     before = capsules.copy()
-    grow_to_enclose(triangles, capsules, 0.02)
+    culprits = grow_to_enclose(triangles, capsules, 0.02)
+    stuck_out = gaps_to_union(culprits, before)
+    assert len(culprits) > 0 and stuck_out.min() > -0.02 and stuck_out.max() > 0.0
     assert np.array_equal(capsules[:, :6], before[:, :6])
     assert (capsules[:, 6] >= before[:, 6]).all()
     points = np.vstack([mesh.vertices, mesh.sample(5000, seed=seed)])
@@ -70,7 +112,7 @@ def test_after_growth_no_triangle_sticks_out(seed):
 def test_growth_leaves_alone_what_encloses_already():
     mesh = trimesh.creation.icosphere(2, 0.3)
     capsules = np.array([[0.0, 0, -0.1, 0, 0, 0.1, 0.31]])
-    grow_to_enclose(np.ascontiguousarray(mesh.triangles), capsules, 0.01)
+    assert len(grow_to_enclose(np.ascontiguousarray(mesh.triangles), capsules, 0.01)) == 0
     assert capsules[0, 6] == 0.31
 
 

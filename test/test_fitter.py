@@ -63,6 +63,18 @@ def test_another_shape_another_setting_or_another_method_is_another_fit(counted,
     assert len(counted) == 4
 
 
+def test_watchers_make_another_fit_of_all_equal_shapes(counted):
+    looks = np.array([[0.2, 0.0, 0.0, 1.0]])
+    links = {"a": [bar()], "b": [bar(2.0)]}
+    fitter.fit_all(links, {}, SETTINGS)
+    fitter.fit_all(links, {}, SETTINGS, {"a": [looks], "b": [-looks]})
+    fitter.fit_all(links, {}, SETTINGS, {"a": [looks], "b": [-looks]})
+    assert len(counted) == 2
+    assert counted[1][3][:, 0] == pytest.approx([-0.2, 0.2])
+    fitter.fit_all(links, {}, SETTINGS, {"a": [looks], "b": [looks]})
+    assert len(counted) == 3
+
+
 def choice(*steps):
     """Fits of a body of 1 m^2 with so many leaves and such a stand-off."""
     return [Fit((None,) * count, 1.0, 1.0, 1.0, off, 1.0) for count, off in steps]
@@ -76,3 +88,31 @@ def test_the_budget_goes_where_a_leaf_takes_away_most():
     assert [len(f.leaves) for f in fitter.share_out([coarse, fine], 6, 0.0)] == [4, 2]
     assert [len(f.leaves) for f in fitter.share_out([coarse, fine], 6, 0.05)] == [2, 1]
     assert [len(f.leaves) for f in fitter.share_out([coarse, fine], 1, 0.0)] == [1, 1]
+
+
+def test_within_the_tolerance_means_towards_watchers_too():
+    fits = [Fit((None,) * n, 1.0, 1.0, 1.0, 0.01, 1.0, lost) for n, lost in ((1, 0.03), (2, 0.01))]
+    assert [len(f.leaves) for f in fitter.share_out([fits], 4, 0.02)] == [2]
+    assert [len(f.leaves) for f in fitter.share_out([fits], 4, 0.03)] == [1]
+
+
+def test_leaves_that_pay_least_are_taken_back():
+    coarse = choice((1, 0.10), (2, 0.04), (4, 0.03))
+    fine = choice((1, 0.02), (2, 0.01))
+    choices = [coarse, fine]
+
+    def counts(total):
+        most = [fits[-1] for fits in choices]
+        return [len(f.leaves) for f in fitter.thin_out(most, choices, total)]
+
+    assert counts(6) == [4, 2]
+    assert counts(5) == counts(4) == [2, 2]
+    assert counts(3) == [2, 1]
+    assert counts(2) == counts(1) == counts(0) == [1, 1]
+
+
+def test_links_have_three_quarters_of_the_most_in_the_mean(counted):
+    links = {name: [bar(length=length)] for name, length in (("a", 0.2), ("b", 0.4), ("c", 0.6))}
+    fits = fitter.fit_all(links, {}, FitSettings(4, 0.0))
+    leaves = [len(fit.leaves) for per_link in fits.values() for fit in per_link]
+    assert max(leaves) <= 4 and sum(leaves) <= 9

@@ -13,14 +13,19 @@ from collision_monitor.kernels.coverage import winding_numbers
 
 _SURFACE_POINTS = 2000
 _DENSE_SURFACE_POINTS = 20_000
+_EDGE_POINTS = 6000
 _GRID_POINTS = 8000
-_NEAR_PRICE, _FAR = 0.4, 0.07
+_NEAR_PRICE, _FAR = 0.8, 0.15
+# Watchers nearer to the surface than this, in sizes of the body, touch it.
+_TOUCHING = 0.01
 # Triangles up to which winding numbers are taken on the mesh as it is.
 _FEW_TRIANGLES = 4000
 
 
-def surface_points(triangles: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
-    """``count`` points (count, 3), uniform on a surface of ``triangles`` (m, 3, 3)."""
+def surface_points(
+    triangles: np.ndarray, count: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """``count`` points (count, 3), uniform on ``triangles`` (m, 3, 3), and which each lies on."""
     a, b, c = triangles[:, 0], triangles[:, 1], triangles[:, 2]
     areas = np.linalg.norm(np.cross(b - a, c - a), axis=1)
     total = np.cumsum(areas)
@@ -28,7 +33,19 @@ def surface_points(triangles: np.ndarray, count: int, rng: np.random.Generator) 
     chosen = np.minimum(chosen, len(triangles) - 1)
     u, v = rng.random((2, count, 1))
     u, v = np.where(u + v > 1.0, 1.0 - u, u), np.where(u + v > 1.0, 1.0 - v, v)
-    return a[chosen] + u * (b[chosen] - a[chosen]) + v * (c[chosen] - a[chosen])
+    return a[chosen] + u * (b[chosen] - a[chosen]) + v * (c[chosen] - a[chosen]), chosen
+
+
+def edge_points(triangles: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+    """``count`` points (count, 3), uniform on the edges of ``triangles`` (m, 3, 3).
+
+    There, between two leaves, a body sticks out farthest; points on its surface miss it.
+    """
+    ends = np.stack([triangles, np.roll(triangles, -1, axis=1)], axis=2).reshape(-1, 2, 3)
+    total = np.cumsum(np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1))
+    chosen = np.searchsorted(total, rng.random(count) * total[-1])
+    chosen = np.minimum(chosen, len(ends) - 1)
+    return ends[chosen, 0] + rng.random((count, 1)) * (ends[chosen, 1] - ends[chosen, 0])
 
 
 def coarsened(triangles: np.ndarray, size: float) -> np.ndarray:
@@ -48,11 +65,22 @@ class Body:
     ``size`` is that scale in metres. ``surface`` (n, 3) are points on the mesh and the
     vertices of its hull, ``dense_surface`` many more, ``inside`` and ``outside`` a jittered
     grid over the box and a border, ``prices`` what covering a point outside costs.
+    ``watchers`` (w, 3) are points of other links, ``watcher_weights`` sum up to one, and
+    ``watcher_distances`` are those to the mesh, of points on it; inside there are none.
     Inside is where the winding number is above one half, so holes in a mesh do no harm.
     """
 
-    def __init__(self, vertices: np.ndarray, triangles: np.ndarray, box: OrientedBox) -> None:
-        """``vertices`` (n, 3), metres; ``triangles`` (m, 3); ``box``: around them."""
+    def __init__(
+        self,
+        vertices: np.ndarray,
+        triangles: np.ndarray,
+        box: OrientedBox,
+        watchers: np.ndarray | None = None,
+    ) -> None:
+        """``vertices`` (n, 3), metres; ``triangles`` (m, 3); ``box``: around them.
+
+        ``watchers`` (w, 4): points in the frame of the vertices, and their weights.
+        """
         rng = np.random.default_rng(0)
         self.box = box
         floor = 0.05 * box.extents[2]
@@ -63,8 +91,13 @@ class Body:
         self.hull_points = np.asarray(hull.vertices)
         self.hull_area = float(hull.area)
         self.hull_volume = float(hull.volume)
-        samples = surface_points(self.triangles, _SURFACE_POINTS, rng)
-        self.dense_surface = surface_points(self.triangles, _DENSE_SURFACE_POINTS, rng)
+        samples, _ = surface_points(self.triangles, _SURFACE_POINTS, rng)
+        self.dense_surface = np.vstack(
+            [
+                surface_points(self.triangles, _DENSE_SURFACE_POINTS, rng)[0],
+                edge_points(self.triangles, _EDGE_POINTS, rng),
+            ]
+        )
         self.surface = np.vstack([samples, self.hull_points])
 
         extents = box.extents / self.size
@@ -82,8 +115,19 @@ class Body:
         within[boxed] = np.abs(winding_numbers(grid[boxed], surface)) > 0.5
         self.inside, self.outside = grid[within], grid[~within]
         # A point far from the surface costs more: far is where leaves stick out.
-        far = cKDTree(self.dense_surface).query(self.outside)[0]
+        nearest = cKDTree(self.dense_surface)
+        far = nearest.query(self.outside)[0]
         self.prices = _NEAR_PRICE + far / _FAR
+
+        rows = np.empty((0, 4)) if watchers is None else watchers
+        points = (rows[:, :3] - box.center) @ box.axes / self.size
+        distances = nearest.query(points)[0] if len(points) else np.empty(0)
+        beyond = distances > _TOUCHING
+        beyond[beyond] = np.abs(winding_numbers(points[beyond], surface)) < 0.5
+        self.watchers = np.asfortranarray(points[beyond])
+        self.watcher_distances = distances[beyond]
+        weights = rows[beyond, 3]
+        self.watcher_weights = weights / max(weights.sum(), 1e-300)
 
     def scaled(self, leaves: np.ndarray) -> np.ndarray:
         """Capsules (k, 7) of the mesh's own frame, in the frame of this body."""

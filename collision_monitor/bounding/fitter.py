@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import math
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,6 +19,7 @@ import numpy as np
 
 from collision_monitor.bounding.fit_settings import FitSettings
 from collision_monitor.bounding.shapes import Fit, fits_in_own_frame, leaf_rows, leaves_of, placed
+from collision_monitor.bounding.watchers import merged
 from collision_monitor.private_cache import Store, content_key
 from collision_monitor.robot.description import Shape
 
@@ -26,11 +28,14 @@ logger = logging.getLogger(__name__)
 _SECONDS_BETWEEN_WORDS = 5.0
 # Obstacles do not move: more leaves around one cost a query next to nothing.
 _OBSTACLE_FACTOR = 4
-# Files beside this one that have no part in a fit.
-_NO_PART = ("fitter.py", "hierarchy.py", "enclosure.py")
+# Of the leaves that links may have at most, so many are for them in the mean: some links need
+# all, and for most of the others the last ones hardly pay.
+_MEAN = 0.75
+# Files beside this one that have no part in a fit of given watchers.
+_NO_PART = ("fitter.py", "hierarchy.py", "enclosure.py", "watchers.py")
 _CLOSED_FORMS = ("sphere", "capsule", "box")
 
-Job = tuple[Shape, int]
+Job = tuple[Shape, int, np.ndarray]
 
 
 @cache
@@ -44,7 +49,7 @@ def _method() -> str:
     return digest.hexdigest()
 
 
-def _key(shape: Shape, most: int, tolerance: float) -> str:
+def _content(shape: Shape, most: int, tolerance: float) -> str:
     mesh = () if shape.vertices is None else (shape.vertices, shape.triangles)
     return content_key(_method(), shape.kind, shape.size, *mesh, most, tolerance)
 
@@ -52,7 +57,7 @@ def _key(shape: Shape, most: int, tolerance: float) -> str:
 def _to_json(fits: list[Fit]) -> list:
     return [
         [leaf_rows(f.leaves).tolist(), f.shape_volume, f.hull_volume, f.obb_volume,
-         f.stand_off, f.hull_area]
+         f.stand_off, f.hull_area, f.lost]
         for f in fits
     ]  # fmt: skip
 
@@ -73,13 +78,13 @@ def share_out(choices: Sequence[Sequence[Fit]], budget: int, tolerance: float) -
         best, gain = None, 0.0
         for k, fits in enumerate(choices):
             now = fits[taken[k]]
-            if now.stand_off <= tolerance:
+            if now.is_within(tolerance):
                 continue
             for m in range(taken[k] + 1, len(fits)):
                 more = len(fits[m].leaves) - len(now.leaves)
                 if more > left:
                     break
-                volume = now.hull_area * (now.stand_off - fits[m].stand_off) / more
+                volume = now.hull_area * (now.excess - fits[m].excess) / more
                 if volume > gain or (best is None and now.stand_off == np.inf):
                     best, gain = (k, m, more), volume
         if best is None:
@@ -89,54 +94,108 @@ def share_out(choices: Sequence[Sequence[Fit]], budget: int, tolerance: float) -
         left -= more
 
 
+def thin_out(chosen: list[Fit], choices: Sequence[Sequence[Fit]], total: int) -> list[Fit]:
+    """``chosen`` with fewer leaves, ``total`` in all if that can be: what pays least goes first.
+
+    Args:
+        chosen: one of ``choices`` for each shape of all links.
+        choices: fits of ascending numbers of leaves.
+        total: leaves of all shapes.
+    """
+    taken = [fits.index(fit) for fit, fits in zip(chosen, choices, strict=True)]
+    left = sum(len(fit.leaves) for fit in chosen) - total
+    while left > 0:
+        best, price = None, np.inf
+        for k, fits in enumerate(choices):
+            now = fits[taken[k]]
+            for m in range(taken[k]):
+                fewer = len(now.leaves) - len(fits[m].leaves)
+                volume = now.hull_area * (fits[m].excess - now.excess) / fewer
+                if volume < price:
+                    best, price = (k, m, fewer), volume
+        if best is None:
+            break
+        k, m, fewer = best
+        taken[k] = m
+        left -= fewer
+    return [fits[m] for fits, m in zip(choices, taken, strict=True)]
+
+
 def fit_all(
     links: Mapping[str, Sequence[Shape]],
     obstacles: Mapping[str, Sequence[Shape]],
     settings: FitSettings,
+    watchers: Mapping[str, Sequence[np.ndarray]] | None = None,
 ) -> dict[str, list[Fit]]:
     """Fits of every shape by name of link or obstacle, in the frame of its link.
 
-    Equal shapes are fitted once. Fits are kept on disk under the content of the shape, the
-    settings and the method. When fitting takes long, the log says how far it is.
+    Equal shapes are fitted once, with the ``watchers`` of all of them (by link and shape, as
+    `watchers_of` gives them). Fits are kept on disk under the content of the shape, its
+    watchers, the settings and the method. When fitting takes long, the log says how far it is.
     """
     tolerance = settings.leaf_tolerance
-    jobs: dict[str, list[tuple[str, Job]]] = {}
+    jobs: dict[str, list[tuple[str, Shape, int]]] = {}
     budgets: dict[str, int] = {}
+    watched: dict[str, list[np.ndarray]] = {}
     for factor, group in ((1, links), (_OBSTACLE_FACTOR, obstacles)):
         for name, shapes in group.items():
             budgets[name] = factor * settings.max_leaves_per_link
             most = max(1, budgets[name] - len(shapes) + 1)
-            jobs[name] = [(_key(shape, most, tolerance), (shape, most)) for shape in shapes]
-    distinct = {key: job for keyed in jobs.values() for key, job in keyed}
+            jobs[name] = [(_content(shape, most, tolerance), shape, most) for shape in shapes]
+            for k, (content, _, _) in enumerate(jobs[name]):
+                if watchers is not None and name in watchers:
+                    watched.setdefault(content, []).append(watchers[name][k])
+    distinct: dict[str, Job] = {}
+    for keyed in jobs.values():
+        for content, shape, most in keyed:
+            rows = watched.get(content, ())
+            distinct.setdefault(content, (shape, most, merged(np.vstack(rows) if rows else ())))
     done = _fit_distinct(distinct, tolerance)
-    result = {}
-    for name, keyed in jobs.items():
-        chosen = share_out([done[key] for key, _ in keyed], budgets[name], tolerance)
-        result[name] = [
+    choices = {name: [done[content] for content, _, _ in keyed] for name, keyed in jobs.items()}
+    chosen = {
+        name: share_out(fits, budgets[name], tolerance) for name, fits in choices.items()
+    }
+    mean = _MEAN * settings.max_leaves_per_link
+    total = math.ceil(sum(max(mean, len(shapes)) for shapes in links.values()))
+    thinner = iter(
+        thin_out(
+            [fit for name in links for fit in chosen[name]],
+            [fits for name in links for fits in choices[name]],
+            total,
+        )
+    )
+    chosen |= {name: [next(thinner) for _ in chosen[name]] for name in links}
+    return {
+        name: [
             placed(fit, shape.pose, name)
-            for fit, (_, (shape, _)) in zip(chosen, keyed, strict=True)
+            for fit, (_, shape, _) in zip(chosen[name], keyed, strict=True)
         ]
-    return result
+        for name, keyed in jobs.items()
+    }
 
 
 def _fit_distinct(jobs: Mapping[str, Job], tolerance: float) -> dict[str, list[Fit]]:
     """Fits of distinct shapes by key: from disk, or made now and put there."""
     done: dict[str, list[Fit]] = {}
     slow: dict[str, Job] = {}
-    for key, (shape, most) in jobs.items():
+    keys: dict[str, str] = {}
+    for content, (shape, most, rows) in jobs.items():
         if shape.kind in _CLOSED_FORMS:
-            done[key] = fits_in_own_frame(shape, most, tolerance)
+            done[content] = fits_in_own_frame(shape, most, tolerance)
         else:
-            slow[key] = (shape, most)
+            slow[content] = (shape, most, rows)
+            keys[content_key(content, rows)] = content
     if not slow:
         return done
     with Store("fits") as store:
-        for key, kept in store.get_many(list(slow)).items():
-            done[key] = _from_json(kept)
-            del slow[key]
-        for key, fits in _fit_slowly(slow, tolerance):
-            done[key] = fits
-            store.set(key, _to_json(fits))
+        for key, kept in store.get_many(list(keys)).items():
+            content = keys.pop(key)
+            done[content] = _from_json(kept)
+            del slow[content]
+        key_of = {content: key for key, content in keys.items()}
+        for content, fits in _fit_slowly(slow, tolerance):
+            done[content] = fits
+            store.set(key_of[content], _to_json(fits))
     return done
 
 
@@ -160,8 +219,8 @@ def _fit_slowly(jobs: Mapping[str, Job], tolerance: float) -> Iterator[tuple[str
         ThreadPoolExecutor(min(len(jobs), os.cpu_count() or 1)) as pool,
     ):
         waiting = {
-            pool.submit(fits_in_own_frame, shape, most, tolerance): key
-            for key, (shape, most) in jobs.items()
+            pool.submit(fits_in_own_frame, shape, most, tolerance, rows): key
+            for key, (shape, most, rows) in jobs.items()
         }
         for count, future in enumerate(as_completed(waiting), 1):
             yield waiting[future], future.result()

@@ -20,17 +20,21 @@ from collision_monitor.kernels.coverage import coverage_cost, gaps_to_union, gro
 
 # Annealing: the width over which "covered" is smoothed, in sizes of the body, and the
 # weight of what sticks out. Wide and weak first, so that capsules can still trade places.
-_HEAT = ((0.1, 30.0), (0.05, 120.0), (0.025, 480.0))
-_FINAL = ((0.012, 2e3), (0.012, 2e4), (0.012, 2e5))
+_HEAT = ((0.2, 60.0), (0.1, 240.0), (0.05, 960.0))
+_FINAL = ((0.036, 2e3), (0.036, 2e4), (0.036, 2e5), (0.036, 2e5), (0.036, 2e6))
+# After so many of them only so many go on.
+_ROUNDS, _LAST = 2, 2
 _COARSE = 4  # of the points, one in so many is enough for the first stages
 # Before each of the last stages the worst of many more surface points join those that are wanted.
 _JOINING = 600
 _JOINED_WEIGHT = 3.0
-_STEPS = 80
+_STEPS = 120
 _THRIFT = 0.02
 _LEAST_RADIUS = 0.005
+# Price of the distance that watchers lose, in sizes of the body, against the volume in hulls.
+_WATCHED = 5.0
 # Triangles are halved down to this edge before a capsule is grown for one; sizes of the body.
-_SMALLEST_EDGE = 0.004
+_SMALLEST_EDGE = 0.002
 # Stretches of the body before clustering: along the long axis, none, three at random.
 _LONGWAYS = np.array([0.3, 0.3, 1.0])
 
@@ -99,14 +103,15 @@ class _Descent:
         surface = np.vstack([body.surface[:samples:thin], body.hull_points])
         inside = body.inside[:: 2 * thin]
         self._body = body
-        self._wanted = np.vstack([surface, inside])
+        self._wanted = np.asfortranarray(np.vstack([surface, inside]))
         self._weights = np.r_[
             np.full(len(surface) - len(body.hull_points), thin / samples),
             np.full(len(body.hull_points), 1.0 / len(body.hull_points)),
             np.full(len(inside), 1.0 / max(1, len(inside))),
         ]
         self._joined_weight = _JOINED_WEIGHT / samples
-        self._unwanted = np.ascontiguousarray(body.outside[::thin])
+        self._unwanted = np.asfortranarray(body.outside[::thin])
+        self._watcher_weights = _WATCHED * body.watcher_weights
         self._volume = max(body.hull_volume, 0.02 * body.hull_area)
         self._prices = body.prices[::thin] * (thin * body.cell / self._volume)
 
@@ -114,8 +119,11 @@ class _Descent:
         """From now on the surface points that ``capsules`` miss worst are wanted as well."""
         gaps = gaps_to_union(self._body.dense_surface, capsules)
         missed = np.argsort(-gaps)[: min(_JOINING, int((gaps > 0.0).sum()))]
-        self._wanted = np.vstack([self._wanted, self._body.dense_surface[missed]])
-        self._weights = np.r_[self._weights, np.full(len(missed), self._joined_weight)]
+        # Points at random miss the places where capsules part; growing finds them.
+        places = grow_to_enclose(self._body.triangles, capsules.copy(), _SMALLEST_EDGE)
+        joined = np.vstack([self._body.dense_surface[missed], places])
+        self._wanted = np.asfortranarray(np.vstack([self._wanted, joined]))
+        self._weights = np.r_[self._weights, np.full(len(joined), self._joined_weight)]
 
     def run(self, capsules: np.ndarray, width: float, penalty: float) -> tuple[np.ndarray, float]:
         """The capsules (k, 7) after one stage, and their cost."""
@@ -125,7 +133,8 @@ class _Descent:
         def cost(x: np.ndarray) -> tuple[float, np.ndarray]:
             value = coverage_cost(
                 x.reshape(shape), self._wanted, self._weights, self._unwanted,
-                self._prices, width, penalty, _THRIFT / self._volume, gradient,
+                self._prices, self._body.watchers, self._watcher_weights,
+                width, penalty, _THRIFT / self._volume, gradient,
             )  # fmt: skip
             return value, gradient.ravel().copy()
 
@@ -146,10 +155,17 @@ def _descend(body: Body, guesses: list[np.ndarray], finalists: int) -> list[np.n
             guess, value = coarse.run(guess, *stage)
         heats.append((value, guess))
     heats.sort(key=lambda heat: heat[0])
-    finished = []
+    runs = []
     for _, capsules in heats[:finalists]:
         fine = _Descent(body, 1)
-        for stage in _FINAL:
+        for stage in _FINAL[:_ROUNDS]:
+            fine.join_missed(capsules)
+            capsules, value = fine.run(capsules, *stage)
+        runs.append((value, capsules, fine))
+    runs.sort(key=lambda run: run[0])
+    finished = []
+    for _, capsules, fine in runs[:_LAST]:
+        for stage in _FINAL[_ROUNDS:]:
             fine.join_missed(capsules)
             capsules, _ = fine.run(capsules, *stage)
         finished.append(capsules)
@@ -182,14 +198,26 @@ def thickness(body: Body, capsules: np.ndarray) -> float:
     return vain / body.hull_area * body.size
 
 
+def lost(body: Body, capsules: np.ndarray) -> float:
+    """Distance that ``capsules`` take away from the body's watchers, in the mean: metres."""
+    if not len(body.watchers):
+        return 0.0
+    gaps = gaps_to_union(body.watchers, capsules)
+    return float((body.watcher_distances - gaps) @ body.watcher_weights) * body.size
+
+
+def _judge(body: Body, capsules: np.ndarray) -> float:
+    return thickness(body, capsules) + lost(body, capsules)
+
+
 def fit_union(
     body: Body,
     count: int,
     fewer: np.ndarray | None = None,
-    starts: int = 4,
-    finalists: int = 2,
-) -> tuple[np.ndarray, float]:
-    """``count`` capsules (count, 7) around ``body``, in its frame, and their `thickness`.
+    starts: int = 6,
+    finalists: int = 6,
+) -> np.ndarray:
+    """``count`` capsules (count, 7) around ``body``, in its frame.
 
     The best of several descents: ``starts`` from clusters of the body's points, three from
     ``fewer`` capsules found before, if given; ``finalists`` of them go all the way. The
@@ -201,7 +229,7 @@ def fit_union(
     best, least = None, np.inf
     for capsules in _descend(body, guesses, finalists):
         enclosing = enclose(body, capsules)
-        found = thickness(body, enclosing)
+        found = _judge(body, enclosing)
         if best is None or found < least:
             best, least = enclosing, found
-    return best, least
+    return best

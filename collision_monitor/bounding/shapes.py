@@ -19,7 +19,7 @@ from collision_monitor.bounding.fit_settings import FitSettings
 from collision_monitor.bounding.leaf import Leaf, moved
 from collision_monitor.bounding.least_capsule import fit_least_capsule
 from collision_monitor.bounding.obb import OrientedBox, fit_box, hull_points
-from collision_monitor.bounding.several_leaves import fit_union, thickness
+from collision_monitor.bounding.several_leaves import fit_union, lost, thickness
 from collision_monitor.bounding.sphere import fit_least_sphere
 from collision_monitor.bounding.union import union_volume
 from collision_monitor.robot.description import Shape
@@ -27,11 +27,15 @@ from collision_monitor.robot.description import Shape
 # Numbers of leaves that are tried, up to the budget.
 _COUNTS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 # More leaves must stand off less by this part, or they do not pay.
-_WORTH = 0.92
+_WORTH = 0.95
+_WORTH_OF_BOX = 0.92
 # Sides of the prism that stands in for a cylinder; its faces touch the cylinder.
 _SIDES = 48
 # A body thinner than this part of its length has no inside to speak of.
 _FLAT = 1e-3
+
+# Leaves, how far they stand off in the mean, what they take from watchers: metres.
+Found = tuple[tuple[Leaf, ...], float, float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +46,8 @@ class Fit:
     ``union_volume`` is that of all leaves together, what overlaps counted once.
     ``stand_off``: metres between the leaves and the shape, in the mean over its hull's
     surface; infinite for one leaf around a plate that several enclose better. ``hull_area``
-    is that surface in m^2.
+    is that surface in m^2. ``lost``: metres of their distance that the leaves take
+    from the other links where those come near (`watchers`), in the mean.
     """
 
     leaves: tuple[Leaf, ...]
@@ -51,6 +56,16 @@ class Fit:
     obb_volume: float
     stand_off: float
     hull_area: float
+    lost: float = 0.0
+
+    @property
+    def excess(self) -> float:
+        """What fits of more leaves have less of: metres, in the mean and where it is felt."""
+        return self.stand_off + self.lost
+
+    def is_within(self, tolerance: float) -> bool:
+        """Whether the leaves stand off by no more, in the mean and towards watchers."""
+        return max(self.stand_off, self.lost) <= tolerance
 
     @cached_property
     def union_volume(self) -> float:
@@ -93,12 +108,16 @@ def single_leaf(points: np.ndarray, box: OrientedBox) -> Leaf:
 
 
 def _fit_mesh(
-    vertices: np.ndarray, triangles: np.ndarray, most: int, tolerance: float
-) -> tuple[list[tuple[tuple[Leaf, ...], float]], OrientedBox]:
-    """([(leaves, stand-off), ...], oriented box) of a mesh in its own frame.
+    vertices: np.ndarray,
+    triangles: np.ndarray,
+    most: int,
+    tolerance: float,
+    watchers: np.ndarray | None = None,
+) -> tuple[list[Found], OrientedBox]:
+    """([(leaves, stand-off, what watchers lose), ...], oriented box) of a mesh in its own frame.
 
-    More and more leaves, until they stand off by no more than ``tolerance``; only such
-    as stand off clearly less than any fewer.
+    More and more leaves, until they stand off by no more than ``tolerance``, in the mean and
+    towards watchers; only such as are clearly better than any fewer.
     """
     vertices = np.asarray(vertices, dtype=float)
     points = hull_points(vertices)
@@ -106,16 +125,17 @@ def _fit_mesh(
     leaf = single_leaf(points, box)
     if box.extents[0] <= _FLAT * box.extents[2]:
         return _fit_flat(box, leaf, most, tolerance), box
-    body = Body(vertices, np.asarray(triangles), box)
+    body = Body(vertices, np.asarray(triangles), box, watchers)
     best = body.scaled(leaf_rows([leaf]))
-    found = [((leaf,), thickness(body, best))]
+    found = [((leaf,), thickness(body, best), lost(body, best))]
     for count in counts_up_to(most):
-        if found[-1][1] <= tolerance:
+        _, off, loss = found[-1]
+        if max(off, loss) <= tolerance:
             break
-        capsules, stand_off = fit_union(body, count, best)
-        best = capsules
-        if stand_off <= _WORTH * found[-1][1]:
-            found.append((leaves_of(body.unscaled(capsules)), stand_off))
+        best = fit_union(body, count, best)
+        now = thickness(body, best), lost(body, best)
+        if sum(now) <= _WORTH * (off + loss):
+            found.append((leaves_of(body.unscaled(best)), *now))
     return found, box
 
 
@@ -126,14 +146,14 @@ def counts_up_to(most: int) -> list[int]:
 
 def _fit_flat(
     box: OrientedBox, leaf: Leaf, most: int, tolerance: float
-) -> list[tuple[tuple[Leaf, ...], float]]:
+) -> list[Found]:
     """Leaves of a plate or a wire: those of its oriented box, if they are smaller."""
     rows, stand_off = cover_box(tuple(box.extents), most, tolerance)
     ends = rows[:, :6].reshape(-1, 3) @ box.axes.T + box.center
     leaves = leaves_of(np.column_stack([ends.reshape(-1, 6), rows[:, 6]]))
     if len(leaves) > 1 and sum(each.volume for each in leaves) < leaf.volume:
-        return [((leaf,), math.inf), (leaves, stand_off)]
-    return [((leaf,), 0.0)]
+        return [((leaf,), math.inf, 0.0), (leaves, stand_off, 0.0)]
+    return [((leaf,), 0.0, 0.0)]
 
 
 def _mesh_volumes(shape: Shape) -> tuple[float, float, float]:
@@ -148,15 +168,17 @@ def _mesh_volumes(shape: Shape) -> tuple[float, float, float]:
 
 
 def _several(
-    found: list[tuple[tuple[Leaf, ...], float]], shape: float, hull: float, obb: float, area: float
+    found: list[Found], shape: float, hull: float, obb: float, area: float
 ) -> list[Fit]:
     return [
-        Fit(leaves, shape, hull, obb, stand_off, area)
-        for leaves, stand_off in found
+        Fit(leaves, shape, hull, obb, stand_off, area, loss)
+        for leaves, stand_off, loss in found
     ]
 
 
-def fits_in_own_frame(shape: Shape, most: int, tolerance: float) -> list[Fit]:
+def fits_in_own_frame(
+    shape: Shape, most: int, tolerance: float, watchers: np.ndarray | None = None
+) -> list[Fit]:
     """Fits of a shape in its own frame: more and more leaves, less and less stand-off.
 
     At most ``most`` leaves; the last is the first within ``tolerance``, if there is one.
@@ -171,11 +193,11 @@ def fits_in_own_frame(shape: Shape, most: int, tolerance: float) -> list[Fit]:
         return _box_fits(shape.size, most, tolerance)
     if shape.kind == "cylinder":
         radius, length = shape.size
-        found, _ = _fit_mesh(*_prism(radius, length), most, tolerance)
+        found, _ = _fit_mesh(*_prism(radius, length), most, tolerance, watchers)
         volume = math.pi * radius**2 * length
         area = 2.0 * math.pi * radius * (radius + length)
         return _several(found, volume, volume, 4.0 * radius**2 * length, area)
-    found, box = _fit_mesh(shape.vertices, shape.triangles, most, tolerance)
+    found, box = _fit_mesh(shape.vertices, shape.triangles, most, tolerance, watchers)
     hull, volume, area = _mesh_volumes(shape) if box.volume > 0.0 else (0.0, 0.0, 0.0)
     return _several(found, volume, hull, box.volume, area)
 
@@ -184,9 +206,9 @@ def _box_fits(size: tuple[float, ...], most: int, tolerance: float) -> list[Fit]
     volume = float(np.prod(size))
     area = 2.0 * (size[0] * size[1] + size[1] * size[2] + size[2] * size[0])
     found = [
-        (leaves_of(rows), stand_off)
+        (leaves_of(rows), stand_off, 0.0)
         for rows, stand_off in covers_of_box(
-            size, (1, *counts_up_to(most)), tolerance, _WORTH
+            size, (1, *counts_up_to(most)), tolerance, _WORTH_OF_BOX
         )
     ]
     return _several(found, volume, volume, volume, area)

@@ -16,6 +16,8 @@ from collision_monitor.robot.description import Shape
 
 _LINK_COLOR = "#8d99ae"
 _OBSTACLE_COLOR = "#c9b79c"
+_SIDES = 48
+_MARGIN = 1.08  # of the picture around what it shows
 
 
 def require_pyvista() -> Any:
@@ -51,7 +53,9 @@ def _capsule_mesh(pyvista: Any, p0: np.ndarray, p1: np.ndarray, radius: float) -
     """A capsule as two half spheres joined: a sphere of which one half is moved."""
     axis = p1 - p0
     length = float(np.linalg.norm(axis))
-    sphere = pyvista.Sphere(radius=radius, theta_resolution=48, phi_resolution=48)
+    # Around the capsule, not within it, or a leaf that touches its link vanishes inside.
+    radius /= np.cos(np.pi / _SIDES) ** 2
+    sphere = pyvista.Sphere(radius=radius, theta_resolution=_SIDES, phi_resolution=_SIDES)
     if length == 0.0:
         return sphere.translate(p0)
     z = axis / length
@@ -59,8 +63,34 @@ def _capsule_mesh(pyvista: Any, p0: np.ndarray, p1: np.ndarray, radius: float) -
     x /= np.linalg.norm(x)
     points = np.asarray(sphere.points, dtype=float)
     points[:, 2] += np.where(points[:, 2] > 0.0, length, 0.0)
-    sphere.points = points @ np.column_stack([x, np.cross(z, x), z]).T + p0
+    turn = np.column_stack([x, np.cross(z, x), z])
+    sphere.points = points @ turn.T + p0
+    sphere.point_data["Normals"] = np.asarray(sphere.point_data["Normals"]) @ turn.T
     return sphere
+
+
+def _aim(plotter: Any, direction: np.ndarray, aspect: float) -> None:
+    """Put the camera where all that is drawn just fills a picture of ``aspect`` (width/height)."""
+    plotter.view_vector(direction, viewup=(0, 0, 1))
+    meshes = (actor.mapper.dataset for actor in plotter.actors.values() if actor.mapper)
+    points = np.vstack([np.asarray(mesh.points, dtype=float) for mesh in meshes])
+    back = direction / np.linalg.norm(direction)
+    right = np.cross(plotter.camera.up, back)
+    right /= np.linalg.norm(right)
+    seen = points @ np.column_stack([right, np.cross(back, right), back])
+    slope = np.tan(np.radians(0.5 * plotter.camera.view_angle)) / _MARGIN
+    slopes = np.array([slope * aspect, slope])
+    # A point is seen if |seen - center| <= slope * (distance - depth), on both axes. The least
+    # distance for each axis, and the centre in the middle of what is left to either side.
+    low = (seen[:, :2] - slopes * seen[:, 2:]).min(axis=0)
+    high = (seen[:, :2] + slopes * seen[:, 2:]).max(axis=0)
+    center = 0.5 * (low + high)
+    distance = float((0.5 * (high - low) / slopes).max())
+    frame = np.array([right, np.cross(back, right), back])
+    middle = 0.5 * float(seen[:, 2].min() + seen[:, 2].max())
+    plotter.camera.focal_point = np.r_[center, middle] @ frame
+    plotter.camera.position = np.r_[center, distance] @ frame
+    plotter.renderer.ResetCameraClippingRange()
 
 
 def render(
@@ -73,12 +103,13 @@ def render(
     leaves: bool = True,
     size: tuple[int, int] = (1200, 900),
     direction: tuple[float, float, float] = (1.6, 0.5, 0.7),
-    zoom: float = 1.3,
+    zoom: float = 1.0,
 ) -> None:
     """Write a PNG of the robot at ``q``: its links, translucent leaves, the nearest points.
 
     Leaves take the colour of their link's clearance between ``stop`` and ``warn`` metres.
-    ``direction`` is where the camera stands, seen from the robot's middle.
+    ``direction`` is where the camera stands, seen from the robot's middle; it comes as near as
+    it can with everything in the picture, and by ``zoom`` nearer.
 
     Raises:
         MissingDependencyError: pyvista is not installed.
@@ -117,7 +148,7 @@ def render(
         plotter.add_points(points, color="black", point_size=9, render_points_as_spheres=True)
     plotter.add_light(pyvista.Light(position=(4, 3, 6), intensity=0.35))
     plotter.enable_anti_aliasing("ssaa")
-    plotter.view_vector(direction, viewup=(0, 0, 1))
+    _aim(plotter, np.array(direction, dtype=float), size[0] / size[1])
     plotter.camera.zoom(zoom)
     plotter.screenshot(os.fspath(path))
     plotter.close()

@@ -64,34 +64,72 @@ def _push(gradient, capsules, k, x, y, z, force):
 
 
 @offline_kernel
+def _nearest_capsules(points, capsules, gaps, owners):
+    """Write signed distances (n,) of ``points`` to the union, and whose they are.
+
+    One capsule after the other over all points, without a branch: the compiler makes SIMD of
+    it where ``points`` (n, 3) are in Fortran's order.
+    """
+    for k in range(len(capsules)):
+        ax, ay, az, r = capsules[k, 0], capsules[k, 1], capsules[k, 2], capsules[k, 6]
+        ux, uy, uz = capsules[k, 3] - ax, capsules[k, 4] - ay, capsules[k, 5] - az
+        uu = ux * ux + uy * uy + uz * uz
+        inverse = 1.0 / uu if uu > 1e-30 else 0.0
+        for i in range(len(points)):
+            x, y, z = points[i, 0] - ax, points[i, 1] - ay, points[i, 2] - az
+            t = min(max((x * ux + y * uy + z * uz) * inverse, 0.0), 1.0)
+            x, y, z = x - t * ux, y - t * uy, z - t * uz
+            gap = math.sqrt(x * x + y * y + z * z) - r
+            nearer = (k == 0) | (gap < gaps[i])
+            gaps[i] = gap if nearer else gaps[i]
+            owners[i] = k if nearer else owners[i]
+
+
+@offline_kernel
 def coverage_cost(
-    capsules, wanted, wanted_weights, unwanted, prices, width, penalty, thrift, gradient
+    capsules, wanted, wanted_weights, unwanted, prices, watchers, watcher_weights,
+    width, penalty, thrift, gradient,
 ):
     """Cost of covering a body by the union of ``capsules`` (k, 7); writes ``gradient`` (k, 7).
 
     The sum of
     - penalty * weight * gap^2 over the ``wanted`` points (n, 3) left outside,
-    - price * sigmoid(depth / width) over the ``unwanted`` points (m, 3): the volume
-      covered in vain, smoothed over ``width``,
+    - price * share over the ``unwanted`` points (m, 3): the volume covered in vain; the
+      share goes smoothly, by a cubic, from 0 at ``width`` outside to 1 at ``width`` inside,
+    - -weight * gap over the ``watchers`` (w, 3): the distance that is lost, less a constant,
+      where other bodies come near,
     - ``thrift`` times the capsules' volumes, so that none lies idle or far away.
+
+    Points in Fortran's order are fastest.
     """
     gradient[:] = 0.0
     total = 0.0
+    most = max(len(wanted), len(unwanted), len(watchers))
+    gaps, owners = np.empty(most), np.empty(most, dtype=np.int64)
+    _nearest_capsules(wanted, capsules, gaps, owners)
     for i in range(len(wanted)):
-        x, y, z = wanted[i, 0], wanted[i, 1], wanted[i, 2]
-        gap, owner = gap_to_union(x, y, z, capsules)
+        gap = gaps[i]
         if gap > 0.0:
             total += penalty * wanted_weights[i] * gap * gap
-            _push(gradient, capsules, owner, x, y, z, -2.0 * penalty * wanted_weights[i] * gap)
-    far = 12.0 * width  # beyond this the sigmoid is nothing
+            force = -2.0 * penalty * wanted_weights[i] * gap
+            _push(gradient, capsules, owners[i], wanted[i, 0], wanted[i, 1], wanted[i, 2], force)
+    _nearest_capsules(unwanted, capsules, gaps, owners)
     for i in range(len(unwanted)):
-        x, y, z = unwanted[i, 0], unwanted[i, 1], unwanted[i, 2]
-        gap, owner = gap_to_union(x, y, z, capsules)
-        if gap < far:
-            share = 1.0 / (1.0 + math.exp(gap / width))
-            total += prices[i] * share
-            force = prices[i] * share * (1.0 - share) / width
-            _push(gradient, capsules, owner, x, y, z, force)
+        gap = gaps[i]
+        if gap <= -width:
+            total += prices[i]
+        elif gap < width:
+            s = gap / width
+            total += prices[i] * (0.5 - s * (0.75 - 0.25 * s * s))
+            force = prices[i] * 0.75 * (1.0 - s * s) / width
+            x, y, z = unwanted[i, 0], unwanted[i, 1], unwanted[i, 2]
+            _push(gradient, capsules, owners[i], x, y, z, force)
+    _nearest_capsules(watchers, capsules, gaps, owners)
+    for i in range(len(watchers)):
+        weight = watcher_weights[i]
+        total -= weight * gaps[i]
+        x, y, z = watchers[i, 0], watchers[i, 1], watchers[i, 2]
+        _push(gradient, capsules, owners[i], x, y, z, weight)
     for k in range(len(capsules)):
         ux = capsules[k, 3] - capsules[k, 0]
         uy = capsules[k, 4] - capsules[k, 1]
@@ -112,14 +150,37 @@ def coverage_cost(
 
 
 @offline_kernel
+def closest_points(first, second):
+    """(distance, i, j) of the points of two sets (n, 3), (m, 3) that are nearest to each other.
+
+    Each with each; fastest where the second is in Fortran's order.
+    """
+    least = np.full(len(second), math.inf)
+    whose = np.zeros(len(second), dtype=np.int64)
+    for i in range(len(first)):
+        px, py, pz = first[i, 0], first[i, 1], first[i, 2]
+        for j in range(len(second)):
+            x, y, z = second[j, 0] - px, second[j, 1] - py, second[j, 2] - pz
+            squared = x * x + y * y + z * z
+            nearer = squared < least[j]
+            least[j] = squared if nearer else least[j]
+            whose[j] = i if nearer else whose[j]
+    j = least.argmin()
+    return math.sqrt(least[j]), whose[j], j
+
+
+@offline_kernel
 def grow_to_enclose(triangles, capsules, smallest_edge):
     """Grow radii until each of ``triangles`` (m, 3, 3) lies in the union, by construction.
 
     A triangle is enclosed by a capsule, a convex body, that holds its three corners. One
     that no capsule encloses is halved across its longest edge; where that
-    is shorter than ``smallest_edge``, the capsule that needs least is grown.
+    is shorter than ``smallest_edge``, the capsule that needs least is grown. Returns the
+    middles (n, 3) of those that made one grow, the first thousand.
     """
     stack = np.empty((256, 3, 3))
+    culprits = np.empty((1000, 3))
+    count = 0
     needed = np.empty(len(capsules))
     for m in range(len(triangles)):
         for c in range(3):  # an assignment of arrays takes seconds to compile
@@ -148,6 +209,10 @@ def grow_to_enclose(triangles, capsules, smallest_edge):
                     longest, edge = d, c
             if longest <= smallest_edge * smallest_edge or size + 2 > len(stack):
                 capsules[owner, 6] = needed[owner]
+                if count < len(culprits):
+                    for axis in range(3):
+                        culprits[count, axis] = stack[size, :, axis].sum() / 3.0
+                    count += 1
                 continue
             a, b = edge, (edge + 1) % 3
             for axis in range(3):
@@ -158,6 +223,7 @@ def grow_to_enclose(triangles, capsules, smallest_edge):
                 stack[size + 1, a, axis] = middle
                 stack[size, b, axis] = middle
             size += 2
+    return culprits[:count]
 
 
 @offline_kernel
