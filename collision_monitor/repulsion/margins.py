@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 
 _SAMPLES = 400
 # A link pair of an arm and the rest of the robot that is nearer than d_saf in this part of the
-# samples is so by design: an upper arm at the shoulder. Between two arms that is never so.
+# samples is so by design: an upper arm at the torso; between two arms only what can hardly be
+# otherwise: two shoulders.
 _BY_DESIGN = 0.5
+_BETWEEN_BY_DESIGN = 0.95
 _EASE = 4e-3  # m below what the desired motion has: room to move past it
 
 
@@ -81,8 +83,8 @@ def choose_margins(
     ``danger_distance``. Where the motion itself begins or ends nearer to something else than
     another arm, that distance is kept instead, but no less than ``danger_distance``: a hand is
     sent to a table on purpose. Pairs inside one arm, and pairs that are nearer than
-    ``safe_distance`` in most configurations of the arms, cannot keep that: they only may not come
-    nearer than the desired motion brings them, or than ``danger_distance``, whichever is less.
+    ``safe_distance`` in most configurations of the arms (between the arms: in nearly all), cannot
+    keep that: they only may not come nearer than the desired motion brings them, or than ``danger_distance``, whichever is less.
 
     Raises:
         ConfigurationError: a distance that is no finite number of metres, or danger above safe.
@@ -100,11 +102,12 @@ def choose_margins(
     rows[:, columns] = model.random_configurations(_SAMPLES)[:, columns]
     proximity = Proximity(model)
     share = np.zeros(len(model.pairs))
-    asked = np.where(kinds.outside, float(safe_distance), -np.inf)
+    asked = np.where(kinds.outside | kinds.between, float(safe_distance), -np.inf)
     for row in rows:
-        share[proximity.near(row, asked).pairs] += 1.0
-    eased = kinds.inside | (kinds.outside & (share >= _BY_DESIGN * _SAMPLES))
-    kept = kinds.between | (kinds.outside & ~eased)
+        share[np.unique(proximity.near(row, asked).pairs)] += 1.0 / _SAMPLES
+    by_design = np.where(kinds.between, _BETWEEN_BY_DESIGN, _BY_DESIGN)
+    eased = kinds.inside | ((kinds.between | kinds.outside) & (share >= by_design - 1e-9))
+    kept = (kinds.between | kinds.outside) & ~eased
     ends = np.minimum(model.distances(desired[0]), model.distances(desired[-1])) - _EASE
     meant = np.clip(ends, danger_distance, safe_distance)
     safe = np.where(kept, np.where(kinds.outside, meant, float(safe_distance)), -np.inf)

@@ -239,6 +239,8 @@ class Smoother:
 
         ``need`` (s,): metres above the limits at each sample. First and last rows are held.
         """
+        if len(change) < 3:
+            return change
         cost = self._objective(change.shape)
         rows = self._near(window, change, need)
         trust = _TRUST
