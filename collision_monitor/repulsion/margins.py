@@ -84,7 +84,8 @@ def choose_margins(
     another arm, that distance is kept instead, but no less than ``danger_distance``: a hand is
     sent to a table on purpose. Pairs inside one arm, and pairs that are nearer than
     ``safe_distance`` in most configurations of the arms (between the arms: in nearly all), cannot
-    keep that: they only may not come nearer than the desired motion brings them, or than ``danger_distance``, whichever is less.
+    keep that: they only may not come nearer than the desired motion brings them, or than
+    ``danger_distance``, whichever is less.
 
     Raises:
         ConfigurationError: a distance that is no finite number of metres, or danger above safe.

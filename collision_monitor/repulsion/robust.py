@@ -32,6 +32,7 @@ _NEED = 0.002  # m kept above limits at knots and half-way, for dips in between
 _PACE = 1.08  # of the desired motion's largest step: the largest one of the adjusted motion
 _ROUNDS = 5  # programs a try
 _TRIES = 5
+_MOST_PLACES = 600  # rows over which a detour is spread
 _FINEST = 300  # rows that may all be knots
 _ARRIVED = 1e-6  # rad or m
 _EASE = 1e-3  # m that a pair may come nearer than at the start, while it is led out
@@ -127,12 +128,14 @@ class RobustAdjustment:
         first = self._walk(stepper, start, low, high)
         while not _is_at(first[-1], self._desired[self._knots[high]]):
             if high == len(self._knots) - 1:
-                knots = self._knots[low:]
-                detour = find_detour(stepper, self._desired[knots], first[knots - knots[0]])
+                places = np.arange(self._knots[low], len(self._desired))
+                if len(places) > _MOST_PLACES:
+                    places = self._knots[low:]
+                detour = find_detour(stepper, self._desired[places], first[places - places[0]])
                 if detour is None:
-                    raise self._no_way(rows, knots[0], first, bad)
-                change = detour[:, self._columns] - self._desired[knots][:, self._columns]
-                first = self._spread(knots, change)
+                    raise self._no_way(rows, places[0], first, bad)
+                change = detour[:, self._columns] - self._desired[places][:, self._columns]
+                first = self._spread(places, change)
                 break
             last, high = high, self._beyond(high, 1, len(self._knots) - 1)
             first = np.vstack([first, self._walk(stepper, first[-1], last, high)[1:]])

@@ -63,28 +63,28 @@ class Stepper:
         model = proximity.model
         self._solve = solver().solve
         self._proximity = proximity
-        self._columns = columns
+        self.columns = columns
         self._others = np.setdiff1d(np.arange(len(model.joint_names)), columns)
         self.limits = limits
         self._buffer = buffer
         self.weights = np.ascontiguousarray(weights, dtype=float)
-        self._lower, self._upper = model.lower[columns], model.upper[columns]
+        self.lower, self.upper = model.lower[columns], model.upper[columns]
 
     def step(self, q: np.ndarray, target: np.ndarray, reach: float) -> np.ndarray:
         """The configuration (nq,) within ``reach`` (rad or m) of q that is nearest to target."""
         at = target.copy()
-        at[self._columns] = q[self._columns]
+        at[self.columns] = q[self.columns]
         # What is farther than this cannot come too near in one step of several joints.
         band = self._buffer + min(0.02 + 3.0 * reach, 0.25)
         near = self._proximity.near(at, self.limits + band)
-        x = at[self._columns]
-        want = target[self._columns] - x
-        high = np.minimum(self._upper - x, reach)
-        low = np.maximum(self._lower - x, -reach)
+        x = at[self.columns]
+        want = target[self.columns] - x
+        high = np.minimum(self.upper - x, reach)
+        low = np.maximum(self.lower - x, -reach)
         low, high = np.minimum(low, np.maximum(high, -reach)), np.maximum(high, low)
         count, size = len(near.pairs), len(x)
         if count == 0:
-            at[self._columns] = x + np.clip(want, low, high)
+            at[self.columns] = x + np.clip(want, low, high)
             return at
         missing = self.limits[near.pairs] + self._buffer - near.distances
         kinds = np.full(size + count, _SOFT, dtype=np.int32)
@@ -92,15 +92,19 @@ class Stepper:
         change, _, flag, _ = self._solve(
             self.weights,
             -self.weights @ want,
-            np.ascontiguousarray(near.gradients[:, self._columns]),
+            np.ascontiguousarray(near.gradients[:, self.columns]),
             np.concatenate([high, np.full(count, 1e30)]),
             np.concatenate([low, missing]),
             kinds,
         )
         if flag not in _SOLVED or not np.isfinite(change).all():
             return at  # no step is better than a wrong one
-        at[self._columns] = np.clip(x + change, x + low, x + high)
+        at[self.columns] = np.clip(x + change, x + low, x + high)
         return at
+
+    def is_free(self, start: np.ndarray, end: np.ndarray) -> bool:
+        """Whether the straight way from ``start`` to ``end`` is certified at the limits."""
+        return self._proximity.certify(start, end, self.limits).holds
 
     def walk(
         self,
