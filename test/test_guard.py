@@ -7,11 +7,12 @@ import math
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from two_slides import ARMS, JOINTS, apart, distance, model
+from two_slides import ARMS, JOINTS, URDF, apart, distance, model
 
+from collision_monitor import CollisionModel
 from collision_monitor.errors import ArmsError
 from collision_monitor.monitor import Level
-from collision_monitor.repulsion.guard import Guard, pairs_between
+from collision_monitor.repulsion.guard import Guard, names_of, pairs_between
 
 NAMES = (*JOINTS, "mast_joint")
 MODEL = model()
@@ -44,6 +45,20 @@ def test_only_pairs_between_the_arms_are_watched():
     guard = Guard(MODEL, ARMS)
     assert guard.model.pairs == [("r_ball", "l_ball")]
     assert guard.model is not MODEL
+
+
+def test_what_an_arm_carries_is_a_part_of_it():
+    scene = {
+        "obstacles": [
+            {"name": name, "link": link, "type": "sphere", "radius": 0.05, "position": [0, 0, z]}
+            for name, link, z in (("tool", "r_ball", 0.3), ("stone", "base", 1.0))
+        ]
+    }
+    carrying = CollisionModel.from_urdf(URDF, scene=scene)
+    assert names_of(carrying, ARMS[0]) == {"r_cart", "r_ball", "tool"}
+    assert names_of(carrying, ARMS[1]) == {"l_cart", "l_ball"}
+    between = {frozenset(pair) for pair in pairs_between(carrying, ARMS)}
+    assert between == {frozenset(("r_ball", "l_ball")), frozenset(("tool", "l_ball"))}
 
 
 def test_arms_between_which_nothing_is_checked_are_refused():

@@ -57,7 +57,7 @@ from collision_monitor.repulsion.arms import find_arms
 from collision_monitor.repulsion.control_points import control_points
 from collision_monitor.repulsion.desired import checked_point
 from collision_monitor.repulsion.gate import Adjusted, Gate, Job, Settings
-from collision_monitor.repulsion.guard import Guard
+from collision_monitor.repulsion.guard import Guard, names_of
 from collision_monitor.repulsion.latest_wins import LatestWins, Outcome
 from collision_monitor.repulsion.point_stream import PointStream, Streamed
 from collision_monitor.repulsion.streaming import Streamer
@@ -563,7 +563,8 @@ class SelfCollisionNode(Node):
         if self._last is None or self._gate is None:
             return
         job, adjusted = self._last
-        model, right = self._gate.guard.model, self._gate.arms[0].links
+        model = self._gate.guard.model
+        right = names_of(model, self._gate.arms[0])
         before, after = (
             control_points(model, right, motion, job.held, _MARKER_WAYPOINTS)
             for motion in (adjusted.adjustment.desired, adjusted.adjustment.motion)

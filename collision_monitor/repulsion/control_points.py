@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,7 +30,7 @@ class ControlPoints:
 
 def control_points(
     model: CollisionModel,
-    right_links: tuple[str, ...],
+    right: Collection[str],
     motion: Motion,
     held: Mapping[str, float],
     most: int = 200,
@@ -39,7 +39,7 @@ def control_points(
 
     Args:
         model: with the pairs between the arms alone.
-        right_links: links of the right arm.
+        right: names of the right arm's links, and of what it carries.
         motion: of some joints or all.
         held: position of every joint, for those that the motion does not name.
         most: two at least.
@@ -54,7 +54,7 @@ def control_points(
     distances = np.empty(len(rows))
     for k, row in enumerate(q):
         nearest = model.distance(row)
-        swap = nearest.links[0] not in right_links
+        swap = nearest.links[0] not in right
         points[k] = nearest.points[::-1] if swap else nearest.points
         directions[k] = -nearest.normal if swap else nearest.normal
         distances[k] = nearest.distance

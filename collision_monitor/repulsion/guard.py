@@ -17,13 +17,19 @@ from collision_monitor.repulsion.arms import Arm
 _HYSTERESIS = 0.1
 
 
+def names_of(model: CollisionModel, arm: Arm) -> frozenset[str]:
+    """Names that stand for an arm in pairs: its links, and what of the scene it carries."""
+    carried = (o.name for o in model.scene.obstacles if o.link in arm.links)
+    return frozenset((*arm.links, *carried))
+
+
 def pairs_between(model: CollisionModel, arms: tuple[Arm, Arm]) -> list[tuple[str, str]]:
-    """Pairs of ``model.pairs`` with a link in each arm.
+    """Pairs of ``model.pairs`` with a part of each arm.
 
     Raises:
         ArmsError: there is none, so that nothing would keep the arms apart.
     """
-    right, left = (set(arm.links) for arm in arms)
+    right, left = (names_of(model, arm) for arm in arms)
     pairs = [
         (a, b) for a, b in model.pairs if (a in right and b in left) or (a in left and b in right)
     ]
