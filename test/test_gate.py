@@ -184,6 +184,9 @@ def test_what_was_begun_before_the_arms_came_too_near_stays_here(cell):
 def test_after_an_event_a_motion_that_leads_away_is_let_go_and_watched(cell):
     assert cell.stand(apart(0.03), now=NOW)
     job = cell.job(rows=(apart(0.03), FARTHER))
+    assert job.settings.danger_distance == pytest.approx(0.028)
+    assert job.settings.safe_distance == SETTINGS.safe_distance
+    assert "0.030 m apart: it must lead them away" in job.notes[0]
     cell.release(job)
     assert not cell.stand(apart(0.032), now=NOW + 0.1)
     assert cell.stand(apart(0.02), now=NOW + 0.2)

@@ -10,6 +10,7 @@ import sys
 import time
 import traceback
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from builtin_interfaces.msg import Time
@@ -66,6 +67,7 @@ _WATCHDOG_SECONDS = 0.05
 _LOOK_SECONDS = 0.005
 _LOG_SECONDS = 1.0
 _MARKER_WAYPOINTS = 100
+Work = tuple[Adjusted, JointTrajectory]
 _COMMANDS = QoSProfile(depth=10)
 
 
@@ -86,7 +88,7 @@ class SelfCollisionNode(Node):
             raise CollisionMonitorError(reason)
         self._gate: Gate | None = None
         self._stream: PointStream | None = None
-        self._worker: LatestWins[Job, Adjusted] | None = None
+        self._worker: LatestWins[Job, Work] | None = None
         self._computing: Job | None = None
         self._running_goal: object = None
         self._last: tuple[Job, Adjusted] | None = None  # what the markers show
@@ -99,7 +101,7 @@ class SelfCollisionNode(Node):
         # A steady clock: a watchdog on simulated time would sleep while that stands still.
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._looking: Timer | None = None
-        self._outcomes: queue.SimpleQueue[Outcome[Job, Adjusted]] = queue.SimpleQueue()
+        self._outcomes: queue.SimpleQueue[Outcome[Job, Work]] = queue.SimpleQueue()
         self._trajectory = self.create_publisher(JointTrajectory, "~/joint_trajectory", _COMMANDS)
         self._state = self.create_publisher(DiagnosticStatus, "~/state", LATCHED)
         self._markers = self.create_publisher(MarkerArray, "~/markers", VALUES)
@@ -164,7 +166,7 @@ class SelfCollisionNode(Node):
             self._worker.end()
         gate = Gate(model, arms, guard)
         self._gate, self._stream, self._last = gate, None, None
-        self._worker = LatestWins(gate.adjust, self._on_outcome)
+        self._worker = LatestWins(partial(_work, gate), self._on_outcome)
         self._model = model
         self._description = description
         self._markers_of = PathMarkers(model.root)
@@ -254,7 +256,7 @@ class SelfCollisionNode(Node):
             self._relay.refuse(goal, reason)
         self._say(Level.ERROR, "refused", f"refused: {reason}", values)
 
-    def _on_outcome(self, outcome: Outcome[Job, Adjusted]) -> None:
+    def _on_outcome(self, outcome: Outcome[Job, Work]) -> None:
         """In the thread that adjusts; the node's own thread looks for it."""
         self._outcomes.put(outcome)
 
@@ -282,8 +284,8 @@ class SelfCollisionNode(Node):
                 self._finish(outcome.job, outcome.result, outcome.error)
         self._look_for_outcomes(self._computing is not None)
 
-    def _finish(self, job: Job, adjusted: Adjusted | None, error: Exception | None) -> None:
-        if adjusted is None:
+    def _finish(self, job: Job, work: Work | None, error: Exception | None) -> None:
+        if work is None:
             reason = str(error)
             if not isinstance(error, CollisionMonitorError):
                 reason = f"internal error, {type(error).__name__}: {error}"
@@ -291,6 +293,7 @@ class SelfCollisionNode(Node):
             seconds = time.monotonic() - job.submitted
             self._refuse(reason, job.owner, refusal_values(error, job.settings.method, seconds))
             return
+        adjusted, message = work
         self._last = job, adjusted
         self._next_markers = -math.inf
         values = adjustment_values(adjusted.adjustment, adjusted.seconds)
@@ -300,9 +303,10 @@ class SelfCollisionNode(Node):
             self._refuse(str(error), job.owner, values)
             return
         self._end_stream()
-        stamp = _time_message(release.start) if release.start > 0.0 else None
+        if release.start > 0.0:
+            message.header.stamp = _time_message(release.start)
         self._running_goal = job.owner
-        self._send(motion_message(release.motion, stamp), job.owner)
+        self._send(message, job.owner)
         how = "adjusted" if adjusted.adjustment.changed else "unchanged"
         text = f"forwarded, {how}: {len(release.motion.times)} waypoints"
         if adjusted.adjustment.changed:
@@ -578,6 +582,12 @@ class SelfCollisionNode(Node):
                 self.get_clock().now().to_msg(),
             )
         )
+
+
+def _work(gate: Gate, job: Job) -> Work:
+    """In the thread that adjusts; a message of ten thousand points takes long to make."""
+    adjusted = gate.adjust(job)
+    return adjusted, motion_message(adjusted.adjustment.motion)
 
 
 def _time_message(seconds: float) -> Time:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -166,16 +167,15 @@ def _quoted(names: Sequence[str]) -> str:
 def _checked_positions(desired: DesiredTrajectory, names: tuple[str, ...]) -> np.ndarray:
     if not len(desired.positions):
         raise TrajectoryError("has no points")
-    for k, row in enumerate(desired.positions):
-        if len(row) != len(names):
-            raise TrajectoryError(
-                f"point {k} has {len(row)} positions for {len(names)} joints"
-            )
-    for field, lengths in (desired.extras or {}).items():
-        for k, length in enumerate(lengths):
-            if length not in (0, len(names)):
-                raise TrajectoryError(f"point {k} has {length} {field} for {len(names)} joints")
-    positions = np.array(desired.positions, dtype=float)
+    lengths = {"positions": list(map(len, desired.positions)), **(desired.extras or {})}
+    for field, counts in lengths.items():
+        right = {len(names)} if field == "positions" else {0, len(names)}
+        if set(counts) <= right:
+            continue
+        k, count = next((k, count) for k, count in enumerate(counts) if count not in right)
+        raise TrajectoryError(f"point {k} has {count} {field} for {len(names)} joints")
+    positions = np.fromiter(chain.from_iterable(desired.positions), dtype=float)
+    positions = positions.reshape(-1, len(names))
     bad = np.argwhere(~np.isfinite(positions))
     if len(bad):
         k, j = bad[0]

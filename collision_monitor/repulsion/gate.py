@@ -19,6 +19,9 @@ from collision_monitor.repulsion.arms import Arm
 from collision_monitor.repulsion.desired import DesiredTrajectory, checked, distance_from
 from collision_monitor.repulsion.guard import Guard
 
+# m by which arms that are too near already may come nearer on their way out: joint states tremble.
+_EASE = 0.002
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -136,6 +139,12 @@ class Gate:
             notes.append(f"its stamp is {clock - start:.3g} s in the past: it begins at once")
             start = 0.0
         settings = replace(settings, yielding=yielding)
+        distance = self.guard.distance
+        if distance < settings.danger_distance:
+            # Nearer than it stands it must not come, and where it can it keeps the safe distance:
+            # otherwise the only way out would be a restart.
+            settings = replace(settings, danger_distance=distance - _EASE)
+            notes.append(f"the arms are {distance:.3f} m apart: it must lead them away")
         events = self.guard.events
         return Job(way.motion, present, start, settings, tuple(notes), events, now, owner)
 
