@@ -28,6 +28,7 @@ ADJUSTMENT = SimpleNamespace(
     clearance=np.array([0.3, 0.11, 0.2]),
     closest=[("p", "q"), ("r", "s"), ("p", "q")],
     certified=0.1005,
+    certified_elsewhere=np.inf,
 )
 
 
@@ -38,7 +39,7 @@ def test_an_adjustment_is_told_in_numbers():
         "distance_before": "-0.020000", "largest_change": "0.250000",
         "largest_change_joint": "b", "largest_change_waypoint": "1",
         "largest_tip_displacement": "0.030000", "certified_clearance": "0.100500",
-        "adjusting_seconds": "0.123",
+        "certified_elsewhere": "inf", "adjusting_seconds": "0.123",
     }  # fmt: skip
 
 

@@ -60,7 +60,7 @@ from collision_monitor.repulsion.desired import checked_point
 from collision_monitor.repulsion.gate import Adjusted, Gate, Job, Settings
 from collision_monitor.repulsion.guard import Guard, names_of
 from collision_monitor.repulsion.latest_wins import LatestWins, Outcome
-from collision_monitor.repulsion.point_stream import PointStream, Streamed
+from collision_monitor.repulsion.point_stream import ROUNDING, PointStream, Streamed
 from collision_monitor.repulsion.streaming import Streamer
 
 _WATCHDOG_SECONDS = 0.05
@@ -329,7 +329,8 @@ class SelfCollisionNode(Node):
         try:
             streamed, due = self._streamed(message)
         except CollisionMonitorError as error:
-            self._say(Level.ERROR, "point refused", f"refused: the desired point {error}")
+            what = "the desired point " if isinstance(error, TrajectoryError) else ""
+            self._say(Level.ERROR, "point refused", f"refused: {what}{error}")
             return
         clock = self._seconds()
         ahead = max(due - clock, 0.0)
@@ -349,8 +350,8 @@ class SelfCollisionNode(Node):
         """What to command, and when it is due.
 
         Raises:
-            CollisionMonitorError: the point cannot be followed; the text goes on after "the
-                desired point".
+            CollisionMonitorError: the point cannot be followed; the text of a TrajectoryError
+                goes on after "the desired point".
         """
         if self._gate is None:
             raise TrajectoryError(f"came before the robot: {self._report.reason}")
@@ -386,7 +387,7 @@ class SelfCollisionNode(Node):
             values["link_a"], values["link_b"] = streamed.pair
         if ahead <= 0.0:
             level, text = Level.WARN, "streaming, late: points are due before they are adjusted"
-        elif streamed.largest_change > 0.0:
+        elif streamed.largest_change > ROUNDING:
             level, text = Level.WARN, "streaming, adjusted: points are too near"
         else:
             level, text = Level.OK, "streaming"

@@ -61,6 +61,7 @@ def adjustment_values(adjustment: Adjustment, seconds: float) -> dict[str, str]:
         "largest_change_waypoint": str(point),
         "largest_tip_displacement": f"{float(np.max(adjustment.tip_displacement)):.6f}",
         "certified_clearance": f"{adjustment.certified:.6f}",
+        "certified_elsewhere": f"{adjustment.certified_elsewhere:.6f}",
         "adjusting_seconds": f"{seconds:.3f}",
     }
 

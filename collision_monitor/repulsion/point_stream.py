@@ -11,6 +11,8 @@ import numpy as np
 
 from collision_monitor.errors import TrajectoryError
 
+ROUNDING = 1e-6  # rad or m off what was wanted that nobody calls adjusted
+
 
 class Step(Protocol):
     """What adjusts one configuration: `streaming.Streamer`."""
@@ -112,7 +114,7 @@ class PointStream:
         change = max(abs(float(q[column]) - target[name]) for name, column in self._columns.items())
         self._due, self._last = due, now
         self.points += 1
-        self.adjusted += change > 0.0
+        self.adjusted += change > ROUNDING
         self.late += ahead <= 0.0
         positions = {name: float(q[column]) for name, column in self._columns.items()}
         return Streamed(positions, float(clearance), pair, change)
