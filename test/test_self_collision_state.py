@@ -5,14 +5,17 @@
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 from ros_graph import rclpy  # noqa: F401  skips where there is no rclpy
 
+from collision_monitor.clearance import Clearance
 from collision_monitor.errors import AdjustmentError, MotionError
-from collision_monitor.monitor import Level
+from collision_monitor.monitor import Level, MonitorState
 from collision_monitor.motion import Motion
 from collision_monitor.nodes.self_collision_state import (
     Report,
     adjustment_values,
+    overruled,
     refusal_values,
     report_message,
 )
@@ -74,3 +77,32 @@ def test_the_same_answer_to_another_question_is_news():
     assert first.key == Report(Level.OK, "forwarded", "y", serial=1).key
     assert first.key != Report(Level.OK, "forwarded", "x", serial=2).key
     assert first.key != Report(Level.WARN, "forwarded", "x", serial=1).key
+
+
+CLEARANCE = Clearance(0.03, ("r", "s"), [0.0] * 6, [1.0, 0.0, 0.0])
+NEAR = MonitorState(Level.ERROR, clearance=CLEARANCE)
+FINE = MonitorState(Level.OK, clearance=CLEARANCE)
+GONE = MonitorState(Level.STALE, "too old", "stale")
+SENT = Report(Level.OK, "forwarded", "sent")
+REFUSED = Report(Level.ERROR, "refused", "refused: so")
+HOLD = Report(Level.ERROR, "hold", "held: so")
+
+
+@pytest.mark.parametrize(
+    ("report", "state", "in_event", "running", "expected"),
+    [
+        (SENT, FINE, False, True, (Level.OK, "forwarded", "sent")),
+        (SENT, NEAR, True, True, (Level.ERROR, "forwarded", "sent; the arms are nearer than ")),
+        (SENT, GONE, False, False, (Level.STALE, "stale", "too old")),
+        (SENT, GONE, True, True, (Level.STALE, "stale", "the guard is blind while a ")),
+        (REFUSED, FINE, False, False, (Level.ERROR, "refused", "refused: so")),
+        (REFUSED, GONE, False, False, (Level.ERROR, "refused", "refused: so")),
+        (HOLD, NEAR, True, False, (Level.ERROR, "hold", "held: so")),
+        (HOLD, FINE, False, False, (Level.OK, "ready", "ready: the arms are apart again")),
+        (HOLD, GONE, True, False, (Level.STALE, "stale", "too old")),
+    ],
+)
+def test_what_is_worse_is_said(report, state, in_event, running, expected):
+    said = overruled(report, state, in_event, running)
+    assert (said.level, said.event) == expected[:2]
+    assert said.reason.startswith(expected[2])

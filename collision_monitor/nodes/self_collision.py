@@ -9,7 +9,6 @@ import queue
 import sys
 import time
 import traceback
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -40,11 +39,13 @@ from collision_monitor.nodes.log_bridge import bridge_logs
 from collision_monitor.nodes.markers import MarkerBuilder
 from collision_monitor.nodes.parameters import declare_parameters
 from collision_monitor.nodes.path_markers import PathMarkers
+from collision_monitor.nodes.point_streaming import PointStreaming
 from collision_monitor.nodes.qos import LATCHED, VALUES
 from collision_monitor.nodes.self_collision_parameters import PARAMETERS, arm_names, refusal
 from collision_monitor.nodes.self_collision_state import (
     Report,
     adjustment_values,
+    overruled,
     refusal_values,
     report_message,
 )
@@ -56,12 +57,9 @@ from collision_monitor.nodes.trajectory_messages import (
 )
 from collision_monitor.repulsion.arms import find_arms
 from collision_monitor.repulsion.control_points import control_points
-from collision_monitor.repulsion.desired import checked_point
 from collision_monitor.repulsion.gate import Adjusted, Gate, Job, Settings
 from collision_monitor.repulsion.guard import Guard, names_of
 from collision_monitor.repulsion.latest_wins import LatestWins, Outcome
-from collision_monitor.repulsion.point_stream import ROUNDING, PointStream, Streamed
-from collision_monitor.repulsion.streaming import Streamer
 
 _WATCHDOG_SECONDS = 0.05
 _LOOK_SECONDS = 0.005
@@ -87,7 +85,7 @@ class SelfCollisionNode(Node):
         if reason := refusal(self._values):
             raise CollisionMonitorError(reason)
         self._gate: Gate | None = None
-        self._stream: PointStream | None = None
+        self._stream: PointStreaming | None = None
         self._worker: LatestWins[Job, Work] | None = None
         self._computing: Job | None = None
         self._running_goal: object = None
@@ -178,20 +176,6 @@ class SelfCollisionNode(Node):
         )
         self.get_logger().info(text)
         self._say(Level.OK, "ready", "ready for a trajectory")
-
-    def _make_stream(self) -> PointStream:
-        """A stream with a model of its own; made anew when what it depends on has changed."""
-        v, gate = self._values, self._gate
-        streamer = Streamer(
-            self._model.twin(), gate.arms, v["safe_distance"], v["danger_distance"], v["yielding"]
-        )
-        return PointStream(
-            streamer,
-            self._model.joint_names,
-            gate.arm_joints,
-            v["stream_horizon"],
-            v["stream_timeout"],
-        )
 
     def _settings(self) -> Settings:
         return Settings(**{name: self._values[name] for name in Settings.__dataclass_fields__})
@@ -326,72 +310,22 @@ class SelfCollisionNode(Node):
 
     def _on_point(self, message: JointTrajectory) -> None:
         self._serial += 1
+        clock = self._seconds()
         try:
-            streamed, due = self._streamed(message)
+            if self._gate is None:
+                raise TrajectoryError(f"came before the robot: {self._report.reason}")
+            if self._computing is not None:
+                raise TrajectoryError("came while a trajectory is being adjusted")
+            if self._stream is None:  # or what it depends on has changed
+                self._stream = PointStreaming(self._model, self._gate, self._values)
+            followed = self._stream.follow(message, clock, time.monotonic())
         except CollisionMonitorError as error:
             what = "the desired point " if isinstance(error, TrajectoryError) else ""
             self._say(Level.ERROR, "point refused", f"refused: {what}{error}")
             return
-        clock = self._seconds()
-        ahead = max(due - clock, 0.0)
-        stamp = message.header.stamp if seconds_of(message.header.stamp) > 0.0 else None
-        late = due <= clock
-        reply = point_message(
-            list(message.joint_names),
-            streamed.positions,
-            0.0 if late else seconds_of(message.points[0].time_from_start),
-            None if late else stamp,
-        )
-        self._gate.begin(clock, ahead)
-        self._trajectory.publish(reply)
-        self._say_streaming(streamed, due - clock)
-
-    def _streamed(self, message: JointTrajectory) -> tuple[Streamed, float]:
-        """What to command, and when it is due.
-
-        Raises:
-            CollisionMonitorError: the point cannot be followed; the text of a TrajectoryError
-                goes on after "the desired point".
-        """
-        if self._gate is None:
-            raise TrajectoryError(f"came before the robot: {self._report.reason}")
-        guard, clock = self._gate.guard, self._seconds()
-        if doubt := guard.doubt(time.monotonic()):
-            raise TrajectoryError(f"came while the joint state is not known: {doubt}")
-        if self._stream is None:
-            self._stream = self._make_stream()
-        if self._computing is not None:
-            raise TrajectoryError("came while a trajectory is being adjusted")
-        if not self._stream.active(clock) and self._gate.running(clock):
-            raise TrajectoryError("came while a trajectory is under way: let it end first")
-        present = guard.present()
-        target = checked_point(desired_of(message), self._gate.arm_joints, present)
-        stamp = seconds_of(message.header.stamp) or clock
-        due = stamp + seconds_of(message.points[0].time_from_start)
-        streamed = self._stream.step(target, due, clock, present)
-        if guard.in_event and not streamed.clearance > guard.distance:
-            self._stream.end()
-            raise TrajectoryError("does not lead the arms away from each other")
-        return streamed, due
-
-    def _say_streaming(self, streamed: Streamed, ahead: float) -> None:
-        stream = self._stream
-        values = {
-            "stream_points": str(stream.points),
-            "stream_adjusted": str(stream.adjusted),
-            "stream_late": str(stream.late),
-            "largest_change": f"{streamed.largest_change:.6f}",
-            "distance": f"{streamed.clearance:.6f}",
-        }
-        if streamed.pair is not None:
-            values["link_a"], values["link_b"] = streamed.pair
-        if ahead <= 0.0:
-            level, text = Level.WARN, "streaming, late: points are due before they are adjusted"
-        elif streamed.largest_change > ROUNDING:
-            level, text = Level.WARN, "streaming, adjusted: points are too near"
-        else:
-            level, text = Level.OK, "streaming"
-        self._say(level, text.partition(":")[0], text, values, serial=0)
+        self._gate.begin(clock, max(followed.ahead, 0.0))
+        self._trajectory.publish(followed.message)
+        self._say(followed.level, "streaming", followed.text, followed.values, serial=0)
 
     def _end_stream(self) -> None:
         if self._stream is not None:
@@ -488,28 +422,9 @@ class SelfCollisionNode(Node):
         if self._gate is None:
             return self._report
         guard = self._gate.guard
+        running = self._gate.running(self._seconds())
         state = guard.state(time.monotonic())
-        report = self._report
-        if guard.in_event and state.clearance is not None:
-            if report.event in ("hold", "near"):
-                return report
-            return replace(
-                report,
-                level=Level.ERROR,
-                reason=f"{report.reason}; the arms are nearer than danger_distance",
-            )
-        if report.level is Level.ERROR:
-            if report.event not in ("hold", "near"):
-                return report
-            if not state.cause:
-                return replace(report, level=Level.OK, event="ready",
-                               reason="ready: the arms are apart again", values={})  # fmt: skip
-        if state.cause:
-            blind = "the guard is blind while a trajectory is under way: "
-            blind = blind if self._gate.running(self._seconds()) else ""
-            return replace(report, level=Level(state.level), event=state.cause,
-                           reason=f"{blind}{state.reason}")  # fmt: skip
-        return report
+        return overruled(self._report, state, guard.in_event, running)
 
     def _watch(self) -> None:
         """Look after everything that no message brings about."""

@@ -5,13 +5,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 
 from collision_monitor.errors import AdjustmentError
-from collision_monitor.monitor import Level
+from collision_monitor.monitor import Level, MonitorState
 from collision_monitor.repulsion.adjustment import Adjustment
 
 
@@ -78,6 +78,33 @@ def refusal_values(error: Exception, method: str, seconds: float) -> dict[str, s
     if error.safe_prefix is not None:
         values["safe_prefix"] = f"{error.safe_prefix.duration:.3f}"
     return values
+
+
+def overruled(report: Report, state: MonitorState, in_event: bool, running: bool) -> Report:
+    """The report, or what the guard has to say where that is worse, or what has passed.
+
+    Args:
+        report: of the last thing that was asked, or of the last order to hold.
+        state: of the guard, now.
+        in_event: whether the arms are too near.
+        running: whether something that was sent is under way.
+    """
+    of_guard = report.event in ("hold", "near")
+    if in_event and state.clearance is not None:
+        if of_guard:
+            return report
+        reason = f"{report.reason}; the arms are nearer than danger_distance"
+        return replace(report, level=Level.ERROR, reason=reason)
+    if report.level is Level.ERROR and not of_guard:
+        return report
+    if state.cause:
+        blind = "the guard is blind while a trajectory is under way: " if running else ""
+        reason = f"{blind}{state.reason}"
+        return replace(report, level=Level(state.level), event=state.cause, reason=reason)
+    if of_guard:
+        reason = "ready: the arms are apart again"
+        return replace(report, level=Level.OK, event="ready", reason=reason, values={})
+    return report
 
 
 def report_message(
