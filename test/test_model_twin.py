@@ -51,6 +51,9 @@ def test_a_twin_may_check_fewer_pairs_and_the_model_keeps_its_own(model):
     for q in model.random_configurations(20, seed=5):
         assert twin.distances(q) == pytest.approx(model.distances(q)[::3], abs=1e-12)
         assert twin.distance(q).distance == pytest.approx(twin.distances(q).min(), abs=1e-12)
+    rows = model.random_configurations(200, seed=6)
+    for asked in (model, twin, model):
+        assert np.array_equal(asked.is_clear(rows, 0.05), asked.min_distances(rows) >= 0.05)
 
 
 def test_pairs_that_the_model_does_not_check_are_refused(model):
