@@ -3,10 +3,12 @@
 """The guard: one order to hold for each time that two arms come too near."""
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from toys import joint, link
 from two_slides import ARMS, JOINTS, URDF, apart, distance, model
 
 from collision_monitor import CollisionModel
@@ -59,6 +61,25 @@ def test_what_an_arm_carries_is_a_part_of_it():
     assert names_of(carrying, ARMS[1]) == {"l_cart", "l_ball"}
     between = {frozenset(pair) for pair in pairs_between(carrying, ARMS)}
     assert between == {frozenset(("r_ball", "l_ball")), frozenset(("tool", "l_ball"))}
+
+
+def test_links_that_are_hardly_ever_apart_are_no_event():
+    # Shoulders that turn on the spot, 20 mm apart, beside the balls.
+    fixed = "".join(
+        link(f"{side}_shoulder", '<sphere radius="0.1"/>')
+        + joint(f"{side}_turn", "base", f"{side}_shoulder", xyz=f"{x} 0 9")
+        for side, x in (("r", -0.11), ("l", 0.11))
+    )
+    arms = tuple(
+        replace(arm, links=(*arm.links, f"{arm.name[0]}_shoulder")) for arm in ARMS
+    )
+    shoulders = CollisionModel.from_urdf(URDF.replace("</robot>", f"{fixed}</robot>"))
+    guard = Guard(shoulders, arms)
+    assert guard.left_out == [("r_shoulder", "l_shoulder")]
+    assert frozenset(("r_ball", "l_ball")) in set(map(frozenset, guard.model.pairs))
+    assert guard.update(shoulders.joint_names, [0.1] * 7, 1.0)[1] is False
+    with pytest.raises(ArmsError, match="nearer than 100 m in nearly all"):
+        Guard(shoulders, arms, 200.0, 100.0)
 
 
 def test_arms_between_which_nothing_is_checked_are_refused():

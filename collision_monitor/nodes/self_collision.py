@@ -159,6 +159,9 @@ class SelfCollisionNode(Node):
             v["joint_state_timeout"],
             v["zero_state_confirmation"],
         )
+        if guard.left_out:
+            names = ", ".join(f"{a} - {b}" for a, b in guard.left_out)
+            self.get_logger().warning(f"not guarded, since hardly ever apart: {names}")
         if self._worker is not None:
             self._drop_computing("another robot description has come")
             self._worker.end()

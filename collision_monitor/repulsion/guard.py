@@ -7,6 +7,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from collision_monitor.collision_model import CollisionModel
 from collision_monitor.errors import ArmsError
 from collision_monitor.monitor import Monitor, MonitorState
@@ -15,6 +17,8 @@ from collision_monitor.repulsion.arms import Arm
 # An event ends when the arms are farther apart than d_dan by this part of d_saf - d_dan,
 # and a motion that leads away is stopped when it leads nearer again by as much.
 _HYSTERESIS = 0.1
+# A pair that is nearer than d_dan in this part of so many configurations is so by design.
+_BY_DESIGN, _SAMPLES = 0.95, 200
 
 
 def names_of(model: CollisionModel, arm: Arm) -> frozenset[str]:
@@ -41,11 +45,32 @@ def pairs_between(model: CollisionModel, arms: tuple[Arm, Arm]) -> list[tuple[st
     return pairs
 
 
+def _that_can_be_apart(
+    model: CollisionModel, arms: tuple[Arm, Arm], distance: float
+) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """Pairs between the arms, and those of them that hardly ever are ``distance`` apart.
+
+    Two shoulders are near by design: a guard that heeds them would never let go.
+    """
+    pairs = pairs_between(model, arms)
+    twin = model.twin(pairs)
+    rows = model.random_configurations(_SAMPLES)
+    share = np.mean([twin.distances(row) < distance for row in rows], axis=0)
+    always = {pair for pair, part in zip(twin.pairs, share, strict=True) if part >= _BY_DESIGN}
+    if len(always) == len(pairs):
+        raise ArmsError(
+            f"every pair between '{arms[0].name}' and '{arms[1].name}' is nearer than "
+            f"{distance:g} m in nearly all configurations: nothing can be guarded"
+        )
+    return [pair for pair in pairs if pair not in always], sorted(always)
+
+
 class Guard:
     """The arms' own distance at every joint state, and one order to hold for each event.
 
     An event begins when the arms are nearer than d_dan and ends when they have left it
-    behind, with some hysteresis. While it lasts, a motion may be allowed that leads away
+    behind, with some hysteresis. Pairs that hardly ever are d_dan apart (``left_out``) do not
+    count. While it lasts, a motion may be allowed that leads away
     (`allow_leaving`): it is stopped by a second order if it leads nearer again.
     Times are seconds of a steady clock.
     """
@@ -62,11 +87,12 @@ class Guard:
         """Distances are metres between leaves, d_saf and d_dan of both arms together.
 
         Raises:
-            ArmsError: no pair between the arms is checked.
+            ArmsError: no pair between the arms is checked, or none can be apart.
         """
         self.arms = arms
+        pairs, self.left_out = _that_can_be_apart(model, arms, danger_distance)
         self.monitor = Monitor(
-            model.twin(pairs_between(model, arms)),
+            model.twin(pairs),
             safe_distance,
             danger_distance,
             joint_state_timeout,
