@@ -89,6 +89,9 @@ setup(
         ],
     },
     entry_points={
-        "console_scripts": [f"{NAME} = {NAME}.nodes.collision_monitor:main"],
+        "console_scripts": [
+            f"{NAME} = {NAME}.nodes.collision_monitor:main",
+            f"self_collision = {NAME}.nodes.self_collision:main",
+        ],
     },
 )

@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -313,6 +314,26 @@ class CollisionModel:
             body = self._body_of[self.link_names[row]]
             out[row] = reach(self._bodies, body, self._body_leaves[first:stop])
         return out
+
+    def twin(self, pairs: Collection[tuple[str, str]] | None = None) -> CollisionModel:
+        """The same robot with a work space of its own, for another thread.
+
+        ``pairs``: those of ``self.pairs`` that the twin checks; all of them without it. What
+        it costs is packing: nothing is loaded or fitted again.
+
+        Raises:
+            ConfigurationError: a pair that this model does not check.
+        """
+        wanted = set(self.pairs if pairs is None else pairs)
+        if unknown := sorted(wanted.difference(self.pairs)):
+            raise ConfigurationError(
+                f"{unknown[0]} is not among the {len(self.pairs)} pairs that '{self.name}' checks"
+            )
+        twin = copy.copy(self)
+        twin._found = self._found.copy()
+        twin.pairs = [pair for pair in self.pairs if pair in wanted]
+        twin._pack()
+        return twin
 
     def random_configurations(self, n: int, seed: int | None = 0) -> np.ndarray:
         """``n`` configurations (n, nq), uniform within the joint limits."""

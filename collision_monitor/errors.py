@@ -55,6 +55,10 @@ class JointLimitsError(CollisionMonitorError, ValueError):
     """A file of joint limits that cannot be used; the message names joint and key."""
 
 
+class TrajectoryError(CollisionMonitorError, ValueError):
+    """A desired trajectory that cannot be taken as it is; the message names joint or point."""
+
+
 class ArmsError(CollisionMonitorError, ValueError):
     """Two arms that cannot be told: unknown groups or links, or arms that share a joint."""
 

@@ -66,9 +66,14 @@ class Graph:
             kind, topic or f"{self.monitor}/{name}", self.heard[name].append, qos
         )
 
-    def start(self, *arguments: str, environment: dict | None = None) -> subprocess.Popen:
-        """Start the node with these ROS arguments."""
-        command = [sys.executable, "-m", "collision_monitor.nodes.collision_monitor"]
+    def start(
+        self,
+        *arguments: str,
+        environment: dict | None = None,
+        node: str = "collision_monitor",
+    ) -> subprocess.Popen:
+        """Start a node of the package with these ROS arguments."""
+        command = [sys.executable, "-m", f"collision_monitor.nodes.{node}"]
         if arguments:
             command += ["--ros-args", *arguments]
         process = subprocess.Popen(

@@ -42,8 +42,10 @@ FLOORS = {
 }
 # Import name -> (rosdep key in package.xml, name on PyPI or None for what ROS itself brings).
 THIRD_PARTY = {
+    "action_msgs": ("action_msgs", None),
     "ament_index_python": ("ament_index_python", None),
     "builtin_interfaces": ("builtin_interfaces", None),
+    "control_msgs": ("control_msgs", None),
     "diagnostic_msgs": ("diagnostic_msgs", None),
     "geometry_msgs": ("geometry_msgs", None),
     "launch": ("launch", None),

@@ -58,11 +58,12 @@ def test_share_holds_every_file_of_the_tree(workspace):
     assert os.fspath(workspace.prefix) in workspace.environment["AMENT_PREFIX_PATH"].split(":")
 
 
-def test_only_the_package_and_the_executable_are_installed(workspace):
+def test_only_the_package_and_the_executables_are_installed(workspace):
     packages = egg_info(workspace).parent
     assert [p.name for p in packages.iterdir() if p.suffix != ".egg-info"] == ["collision_monitor"]
-    assert os.listdir(workspace.executable.parent) == ["collision_monitor"]
-    assert os.access(workspace.executable, os.X_OK)
+    executables = sorted(workspace.executable.parent.iterdir())
+    assert [path.name for path in executables] == ["collision_monitor", "self_collision"]
+    assert all(os.access(path, os.X_OK) for path in executables)
 
 
 def test_rviz_listens_where_the_node_speaks():
@@ -70,9 +71,10 @@ def test_rviz_listens_where_the_node_speaks():
     manager = config["Visualization Manager"]
     displays = {display["Class"].split("/")[1]: display for display in manager["Displays"]}
     # Relative names: RViz started in the robot's namespace follows it.
-    markers = displays["MarkerArray"]["Topic"]
-    assert markers["Value"] == "collision_monitor/markers"
-    assert markers["Durability Policy"] == "Volatile"  # what the node offers; more hears nothing
+    markers = [d["Topic"] for d in manager["Displays"] if d["Class"].endswith("/MarkerArray")]
+    assert [m["Value"] for m in markers] == ["collision_monitor/markers", "self_collision/markers"]
+    # what the nodes offer; more hears nothing
+    assert all(m["Durability Policy"] == "Volatile" for m in markers)
     description = displays["RobotModel"]["Description Topic"]
     assert description["Value"] == "robot_description"
     assert description["Durability Policy"] == "Transient Local"

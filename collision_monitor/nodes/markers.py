@@ -21,12 +21,14 @@ _ALPHA = 0.35
 _UNKNOWN = (0.55, 0.55, 0.6)
 
 
-def _colour(rgb: Rgb, alpha: float = _ALPHA) -> ColorRGBA:
+def marker_colour(rgb: Rgb, alpha: float = _ALPHA) -> ColorRGBA:
+    """A colour as RViz wants it; ``alpha`` 1 hides what is behind."""
     r, g, b = rgb
     return ColorRGBA(r=float(r), g=float(g), b=float(b), a=alpha)
 
 
-def _point(vector: np.ndarray) -> Point:
+def marker_point(vector: np.ndarray) -> Point:
+    """A point (3,), metres, as a message."""
     x, y, z = map(float, vector)
     return Point(x=x, y=y, z=z)
 
@@ -63,10 +65,10 @@ class MarkerBuilder:
                 self._cylinders.append((k, self._cylinder(leaf, namespace, k)))
         self._line = self._marker(Marker.LINE_LIST, NEAREST, 0)
         self._line.scale.x = 0.006
-        self._line.color = _colour((0.05, 0.05, 0.05), 1.0)
+        self._line.color = marker_colour((0.05, 0.05, 0.05), 1.0)
         self._text = self._marker(Marker.TEXT_VIEW_FACING, NEAREST, 1)
         self._text.scale.z = 0.06
-        self._text.color = _colour((0.05, 0.05, 0.05), 1.0)
+        self._text.color = marker_colour((0.05, 0.05, 0.05), 1.0)
 
     def _marker(self, kind: int, namespace: str, number: int) -> Marker:
         marker = Marker(ns=namespace, id=number, type=kind, action=Marker.ADD)
@@ -93,9 +95,9 @@ class MarkerBuilder:
 
     def _colours(self, q: np.ndarray, state: MonitorState, warn: float, stop: float) -> list:
         if state.clearance is None:
-            return [_colour(_UNKNOWN)] * len(self._model.leaves)
+            return [marker_colour(_UNKNOWN)] * len(self._model.leaves)
         colours = {
-            link: _colour(clearance_colour(distance, warn, stop))
+            link: marker_colour(clearance_colour(distance, warn, stop))
             for link, distance in self._model.link_distances(q).items()
         }
         return [colours[leaf.link] for leaf in self._model.leaves]
@@ -109,12 +111,13 @@ class MarkerBuilder:
         for marker, leaf, ends, colour in zip(
             self._spheres, self._model.leaves, segments, colours, strict=True
         ):
-            marker.points = [_point(p) for p in (ends if leaf.kind == "capsule" else ends[:1])]
+            shown = ends if leaf.kind == "capsule" else ends[:1]
+            marker.points = [marker_point(p) for p in shown]
             marker.color = colour
         for k, marker in self._cylinders:
             p0, p1 = segments[k]
             middle, direction = 0.5 * (p0 + p1), (p1 - p0) / self._model.leaves[k].length
-            marker.pose.position = _point(middle)
+            marker.pose.position = marker_point(middle)
             turn = marker.pose.orientation
             turn.x, turn.y, turn.z, turn.w = _turn_z_to(direction)
             marker.color = colours[k]
@@ -130,7 +133,7 @@ class MarkerBuilder:
             marker.action = Marker.ADD if known else Marker.DELETE
         if known:
             a, b = state.clearance.points
-            self._line.points = [_point(a), _point(b)]
-            self._text.pose.position = _point(0.5 * (a + b) + [0.0, 0.0, 0.06])
+            self._line.points = [marker_point(a), marker_point(b)]
+            self._text.pose.position = marker_point(0.5 * (a + b) + [0.0, 0.0, 0.06])
             self._text.text = f"{state.clearance.distance:.3f} m"
         return [self._line, self._text]

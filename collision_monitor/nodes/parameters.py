@@ -1,10 +1,10 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The parameters of the collision_monitor node: names, defaults, ranges, what they mean."""
+"""Parameters: names, defaults, ranges, what they mean; those of the collision_monitor node."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -100,11 +100,13 @@ PARAMETERS = (
 )  # fmt: skip
 
 
-def declare_parameters(node: Node) -> dict[str, Any]:
+def declare_parameters(
+    node: Node, parameters: Sequence[Parameter] = PARAMETERS
+) -> dict[str, Any]:
     """Declare them all; returns their values."""
     return {
         p.name: node.declare_parameter(p.name, p.default, p.descriptor()).value
-        for p in PARAMETERS
+        for p in parameters
     }
 
 

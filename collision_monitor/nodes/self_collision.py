@@ -1,0 +1,527 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""The node ``self_collision``: desired trajectories of two arms in, safe ones or a reason out."""
+
+from __future__ import annotations
+
+import math
+import queue
+import sys
+import time
+import traceback
+from functools import partial
+from typing import Any
+
+from builtin_interfaces.msg import Time
+from diagnostic_msgs.msg import DiagnosticStatus
+from rcl_interfaces.msg import SetParametersResult
+from rclpy.clock import Clock, ClockType
+from rclpy.exceptions import ParameterException
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from rclpy.qos import QoSProfile, qos_profile_sensor_data
+from rclpy.timer import Timer
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+from trajectory_msgs.msg import JointTrajectory
+from visualization_msgs.msg import MarkerArray
+
+from collision_monitor.collision_model import CollisionModel
+from collision_monitor.errors import CollisionMonitorError, TrajectoryError
+from collision_monitor.monitor import Level, MonitorState
+from collision_monitor.nodes.executor import run_node
+from collision_monitor.nodes.follow_joint_trajectory import (
+    FollowJointTrajectoryRelay,
+    RelayedGoal,
+    follow_joint_trajectory_type,
+)
+from collision_monitor.nodes.log_bridge import bridge_logs
+from collision_monitor.nodes.markers import MarkerBuilder
+from collision_monitor.nodes.parameters import declare_parameters
+from collision_monitor.nodes.path_markers import PathMarkers
+from collision_monitor.nodes.point_streaming import PointStreaming
+from collision_monitor.nodes.qos import LATCHED, VALUES
+from collision_monitor.nodes.self_collision_parameters import PARAMETERS, arm_names, refusal
+from collision_monitor.nodes.self_collision_state import (
+    Report,
+    adjustment_values,
+    overruled,
+    refusal_values,
+    report_message,
+)
+from collision_monitor.nodes.trajectory_messages import (
+    desired_of,
+    motion_message,
+    point_message,
+    seconds_of,
+)
+from collision_monitor.repulsion.arms import find_arms
+from collision_monitor.repulsion.control_points import control_points
+from collision_monitor.repulsion.gate import Adjusted, Gate, Job, Settings
+from collision_monitor.repulsion.guard import Guard, names_of
+from collision_monitor.repulsion.latest_wins import LatestWins, Outcome
+
+_WATCHDOG_SECONDS = 0.05
+_LOOK_SECONDS = 0.005
+_LOG_SECONDS = 1.0
+_MARKER_WAYPOINTS = 100
+Work = tuple[Adjusted, JointTrajectory]
+_COMMANDS = QoSProfile(depth=10)
+
+
+class SelfCollisionNode(Node):
+    """Lets pass what keeps two arms apart, changed as little as it takes; holds them otherwise."""
+
+    def __init__(self, **options: Any) -> None:
+        """Declare everything, load a robot given by parameter, and begin.
+
+        Raises:
+            CollisionMonitorError: parameters that contradict each other, or a robot
+                given by parameter whose arms cannot be watched.
+        """
+        super().__init__("self_collision", **options)
+        bridge_logs(self)
+        self._values = declare_parameters(self, PARAMETERS)
+        if reason := refusal(self._values):
+            raise CollisionMonitorError(reason)
+        self._gate: Gate | None = None
+        self._stream: PointStreaming | None = None
+        self._worker: LatestWins[Job, Work] | None = None
+        self._computing: Job | None = None
+        self._running_goal: object = None
+        self._last: tuple[Job, Adjusted] | None = None  # what the markers show
+        self._markers_of: PathMarkers | None = None
+        self._description = ""
+        self._serial = 0
+        self._report = Report(Level.STALE, "waiting", "waiting for a robot description")
+        self._published: tuple | None = None
+        self._logged: dict[str, float] = {}
+        # A steady clock: a watchdog on simulated time would sleep while that stands still.
+        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._looking: Timer | None = None
+        self._outcomes: queue.SimpleQueue[Outcome[Job, Work]] = queue.SimpleQueue()
+        self._trajectory = self.create_publisher(JointTrajectory, "~/joint_trajectory", _COMMANDS)
+        self._state = self.create_publisher(DiagnosticStatus, "~/state", LATCHED)
+        self._markers = self.create_publisher(MarkerArray, "~/markers", VALUES)
+        self._publish_state()
+        self.add_on_set_parameters_callback(self._on_parameters)
+        self._relay = self._make_relay()
+        if self._values["robot_description"]:
+            self._load(self._values["robot_description"])
+        else:
+            self.create_subscription(String, "robot_description", self._on_description, LATCHED)
+        self.create_subscription(
+            JointState, "joint_states", self._on_joint_state, qos_profile_sensor_data
+        )
+        self.create_subscription(
+            JointTrajectory, "~/desired_trajectory", self._on_desired, _COMMANDS
+        )
+        self.create_subscription(JointTrajectory, "~/desired_point", self._on_point, _COMMANDS)
+        self._next_beat = self._next_markers = -math.inf
+        self.create_timer(_WATCHDOG_SECONDS, self._watch, clock=self._steady)
+
+    # -- set-up ----------------------------------------------------------------------
+
+    def _make_relay(self) -> FollowJointTrajectoryRelay | None:
+        action = self._values["controller_action"]
+        action_type = follow_joint_trajectory_type()
+        if action_type is None:
+            text = "control_msgs is not installed: there is no FollowJointTrajectory action"
+            if action:
+                raise CollisionMonitorError(f"controller_action '{action}' is given, but {text}")
+            self.get_logger().info(f"{text}; the topics do")
+            return None
+        if not action:
+            self.get_logger().info(
+                "controller_action is empty: no FollowJointTrajectory action is offered"
+            )
+            return None
+        return FollowJointTrajectoryRelay(self, action_type, action, self._on_goal, self._goal_over)
+
+    def _load(self, description: str) -> None:
+        """Load a robot; whatever was under way for another one ends here."""
+        start, v = time.monotonic(), self._values
+        model = CollisionModel.from_urdf(
+            description,
+            srdf=v["robot_description_semantic"] or None,
+            package_dirs=[folder for folder in v["package_dirs"] if folder],
+            scene=v["scene"] or None,
+            max_leaves_per_link=v["max_leaves_per_link"],
+            leaf_tolerance=v["leaf_tolerance"],
+            leaves=v["leaves"] or None,
+        )
+        arms = find_arms(model.robot, model.semantics, arm_names(v))
+        guard = Guard(
+            model,
+            arms,
+            v["safe_distance"],
+            v["danger_distance"],
+            v["joint_state_timeout"],
+            v["zero_state_confirmation"],
+        )
+        if guard.left_out:
+            names = ", ".join(f"{a} - {b}" for a, b in guard.left_out)
+            self.get_logger().warning(f"not guarded, since hardly ever apart: {names}")
+        if self._worker is not None:
+            self._drop_computing("another robot description has come")
+            self._worker.end()
+        gate = Gate(model, arms, guard)
+        self._gate, self._stream, self._last = gate, None, None
+        self._worker = LatestWins(partial(_work, gate), self._on_outcome)
+        self._model = model
+        self._description = description
+        self._markers_of = PathMarkers(model.root)
+        self._markers.publish(MarkerBuilder.clear())
+        names = " and ".join(f"'{arm.name}' ({len(arm.joint_names)} joints)" for arm in arms)
+        text = (
+            f"keeping {names} of '{model.name}' apart: {len(guard.model.pairs)} pairs between "
+            f"them; loaded in {time.monotonic() - start:.1f} s"
+        )
+        self.get_logger().info(text)
+        self._say(Level.OK, "ready", "ready for a trajectory")
+
+    def _settings(self) -> Settings:
+        return Settings(**{name: self._values[name] for name in Settings.__dataclass_fields__})
+
+    # -- trajectories ----------------------------------------------------------------
+
+    def _on_desired(self, message: JointTrajectory) -> None:
+        self._submit(message, None)
+
+    def _on_goal(self, goal: RelayedGoal) -> None:
+        if reason := self._relay.can_forward():
+            self._refuse(reason, goal)
+            return
+        self._submit(goal.message, goal)
+
+    def _goal_over(self, goal: RelayedGoal) -> None:
+        """A goal has ended: what it had the arms do is over, or is not computed any more."""
+        if self._computing is not None and self._computing.owner is goal:
+            self._worker.cancel()
+            self._computing = None
+            self._say(Level.WARN, "cancelled", "the goal was cancelled before it was sent")
+        elif goal is self._running_goal and self._gate is not None:
+            self._gate.over()
+
+    def _submit(self, message: JointTrajectory, goal: RelayedGoal | None) -> None:
+        self._serial += 1
+        if self._gate is None:
+            self._refuse(f"no robot is loaded: {self._report.reason}", goal)
+            return
+        try:
+            job = self._gate.job(
+                desired_of(message),
+                seconds_of(message.header.stamp),
+                self._settings(),
+                self._seconds(),
+                time.monotonic(),
+                goal,
+            )
+        except TrajectoryError as error:
+            self._refuse(f"the desired trajectory {error}", goal)
+            return
+        self._drop_computing("a newer trajectory took its place")
+        self._computing = job
+        self._worker.submit(job)
+        self._look_for_outcomes(True)
+        count = len(job.motion.times)
+        self._say(Level.OK, "adjusting", f"adjusting a trajectory of {count} waypoints")
+
+    def _drop_computing(self, reason: str) -> None:
+        """Forget what is being adjusted; whoever asked for it hears why."""
+        if self._computing is None:
+            return
+        self._worker.cancel()
+        job, self._computing = self._computing, None
+        self.get_logger().warning(f"a trajectory that was being adjusted is dropped: {reason}")
+        if job.owner is not None:
+            self._relay.refuse(job.owner, reason)
+
+    def _refuse(self, reason: str, goal: object = None, values: dict | None = None) -> None:
+        """Nothing is sent; the state says why."""
+        if goal is not None:
+            self._relay.refuse(goal, reason)
+        self._say(Level.ERROR, "refused", f"refused: {reason}", values)
+
+    def _on_outcome(self, outcome: Outcome[Job, Work]) -> None:
+        """In the thread that adjusts; the node's own thread looks for it."""
+        self._outcomes.put(outcome)
+
+    def _look_for_outcomes(self, wanted: bool) -> None:
+        """Look often, while something is being adjusted.
+
+        The events executor of rclpy 7 knows no guard conditions, and other threads had better
+        leave it alone.
+        """
+        if wanted == (self._looking is not None):
+            return
+        if wanted:
+            self._looking = self.create_timer(
+                _LOOK_SECONDS, self._take_outcomes, clock=self._steady
+            )
+        else:
+            self.destroy_timer(self._looking)
+            self._looking = None
+
+    def _take_outcomes(self) -> None:
+        while not self._outcomes.empty():
+            outcome = self._outcomes.get()
+            if outcome.job is self._computing:  # else something newer has come since
+                self._computing = None
+                self._finish(outcome.job, outcome.result, outcome.error)
+        self._look_for_outcomes(self._computing is not None)
+
+    def _finish(self, job: Job, work: Work | None, error: Exception | None) -> None:
+        if work is None:
+            reason = str(error)
+            if not isinstance(error, CollisionMonitorError):
+                reason = f"internal error, {type(error).__name__}: {error}"
+                self.get_logger().error("".join(traceback.format_exception(error)))
+            seconds = time.monotonic() - job.submitted
+            self._refuse(reason, job.owner, refusal_values(error, job.settings.method, seconds))
+            return
+        adjusted, message = work
+        self._last = job, adjusted
+        self._next_markers = -math.inf
+        values = adjustment_values(adjusted.adjustment, adjusted.seconds)
+        try:
+            release = self._gate.release(job, adjusted, self._seconds(), time.monotonic())
+        except CollisionMonitorError as error:
+            self._refuse(str(error), job.owner, values)
+            return
+        self._end_stream()
+        if release.start > 0.0:
+            message.header.stamp = _time_message(release.start)
+        self._running_goal = job.owner
+        self._send(message, job.owner)
+        how = "adjusted" if adjusted.adjustment.changed else "unchanged"
+        text = f"forwarded, {how}: {len(release.motion.times)} waypoints"
+        if adjusted.adjustment.changed:
+            change = float(values["largest_change"])
+            text += f", '{values['largest_change_joint']}' by up to {change:.3g}"
+        if release.notes:
+            text += f"; {'; '.join(release.notes)}"
+        self._say(Level.WARN if release.notes else Level.OK, "forwarded", text, values)
+
+    def _send(self, message: JointTrajectory, goal: RelayedGoal | None) -> None:
+        if goal is None:
+            self._trajectory.publish(message)
+        else:
+            self._relay.forward(goal, message)
+
+    # -- points ----------------------------------------------------------------------
+
+    def _on_point(self, message: JointTrajectory) -> None:
+        self._serial += 1
+        clock = self._seconds()
+        try:
+            if self._gate is None:
+                raise TrajectoryError(f"came before the robot: {self._report.reason}")
+            if self._computing is not None:
+                raise TrajectoryError("came while a trajectory is being adjusted")
+            if self._stream is None:  # or what it depends on has changed
+                self._stream = PointStreaming(self._model, self._gate, self._values)
+            followed = self._stream.follow(message, clock, time.monotonic())
+        except CollisionMonitorError as error:
+            what = "the desired point " if isinstance(error, TrajectoryError) else ""
+            self._say(Level.ERROR, "point refused", f"refused: {what}{error}")
+            return
+        self._gate.begin(clock, max(followed.ahead, 0.0))
+        self._trajectory.publish(followed.message)
+        self._say(followed.level, "streaming", followed.text, followed.values, serial=0)
+
+    def _end_stream(self) -> None:
+        if self._stream is not None:
+            self._stream.end()
+
+    # -- the guard -------------------------------------------------------------------
+
+    def _on_joint_state(self, message: JointState) -> None:
+        if self._gate is None:
+            return
+        lag, seconds = 0.0, seconds_of(message.header.stamp)
+        if seconds > 0.0:
+            lag = self._seconds() - seconds
+        now = time.monotonic()
+        state, hold = self._gate.guard.update(message.name, message.position, now, seconds, lag)
+        if hold:
+            self._hold(state)
+
+    def _hold(self, state: MonitorState) -> None:
+        """The arms are nearer than d_dan: stop them where they are."""
+        clearance, guard = state.clearance, self._gate.guard
+        a, b = clearance.links
+        text = (
+            f"{a} and {b} are {clearance.distance:.3f} m apart, danger_distance is "
+            f"{self._values['danger_distance']:g} m"
+        )
+        clock = self._seconds()
+        moving = self._gate.running(clock) or self._values["guard"] == "always"
+        self._drop_computing(f"the arms are too near: {text}")
+        self._end_stream()
+        self._serial += 1
+        if moving:
+            self._trajectory.publish(point_message(self._gate.moving_joints, guard.present()))
+            if self._relay is not None:
+                self._relay.stop(f"held: {text}")
+            self._gate.over()
+        done = "held" if moving else "not held, since nothing sent from here is under way"
+        self._say(
+            Level.ERROR,
+            "hold" if moving else "near",
+            f"{done}: {text}",
+            {"link_a": a, "link_b": b, "distance": f"{clearance.distance:.6f}"},
+        )
+
+    def _seconds(self) -> float:
+        """The node's time, seconds."""
+        return 1e-9 * self.get_clock().now().nanoseconds
+
+    # -- robot and parameters --------------------------------------------------------
+
+    def _on_description(self, message: String) -> None:
+        if message.data == self._description:
+            return
+        try:
+            self._load(message.data)
+        except CollisionMonitorError as error:
+            self._serial += 1
+            self._say(Level.ERROR, "no robot", f"robot_description cannot be used: {error}")
+
+    def _on_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
+        wanted = {p.name: p.value for p in parameters if p.name in self._values}
+        for name, value in wanted.items():
+            if isinstance(value, float) and not math.isfinite(value):
+                return SetParametersResult(
+                    successful=False, reason=f"{name}: {value} is not a finite number"
+                )
+        if reason := refusal({**self._values, **wanted}):
+            return SetParametersResult(successful=False, reason=reason)
+        self._values.update(wanted)
+        if self._gate is not None:
+            guard = self._gate.guard
+            guard.set_distances(self._values["safe_distance"], self._values["danger_distance"])
+            guard.monitor.joint_state_timeout = self._values["joint_state_timeout"]
+        self._stream = None
+        self._next_markers = -math.inf
+        return SetParametersResult(successful=True)
+
+    # -- what is said ----------------------------------------------------------------
+
+    def _say(
+        self,
+        level: Level,
+        event: str,
+        reason: str,
+        values: dict | None = None,
+        serial: int | None = None,
+    ) -> None:
+        serial = self._serial if serial is None else serial
+        self._report = Report(level, event, reason, values or {}, serial)
+        self._publish_if_news()
+
+    def _now_report(self) -> Report:
+        """The last report, unless how the robot stands is worse."""
+        if self._gate is None:
+            return self._report
+        guard = self._gate.guard
+        running = self._gate.running(self._seconds())
+        state = guard.state(time.monotonic())
+        return overruled(self._report, state, guard.in_event, running)
+
+    def _watch(self) -> None:
+        """Look after everything that no message brings about."""
+        self._take_outcomes()
+        now = time.monotonic()
+        if now >= self._next_beat:
+            self._next_beat = max(self._next_beat, now - 0.1) + 1.0 / self._values["state_rate"]
+            self._publish_state()
+        else:
+            self._publish_if_news()
+        rate = self._values["marker_rate"]
+        if rate > 0.0 and now >= self._next_markers and self._markers.get_subscription_count():
+            self._next_markers = now + 1.0 / rate
+            self._send_markers()
+
+    def _publish_if_news(self) -> None:
+        report = self._now_report()
+        if report.key != self._published:
+            self._publish_state(report)
+
+    def _publish_state(self, report: Report | None = None) -> None:
+        report = self._now_report() if report is None else report
+        if report.key != self._published:
+            self._published = report.key
+            self._log(report)
+        v, robot, extra = self._values, "", {"request": str(self._serial)}
+        extra["safe_distance"] = f"{v['safe_distance']:g}"
+        extra["danger_distance"] = f"{v['danger_distance']:g}"
+        extra["method"], extra["yielding"] = v["method"], v["yielding"]
+        if self._gate is not None:
+            guard, robot = self._gate.guard, self._model.name
+            now = time.monotonic()
+            extra["arms"] = " ".join(arm.name for arm in self._gate.arms)
+            extra["running"] = str(self._gate.running(self._seconds())).lower()
+            extra["joint_states"] = guard.doubt(now) or "fresh"
+            extra["present_distance"] = f"{guard.state(now).distance:.6f}"
+            extra["holds"] = str(guard.events)
+        self._state.publish(report_message(report, self.get_name(), robot, extra))
+
+    def _log(self, report: Report) -> None:
+        """One line for news; of the same kind not more than one a second."""
+        now = time.monotonic()
+        if now - self._logged.get(report.event, -math.inf) < _LOG_SECONDS:
+            return
+        self._logged[report.event] = now
+        text, log = f"{report.level.name}: {report.reason}", self.get_logger()
+        # rclpy holds every place of a call to one severity
+        if report.level is Level.OK or report.event == "waiting":
+            log.info(text)
+        elif report.level is Level.WARN:
+            log.warning(text)
+        else:
+            log.error(text)
+
+    def _send_markers(self) -> None:
+        if self._last is None or self._gate is None:
+            return
+        job, adjusted = self._last
+        model = self._gate.guard.model
+        right = names_of(model, self._gate.arms[0])
+        before, after = (
+            control_points(model, right, motion, job.held, _MARKER_WAYPOINTS)
+            for motion in (adjusted.adjustment.desired, adjusted.adjustment.motion)
+        )
+        self._markers.publish(
+            self._markers_of.build(
+                before,
+                after,
+                job.settings.safe_distance,
+                job.settings.danger_distance,
+                self.get_clock().now().to_msg(),
+            )
+        )
+
+
+def _work(gate: Gate, job: Job) -> Work:
+    """In the thread that adjusts; a message of ten thousand points takes long to make."""
+    adjusted = gate.adjust(job)
+    return adjusted, motion_message(adjusted.adjustment.motion)
+
+
+def _time_message(seconds: float) -> Time:
+    whole, rest = divmod(round(seconds * 1e9), 10**9)
+    return Time(sec=whole, nanosec=rest)
+
+
+def main(args: list[str] | None = None) -> None:
+    """Run the node; what is wrong with its parameters is said, and ends it with code 1."""
+    try:
+        run_node(SelfCollisionNode, args)
+    except (CollisionMonitorError, ParameterException) as error:
+        print(f"self_collision: error: {error}", file=sys.stderr)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
