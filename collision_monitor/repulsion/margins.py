@@ -62,9 +62,14 @@ class Sides:
 
 
 def sides(model: CollisionModel, arms: tuple[Arm, Arm]) -> Sides:
-    """Sort the pairs of a model by the arms that their links belong to."""
+    """Sort the pairs of a model by the arms that their links belong to.
+
+    An obstacle that is fixed to a link of an arm is carried, and a part of that arm.
+    """
     right, left = (frozenset(arm.links) for arm in arms)
-    of = {name: (name in right) + 2 * (name in left) for name in model.link_names}
+    carrier = {obstacle.name: obstacle.link for obstacle in model.scene.obstacles}
+    links = {name: carrier.get(name, name) for name in model.link_names}
+    of = {name: (link in right) + 2 * (link in left) for name, link in links.items()}
     a = np.array([of[first] for first, _ in model.pairs], dtype=int)
     b = np.array([of[second] for _, second in model.pairs], dtype=int)
     return Sides((a != b) & (a > 0) & (b > 0), (a > 0) != (b > 0), (a == b) & (a > 0))
