@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from fake_adjustment import bent, straight
+from made_adjustment import bent, straight
 
 from collision_monitor.cli.adjust_plot import draw, plot, require
 from collision_monitor.errors import MissingDependencyError, MotionError
@@ -51,6 +51,10 @@ def test_clearance_has_both_distances_as_lines(desired):
     assert np.array_equal(clearance["after"].get_ydata(), adjustment.clearance)
     assert set(clearance["d_saf 0.11 m"].get_ydata()) == {0.11}
     assert set(clearance["d_dan 0.06 m"].get_ydata()) == {0.06}
+    # what is kept where the motion itself ends nearer to something than d_saf
+    assert set(clearance["not between\nthe arms 0.08 m"].get_ydata()) == {0.08}
+    alone = lines(draw(straight(desired, ARMS), 0.11, 0.06, UNITS).axes[0])
+    assert not [label for label in alone if "not between" in label]
 
 
 def test_an_infinite_index_is_marked_and_not_lost(desired):

@@ -17,6 +17,7 @@ import numpy as np
 from collision_monitor.cli import adjust_plot, adjust_report
 from collision_monitor.cli.distance import parse_positions
 from collision_monitor.cli.model_arguments import add_model_arguments, load_model
+from collision_monitor.cli.output_path import output_path
 from collision_monitor.collision_model import CollisionModel
 from collision_monitor.errors import (
     AdjustmentError,
@@ -66,6 +67,7 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument(
         "--output",
+        type=output_path,
         metavar="FILE",
         help="write the adjusted motion: *.yaml as JointTrajectory, others as CSV",
     )
@@ -122,7 +124,12 @@ def add_parser(commands: Any) -> None:
         "are held at zero, or at the nearer limit where zero is outside the limits",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument("--plot", metavar="PNG", help="draw joints, clearance and index over time")
+    parser.add_argument(
+        "--plot",
+        type=output_path,
+        metavar="PNG",
+        help="draw joints, clearance and index over time",
+    )
     parser.set_defaults(run=run)
 
 
@@ -134,7 +141,7 @@ def run(options: argparse.Namespace) -> int:
     motion = read_motion(options.motion)
     model = _load(options)
     held = _held(options.q, model, motion)
-    accelerations = _apply_limits(options.limits, model)
+    limits = _limits(options.limits, model)
     try:
         adjustment = adjust(
             model,
@@ -146,7 +153,7 @@ def run(options: argparse.Namespace) -> int:
             yielding=options.yielding,
             tip_weight=options.tip_weight,
             held=held,
-            acceleration_limits=accelerations,
+            **limits,
         )
     except AdjustmentError as error:
         return _refuse(options, adjust_report.failure(model, options.method, error))
@@ -161,7 +168,7 @@ def run(options: argparse.Namespace) -> int:
         )
     if options.output:
         write_motion(options.output, adjustment.motion)
-    result["output"] = options.output
+    result["output"] = os.fspath(options.output) if options.output else None
     if options.json:
         print(json.dumps(result, indent=2, allow_nan=False))
         return 0
@@ -172,16 +179,20 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _check_outputs(options: argparse.Namespace) -> None:
-    """Find out before the work, not after it, that its results cannot be written."""
+    """Find out before the work, not after it, that its results would destroy something."""
+    inputs = {
+        os.path.realpath(path): name
+        for name in ("motion", "urdf", "srdf", "scene", "leaves", "limits")
+        if (path := getattr(options, name, None)) is not None
+    }
     for path in filter(None, (options.output, options.plot)):
-        folder = Path(path).absolute().parent
-        if not folder.is_dir():
-            raise MotionError(f"{path}: cannot be written: there is no folder {folder}")
-        if Path(path).is_dir():
-            raise MotionError(f"{path}: cannot be written: it is a folder")
-        if os.path.realpath(path) == os.path.realpath(options.motion):
-            raise MotionError(f"{path}: is the motion itself; give another file for the result")
+        name = inputs.get(os.path.realpath(path))
+        if name:
+            what = "motion" if name == "motion" else f"{name} that is read"
+            raise MotionError(f"{path}: is the {what} itself; give another file for the result")
     if options.plot:
+        if options.output and os.path.realpath(options.output) == os.path.realpath(options.plot):
+            raise MotionError(f"{options.plot}: is given for the motion and for the plot")
         adjust_plot.require(options.plot)
 
 
@@ -222,26 +233,30 @@ def _held(text: str, model: CollisionModel, motion: Motion) -> dict[str, float]:
     return given
 
 
-def _apply_limits(path: str | None, model: CollisionModel) -> dict[str, float] | None:
-    """Tighten the limits of the model; returns the accelerations, by joint."""
+def _limits(path: str | None, model: CollisionModel) -> dict[str, Any]:
+    """Options of `adjust` for what a file limits tighter than the robot does."""
     if path is None:
-        return None
-    accelerations = {}
+        return {}
+    positions, velocities, accelerations = {}, {}, {}
     for name, limits in read_joint_limits(path, model.joint_names).items():
         k = model.joint_names.index(name)
-        model.lower[k] = max(model.lower[k], limits.lower)
-        model.upper[k] = min(model.upper[k], limits.upper)
-        if not model.lower[k] <= model.upper[k]:
+        if max(model.lower[k], limits.lower) > min(model.upper[k], limits.upper):
             raise JointLimitsError(
                 f"{path}: {name}: nothing is left between its positions "
                 f"{limits.lower:g} .. {limits.upper:g} and the limits of the URDF"
             )
+        positions[name] = (limits.lower, limits.upper)
         velocity = model.velocity_limits[k]
         none = not np.isfinite(velocity) or velocity <= 0.0
-        model.velocity_limits[k] = limits.velocity if none else min(velocity, limits.velocity)
+        if math.isfinite(limits.velocity):
+            velocities[name] = limits.velocity if none else min(velocity, limits.velocity)
         if math.isfinite(limits.acceleration):
             accelerations[name] = limits.acceleration
-    return accelerations or None
+    return {
+        "position_limits": positions,
+        "velocity_limits": velocities,
+        "acceleration_limits": accelerations or None,
+    }
 
 
 def _refuse(options: argparse.Namespace, result: dict[str, Any]) -> int:

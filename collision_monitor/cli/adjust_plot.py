@@ -124,6 +124,12 @@ def _joints(
 def _clearance(axis: Any, adjustment: Adjustment, safe: float, danger: float) -> None:
     axis.axhline(safe, color=_SAFE, linewidth=1.0, linestyle="--", label=f"d_saf {safe:g} m")
     axis.axhline(danger, color=_DANGER, linewidth=1.0, linestyle="--", label=f"d_dan {danger:g} m")
+    elsewhere = adjustment.certified_elsewhere
+    if elsewhere < safe:
+        axis.axhline(
+            elsewhere, color=_SAFE, linewidth=1.0, linestyle=":",
+            label=f"not between\nthe arms {elsewhere:.3g} m",
+        )  # fmt: skip
     axis.plot(adjustment.desired.times, adjustment.clearance_before, color=_BEFORE, label="before")
     axis.plot(adjustment.motion.times, adjustment.clearance, color=_AFTER, label="after")
     axis.set_ylabel("least clearance, m")

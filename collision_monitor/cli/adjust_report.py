@@ -71,16 +71,18 @@ def report(
         },
         "clearance": {
             "before": {
-                "value": float(adjustment.clearance_before[before]),
+                "value": _number(adjustment.clearance_before[before]),
                 **_at(adjustment, before),
             },
             "after": {
-                "value": float(adjustment.clearance[after]),
+                "value": _number(adjustment.clearance[after]),
                 "pair": list(adjustment.closest[after]),
                 **_at(adjustment, after),
             },
             "certified": _number(adjustment.certified),
+            "certified_elsewhere": _number(adjustment.certified_elsewhere),
         },
+        "pairs": _pairs(model, adjustment),
         "duration": {"before": desired.duration, "after": motion.duration},
         "joints": list(motion.joint_names),
         "per_waypoint": [
@@ -91,12 +93,29 @@ def report(
                 "tip_displacement": adjustment.tip_displacement[k].tolist(),
                 "index_before": _number(adjustment.index_before[k]),
                 "index_after": _number(adjustment.index_after[k]),
-                "clearance_before": float(adjustment.clearance_before[k]),
-                "clearance": float(adjustment.clearance[k]),
+                "clearance_before": _number(adjustment.clearance_before[k]),
+                "clearance": _number(adjustment.clearance[k]),
                 "closest": list(adjustment.closest[k]),
             }
             for k in range(len(motion.times))
         ],
+    }
+
+
+def _pairs(model: CollisionModel, adjustment: Adjustment) -> dict[str, Any]:
+    """How many pairs are kept apart, eased and not looked at; what the worst eased one keeps."""
+    margins = adjustment.margins
+    kept = int(margins.kept.sum())
+    eased = (margins.safe > -np.inf) & ~margins.kept
+    worst = None
+    if eased.any():
+        k = int(np.where(eased, margins.safe, np.inf).argmin())
+        worst = {"pair": list(model.pairs[k]), "value": float(margins.safe[k])}
+    return {
+        "kept": kept,
+        "eased": int(eased.sum()),
+        "not_looked_at": len(model.pairs) - kept - int(eased.sum()),
+        "nearest_eased": worst,
     }
 
 
@@ -142,15 +161,13 @@ def text(result: Mapping[str, Any]) -> str:
             f"  tips displaced by  at most {moved}",
         ]
     before, after = clearance["before"], clearance["after"]
-    lines += [
-        f"  least clearance    before {before['value']:.4f} m at t = {before['time']:g} s",
-        f"                     after  {after['value']:.4f} m at t = {after['time']:g} s, "
-        f"{' - '.join(after['pair'])}",
-    ]
-    if clearance["certified"] is not None:
-        lines.append(
-            f"  certified          {clearance['certified']:.4f} m between the arms at every instant"
-        )
+    if after["value"] is not None:
+        lines += [
+            f"  least clearance    before {before['value']:.4f} m at t = {before['time']:g} s",
+            f"                     after  {after['value']:.4f} m at t = {after['time']:g} s, "
+            f"{' - '.join(after['pair'])}",
+        ]
+    lines += _certified(result)
     duration = result["duration"]
     slower = duration["after"] - duration["before"]
     share = slower / duration["before"] if duration["before"] else 0.0
@@ -161,15 +178,41 @@ def text(result: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def _certified(result: Mapping[str, Any]) -> list[str]:
+    """Lines on what holds at every instant, for which pairs."""
+    clearance, pairs = result["clearance"], result["pairs"]
+    lines = []
+    for what, key in (("between the arms", "certified"), ("elsewhere", "certified_elsewhere")):
+        if clearance[key] is not None:
+            less = ", as the motion has it" if clearance[key] < result["safe_distance"] else ""
+            lines.append(f"{clearance[key]:.4f} m {what} at every instant{less}")
+    heads = ["  certified          ", *[" " * 21] * len(lines)]
+    lines = [head + line for head, line in zip(heads, lines, strict=False)]
+    lines.append(f"  pairs              {pairs['kept']} are kept apart")
+    if pairs["eased"]:
+        worst = pairs["nearest_eased"]
+        overlap = " (leaves overlap)" if worst["value"] < 0.0 else ""
+        lines += [
+            f"                     {pairs['eased']} are eased: they may only not come nearer than "
+            "the desired motion brings them;",
+            f"                     the nearest, {' - '.join(worst['pair'])}, keeps "
+            f"{worst['value']:.4f} m{overlap}",
+        ]
+    if pairs["not_looked_at"]:
+        why = "not arm against arm" if result["method"] == "published" else "no arm is in them"
+        lines.append(f"                     {pairs['not_looked_at']} are not looked at: {why}")
+    return lines
+
+
 def failure_text(result: Mapping[str, Any]) -> str:
     """A short report of what `failure` found."""
     lines = [f"{result['robot']}: {FAILED}, method {result['method']}: {result['reason']}"]
     where = f"waypoint {result['waypoint']}, t = {result['time']:g} s"
     if result["pair"] is not None and result["distance"] is not None:
         where += f": {' - '.join(result['pair'])} at {result['distance']:.4f} m"
-    lines.append(f"  stopped at  {where}")
+    lines.append(f"  too near at  {where}")
     until = result["safe_until"]
     lines.append(
-        "  safe until  " + ("nowhere: not even the start" if until is None else f"t = {until:g} s")
+        "  safe until   " + ("nowhere: not even the start" if until is None else f"t = {until:g} s")
     )
     return "\n".join(lines)

@@ -10,13 +10,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from collision_monitor.errors import AdjustmentError, ConfigurationError, MotionError
+from collision_monitor.errors import (
+    AdjustmentError,
+    ConfigurationError,
+    MotionError,
+    NothingToCheckError,
+)
 from collision_monitor.motion import Motion
 from collision_monitor.proximity import Proximity
 from collision_monitor.repulsion.arms import Arm, find_arms
 from collision_monitor.repulsion.certificate import failures
 from collision_monitor.repulsion.field_along import FieldAlong, field_along
 from collision_monitor.repulsion.margins import Margins, choose_margins, sides
+from collision_monitor.repulsion.preparation import (
+    checked,
+    configurations,
+    is_number,
+    refined,
+    within,
+)
 from collision_monitor.repulsion.problem import Problem
 from collision_monitor.repulsion.published import adjust_published
 from collision_monitor.repulsion.retiming import retime as new_times
@@ -28,9 +40,6 @@ if TYPE_CHECKING:
 
 METHODS = ("robust", "published")
 YIELDING = ("both", "left", "right")
-_COARSE = 0.15  # rad or m: waypoints farther apart get others in between
-_FINE = 0.1
-_ROUNDING = 1e-6  # rad or m beyond a position limit that is taken for rounding
 _RAMP = 0.5  # s to the velocity limit: the acceleration limit where none is given
 
 
@@ -102,6 +111,7 @@ def adjust(
     held: Mapping[str, float] | None = None,
     acceleration_limits: Mapping[str, float] | float | None = None,
     velocity_limits: Mapping[str, float] | None = None,
+    position_limits: Mapping[str, tuple[float, float]] | None = None,
     retime: bool = True,
 ) -> Adjustment:
     """Adjust a motion of two arms so that it is free of self-collision at every instant.
@@ -121,20 +131,27 @@ def adjust(
         acceleration_limits: rad/s^2 or m/s^2 by joint, or one for all; by default what
             reaches the velocity limit in half a second, or what the desired motion has.
         velocity_limits: by joint, instead of those of the URDF.
+        position_limits: (lower, upper) by joint; count where they are tighter than the URDF's.
         retime: whether to slow the result down where it exceeds velocity or acceleration limits.
 
     Raises:
         AdjustmentError: there is no safe adjustment; it says where, why, and what prefix is safe.
         ArmsError: arms cannot be told.
-        MotionError: a joint that the robot lacks, or a position beyond its limits.
+        MotionError: no waypoints, times that do not increase, a value that is not finite, a
+            joint twice or one that the robot lacks, or a position beyond its limits.
         ConfigurationError: an option that means nothing.
+        NothingToCheckError: no pair of links takes part.
         MissingDependencyError: a solver is not installed.
     """
     _check_options(method, yielding, tip_weight)
-    if arms is None or isinstance(arms[0], str):
+    if arms is None or len(arms) != 2 or isinstance(arms[0], str):
         arms = find_arms(model.robot, model.semantics, arms)
-    motion = _refined(motion)
-    desired = _configurations(model, motion, held or {})
+    model = within(model, position_limits)
+    given = checked(model, motion)
+    configurations(model, given, held or {})  # refuses waypoints by the numbers they were given
+    motion = refined(given)
+    desired = configurations(model, motion, held or {})
+    timing = _timing(model, motion, acceleration_limits, velocity_limits, retime)
     named = set(motion.joint_names)
     columns = tuple(
         np.array([model.joint_names.index(n) for n in arm.joint_names if n in named], dtype=int)
@@ -147,6 +164,11 @@ def adjust(
         margins = Margins(
             np.where(between, margins.safe, -np.inf), np.where(between, margins.danger, -np.inf)
         )  # as the paper does: nothing else takes part
+    if not (margins.safe > -np.inf).any():
+        raise NothingToCheckError(
+            f"'{model.name}': no pair of links is checked in which '{arms[0].name}' or "
+            f"'{arms[1].name}' takes part"
+        )
     problem = Problem(
         model, arms, motion.times, desired, columns, margins, yielding, tip_weight
     )
@@ -154,10 +176,9 @@ def adjust(
     try:
         adjusted, limits = (_robust if method == "robust" else _published)(problem, proximity)
     except AdjustmentError as error:
-        error.safe_prefix = _prefix(model, motion, problem, proximity, error.safe_prefix)
-        raise
-    return _report(problem, motion, method, adjusted, limits, proximity, _timing(
-        model, motion, acceleration_limits, velocity_limits, retime))  # fmt: skip
+        prefix = _prefix(model, motion, problem, proximity, error.safe_prefix)
+        raise _renumbered(error, given, prefix) from None
+    return _report(problem, motion, method, adjusted, limits, proximity, timing)
 
 
 def _robust(problem: Problem, proximity: Proximity) -> tuple[np.ndarray, np.ndarray]:
@@ -186,7 +207,7 @@ def _check_options(method: str, yielding: str, tip_weight: float) -> None:
     for name, value, known in (("method", method, METHODS), ("yielding", yielding, YIELDING)):
         if value not in known:
             raise ConfigurationError(f"{name}: {value!r} is none of {', '.join(known)}")
-    if not (np.isfinite(tip_weight) and tip_weight >= 0.0):
+    if not (is_number(tip_weight) and tip_weight >= 0.0):
         raise ConfigurationError(f"tip_weight: {tip_weight!r} is not a number of at least 0")
 
 
@@ -210,55 +231,6 @@ def _who_can_yield(
     return yielding
 
 
-def _refined(motion: Motion) -> Motion:
-    """The motion with waypoints put in where they are more than `_COARSE` apart."""
-    if len(motion.times) < 2:
-        return motion
-    steps = np.abs(np.diff(motion.positions, axis=0)).max(axis=1, initial=0.0)
-    counts = np.where(steps > _COARSE, np.ceil(steps / _FINE), 1).astype(int)
-    if counts.max() == 1:
-        return motion
-    parts = np.concatenate([np.arange(c) / c for c in counts] + [[0.0]])
-    before = np.append(np.repeat(np.arange(len(counts)), counts), len(counts))
-    after = np.minimum(before + 1, len(counts))
-
-    def blend(values: np.ndarray, part: np.ndarray) -> np.ndarray:
-        return values[before] + part * (values[after] - values[before])
-
-    return Motion(
-        motion.joint_names, blend(motion.times, parts), blend(motion.positions, parts[:, None])
-    )
-
-
-def _configurations(
-    model: CollisionModel, motion: Motion, held: Mapping[str, float]
-) -> np.ndarray:
-    """(n, nq) all joints of the model along the motion."""
-    if not len(motion.times):
-        raise MotionError("the motion has no waypoints")
-    unknown = [n for n in (*motion.joint_names, *held) if n not in model.joint_names]
-    if unknown:
-        raise MotionError(
-            f"'{model.name}' has no joint {', '.join(map(repr, unknown))}; it has "
-            f"{', '.join(model.joint_names)}"
-        )
-    rest = np.clip(0.0, model.lower, model.upper)
-    for name, value in held.items():
-        rest[model.joint_names.index(name)] = value
-    rows = np.repeat(rest[None, :], len(motion.times), axis=0)
-    columns = [model.joint_names.index(n) for n in motion.joint_names]
-    rows[:, columns] = motion.positions
-    beyond = np.maximum(model.lower - rows, rows - model.upper)
-    if (beyond > _ROUNDING).any():
-        k, column = np.unravel_index(int(beyond.argmax()), beyond.shape)
-        raise MotionError(
-            f"waypoint {k} at {motion.times[k]:g} s: joint '{model.joint_names[column]}' is at "
-            f"{rows[k, column]:g}, beyond its limits {model.lower[column]:g} to "
-            f"{model.upper[column]:g}"
-        )
-    return rows
-
-
 # -- what goes out -------------------------------------------------------------------
 
 
@@ -270,6 +242,8 @@ def _timing(
     retime: bool,
 ) -> Callable[[np.ndarray], np.ndarray]:
     """New times (n,) for positions (n, joints) of the motion."""
+    _check_rates(model, "velocity_limits", velocity_limits)
+    _check_rates(model, "acceleration_limits", acceleration_limits)
     if not retime or len(motion.times) < 2:
         return lambda positions: motion.times
     names = motion.joint_names
@@ -291,6 +265,30 @@ def _timing(
     elif acceleration_limits is not None:
         acceleration[:] = acceleration_limits
     return lambda positions: new_times(motion.times, positions, velocity, acceleration)
+
+
+def _check_rates(
+    model: CollisionModel, option: str, limits: Mapping[str, float] | float | None
+) -> None:
+    """Refuse limits that are not above zero, or of unknown joints; inf is no limit."""
+    if limits is None:
+        return
+    each = limits if isinstance(limits, Mapping) else {"all joints": limits}
+    for name, value in each.items():
+        if each is limits and name not in model.joint_names:
+            raise ConfigurationError(f"{option}: '{model.name}' has no joint '{name}'")
+        if not (value == np.inf or (is_number(value) and value > 0.0)):
+            raise ConfigurationError(f"{option}: {value!r} for {name} is no number above 0")
+
+
+def _renumbered(error: AdjustmentError, given: Motion, prefix: Motion | None) -> AdjustmentError:
+    """The error with waypoints counted as in the motion that was ``given``."""
+    k = max(int(np.searchsorted(given.times, error.time, side="right")) - 1, 0)
+    place = f"waypoint {k} at" if error.time == given.times[k] else f"behind waypoint {k} at"
+    _, _, text = str(error).partition(" at ")
+    return AdjustmentError(
+        f"{place} {text}", k, error.time, error.pair, error.distance, prefix
+    )
 
 
 def _prefix(

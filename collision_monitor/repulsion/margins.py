@@ -12,6 +12,7 @@ import numpy as np
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.proximity import Proximity
 from collision_monitor.repulsion.arms import Arm
+from collision_monitor.repulsion.preparation import is_number
 
 if TYPE_CHECKING:
     from collision_monitor.collision_model import CollisionModel
@@ -93,11 +94,11 @@ def choose_margins(
     ``danger_distance``, whichever is less.
 
     Raises:
-        ConfigurationError: a distance that is no finite number of metres, or danger above safe.
+        ConfigurationError: a distance that is no finite number of at least 0, or danger above safe.
     """
     for name, value in (("safe_distance", safe_distance), ("danger_distance", danger_distance)):
-        if not np.isfinite(value):
-            raise ConfigurationError(f"{name}: {value!r} is not a length in metres")
+        if not is_number(value) or value < 0.0:
+            raise ConfigurationError(f"{name}: {value!r} is not a length in metres of at least 0")
     if danger_distance > safe_distance:
         raise ConfigurationError(
             f"danger_distance: {danger_distance!r} m is above safe_distance, {safe_distance!r} m"
@@ -124,6 +125,7 @@ def choose_margins(
         for row in desired:
             near = proximity.near(row, asked)
             np.minimum.at(least, near.pairs, near.distances)
-        bound = least - _EASE
+        # No room below zero, unless the leaves overlap on the desired motion already.
+        bound = np.where(least < 0.0, least - _EASE, np.maximum(least - _EASE, 0.0))
         safe[eased] = danger[eased] = bound[eased]
     return Margins(safe, danger, eased)

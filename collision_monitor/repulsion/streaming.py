@@ -13,6 +13,7 @@ from collision_monitor.errors import AdjustmentError, ConfigurationError
 from collision_monitor.proximity import Proximity
 from collision_monitor.repulsion.arms import Arm, find_arms
 from collision_monitor.repulsion.margins import choose_margins
+from collision_monitor.repulsion.preparation import is_number
 from collision_monitor.repulsion.problem import Problem
 from collision_monitor.repulsion.sharing import joint_weights
 from collision_monitor.repulsion.stepper import Stepper
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 
 _SUBSTEP = np.radians(1.0)
 _BUFFER = 0.003  # m above the limits, for dips between points
-_HALVINGS = 6  # of a step that is not certified
+_HALVINGS = 6  # of a substep that is not certified
+_SLACK = 1e-4  # m that a pair may come nearer than its limit, or than it is where it is below
 
 
 class Streamer:
@@ -44,7 +46,7 @@ class Streamer:
         """Options as those of `adjustment.adjust`; `reset` sets where the arms are."""
         if yielding not in ("both", "left", "right"):
             raise ConfigurationError(f"yielding: {yielding!r} is none of both, left, right")
-        if arms is None or isinstance(arms[0], str):
+        if arms is None or len(arms) != 2 or isinstance(arms[0], str):
             arms = find_arms(model.robot, model.semantics, arms)
         self.model = model
         self.arms = arms
@@ -62,8 +64,9 @@ class Streamer:
 
         Raises:
             AdjustmentError: the arms are nearer than danger_distance there.
+            ConfigurationError: q has the wrong shape or a value that is not finite.
         """
-        q = np.array(q, dtype=float)
+        q = self._configuration("q", q)
         margins = choose_margins(self.model, self.arms, q[None, :], *self._distances)
         near = self._proximity.near(q, margins.danger)
         if len(near.pairs):
@@ -84,7 +87,10 @@ class Streamer:
         self._stepper = Stepper(
             self._proximity, columns, self._limits, joint_weights(problem, (0.5, 0.5)), _BUFFER
         )
-        self._velocity = self.model.velocity_limits[columns]
+        limits = self.model.velocity_limits
+        self._fastest = np.where(limits > 0.0, limits, np.inf)
+        self._velocity = self._fastest[columns]
+        self._floor = np.full(len(self._limits), -np.inf)
         self._q = q
 
     def step(self, desired: np.ndarray, dt: float) -> tuple[np.ndarray, float, tuple[str, str]]:
@@ -97,34 +103,45 @@ class Streamer:
         """
         if self._stepper is None:
             raise ConfigurationError("the streamer does not know where the robot is: call reset()")
-        if not dt > 0.0:
+        if not (is_number(dt) and dt > 0.0):
             raise ConfigurationError(f"dt: {dt!r} is not a time above 0 s")
-        desired = np.clip(
-            np.asarray(desired, dtype=float), self.model.lower, self.model.upper
-        )
-        if desired.shape != self._q.shape or not np.isfinite(desired).all():
-            raise ConfigurationError(
-                f"desired: {desired} is not a configuration of {len(self._q)} finite numbers"
-            )
-        reach = float(np.min(np.where(self._velocity > 0.0, self._velocity, np.inf))) * dt
+        desired = self._configuration("desired", desired)
+        desired = np.clip(desired, self.model.lower, self.model.upper)
+        desired = self._q + np.clip(desired - self._q, -self._fastest * dt, self._fastest * dt)
+        reach = float(self._velocity.min()) * dt
         way = float(np.abs(desired - self._q).max())
         reach = min(reach, way) if np.isfinite(reach) else way
-        q = self._q
+        path = [self._q]
         steps = max(1, int(np.ceil(reach / _SUBSTEP)))
         for _ in range(steps):
-            q = self._stepper.step(q, desired, reach / steps)
-        q = self._certified(q)
-        self._q = q
+            path.append(self._stepper.step(path[-1], desired, reach / steps))
+        q = self._q = self._certified(path)
         clearance, pair = self._closest(q)
         return q.copy(), clearance, pair
 
-    def _certified(self, q: np.ndarray) -> np.ndarray:
-        """q, or what is nearer to where we are and certified to be reached safely."""
-        limits = np.minimum(self._limits, self._now() - 1e-4)
+    def _configuration(self, name: str, values: np.ndarray) -> np.ndarray:
+        values = np.array(values, dtype=float)
+        count = len(self.model.joint_names)
+        if values.shape != (count,) or not np.isfinite(values).all():
+            raise ConfigurationError(
+                f"{name}: {values} is not a configuration of {count} finite numbers"
+            )
+        return values
+
+    def _certified(self, path: list[np.ndarray]) -> np.ndarray:
+        """A pose far along ``path`` that is certified to be reached in a straight line."""
+        # Never lower than they were: many small steps must not creep nearer.
+        self._floor = np.maximum(self._floor, np.minimum(self._limits, self._now() - _SLACK))
+        at = len(path) - 1  # the path bends around the other arm: its chord may be too near
+        while at > 0:
+            if self._proximity.certify(self._q, path[at], self._floor).holds:
+                return path[at]
+            at //= 2
+        q = path[1]
         for _ in range(_HALVINGS):
-            if self._proximity.certify(self._q, q, limits).holds:
-                return q
             q = 0.5 * (self._q + q)
+            if self._proximity.certify(self._q, q, self._floor).holds:
+                return q
         return self._q
 
     def _now(self) -> np.ndarray:
