@@ -11,13 +11,14 @@ from robots import RobotFiles
 
 from collision_monitor import CollisionModel
 from collision_monitor.motion import Motion
+from collision_monitor.proximity import Proximity
 from collision_monitor.repulsion.arms import Arm, find_arms
 from collision_monitor.repulsion.margins import choose_margins, sides
 
 SAFE, DANGER = 0.1, 0.05  # m, the defaults of `adjust`
 WAYPOINTS = 100
 _PERIOD = 0.05  # s
-_BATCH = 200
+_SAMPLES = 200
 _BY_DESIGN = 0.5  # part of all configurations in which links of one arm overlap by design
 
 
@@ -32,9 +33,11 @@ def rest(model: CollisionModel) -> np.ndarray:
     return np.clip(0.0, model.lower, model.upper)
 
 
-def kept_apart(model: CollisionModel, arms: tuple[Arm, Arm]) -> np.ndarray:
+def kept_apart(
+    model: CollisionModel, arms: tuple[Arm, Arm], safe: float, danger: float
+) -> np.ndarray:
     """(pairs,) bool: pairs that `adjust` keeps apart by d_saf, with the other joints at rest."""
-    return choose_margins(model, arms, rest(model)[None], SAFE, DANGER).kept
+    return choose_margins(model, arms, rest(model)[None], safe, danger).kept
 
 
 class CrossingMotions:
@@ -46,53 +49,52 @@ class CrossingMotions:
     the arms run straight in joint space, and leaves of one meet leaves of the other.
     """
 
-    def __init__(self, model: CollisionModel, arms: tuple[Arm, Arm], seed: int) -> None:
+    def __init__(
+        self,
+        model: CollisionModel,
+        arms: tuple[Arm, Arm],
+        seed: int = 0,
+        safe: float = SAFE,
+        danger: float = DANGER,
+    ) -> None:
         self._model = model
+        self._proximity = Proximity(model)
         self._random = np.random.default_rng(seed)
         self._names = tuple(name for arm in arms for name in arm.joint_names)
         self._columns = [model.joint_names.index(name) for name in self._names]
         self._lower = np.maximum(model.lower, -np.pi)[self._columns]
         self._upper = np.minimum(model.upper, np.pi)[self._columns]
         kinds = sides(model, arms)
-        self._between = kinds.between
-        least = np.where(kept_apart(model, arms), SAFE, -np.inf)
-        overlap = np.mean(self._distances(self._anywhere(_BATCH)) < 0.0, axis=0)
-        least[kinds.inside & (overlap < _BY_DESIGN)] = 0.0
-        self._least = least
+        self._touching = np.where(kinds.between, 0.0, -np.inf)
+        self._least = np.where(kept_apart(model, arms, safe, danger), safe, -np.inf)
+        samples = [self._anywhere() for _ in range(_SAMPLES)]
+        overlap = np.mean([model.distances(q) < 0.0 for q in samples], axis=0)
+        self._least[kinds.inside & (overlap < _BY_DESIGN)] = 0.0
         self.motions = self._generate()
 
-    def _anywhere(self, count: int) -> np.ndarray:
-        rows = np.repeat(rest(self._model)[None], count, axis=0)
-        shape = (count, len(self._columns))
-        rows[:, self._columns] = self._random.uniform(self._lower, self._upper, shape)
-        return rows
+    def _anywhere(self) -> np.ndarray:
+        q = rest(self._model)
+        q[self._columns] = self._random.uniform(self._lower, self._upper)
+        return q
 
-    def _distances(self, rows: np.ndarray) -> np.ndarray:
-        return np.array([self._model.distances(q) for q in rows])
+    def _any_nearer(self, q: np.ndarray, limits: np.ndarray) -> bool:
+        return len(self._proximity.near(q, limits).pairs) > 0
 
-    def _free(self) -> Iterator[np.ndarray]:
-        while True:
-            rows = self._anywhere(_BATCH)
-            # Whole batches are sorted out by the nearest pair of all before pairs are measured.
-            for q in rows:
-                if (self._model.distances(q) >= self._least).all():
-                    yield q
+    def _free(self) -> np.ndarray:
+        while self._any_nearer(q := self._anywhere(), self._least):
+            pass
+        return q
 
     def _generate(self) -> Iterator[Motion]:
-        free = self._free()
         times = _PERIOD * np.arange(WAYPOINTS)
         part = np.linspace(0.0, 1.0, WAYPOINTS)[:, None]
         while True:
-            start, end = next(free), next(free)
+            start, end = self._free(), self._free()
             rows = start + part * (end - start)
             rows[-1] = end
-            if any(self._model.distances(q)[self._between].min() < 0.0 for q in rows[::2]):
+            if any(self._any_nearer(q, self._touching) for q in rows[::2]):
                 yield Motion(self._names, times, rows[:, self._columns])
 
-
-def crossing_motions(
-    model: CollisionModel, arms: tuple[Arm, Arm], count: int, seed: int = 0
-) -> list[Motion]:
-    """The first ``count`` motions of `CrossingMotions`."""
-    motions = CrossingMotions(model, arms, seed).motions
-    return [next(motions) for _ in range(count)]
+    def take(self, count: int) -> list[Motion]:
+        """The next ``count`` motions."""
+        return [next(self.motions) for _ in range(count)]
