@@ -19,6 +19,7 @@ SAFE, DANGER = 0.1, 0.05  # m, the defaults of `adjust`
 WAYPOINTS = 100
 _PERIOD = 0.05  # s
 _SAMPLES = 200
+_TRIES = 50
 _BY_DESIGN = 0.5  # part of all configurations in which links of one arm overlap by design
 
 
@@ -43,10 +44,16 @@ def kept_apart(
 class CrossingMotions:
     """An endless supply of such motions, the same for the same seed.
 
-    Both ends are uniform within the joint limits, continuous joints within +-pi, the other
-    joints of the robot at rest. At both ends F = 0: whatever is kept apart (arm from arm, arm
-    from the rest of the robot) is so by d_saf, and no arm touches itself. Between them
-    the arms run straight in joint space, and leaves of one meet leaves of the other.
+    A configuration in which leaves of both arms meet and a start are drawn, uniform within the
+    joint limits, continuous joints within +-pi, the other joints of the robot at rest. The motion
+    runs straight in joint space through the first, as far again where limits allow it. At
+    both ends F = 0: whatever is kept apart (arm from arm, arm from the rest of the robot) is so
+    by d_saf, and no arm touches itself.
+
+    Attributes:
+        motions: the supply.
+        joint_names: of the motions.
+        columns: where they are in q.
     """
 
     def __init__(
@@ -60,10 +67,10 @@ class CrossingMotions:
         self._model = model
         self._proximity = Proximity(model)
         self._random = np.random.default_rng(seed)
-        self._names = tuple(name for arm in arms for name in arm.joint_names)
-        self._columns = [model.joint_names.index(name) for name in self._names]
-        self._lower = np.maximum(model.lower, -np.pi)[self._columns]
-        self._upper = np.minimum(model.upper, np.pi)[self._columns]
+        self.joint_names = tuple(name for arm in arms for name in arm.joint_names)
+        self.columns = [model.joint_names.index(name) for name in self.joint_names]
+        self._lower = np.maximum(model.lower, -np.pi)[self.columns]
+        self._upper = np.minimum(model.upper, np.pi)[self.columns]
         kinds = sides(model, arms)
         self._touching = np.where(kinds.between, 0.0, -np.inf)
         self._least = np.where(kept_apart(model, arms, safe, danger), safe, -np.inf)
@@ -74,26 +81,39 @@ class CrossingMotions:
 
     def _anywhere(self) -> np.ndarray:
         q = rest(self._model)
-        q[self._columns] = self._random.uniform(self._lower, self._upper)
+        q[self.columns] = self._random.uniform(self._lower, self._upper)
         return q
 
     def _any_nearer(self, q: np.ndarray, limits: np.ndarray) -> bool:
         return len(self._proximity.near(q, limits).pairs) > 0
 
-    def _free(self) -> np.ndarray:
-        while self._any_nearer(q := self._anywhere(), self._least):
-            pass
-        return q
+    def _is_free(self, q: np.ndarray) -> bool:
+        return not self._any_nearer(q, self._least)
 
     def _generate(self) -> Iterator[Motion]:
         times = _PERIOD * np.arange(WAYPOINTS)
         part = np.linspace(0.0, 1.0, WAYPOINTS)[:, None]
         while True:
-            start, end = self._free(), self._free()
-            rows = start + part * (end - start)
-            rows[-1] = end
-            if any(self._any_nearer(q, self._touching) for q in rows[::2]):
-                yield Motion(self._names, times, rows[:, self._columns])
+            meeting = self._anywhere()
+            if not self._any_nearer(meeting, self._touching):
+                continue
+            for _ in range(_TRIES):
+                start = self._anywhere()
+                end = self._opposite(start, meeting)
+                if self._is_free(start) and self._is_free(end):
+                    rows = start + part * (end - start)
+                    rows[-1] = end
+                    yield Motion(self.joint_names, times, rows[:, self.columns])
+                    break
+
+    def _opposite(self, start: np.ndarray, middle: np.ndarray) -> np.ndarray:
+        """Where the line from ``start`` through ``middle`` leads: as far again, within limits."""
+        way = (middle - start)[self.columns]
+        room = np.where(way > 0.0, self._upper, self._lower) - middle[self.columns]
+        moving = way != 0.0
+        end = middle.copy()
+        end[self.columns] += way * min(1.0, (room[moving] / way[moving]).min())
+        return np.clip(end, self._model.lower, self._model.upper)
 
     def take(self, count: int) -> list[Motion]:
         """The next ``count`` motions."""
