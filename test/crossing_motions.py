@@ -44,11 +44,11 @@ def kept_apart(
 class CrossingMotions:
     """An endless supply of such motions, the same for the same seed.
 
-    A configuration in which leaves of both arms meet and a start are drawn, uniform within the
-    joint limits, continuous joints within +-pi, the other joints of the robot at rest. The motion
-    runs straight in joint space through the first, as far again where limits allow it. At
-    both ends F = 0: whatever is kept apart (arm from arm, arm from the rest of the robot) is so
-    by d_saf, and no arm touches itself.
+    A configuration is drawn in which leaves of one arm meet leaves of the other, and a straight
+    line in joint space through it: uniform within the joint limits, continuous joints within
+    +-pi, the other joints of the robot at rest. At both ends F = 0: whatever is kept apart (arm
+    from arm, arm from the rest of the robot) is so by d_saf, and no arm touches itself. (Lines
+    between ends drawn at random are of the same kind, but on TIAGo one in 10,000 will do.)
 
     Attributes:
         motions: the supply.
@@ -98,22 +98,24 @@ class CrossingMotions:
             if not self._any_nearer(meeting, self._touching):
                 continue
             for _ in range(_TRIES):
-                start = self._anywhere()
-                end = self._opposite(start, meeting)
+                start, end = self._line(meeting)
                 if self._is_free(start) and self._is_free(end):
                     rows = start + part * (end - start)
                     rows[-1] = end
                     yield Motion(self.joint_names, times, rows[:, self.columns])
                     break
 
-    def _opposite(self, start: np.ndarray, middle: np.ndarray) -> np.ndarray:
-        """Where the line from ``start`` through ``middle`` leads: as far again, within limits."""
-        way = (middle - start)[self.columns]
-        room = np.where(way > 0.0, self._upper, self._lower) - middle[self.columns]
-        moving = way != 0.0
-        end = middle.copy()
-        end[self.columns] += way * min(1.0, (room[moving] / way[moving]).min())
-        return np.clip(end, self._model.lower, self._model.upper)
+    def _line(self, middle: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Ends of a line through ``middle``: the first uniform where the other has room."""
+        part = self._random.uniform(0.3, 0.7)  # of the line before the middle
+        x, ratio = middle[self.columns], part / (1.0 - part)
+        low = np.maximum(self._lower, x - ratio * (self._upper - x))
+        high = np.minimum(self._upper, x + ratio * (x - self._lower))
+        first = self._random.uniform(low, high)
+        start, end = middle.copy(), middle.copy()
+        start[self.columns] = first
+        end[self.columns] = np.clip(x + (x - first) / ratio, self._lower, self._upper)
+        return start, end
 
     def take(self, count: int) -> list[Motion]:
         """The next ``count`` motions."""
