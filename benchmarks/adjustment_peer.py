@@ -16,6 +16,7 @@ What was tried for it, and is chosen here (Baxter, sweeps over 8 to 12 motions):
   pair of points becomes the nearest; with 0.1 none or one.
 - Programs a waypoint: 2. With 5 the same are solved in 2.5 times the time; with 1, fewer.
 - 5 mm more than d_saf, which leaves room for the linearisation (10 mm keeps it from some ends).
+- Pairs whose hulls are nearer than that at an end of the motion are left out for that motion.
 - The nearest 20 pairs become constraints, as the barrier offers; 60 changed nothing but time.
 - After the last waypoint it has as many waypoints again to arrive.
 
@@ -129,17 +130,36 @@ class Peer:
                 q[joint.idx_q] = value
         return q
 
+    def _apart_at_ends(self, positions: np.ndarray) -> pin.GeometryModel:
+        """The bodies, with the pairs that the ends themselves keep apart.
+
+        A hull may be nearer than the leaves are; that pair would have no solution.
+        """
+        data = pin.GeometryData(self._bodies)
+        least = np.full(self.pairs, np.inf)
+        for x in positions[[0, -1]]:
+            pin.computeDistances(self._model, self._data, self._bodies, data, self._to_pin(x))
+            distances = [result.min_distance for result in data.distanceResults]
+            least = np.minimum(least, distances)
+        bodies = self._bodies.copy()
+        bodies.removeAllCollisionPairs()
+        for pair, distance in zip(self._bodies.collisionPairs, least, strict=True):
+            if distance >= self._safe + _BUFFER:
+                bodies.addCollisionPair(pin.CollisionPair(pair.first, pair.second))
+        return bodies
+
     def follow(self, positions: np.ndarray) -> Followed:
         """Follow ``positions`` (n, joints) with all pairs at ``safe`` or farther."""
+        bodies = self._apart_at_ends(positions)
         start = time.process_time()
         steps = np.abs(np.diff(positions, axis=0)).max()
         most = _REACH * steps / (_SUBSTEPS * _DT)
         configuration = pink.Configuration(
-            self._model, self._data, self._to_pin(positions[0]), collision_model=self._bodies
+            self._model, self._data, self._to_pin(positions[0]), collision_model=bodies
         )
         task = PostureTask(cost=1.0, gain=1.0)
         barrier = SelfCollisionBarrier(
-            min(_NEAREST, self.pairs),
+            min(_NEAREST, len(bodies.collisionPairs)),
             gain=_GAIN / _DT,
             safe_displacement_gain=0.0,
             d_min=self._safe + _BUFFER,

@@ -19,7 +19,8 @@ SAFE, DANGER = 0.1, 0.05  # m, the defaults of `adjust`
 WAYPOINTS = 100
 _PERIOD = 0.05  # s
 _SAMPLES = 200
-_TRIES = 50
+_TRIES = 10
+_LENGTH = 0.2, 1.0  # of the longest line
 _BY_DESIGN = 0.5  # part of all configurations in which links of one arm overlap by design
 
 
@@ -44,8 +45,8 @@ def kept_apart(
 class CrossingMotions:
     """An endless supply of such motions, the same for the same seed.
 
-    A configuration is drawn in which leaves of one arm meet leaves of the other, and a straight
-    line in joint space through it: uniform within the joint limits, continuous joints within
+    A configuration is drawn in which leaves of one arm meet leaves of the other, but not those
+    of the rest of the robot, and a straight line in joint space through it: uniform within the joint limits, continuous joints within
     +-pi, the other joints of the robot at rest. At both ends F = 0: whatever is kept apart (arm
     from arm, arm from the rest of the robot) is so by d_saf, and no arm touches itself. (Lines
     between ends drawn at random are of the same kind, but on TIAGo one in 10,000 will do.)
@@ -73,7 +74,9 @@ class CrossingMotions:
         self._upper = np.minimum(model.upper, np.pi)[self.columns]
         kinds = sides(model, arms)
         self._touching = np.where(kinds.between, 0.0, -np.inf)
-        self._least = np.where(kept_apart(model, arms, safe, danger), safe, -np.inf)
+        kept = kept_apart(model, arms, safe, danger)
+        self._inside_the_rest = np.where(kinds.outside & kept, 0.0, -np.inf)
+        self._least = np.where(kept, safe, -np.inf)
         samples = [self._anywhere() for _ in range(_SAMPLES)]
         overlap = np.mean([model.distances(q) < 0.0 for q in samples], axis=0)
         self._least[kinds.inside & (overlap < _BY_DESIGN)] = 0.0
@@ -97,6 +100,8 @@ class CrossingMotions:
             meeting = self._anywhere()
             if not self._any_nearer(meeting, self._touching):
                 continue
+            if self._any_nearer(meeting, self._inside_the_rest):
+                continue
             for _ in range(_TRIES):
                 start, end = self._line(meeting)
                 if self._is_free(start) and self._is_free(end):
@@ -113,8 +118,9 @@ class CrossingMotions:
         high = np.minimum(self._upper, x + ratio * (x - self._lower))
         first = self._random.uniform(low, high)
         start, end = middle.copy(), middle.copy()
-        start[self.columns] = first
-        end[self.columns] = np.clip(x + (x - first) / ratio, self._lower, self._upper)
+        reach = self._random.uniform(*_LENGTH)
+        start[self.columns] = x + reach * (first - x)
+        end[self.columns] = np.clip(x - reach * (first - x) / ratio, self._lower, self._upper)
         return start, end
 
     def take(self, count: int) -> list[Motion]:
