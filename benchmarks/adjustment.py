@@ -3,13 +3,13 @@
 """Measure the adjustment of two arms against differential IK with self-collision barriers (pink).
 
 Random motions on which the arms of a robot meet (test/crossing_motions.py) go through `adjust`
-(robust method, defaults, without the re-timing that the peer does not do either) and through the peer
-(adjustment_peer.py), one after the other for every motion. Solved, of both: it gets to the end
-(within 1e-3 rad), and the meshes of the two arms are never nearer than d_saf at 20 samples between
-waypoints, by pinocchio and coal (test/mesh_clearance.py). The peer's programs hold a distance only as
-its linearisation does, so it is allowed a millimetre less. Links of one and the other arm that
-cannot be d_saf apart by design (PR2's shoulders) are in neither figure. Times are of the processor, since
-others share the machine; set OMP_NUM_THREADS=1.
+(robust method, defaults, without the re-timing that the peer does not do either) and through the
+peer (adjustment_peer.py), one after the other for every motion. Solved, of both: it gets to the
+end (within 1e-3 rad), and the meshes of the two arms are never nearer than d_saf at 20 samples
+between waypoints, by pinocchio and coal (test/mesh_clearance.py). The peer's programs hold a
+distance only as its linearisation does, so it is allowed a millimetre less. Links of one and the
+other arm that cannot be d_saf apart by design (PR2's shoulders) are in neither figure. Times are of
+the processor, since others share the machine; set OMP_NUM_THREADS=1.
 
     python benchmarks/adjustment.py --robots baxter --motions 200
 """
@@ -63,8 +63,9 @@ class Robot:
         between_arms = sides(self._model, self._arms).between & kept
         self._meshes = MeshClearance(self._model, reference, between_arms)
         self._peer = Peer(
-            self._model, reference, kept, self._source.joint_names, rest(self._model), safe, geometry
-        )
+            self._model, reference, kept, self._source.joint_names, rest(self._model), safe,
+            geometry,
+        )  # fmt: skip
 
     def measure(self, count: int) -> tuple[list[float], list[Run], list[Run]]:
         """Mesh clearance of ``count`` desired motions, and what the two ways make of them."""

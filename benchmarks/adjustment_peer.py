@@ -9,9 +9,8 @@ positions, and of velocities at `_REACH` times the fastest of the motion so that
 
 What was tried for it, and is chosen here (Baxter, sweeps over 8 to 12 motions):
 
-- Geometry: barriers are for smooth convex bodies. Convex hulls of the meshes: as many solved
-  as with our leaves as coal capsules, in a sixth of the time (393 pairs instead of 5933). Bodies that
-  are not convex as loaded have no gradient worth the name.
+- Geometry: barriers are for smooth convex bodies. Convex hulls of the meshes: about
+  as safe as our leaves as coal capsules, in a sixth of the time (393 pairs instead of 5933).
 - Gain of the barrier times dt: with 0.5, 4 of 8 motions came nearer than d_saf, since another
   pair of points becomes the nearest; with 0.1 none or one.
 - Programs a waypoint: 2. With 5 the same are solved in 2.5 times the time; with 1, fewer.
@@ -30,15 +29,15 @@ from dataclasses import dataclass
 
 import coal
 import numpy as np
-import pinocchio as pin
-from reference import Reference
-
 import pink
-from collision_monitor import CollisionModel
+import pinocchio as pin
 from pink.barriers import SelfCollisionBarrier
 from pink.exceptions import PinkError
 from pink.limits import ConfigurationLimit, VelocityLimit
 from pink.tasks import PostureTask
+from reference import Reference
+
+from collision_monitor import CollisionModel
 
 GEOMETRIES = ("hulls", "capsules", "meshes")
 _SUBSTEPS = 2

@@ -46,10 +46,10 @@ class CrossingMotions:
     """An endless supply of such motions, the same for the same seed.
 
     A configuration is drawn in which leaves of one arm meet leaves of the other, but not those
-    of the rest of the robot, and a straight line in joint space through it: uniform within the joint limits, continuous joints within
-    +-pi, the other joints of the robot at rest. At both ends F = 0: whatever is kept apart (arm
-    from arm, arm from the rest of the robot) is so by d_saf, and no arm touches itself. (Lines
-    between ends drawn at random are of the same kind, but on TIAGo one in 10,000 will do.)
+    of the rest of the robot, and a straight line in joint space through it: uniform within the
+    joint limits, continuous joints within +-pi, the other joints of the robot at rest. At both
+    ends F = 0: whatever is kept apart (arm from arm, arm from the rest of the robot) is so by
+    d_saf, and no arm touches itself. (Between ends drawn at random TIAGo's arms hardly ever meet.)
 
     Attributes:
         motions: the supply.
