@@ -107,6 +107,7 @@ class CollisionModel:
         self.upper = np.array([joint.upper for joint in joints])
         self.velocity_limits = np.array([joint.velocity for joint in joints])
 
+        self._reach: np.ndarray | None = None
         self._found = np.empty((4096, 2), dtype=np.int64)  # work space of contacts()
         with ThreadPoolExecutor(1) as pool:  # much of compiling needs no Python: fit meanwhile
             compiled = pool.submit(warm_up)
@@ -272,7 +273,8 @@ class CollisionModel:
                 raise self.refusal(count, q)
             if count <= len(found):
                 return found[:count]
-            self._found = np.empty((2 * len(found), 2), dtype=np.int64)
+            self._reach: np.ndarray | None = None
+        self._found = np.empty((2 * len(found), 2), dtype=np.int64)
 
     def leaf_segments(self, q: Sequence[float] | np.ndarray) -> np.ndarray:
         """End points (len(leaves), 2, 3) of the leaves in the base frame, metres."""
@@ -309,10 +311,13 @@ class CollisionModel:
         Rows in the order of ``link_names``, columns as the kernels number joints (mimic joints
         have columns of their own); metres per radian, 1 for joints that slide.
         """
+        if self._reach is not None:
+            return self._reach
         out = np.zeros((len(self.link_names), len(self._bodies.parents)))
         for row, (first, stop) in enumerate(self._link_leaves.tolist()):
             body = self._body_of[self.link_names[row]]
             out[row] = reach(self._bodies, body, self._body_leaves[first:stop])
+        self._reach = out
         return out
 
     def twin(self, pairs: Collection[tuple[str, str]] | None = None) -> CollisionModel:

@@ -81,16 +81,18 @@ class Proximity:
         self._values = np.empty((count, 10))
         self._gradients = np.empty((count, len(self.model.joint_names)))
 
-    def near(self, q: np.ndarray, limits: np.ndarray) -> Near:
+    def near(self, q: np.ndarray, limits: np.ndarray, spread: float = np.inf) -> Near:
         """Leaf pairs nearer at ``q`` (nq,) than ``limits`` (pairs,) of their pair of links.
 
-        A limit of -inf leaves a pair out. What is returned is valid until the next call.
+        ``spread``: of the leaf pairs of two links, those within so many metres of the nearest; 0
+        gives one for each pair of links. A limit of -inf leaves a pair out. What is returned is
+        valid until the next call.
         """
         widest = float(limits.max(initial=-np.inf))
         while True:
             count = near(
                 self._numbers, self._index, self._leaf_links, self._pair_table, limits, widest,
-                q, self._found, self._values, self._gradients,
+                float(spread), q, self._found, self._values, self._gradients,
             )  # fmt: skip
             if count < 0:
                 raise self.model.refusal(count, q)

@@ -21,8 +21,10 @@ _STACK = 512  # as in tree.py
 
 
 @offline_kernel
-def near_leaves(view, leaf_links, pair_table, limits, widest, found):
+def near_leaves(view, leaf_links, pair_table, limits, widest, found, values):
     """Write leaf pairs closer than their limit to ``found`` (k, 3): leaf, leaf, pair of links.
+
+    Their distances go into the first column of ``values``.
 
     Returns how many there are; those that ``found`` has no room for are counted alone.
     ``widest`` is the largest limit.
@@ -55,9 +57,11 @@ def near_leaves(view, leaf_links, pair_table, limits, widest, found):
             pair = pair_table[leaf_links[a], leaf_links[b]]
             if surely_farther(view.ends, view.radii, a, b, limits[pair]):
                 continue
-            if capsule_distance(view.ends, view.radii, a, b) < limits[pair]:
+            distance = capsule_distance(view.ends, view.radii, a, b)
+            if distance < limits[pair]:
                 if count < len(found):
                     found[count, 0], found[count, 1], found[count, 2] = a, b, pair
+                    values[count, 0] = distance
                 count += 1
             continue
         split_i = nodes[j, 0] < 0 or (left >= 0 and _extent(boxes, i) >= _extent(boxes, j))
@@ -97,8 +101,27 @@ def add_motion(view, leaf, x, y, z, nx, ny, nz, sign, row):
 
 
 @offline_kernel
-def near(numbers, index, leaf_links, pair_table, limits, widest, q, found, values, gradients):
+def nearest_of_pairs(limits, found, values, count, spread):
+    """Keep, of ``count`` leaf pairs, those within ``spread`` of the nearest of their links."""
+    least = np.full(len(limits), np.inf)
+    for k in range(count):
+        least[found[k, 2]] = min(least[found[k, 2]], values[k, 0])
+    kept = 0
+    for k in range(count):
+        if values[k, 0] <= least[found[k, 2]] + spread:
+            found[kept, 0], found[kept, 1] = found[k, 0], found[k, 1]
+            found[kept, 2], values[kept, 0] = found[k, 2], values[k, 0]
+            kept += 1
+    return kept
+
+
+@offline_kernel
+def near(
+    numbers, index, leaf_links, pair_table, limits, widest, spread, q, found, values, gradients
+):
     """Leaf pairs closer than their limit at q, their distances and gradients.
+
+    Of the leaf pairs of two links only those within ``spread`` metres of the nearest.
 
     ``found`` (k, 3) as in `near_leaves`; ``values`` (k, 10): distance, points on both,
     normal, as in `capsule_witness`; ``gradients`` (k, nq): d distance / d q. Returns their number
@@ -111,8 +134,12 @@ def near(numbers, index, leaf_links, pair_table, limits, widest, q, found, value
         return -2 - bad
     view = unpack(numbers, index)
     move(view, q)
-    count = near_leaves(view, leaf_links, pair_table, limits, widest, found)
-    for k in range(min(count, len(found))):
+    count = near_leaves(view, leaf_links, pair_table, limits, widest, found, values)
+    if count > len(found):
+        return count
+    if spread < np.inf:
+        count = nearest_of_pairs(limits, found, values, count, spread)
+    for k in range(count):
         i, j = found[k, 0], found[k, 1]
         d, ax, ay, az, bx, by, bz, nx, ny, nz = capsule_witness(view.ends, view.radii, i, j)
         values[k, 0] = d

@@ -61,7 +61,8 @@ class Adjustment:
         clearance: (n,) the same of the adjusted motion.
         closest: (n,) the pair that it belongs to.
         certified: m that the arms are apart at every instant; below ``safe_distance`` only if the
-            motion starts so.
+            motion starts so. Pairs that can hardly be so far apart, two shoulders, do not count
+            (``margins.eased``).
         certified_elsewhere: m that an arm keeps from all else that is kept apart from it; below
             ``safe_distance`` where the motion begins or ends nearer to something. inf without such.
         margins: d_saf and d_dan of every pair of the model.
@@ -339,7 +340,7 @@ def _report(
         clearance_before=before.clearance,
         clearance=after.clearance,
         closest=[model.pairs[pair] for pair in after.closest],
-        certified=float(limits[:, kinds.between].min(initial=np.inf)),
+        certified=float(limits[:, margins.kept & kinds.between].min(initial=np.inf)),
         certified_elsewhere=float(limits[:, margins.kept & kinds.outside].min(initial=np.inf)),
         margins=margins,
     )

@@ -31,7 +31,7 @@ def find_detour(stepper: Stepper, rows: np.ndarray, ahead: np.ndarray) -> np.nda
     ones.
     """
     path = _find_path(stepper, rows, ahead)
-    return None if path is None else spread(shortened(stepper, path, _CUTS), rows)
+    return None if path is None else spread(path, rows)
 
 
 def _find_path(stepper: Stepper, rows: np.ndarray, ahead: np.ndarray) -> np.ndarray | None:
@@ -50,7 +50,8 @@ def _find_path(stepper: Stepper, rows: np.ndarray, ahead: np.ndarray) -> np.ndar
         bridge = stepper.push(ahead[k], back[k], _REACH, _MOST)
         if _is_at(bridge[-1], back[k]):
             return np.vstack([ahead[: k + 1], bridge[1:-1], back[k:]])
-    return explore(stepper, start, goal, _SAMPLES)
+    path = explore(stepper, start, goal, _SAMPLES)
+    return None if path is None else shortened(stepper, path, _CUTS)
 
 
 def _is_at(q: np.ndarray, goal: np.ndarray) -> bool:

@@ -47,11 +47,9 @@ def field_along(proximity: Proximity, margins: Margins, rows: np.ndarray) -> Fie
 
 def _near(proximity: Proximity, limits: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Pairs (k,) below their limits, and their distances (k,)."""
-    near = proximity.near(q, limits)
-    pairs, place = np.unique(near.pairs, return_inverse=True)
-    distances = np.full(len(pairs), np.inf)
-    np.minimum.at(distances, place, near.distances)
-    return pairs, distances
+    near = proximity.near(q, limits, 0.0)
+    pairs, first = np.unique(near.pairs, return_index=True)  # two leaf pairs may be as near
+    return pairs, near.distances[first]
 
 
 def _closest(
@@ -62,7 +60,7 @@ def _closest(
         return 0, np.inf
     largest = float(safe[kept].max())
     for more in _WIDER:
-        near = proximity.near(q, np.where(kept, largest + more, -np.inf))
+        near = proximity.near(q, np.where(kept, largest + more, -np.inf), 0.0)
         if len(near.pairs):
             first = int(near.distances.argmin())
             return int(near.pairs[first]), float(near.distances[first])

@@ -30,7 +30,7 @@ _SUBSTEP = np.radians(1.0)
 _BUFFER = 0.003  # m kept above limits while walking
 _NEED = 0.002  # m kept above limits at knots and half-way, for dips in between
 _PACE = 1.08  # of the desired motion's largest step: the largest one of the adjusted motion
-_ROUNDS = 5  # programs a try
+_ROUNDS = 3  # programs a try
 _TRIES = 5
 _MOST_PLACES = 600  # rows over which a detour is spread
 _FINEST = 300  # rows that may all be knots
@@ -139,6 +139,7 @@ class RobustAdjustment:
                 break
             last, high = high, self._beyond(high, 1, len(self._knots) - 1)
             first = np.vstack([first, self._walk(stepper, first[-1], last, high)[1:]])
+        first[-1] = self._desired[self._knots[high]]  # it is there but for rounding
         self._smooth(rows, low, high, first, weights)
         return high
 

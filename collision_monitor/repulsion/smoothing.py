@@ -15,10 +15,11 @@ from collision_monitor.proximity import Proximity
 _SMOOTHNESS = 4.0  # weight of second differences of the change against the change
 _TRUST = 0.15  # rad or m: linearised clearances are believed so far
 _BAND = 0.03  # m above its limit from which on a leaf pair is a constraint
-_STILL = 0.008  # rad or m: the change has settled
+_SPREAD = 0.03  # m: leaf pairs of two links that are so much farther than the nearest are left out
+_STILL = 0.02  # rad or m: the change has settled
 _SLOWER = 0.15  # part by which one program shortens a step that is too long
-_PEAK = 0.97  # of the largest change that there is: the largest in the next program
-_PEAK_ROUNDS = 4
+_PEAK = 0.96  # of the largest change that there is: the largest in the next program
+_PEAK_ROUNDS = 2
 _AT_LIMIT = 0.002  # m: a leaf pair that is so near its limit is in the first program
 _BROKEN = 2e-4  # m below a linearised limit that a step may go
 _GROWTHS = 6
@@ -301,7 +302,7 @@ class Smoother:
         q[:, self._columns] += window.blend(change)
         sample, pair, gradient, missing = [], [], [], []
         for s in range(len(q)):
-            near = self._proximity.near(q[s], self._limits + (need[s] + _BAND))
+            near = self._proximity.near(q[s], self._limits + (need[s] + _BAND), _SPREAD)
             if len(near.pairs):
                 sample.append(np.full(len(near.pairs), s))
                 pair.append(near.pairs.copy())

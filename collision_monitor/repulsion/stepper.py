@@ -9,6 +9,7 @@ import numpy as np
 from collision_monitor.errors import MissingDependencyError
 from collision_monitor.proximity import Proximity
 
+_SPREAD = 0.02  # m: leaf pairs of two links that are so much farther than the nearest are left out
 _SOFT, _HARD = 8, 0  # kinds of a constraint, in daqp
 _SOLVED = (1, 2)  # exit flags of daqp: optimal, and optimal with soft constraints violated
 
@@ -75,8 +76,8 @@ class Stepper:
         at = target.copy()
         at[self.columns] = q[self.columns]
         # What is farther than this cannot come too near in one step of several joints.
-        band = self._buffer + min(0.02 + 3.0 * reach, 0.25)
-        near = self._proximity.near(at, self.limits + band)
+        band = self._buffer + min(0.02 + 2.0 * reach, 0.25)
+        near = self._proximity.near(at, self.limits + band, _SPREAD)
         x = at[self.columns]
         want = target[self.columns] - x
         high = np.minimum(self.upper - x, reach)
