@@ -65,7 +65,7 @@ def test_a_refined_motion_is_the_same_one(rows):
 
 def test_joints_that_are_not_named_are_held():
     motion = Motion((JOINTS[4], JOINTS[0]), np.arange(2.0), np.array([[0.1, 0.2], [0.3, 0.4]]))
-    rows = configurations(MODEL, motion, {JOINTS[1]: -1.0})
+    rows = configurations(MODEL, motion, {JOINTS[1]: -1.0, JOINTS[0]: 1.9})  # not JOINTS[0]
     assert rows.tolist() == [[0.2, -1.0, 0, 0, 0.1, 0], [0.4, -1.0, 0, 0, 0.3, 0]]
     tight = within(MODEL, {JOINTS[2]: (0.5, 1.0)})
     assert configurations(tight, motion, {})[0].tolist() == [0.2, 0, 0.5, 0, 0.1, 0]

@@ -101,17 +101,17 @@ def refined(motion: Motion) -> Motion:
 def configurations(model: CollisionModel, motion: Motion, held: Mapping[str, float]) -> np.ndarray:
     """(n, nq) all joints of the model along a motion that is `checked`.
 
-    ``held``: positions of joints that the motion does not name; 0 within limits otherwise.
+    ``held``: positions of joints, which count where the motion does not name them; 0 within limits
+    otherwise.
 
     Raises:
         MotionError: a position beyond the limits.
-        ConfigurationError: ``held`` names what the robot lacks or the motion moves, or no number.
+        ConfigurationError: ``held`` names what the robot lacks, or has what is no number.
     """
     rest = np.clip(0.0, model.lower, model.upper)
     for name, value in held.items():
-        if name not in model.joint_names or name in motion.joint_names:
-            problem = "moved by the motion" if name in motion.joint_names else "no joint of it"
-            raise ConfigurationError(f"held: '{name}' of '{model.name}' is {problem}")
+        if name not in model.joint_names:
+            raise ConfigurationError(f"held: '{model.name}' has no joint '{name}'")
         if not is_number(value):
             raise ConfigurationError(f"held: {value!r} for '{name}' is not a finite number")
         rest[model.joint_names.index(name)] = value
