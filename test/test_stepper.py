@@ -69,7 +69,7 @@ def test_steps_are_the_solutions_of_the_quadratic_program():
     work = stepper(weights=weights)
     proximity, reach, tested = Proximity(MODEL), 0.05, 0
     for q in np.vstack([meeting(40, 0.62), rng.uniform(-1.0, 1.0, (150, 6))]):
-        near = proximity.near(q, work.limits + BUFFER + 0.02 + 3.0 * reach)
+        near = proximity.near(q, work.limits + BUFFER + 0.02 + 2.0 * reach)
         rows, short = near.gradients.copy(), work.limits[near.pairs] + BUFFER - near.distances
         if not len(short):
             continue

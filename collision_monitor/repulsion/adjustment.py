@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 METHODS = ("robust", "published")
 YIELDING = ("both", "left", "right")
+_FINER = 4  # times as many waypoints, where what is given leaves no way
+_MOST_FINE = 1500  # waypoints
 _RAMP = 0.5  # s to the velocity limit: the acceleration limit where none is given
 
 
@@ -150,36 +152,49 @@ def adjust(
     model = within(model, position_limits)
     given = checked(model, motion)
     configurations(model, given, held or {})  # refuses waypoints by the numbers they were given
-    motion = refined(given)
-    desired = configurations(model, motion, held or {})
-    timing = _timing(model, motion, acceleration_limits, velocity_limits, retime)
-    named = set(motion.joint_names)
+    named = set(given.joint_names)
     columns = tuple(
         np.array([model.joint_names.index(n) for n in arm.joint_names if n in named], dtype=int)
         for arm in arms
     )
     yielding = _who_can_yield(yielding, columns, arms)
-    margins = choose_margins(model, arms, desired, safe_distance, danger_distance)
-    if method == "published":
-        between = sides(model, arms).between
-        margins = Margins(
-            np.where(between, margins.safe, -np.inf), np.where(between, margins.danger, -np.inf)
-        )  # as the paper does: nothing else takes part
+    proximity = Proximity(model)
+    for times in (1, _FINER):
+        motion = refined(given, times)
+        desired = configurations(model, motion, held or {})
+        timing = _timing(model, motion, acceleration_limits, velocity_limits, retime)
+        margins = choose_margins(model, arms, desired, safe_distance, danger_distance)
+        if method == "published":
+            margins = _between_alone(margins, sides(model, arms).between)
+        _require_pairs(model, arms, margins)
+        problem = Problem(
+            model, arms, motion.times, desired, columns, margins, yielding, tip_weight
+        )
+        try:
+            adjusted, limits = (_robust if method == "robust" else _published)(problem, proximity)
+        except AdjustmentError as error:
+            # With more waypoints there may be room where there was none; not at the ends.
+            at_an_end = error.safe_prefix is None
+            if times == 1 and not at_an_end and _FINER * len(motion.times) <= _MOST_FINE:
+                continue
+            prefix = _prefix(model, motion, problem, proximity, error.safe_prefix)
+            raise _renumbered(error, given, prefix) from None
+        return _report(problem, motion, method, adjusted, limits, proximity, timing)
+
+
+def _between_alone(margins: Margins, between: np.ndarray) -> Margins:
+    """The margins of right against left alone, as in the paper."""
+    return Margins(
+        np.where(between, margins.safe, -np.inf), np.where(between, margins.danger, -np.inf)
+    )
+
+
+def _require_pairs(model: CollisionModel, arms: tuple[Arm, Arm], margins: Margins) -> None:
     if not (margins.safe > -np.inf).any():
         raise NothingToCheckError(
             f"'{model.name}': no pair of links is checked in which '{arms[0].name}' or "
             f"'{arms[1].name}' takes part"
         )
-    problem = Problem(
-        model, arms, motion.times, desired, columns, margins, yielding, tip_weight
-    )
-    proximity = Proximity(model)
-    try:
-        adjusted, limits = (_robust if method == "robust" else _published)(problem, proximity)
-    except AdjustmentError as error:
-        prefix = _prefix(model, motion, problem, proximity, error.safe_prefix)
-        raise _renumbered(error, given, prefix) from None
-    return _report(problem, motion, method, adjusted, limits, proximity, timing)
 
 
 def _robust(problem: Problem, proximity: Proximity) -> tuple[np.ndarray, np.ndarray]:

@@ -78,12 +78,16 @@ def require_joints(model: CollisionModel, names: tuple[str, ...]) -> None:
         )
 
 
-def refined(motion: Motion) -> Motion:
-    """The motion with waypoints put in where they are more than `_COARSE` apart."""
+def refined(motion: Motion, times: int = 1) -> Motion:
+    """The motion with waypoints put in where they are more than `_COARSE` apart.
+
+    ``times``: cut each moving piece that is left into so many more.
+    """
     if len(motion.times) < 2:
         return motion
     steps = np.abs(np.diff(motion.positions, axis=0)).max(axis=1, initial=0.0)
     counts = np.where(steps > _COARSE, np.ceil(steps / _FINE), 1).astype(int)
+    counts = np.where(steps > 0.0, counts * times, counts)
     if counts.max() == 1:
         return motion
     parts = np.concatenate([np.arange(c) / c for c in counts] + [[0.0]])
