@@ -107,15 +107,11 @@ class Peer:
                 if isinstance(item.geometry, coal.BVHModelBase):
                     item.geometry.buildConvexHull(True, "Qt")
                     item.geometry = item.geometry.convex
-        locked = [
-            k for k, name in enumerate(whole.names) if k > 0 and name not in set(joint_names)
-        ]
+        locked = [k for k, name in enumerate(whole.names) if k > 0 and name not in set(joint_names)]
         self._model, self._bodies = pin.buildReducedModel(
             whole, bodies, locked, reference.configuration(held)
         )
-        self._joints = [
-            self._model.joints[self._model.getJointId(name)] for name in joint_names
-        ]
+        self._joints = [self._model.joints[self._model.getJointId(name)] for name in joint_names]
         self._data = self._model.createData()
         self._safe = safe
         self.pairs = len(self._bodies.collisionPairs)
