@@ -19,6 +19,7 @@ ROS = [
 PICTURE = ["pyvista>=0.43", "matplotlib>=3.7"]
 ADJUST = ["daqp>=0.7", "piqp>=0.5", "toppra>=0.6", "matplotlib>=3.7"]
 PEERS = ["pin>=3.4", "example-robot-data>=4.3"]
+FOLLOWERS = ["pin-pink>=4.0", "qpsolvers>=4.3"]
 
 
 def data_files(*folders: str) -> list[tuple[str, list[str]]]:
@@ -74,7 +75,7 @@ setup(
         "demo": ROS,
         "picture": PICTURE,
         "adjust": ADJUST,
-        "bench": PEERS,
+        "bench": [*PEERS, *ADJUST, *FOLLOWERS],
         "test": [
             *ROS,
             *PICTURE,

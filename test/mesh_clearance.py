@@ -44,9 +44,7 @@ class MeshClearance:
 
     def _places(self, q: np.ndarray) -> list[pin.SE3]:
         reference = self._reference
-        pin.forwardKinematics(
-            reference.pin_model, reference.pin_data, reference.configuration(q)
-        )
+        pin.forwardKinematics(reference.pin_model, reference.pin_data, reference.configuration(q))
         pin.updateGeometryPlacements(
             reference.pin_model, reference.pin_data, self._geometry, self._data
         )
