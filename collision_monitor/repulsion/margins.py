@@ -104,6 +104,17 @@ def _shares_below(
     return known[key]
 
 
+def _moved_apart(model: CollisionModel, arms: tuple[Arm, Arm]) -> np.ndarray:
+    """(pairs,) bool: pairs whose links the arms' joints move against each other.
+
+    Fingers of one hand, for instance, they do not.
+    """
+    columns = [model.joint_names.index(name) for arm in arms for name in arm.joint_names]
+    turning = np.isin(model.bodies.columns, columns)
+    carries = dict(zip(model.link_names, (model.link_reach() > 0.0) & turning, strict=True))
+    return np.array([(carries[a] != carries[b]).any() for a, b in model.pairs], dtype=bool)
+
+
 def choose_margins(
     model: CollisionModel,
     arms: tuple[Arm, Arm],
@@ -121,6 +132,8 @@ def choose_margins(
     keep that: they only may not come nearer than the desired motion brings them, or than
     ``danger_distance``, whichever is less.
 
+    Pairs that the arms' joints do not move against each other take no part.
+
     Raises:
         ConfigurationError: a distance that is no finite number of at least 0, or danger above safe.
     """
@@ -132,11 +145,12 @@ def choose_margins(
             f"danger_distance: {danger_distance!r} m is above safe_distance, {safe_distance!r} m"
         )
     kinds = sides(model, arms)
+    moved = _moved_apart(model, arms)
     proximity = Proximity(model)
     share = _shares_below(proximity, arms, kinds, desired[0], float(safe_distance))
-    by_design = np.where(kinds.between, _BETWEEN_BY_DESIGN, _BY_DESIGN)
-    eased = kinds.inside | ((kinds.between | kinds.outside) & (share >= by_design - 1e-9))
-    kept = (kinds.between | kinds.outside) & ~eased
+    close = share >= np.where(kinds.between, _BETWEEN_BY_DESIGN, _BY_DESIGN) - 1e-9
+    eased = moved & (kinds.inside | ((kinds.between | kinds.outside) & close))
+    kept = moved & (kinds.between | kinds.outside) & ~eased
     ends = np.minimum(model.distances(desired[0]), model.distances(desired[-1])) - _EASE
     meant = np.clip(ends, danger_distance, safe_distance)
     safe = np.where(kept, np.where(kinds.outside, meant, float(safe_distance)), -np.inf)
