@@ -13,7 +13,7 @@ _REACH = 0.06  # rad or m a step, when only the goal counts
 _MOST = 400  # steps
 _ARRIVED = 1e-6
 _PLACES = 5  # where the ways from both ends are tried to be joined
-_SAMPLES = 120  # random poses, at last
+_SAMPLES = 250  # random poses, at last
 _CUTS = 150  # tries to shorten a way
 _SKIPPED = 1.5  # times the mean of poses that are skipped from row to row, at most
 

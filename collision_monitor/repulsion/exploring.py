@@ -11,7 +11,7 @@ from collision_monitor.repulsion.stepper import Stepper
 _REACH = 0.06  # rad or m a step
 _FAR = 25  # steps towards a sample
 _ARRIVED = 1e-6
-_MARGIN = 0.6  # rad or m beyond start and goal within which poses are sampled
+_MARGIN = 1.5  # rad or m beyond start and goal within which poses are sampled
 
 
 def explore(

@@ -24,6 +24,9 @@ _SAMPLES = 400
 # otherwise: two shoulders.
 _BY_DESIGN = 0.5
 _BETWEEN_BY_DESIGN = 0.95
+_OWN = 0.005  # m that links of one arm keep, whose motion is its planner's matter
+# Leaves that overlap in this part of the samples say nothing of a pair.
+_LOOSE = 0.9
 _EASE = 4e-3  # m below what the desired motion has: room to move past it
 
 
@@ -78,15 +81,15 @@ def sides(model: CollisionModel, arms: tuple[Arm, Arm]) -> Sides:
 
 
 # By model: samples take longer than all the rest for a motion on which nothing is near.
-_KNOWN: WeakKeyDictionary[CollisionModel, dict[tuple, np.ndarray]] = WeakKeyDictionary()
+_KNOWN: WeakKeyDictionary[CollisionModel, dict[tuple, tuple]] = WeakKeyDictionary()
 
 
-def _shares_below(
+def _shares(
     proximity: Proximity, arms: tuple[Arm, Arm], kinds: Sides, rest: np.ndarray, safe: float
-) -> np.ndarray:
-    """Part (pairs,) of sampled configurations of the arms in which a pair is below ``safe``.
+) -> tuple[np.ndarray, np.ndarray]:
+    """Parts (pairs,) of sampled configurations in which a pair is below ``safe``, and below 0.
 
-    Joints of no arm are as in ``rest`` (nq,).
+    Joints of no arm are as in ``rest`` (nq,). Inside one arm only what is below 0 is told.
     """
     model = proximity.model
     columns = [model.joint_names.index(name) for arm in arms for name in arm.joint_names]
@@ -96,11 +99,13 @@ def _shares_below(
     if key not in known:
         rows = np.repeat(rest[None, :], _SAMPLES, axis=0)
         rows[:, columns] = model.random_configurations(_SAMPLES)[:, columns]
-        asked = np.where(kinds.outside | kinds.between, safe, -np.inf)
-        share = np.zeros(len(model.pairs))
+        asked = np.where(kinds.outside | kinds.between, safe, np.where(kinds.inside, 0.0, -np.inf))
+        below, overlapping = np.zeros((2, len(model.pairs)))
         for row in rows:
-            share[proximity.near(row, asked, 0.0).pairs] += 1.0
-        known[key] = share / _SAMPLES
+            near = proximity.near(row, asked, 0.0)
+            below[near.pairs] += 1.0 / _SAMPLES
+            overlapping[near.pairs[near.distances < 0.0]] += 1.0 / _SAMPLES
+        known[key] = below, overlapping
     return known[key]
 
 
@@ -132,7 +137,8 @@ def choose_margins(
     keep that: they only may not come nearer than the desired motion brings them, or than
     ``danger_distance``, whichever is less.
 
-    Pairs that the arms' joints do not move against each other take no part.
+    Pairs that the arms' joints do not move against each other take no part, nor do those whose
+    leaves overlap nearly always, because leaves tell nothing of them.
 
     Raises:
         ConfigurationError: a distance that is no finite number of at least 0, or danger above safe.
@@ -147,7 +153,8 @@ def choose_margins(
     kinds = sides(model, arms)
     moved = _moved_apart(model, arms)
     proximity = Proximity(model)
-    share = _shares_below(proximity, arms, kinds, desired[0], float(safe_distance))
+    share, overlapping = _shares(proximity, arms, kinds, desired[0], float(safe_distance))
+    moved &= overlapping < _LOOSE  # nothing can be told of them by leaves
     close = share >= np.where(kinds.between, _BETWEEN_BY_DESIGN, _BY_DESIGN) - 1e-9
     eased = moved & (kinds.inside | ((kinds.between | kinds.outside) & close))
     kept = moved & (kinds.between | kinds.outside) & ~eased
@@ -163,5 +170,6 @@ def choose_margins(
             np.minimum.at(least, near.pairs, near.distances)
         # No room below zero, unless the leaves overlap on the desired motion already.
         bound = np.where(least < 0.0, least - _EASE, np.maximum(least - _EASE, 0.0))
+        bound[kinds.inside] = np.minimum(bound[kinds.inside], _OWN)
         safe[eased] = danger[eased] = bound[eased]
     return Margins(safe, danger, eased)

@@ -9,7 +9,7 @@ import numpy as np
 from collision_monitor.errors import MissingDependencyError
 from collision_monitor.proximity import Proximity
 
-_SPREAD = 0.02  # m: leaf pairs of two links that are so much farther than the nearest are left out
+_SPREAD = 0.04  # m: leaf pairs of two links that are so much farther than the nearest are left out
 _SOFT, _HARD = 8, 0  # kinds of a constraint, in daqp
 _SOLVED = (1, 2)  # exit flags of daqp: optimal, and optimal with soft constraints violated
 
