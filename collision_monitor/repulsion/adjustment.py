@@ -27,6 +27,7 @@ from collision_monitor.repulsion.preparation import (
     configurations,
     is_number,
     refined,
+    standing,
     within,
 )
 from collision_monitor.repulsion.problem import Problem
@@ -141,7 +142,8 @@ def adjust(
         AdjustmentError: there is no safe adjustment; it says where, why, and what prefix is safe.
         ArmsError: arms cannot be told.
         MotionError: no waypoints, times that do not increase, a value that is not finite, a
-            joint twice or one that the robot lacks, or a position beyond its limits.
+            joint twice or one that the robot lacks, or a position beyond its limits; where the
+            motion begins no more than 0.01 rad or m beyond one, it may stay as far beyond it.
         ConfigurationError: an option that means nothing.
         NothingToCheckError: no pair of links takes part.
         MissingDependencyError: a solver is not installed.
@@ -151,6 +153,7 @@ def adjust(
         arms = find_arms(model.robot, model.semantics, arms)
     model = within(model, position_limits)
     given = checked(model, motion)
+    model = standing(model, given, held or {})
     configurations(model, given, held or {})  # refuses waypoints by the numbers they were given
     named = set(given.joint_names)
     columns = tuple(
