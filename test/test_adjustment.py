@@ -516,6 +516,8 @@ def test_a_motion_of_neither_arm_is_refused():
         ({"method": "magic"}, ConfigurationError, "method: 'magic' is none of robust, published"),
         ({"yielding": "nobody"}, ConfigurationError, "yielding: 'nobody'"),
         ({"tip_weight": -1.0}, ConfigurationError, "tip_weight: -1.0"),
+        ({"tip_weight": 1.1e6}, ConfigurationError, "tip_weight: 1100000.0"),
+        ({"safe_distance": 5.0}, ConfigurationError, "safe_distance: 5.0 m: all links of"),
         ({"tip_weight": np.inf}, ConfigurationError, "tip_weight: inf"),
         ({"tip_weight": "3"}, ConfigurationError, "tip_weight: '3'"),
         ({"held": {"nose": 0.1}}, ConfigurationError, "held: 'dual_arm' has no joint 'nose'"),

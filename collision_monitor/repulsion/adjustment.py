@@ -43,6 +43,7 @@ METHODS = ("robust", "published")
 YIELDING = ("both", "left", "right")
 _FINER = 4  # times as many waypoints, where what is given leaves no way
 _MOST_FINE = 1500  # waypoints
+_MOST_TIP_WEIGHT = 1e6  # rad/m: joints count for nothing then
 _RAMP = 0.5  # s to the velocity limit: the acceleration limit where none is given
 
 
@@ -130,7 +131,7 @@ def adjust(
             2018, with its printed errors mended: right arm against left arm only).
         yielding: the arm that gives way: ``both``, ``left`` or ``right``.
         tip_weight: rad/m by which displacing a tip counts against turning a joint, so that
-            redundancy is used before the task is given up; robust only.
+            redundancy is used before the task is given up, 1e6 at most; robust only.
         held: positions of joints that the motion does not name; 0 within limits otherwise.
         acceleration_limits: rad/s^2 or m/s^2 by joint, or one for all; by default what
             reaches the velocity limit in half a second, or what the desired motion has.
@@ -226,8 +227,10 @@ def _check_options(method: str, yielding: str, tip_weight: float) -> None:
     for name, value, known in (("method", method, METHODS), ("yielding", yielding, YIELDING)):
         if value not in known:
             raise ConfigurationError(f"{name}: {value!r} is none of {', '.join(known)}")
-    if not (is_number(tip_weight) and tip_weight >= 0.0):
-        raise ConfigurationError(f"tip_weight: {tip_weight!r} is not a number of at least 0")
+    if not (is_number(tip_weight) and 0.0 <= tip_weight <= _MOST_TIP_WEIGHT):
+        raise ConfigurationError(
+            f"tip_weight: {tip_weight!r} is not a number from 0 to {_MOST_TIP_WEIGHT:g}"
+        )
 
 
 def _who_can_yield(

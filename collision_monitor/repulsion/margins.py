@@ -78,6 +78,7 @@ def sides(model: CollisionModel, arms: tuple[Arm, Arm]) -> Sides:
 
 
 # By model: samples take longer than all the rest for a motion on which nothing is near.
+_MOST_KNOWN = 64
 _KNOWN: WeakKeyDictionary[CollisionModel, dict[tuple, np.ndarray]] = WeakKeyDictionary()
 
 
@@ -94,6 +95,8 @@ def _shares_below(
     known = _KNOWN.setdefault(model, {})
     key = (tuple(columns), *(arm.links for arm in arms), safe, others.tobytes())
     if key not in known:
+        if len(known) >= _MOST_KNOWN:
+            known.clear()  # joints of no arm tremble: every motion is another one
         rows = np.repeat(rest[None, :], _SAMPLES, axis=0)
         rows[:, columns] = model.random_configurations(_SAMPLES)[:, columns]
         asked = np.where(kinds.outside | kinds.between, safe, -np.inf)
@@ -130,12 +133,14 @@ def choose_margins(
     sent to a table on purpose. Pairs inside one arm, and pairs that are nearer than
     ``safe_distance`` in most configurations of the arms (between the arms: in nearly all), cannot
     keep that: they only may not come nearer than the desired motion brings them, or than
-    ``danger_distance``, whichever is less.
+    ``danger_distance``, whichever is less; if they are ``danger_distance`` apart in most
+    configurations, no nearer than the motion begins or ends.
 
     Pairs that the arms' joints do not move against each other take no part.
 
     Raises:
-        ConfigurationError: a distance that is no finite number of at least 0, or danger above safe.
+        ConfigurationError: a distance that is no finite number of at least 0, danger above safe, or
+            a safe distance that the arms hardly ever have.
     """
     for name, value in (("safe_distance", safe_distance), ("danger_distance", danger_distance)):
         if not is_number(value) or value < 0.0:
@@ -147,8 +152,16 @@ def choose_margins(
     kinds = sides(model, arms)
     moved = _moved_apart(model, arms)
     proximity = Proximity(model)
-    share = _shares_below(proximity, arms, kinds, desired[0], float(safe_distance))
-    close = share >= np.where(kinds.between, _BETWEEN_BY_DESIGN, _BY_DESIGN) - 1e-9
+    part = np.where(kinds.between, _BETWEEN_BY_DESIGN, _BY_DESIGN) - 1e-9
+    close, touching = (
+        _shares_below(proximity, arms, kinds, desired[0], float(distance)) >= part
+        for distance in (safe_distance, danger_distance)
+    )
+    if (between := moved & kinds.between).any() and close[between].all():
+        raise ConfigurationError(
+            f"safe_distance: {safe_distance!r} m: all links of '{arms[0].name}' are nearer to those "
+            f"of '{arms[1].name}' in nearly all configurations, so that none would be kept apart"
+        )
     eased = moved & (kinds.inside | ((kinds.between | kinds.outside) & close))
     kept = moved & (kinds.between | kinds.outside) & ~eased
     ends = np.minimum(model.distances(desired[0]), model.distances(desired[-1])) - _EASE
@@ -161,6 +174,11 @@ def choose_margins(
         for row in desired:
             near = proximity.near(row, asked)
             np.minimum.at(least, near.pairs, near.distances)
+        # What could be d_dan apart may be nearer only where the motion begins or ends so, and
+        # arms must not overlap: else a large d_saf would let them run into each other.
+        could = ~kinds.inside & ~touching
+        least = np.where(could, np.minimum(ends + _EASE, danger_distance), least)
+        least = np.where(could & kinds.between, np.maximum(least, 0.0), least)
         # No room below zero, unless the leaves overlap on the desired motion already.
         bound = np.where(least < 0.0, least - _EASE, np.maximum(least - _EASE, 0.0))
         safe[eased] = danger[eased] = bound[eased]
