@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`adjust`, as a user calls it: what comes out is safe, small and told truly, or is an error."""
 
+from copy import copy
 from functools import cache
 
 import numpy as np
@@ -443,6 +444,24 @@ def test_limits_of_positions_are_kept_and_the_model_is_not_changed():
         adjust(model, MOTION, position_limits={"left_joint_3": (-0.4, 9.0)}, **CLOSE)
 
 
+@pytest.mark.parametrize("method", ["robust", "published"])
+def test_a_robot_that_stands_a_little_beyond_its_limits_is_adjusted(method):
+    # At rest right_joint_1 reads beyond its limit, as left_joint_7 does all along.
+    rows = MOTION.positions.copy()
+    model = copy(capsule_model(PAPER.offset))
+    model.lower, model.upper = model.lower.copy(), model.upper.copy()
+    first, other = JOINTS.index("right_joint_1"), JOINTS.index("left_joint_7")
+    rows[:, other] = rows[0, other]
+    model.lower[first] = rows[0, first] + 1e-4
+    model.upper[other] = rows[0, other] - 1e-3
+    found = adjust(model, Motion(JOINTS, MOTION.times, rows), method=method, **CLOSE)
+    after = found.motion.positions
+    assert found.changed and np.array_equal(after[[0, -1]], rows[[0, -1]])
+    assert (after >= np.minimum(model.lower, rows[0])).all()
+    assert (after <= np.maximum(model.upper, rows[0])).all()
+    assert PAPER.segment_distances(refined(after)).min() >= PAPER.safe - 1e-9
+
+
 # -- what means nothing --------------------------------------------------------------------
 
 
@@ -497,6 +516,8 @@ def test_a_motion_of_neither_arm_is_refused():
         ({"method": "magic"}, ConfigurationError, "method: 'magic' is none of robust, published"),
         ({"yielding": "nobody"}, ConfigurationError, "yielding: 'nobody'"),
         ({"tip_weight": -1.0}, ConfigurationError, "tip_weight: -1.0"),
+        ({"tip_weight": 1.1e6}, ConfigurationError, "tip_weight: 1100000.0"),
+        ({"safe_distance": 5.0}, ConfigurationError, "safe_distance: 5.0 m: all links of"),
         ({"tip_weight": np.inf}, ConfigurationError, "tip_weight: inf"),
         ({"tip_weight": "3"}, ConfigurationError, "tip_weight: '3'"),
         ({"held": {"nose": 0.1}}, ConfigurationError, "held: 'dual_arm' has no joint 'nose'"),

@@ -74,11 +74,29 @@ def test_the_work_is_handed_to_the_library_with_all_its_settings(cell, monkeypat
     assert model is not MODEL and model is not cell.guard.model and model.pairs == MODEL.pairs
     assert asked == {
         "motion": job.motion, "arms": ARMS, "safe_distance": 0.2, "danger_distance": 0.1,
-        "method": "published", "yielding": "left", "tip_weight": 3.0, "held": job.held,
+        "method": "published", "yielding": "left", "tip_weight": 3.0, "held": {"mast_joint": 0.0},
         "acceleration_limits": 4.0,
     }  # fmt: skip
     cell.gate.adjust(cell.job())
     assert asked["acceleration_limits"] is None
+
+
+@pytest.mark.parametrize("names", [JOINTS, JOINTS[:2], JOINTS[:0:-1] + JOINTS[:1]])
+def test_the_library_takes_what_it_is_handed(cell, names):
+    columns = [JOINTS.index(name) for name in names]
+    rows = [[row[k] for k in columns] for row in (FAR, FARTHER)]
+    adjustment = cell.gate.adjust(cell.job(names, rows)).adjustment
+    assert adjustment.motion.joint_names == names
+    assert adjustment.motion.positions[[0, -1]].tolist() == rows
+    assert adjustment.certified >= SETTINGS.safe_distance
+
+
+def test_arms_that_all_but_touch_are_led_away(cell):
+    cell.stand(apart(0.001))
+    job = cell.job(rows=(apart(0.001), FAR), start_tolerance=0.01)
+    assert job.settings.danger_distance == 0.0
+    motion = cell.gate.adjust(job).adjustment.motion
+    assert motion.positions[[0, -1]].tolist() == [apart(0.001), FAR]
 
 
 @pytest.mark.parametrize(

@@ -131,6 +131,35 @@ def test_a_goal_in_the_danger_zone_is_not_eased_away():
     assert margins.safe[pair] == margins.danger[pair] == 0.02
 
 
+def test_a_large_safe_distance_does_not_let_arms_meet(dual_arm):
+    model, arms, desired = dual_arm
+    margins = choose_margins(model, arms, desired, 1.5, 0.05)
+    pair = model.pairs.index(("right_link_5", "left_link_5"))
+    assert margins.eased[pair]  # 1.5 m is more than these two hardly ever have
+    assert min(model.distances(q)[pair] for q in desired) < 0.0
+    assert margins.safe[pair] == margins.danger[pair] == pytest.approx(0.05 - EASE)
+    ends = choose_margins(model, arms, desired[[0, 50]], 1.5, 0.05)  # it ends in the other arm
+    assert ends.safe[pair] == 0.0
+    with pytest.raises(ConfigurationError, match=r"safe_distance: 5.0 m: all links of 'right_arm'"):
+        choose_margins(model, arms, desired, 5.0, 0.05)
+
+
+def test_nor_arms_run_into_what_they_can_leave_alone():
+    model = planar_model(ball("cup", 1.0, 0.0, 0.05))
+    arms = find_arms(model.robot, model.semantics)
+    pair = model.pairs.index(("right_3", "cup"))
+    far, into = np.zeros(6), np.zeros(6)
+    far[:3], into[0] = [-1.2, 0.0, 0.0], np.arctan2(0.5, 1.0)
+    assert model.distances(into)[pair] < 0.0 < 0.3 < model.distances(far)[pair]
+    for desired, bound in (
+        ([far, into, far], 0.02 - EASE),
+        ([far, into], model.distances(into)[pair] - EASE),
+    ):
+        margins = choose_margins(model, arms, np.array(desired), 1.2, 0.02)
+        assert margins.eased[pair]
+        assert margins.safe[pair] == pytest.approx(bound)
+
+
 def test_margins_without_eased_pairs_keep_all_that_take_part():
     margins = Margins(np.array([0.1, -np.inf]), np.array([0.0, -np.inf]))
     assert margins.kept.tolist() == [True, False]

@@ -19,6 +19,7 @@ from collision_monitor.repulsion.preparation import (
     configurations,
     is_number,
     refined,
+    standing,
     within,
 )
 
@@ -78,6 +79,26 @@ def test_rounding_beyond_a_limit_is_allowed_and_more_is_not():
     assert configurations(MODEL, rows(2.0 + 0.9 * ROUNDING), {})[0, 0] > 2.0
     with pytest.raises(MotionError, match="waypoint 0 at 0 s: joint 'right_j1' is at -2"):
         configurations(MODEL, rows(-2.0 - 1.1 * ROUNDING), {})
+
+
+def test_a_robot_may_stand_a_little_beyond_its_limits():
+    def motion(*values):
+        return Motion(JOINTS[:1], np.arange(float(len(values))), np.array([values]).T)
+
+    for sign in (1.0, -1.0):
+        off = motion(2.0003 * sign, 2.0003 * sign, 1.0 * sign)
+        there = standing(MODEL, off, {JOINTS[1]: sign * 2.009})
+        assert configurations(there, off, {JOINTS[1]: sign * 2.009})[1, 0] == 2.0003 * sign
+        for farther in (2.0004, -2.0003):  # than it stands, or beyond the other limit
+            with pytest.raises(MotionError, match="waypoint 1 at 1 s: joint 'right_j1' is at "):
+                configurations(there, motion(2.0003 * sign, farther * sign), {})
+        limits = np.array([there.lower, there.upper])
+        limits[int(sign > 0.0), :2] = MODEL.upper[:2] * sign
+        assert np.array_equal(limits, [MODEL.lower, MODEL.upper])
+        too_far = motion(2.011 * sign)
+        assert standing(MODEL, too_far, {}) is MODEL
+    assert standing(MODEL, motion(2.0), {JOINTS[1]: -2.0}) is MODEL
+    assert (MODEL.lower == -2.0).all() and (MODEL.upper == 2.0).all()
 
 
 @settings(max_examples=100, deadline=None)

@@ -151,6 +151,20 @@ def test_coarse_waypoints_are_pushed_apart_between_them_too():
     assert np.array_equal(rows[[0, -1]], problem.desired[[0, -1]])
 
 
+def test_smoothing_does_not_lead_beyond_joint_limits():
+    # Where the paper's motion is adjusted, a shake of two waypoints' length up to the limits.
+    desired = PAPER.desired.copy()
+    desired[41:60:2] += np.radians(1.5)
+    problem = replace(PAPER.problem(), desired=desired)
+    columns = np.concatenate(problem.columns)
+    model = copy(problem.model)
+    model.lower, model.upper = model.lower.copy(), model.upper.copy()
+    model.lower[columns], model.upper[columns] = desired.min(axis=0), desired.max(axis=0)
+    rows = adjust_published(replace(problem, model=model))
+    assert (rows >= model.lower).all() and (rows <= model.upper).all()
+    assert (rows != desired).any()
+
+
 def test_nothing_that_takes_part_is_nothing_to_do():
     problem = PAPER.problem()
     none = replace(problem.margins, safe=np.full_like(problem.margins.safe, -np.inf))

@@ -20,6 +20,7 @@ from planar_arms import arm_distance, ball, meeting, planar_model, planar_proble
 from collision_monitor.errors import AdjustmentError
 from collision_monitor.proximity import Proximity
 from collision_monitor.repulsion.certificate import failures
+from collision_monitor.repulsion.preparation import within
 from collision_monitor.repulsion.robust import RobustAdjustment, adjust_robust
 
 by_name = {"argvalues": CASES, "ids": [case.name for case in CASES]}
@@ -84,6 +85,27 @@ def test_waypoints_may_be_close_together_or_repeated():
     assert PAPER.segment_distances(refined(found, 4)).min() >= PAPER.safe
     assert np.array_equal(found[[0, -1]], rows[[0, -1]])
     assert largest_deviation(found, rows) <= 12.0
+
+
+@pytest.mark.parametrize(("height", "period"), [(0.02, 30), (0.05, 80)])
+def test_joint_limits_hold_between_knots_too(height, period):
+    # The desired motion swings to its limits many times, mostly between the knots.
+    rows = refined(PAPER.desired, 10)
+    at = np.arange(len(rows))
+    fade = np.minimum(1.0, np.minimum(at, at[::-1]) / 30.0)
+    signs = np.where(np.arange(14) % 3, 1.0, -1.0)
+    rows = rows + height * (fade * np.sin(2.0 * np.pi * at / period))[:, None] * signs
+    problem = replace(PAPER.problem(), desired=rows, times=at.astype(float))
+    columns = np.concatenate(problem.columns)
+    lower, upper = rows.min(axis=0), rows.max(axis=0)
+    limits = zip(np.array(problem.model.joint_names)[columns], lower[columns], upper[columns],
+                 strict=True)  # fmt: skip
+    tight = within(problem.model, {name: (low, high) for name, low, high in limits})
+    found = adjust_robust(replace(problem, model=tight))
+    assert PAPER.segment_distances(refined(found, 4)).min() >= PAPER.safe
+    assert (found >= lower).all() and (found <= upper).all()
+    free = adjust_robust(problem)
+    assert (free > upper).any() or (free < lower).any()  # it would go beyond them
 
 
 def test_tips_are_displaced_less_where_they_count():

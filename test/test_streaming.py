@@ -2,8 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Points adjusted one by one: every move safe, none too fast, and wrong use refused."""
 
+from copy import copy
+
 import numpy as np
 import pytest
+import two_slides
 from dual_arm_cases import JOINTS, PAPER, capsule_model, refined
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -92,6 +95,19 @@ def test_a_start_below_the_safe_distance_is_led_out_and_no_nearer():
     assert distances.min() >= before - SLACK
     way = out[-1] - start
     assert np.abs(way).max() == 0.0 or distances[-1] >= PAPER.safe - SLACK
+
+
+def test_joints_of_neither_arm_are_where_they_are_said_to_be():
+    model = copy(two_slides.model())
+    mast = model.joint_names.index("mast_joint")
+    model.upper = model.upper.copy()
+    model.upper[mast] = 0.1  # the brake is open, or the limit a bad guess
+    streamer = Streamer(model, two_slides.ARMS)
+    q = np.zeros(len(model.joint_names))
+    q[[model.joint_names.index(name) for name in two_slides.JOINTS]] = two_slides.apart(0.5)
+    q[mast] = 0.15
+    streamer.reset(q)
+    assert np.array_equal(streamer.step(q, 0.1)[0], q)
 
 
 def test_another_reset_begins_anew():

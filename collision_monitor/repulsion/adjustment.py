@@ -22,11 +22,13 @@ from collision_monitor.repulsion.arms import Arm, find_arms
 from collision_monitor.repulsion.certificate import failures
 from collision_monitor.repulsion.field_along import FieldAlong, field_along
 from collision_monitor.repulsion.margins import Margins, choose_margins, sides
+from collision_monitor.repulsion.own_contacts import own_contacts
 from collision_monitor.repulsion.preparation import (
     checked,
     configurations,
     is_number,
     refined,
+    standing,
     within,
 )
 from collision_monitor.repulsion.problem import Problem
@@ -42,6 +44,7 @@ METHODS = ("robust", "published")
 YIELDING = ("both", "left", "right")
 _FINER = 4  # times as many waypoints, where what is given leaves no way
 _MOST_FINE = 1500  # waypoints
+_MOST_TIP_WEIGHT = 1e6  # rad/m: joints count for nothing then
 _RAMP = 0.5  # s to the velocity limit: the acceleration limit where none is given
 
 
@@ -129,7 +132,7 @@ def adjust(
             2018, with its printed errors mended: right arm against left arm only).
         yielding: the arm that gives way: ``both``, ``left`` or ``right``.
         tip_weight: rad/m by which displacing a tip counts against turning a joint, so that
-            redundancy is used before the task is given up; robust only.
+            redundancy is used before the task is given up, 1e6 at most; robust only.
         held: positions of joints that the motion does not name; 0 within limits otherwise.
         acceleration_limits: rad/s^2 or m/s^2 by joint, or one for all; by default what
             reaches the velocity limit in half a second, or what the desired motion has.
@@ -141,7 +144,8 @@ def adjust(
         AdjustmentError: there is no safe adjustment; it says where, why, and what prefix is safe.
         ArmsError: arms cannot be told.
         MotionError: no waypoints, times that do not increase, a value that is not finite, a
-            joint twice or one that the robot lacks, or a position beyond its limits.
+            joint twice or one that the robot lacks, or a position beyond its limits; where the
+            motion begins no more than 0.01 rad or m beyond one, it may stay as far beyond it.
         ConfigurationError: an option that means nothing.
         NothingToCheckError: no pair of links takes part.
         MissingDependencyError: a solver is not installed.
@@ -151,6 +155,7 @@ def adjust(
         arms = find_arms(model.robot, model.semantics, arms)
     model = within(model, position_limits)
     given = checked(model, motion)
+    model = standing(model, given, held or {})
     configurations(model, given, held or {})  # refuses waypoints by the numbers they were given
     named = set(given.joint_names)
     columns = tuple(
@@ -159,11 +164,12 @@ def adjust(
     )
     yielding = _who_can_yield(yielding, columns, arms)
     proximity = Proximity(model)
-    for times in (1, _FINER):
+    times, strict = 1, frozenset()
+    while True:
         motion = refined(given, times)
         desired = configurations(model, motion, held or {})
         timing = _timing(model, motion, acceleration_limits, velocity_limits, retime)
-        margins = choose_margins(model, arms, desired, safe_distance, danger_distance)
+        margins = choose_margins(model, arms, desired, safe_distance, danger_distance, strict)
         if method == "published":
             margins = _between_alone(margins, sides(model, arms).between)
         _require_pairs(model, arms, margins)
@@ -176,10 +182,14 @@ def adjust(
             # With more waypoints there may be room where there was none; not at the ends.
             at_an_end = error.safe_prefix is None
             if times == 1 and not at_an_end and _FINER * len(motion.times) <= _MOST_FINE:
+                times = _FINER
                 continue
             prefix = _prefix(model, motion, problem, proximity, error.safe_prefix)
             raise _renumbered(error, given, prefix) from None
-        return _report(problem, motion, method, adjusted, limits, proximity, timing)
+        touching = strict.union(own_contacts(problem, proximity, adjusted))
+        if touching == strict:
+            return _report(problem, motion, method, adjusted, limits, proximity, timing)
+        strict = touching
 
 
 def _between_alone(margins: Margins, between: np.ndarray) -> Margins:
@@ -223,8 +233,10 @@ def _check_options(method: str, yielding: str, tip_weight: float) -> None:
     for name, value, known in (("method", method, METHODS), ("yielding", yielding, YIELDING)):
         if value not in known:
             raise ConfigurationError(f"{name}: {value!r} is none of {', '.join(known)}")
-    if not (is_number(tip_weight) and tip_weight >= 0.0):
-        raise ConfigurationError(f"tip_weight: {tip_weight!r} is not a number of at least 0")
+    if not (is_number(tip_weight) and 0.0 <= tip_weight <= _MOST_TIP_WEIGHT):
+        raise ConfigurationError(
+            f"tip_weight: {tip_weight!r} is not a number from 0 to {_MOST_TIP_WEIGHT:g}"
+        )
 
 
 def _who_can_yield(

@@ -143,7 +143,7 @@ class Gate:
         if distance < settings.danger_distance:
             # Nearer than it stands it must not come, and where it can it keeps the safe distance:
             # otherwise the only way out would be a restart.
-            settings = replace(settings, danger_distance=distance - _EASE)
+            settings = replace(settings, danger_distance=max(0.0, distance - _EASE))
             notes.append(f"the arms are {distance:.3f} m apart: it must lead them away")
         events = self.guard.events
         return Job(way.motion, present, start, settings, tuple(notes), events, now, owner)
@@ -185,6 +185,7 @@ class Gate:
             AdjustmentError and other CollisionMonitorError: there is no safe adjustment.
         """
         began, s = time.monotonic(), job.settings
+        moved = job.motion.joint_names
         adjustment = adjust(
             self._model,
             job.motion,
@@ -194,7 +195,7 @@ class Gate:
             method=s.method,
             yielding=s.yielding,
             tip_weight=s.tip_weight,
-            held=job.held,
+            held={name: value for name, value in job.held.items() if name not in moved},
             acceleration_limits=s.acceleration_limit or None,
         )
         return Adjusted(adjustment, time.monotonic() - began)

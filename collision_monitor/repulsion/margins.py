@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
@@ -24,7 +25,7 @@ _SAMPLES = 400
 # otherwise: two shoulders.
 _BY_DESIGN = 0.5
 _BETWEEN_BY_DESIGN = 0.95
-_OWN = 0.005  # m that links of one arm keep, whose motion is its planner's matter
+_ROOM = 0.03  # m by which leaves of one arm may come nearer, where meshes are looked at afterwards
 # Leaves that overlap in this part of the samples say nothing of a pair.
 _LOOSE = 0.9
 _EASE = 4e-3  # m below what the desired motion has: room to move past it
@@ -81,6 +82,7 @@ def sides(model: CollisionModel, arms: tuple[Arm, Arm]) -> Sides:
 
 
 # By model: samples take longer than all the rest for a motion on which nothing is near.
+_MOST_KNOWN = 64
 _KNOWN: WeakKeyDictionary[CollisionModel, dict[tuple, tuple]] = WeakKeyDictionary()
 
 
@@ -97,6 +99,8 @@ def _shares(
     known = _KNOWN.setdefault(model, {})
     key = (tuple(columns), *(arm.links for arm in arms), safe, others.tobytes())
     if key not in known:
+        if len(known) >= _MOST_KNOWN:
+            known.clear()  # joints of no arm tremble: every motion is another one
         rows = np.repeat(rest[None, :], _SAMPLES, axis=0)
         rows[:, columns] = model.random_configurations(_SAMPLES)[:, columns]
         asked = np.where(kinds.outside | kinds.between, safe, np.where(kinds.inside, 0.0, -np.inf))
@@ -126,6 +130,7 @@ def choose_margins(
     desired: np.ndarray,
     safe_distance: float,
     danger_distance: float,
+    strict: Collection[int] | None = None,
 ) -> Margins:
     """d_saf and d_dan of every pair for a desired motion (n, nq).
 
@@ -135,13 +140,18 @@ def choose_margins(
     sent to a table on purpose. Pairs inside one arm, and pairs that are nearer than
     ``safe_distance`` in most configurations of the arms (between the arms: in nearly all), cannot
     keep that: they only may not come nearer than the desired motion brings them, or than
-    ``danger_distance``, whichever is less.
+    ``danger_distance``, whichever is less; if they are ``danger_distance`` apart in most
+    configurations, no nearer than the motion begins or ends.
+
+    ``strict``: pairs inside one arm for which that holds; the others have some room, for a caller
+    that looks at their meshes afterwards (`own_contacts`). None: all of them.
 
     Pairs that the arms' joints do not move against each other take no part, nor do those whose
     leaves overlap nearly always, because leaves tell nothing of them.
 
     Raises:
-        ConfigurationError: a distance that is no finite number of at least 0, or danger above safe.
+        ConfigurationError: a distance that is no finite number of at least 0, danger above safe, or
+            a safe distance that the arms hardly ever have.
     """
     for name, value in (("safe_distance", safe_distance), ("danger_distance", danger_distance)):
         if not is_number(value) or value < 0.0:
@@ -151,11 +161,19 @@ def choose_margins(
             f"danger_distance: {danger_distance!r} m is above safe_distance, {safe_distance!r} m"
         )
     kinds = sides(model, arms)
+    strict = np.arange(len(model.pairs)) if strict is None else np.array(sorted(strict), dtype=int)
     moved = _moved_apart(model, arms)
     proximity = Proximity(model)
+    part = np.where(kinds.between, _BETWEEN_BY_DESIGN, _BY_DESIGN) - 1e-9
     share, overlapping = _shares(proximity, arms, kinds, desired[0], float(safe_distance))
+    nearer, _ = _shares(proximity, arms, kinds, desired[0], float(danger_distance))
+    close, touching = share >= part, nearer >= part
     moved &= overlapping < _LOOSE  # nothing can be told of them by leaves
-    close = share >= np.where(kinds.between, _BETWEEN_BY_DESIGN, _BY_DESIGN) - 1e-9
+    if (between := moved & kinds.between).any() and close[between].all():
+        raise ConfigurationError(
+            f"safe_distance: {safe_distance!r} m: all links of '{arms[0].name}' are nearer to "
+            f"those of '{arms[1].name}' in nearly all configurations: none would be kept apart"
+        )
     eased = moved & (kinds.inside | ((kinds.between | kinds.outside) & close))
     kept = moved & (kinds.between | kinds.outside) & ~eased
     ends = np.minimum(model.distances(desired[0]), model.distances(desired[-1])) - _EASE
@@ -168,8 +186,14 @@ def choose_margins(
         for row in desired:
             near = proximity.near(row, asked)
             np.minimum.at(least, near.pairs, near.distances)
+        # What could be d_dan apart may be nearer only where the motion begins or ends so, and
+        # arms must not overlap: else a large d_saf would let them run into each other.
+        could = ~kinds.inside & ~touching
+        least = np.where(could, np.minimum(ends + _EASE, danger_distance), least)
+        least = np.where(could & kinds.between, np.maximum(least, 0.0), least)
         # No room below zero, unless the leaves overlap on the desired motion already.
         bound = np.where(least < 0.0, least - _EASE, np.maximum(least - _EASE, 0.0))
-        bound[kinds.inside] = np.minimum(bound[kinds.inside], _OWN)
+        loosely = np.setdiff1d(np.flatnonzero(kinds.inside), strict)
+        bound[loosely] = least[loosely] - _ROOM
         safe[eased] = danger[eased] = bound[eased]
     return Margins(safe, danger, eased)

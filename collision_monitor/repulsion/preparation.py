@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _COARSE = 0.15  # rad or m: waypoints farther apart get others in between
 _FINE = 0.1
 _ROUNDING = 1e-6  # rad or m beyond a position limit that is taken for rounding
+_STANDS = 0.01  # rad or m beyond a position limit at which a robot may stand: encoders tremble
 
 
 def is_number(value: object) -> bool:
@@ -112,15 +113,7 @@ def configurations(model: CollisionModel, motion: Motion, held: Mapping[str, flo
         MotionError: a position beyond the limits.
         ConfigurationError: ``held`` names what the robot lacks, or has what is no number.
     """
-    rest = np.clip(0.0, model.lower, model.upper)
-    for name, value in held.items():
-        if name not in model.joint_names:
-            raise ConfigurationError(f"held: '{model.name}' has no joint '{name}'")
-        if not is_number(value):
-            raise ConfigurationError(f"held: {value!r} for '{name}' is not a finite number")
-        rest[model.joint_names.index(name)] = value
-    rows = np.repeat(rest[None, :], len(motion.times), axis=0)
-    rows[:, [model.joint_names.index(name) for name in motion.joint_names]] = motion.positions
+    rows = _all_joints(model, motion, held)
     beyond = np.maximum(model.lower - rows, rows - model.upper)
     if (beyond > _ROUNDING).any():
         k, column = np.unravel_index(int(beyond.argmax()), beyond.shape)
@@ -130,6 +123,40 @@ def configurations(model: CollisionModel, motion: Motion, held: Mapping[str, flo
             f"{model.upper[column]:g}"
         )
     return rows
+
+
+def _all_joints(model: CollisionModel, motion: Motion, held: Mapping[str, float]) -> np.ndarray:
+    rest = np.clip(0.0, model.lower, model.upper)
+    for name, value in held.items():
+        if name not in model.joint_names:
+            raise ConfigurationError(f"held: '{model.name}' has no joint '{name}'")
+        if not is_number(value):
+            raise ConfigurationError(f"held: {value!r} for '{name}' is not a finite number")
+        rest[model.joint_names.index(name)] = value
+    rows = np.repeat(rest[None, :], len(motion.times), axis=0)
+    rows[:, [model.joint_names.index(name) for name in motion.joint_names]] = motion.positions
+    return rows
+
+
+def standing(model: CollisionModel, motion: Motion, held: Mapping[str, float]) -> CollisionModel:
+    """The model with position limits that reach to where a motion that is `checked` begins.
+
+    A robot at the end of a joint's range reads as a little beyond it. Where it stands cannot be
+    wrong, so what is beyond a limit by `_STANDS` at most is the limit instead.
+
+    Raises:
+        ConfigurationError: as `configurations`.
+    """
+    start = Motion(motion.joint_names, motion.times[:1], motion.positions[:1])
+    q = _all_joints(model, start, held)[0]
+    beyond = np.maximum(model.lower - q, q - model.upper)
+    off = (beyond > 0.0) & (beyond <= _STANDS)
+    if not off.any():
+        return model
+    model = copy.copy(model)
+    model.lower = np.where(off, np.minimum(model.lower, q), model.lower)
+    model.upper = np.where(off, np.maximum(model.upper, q), model.upper)
+    return model
 
 
 def within(

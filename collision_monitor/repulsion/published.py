@@ -68,6 +68,9 @@ class _Adjustment:
     def __init__(self, problem: Problem, hold_tips: bool) -> None:
         self._problem = problem
         self._desired = np.asarray(problem.desired, dtype=float)
+        # Smoothing leads beyond joint limits where the desired motion is uneven.
+        self._least = np.minimum(problem.model.lower, self._desired)
+        self._largest = np.maximum(problem.model.upper, self._desired)
         self._clearing = Clearing(problem, hold_tips)
         self._pairs = self._clearing.pairs
         self._safe = problem.margins.safe[self._pairs.pair]
@@ -144,8 +147,9 @@ class _Adjustment:
                 mean = 0.25 * change[:-2] + 0.5 * change[1:-1] + 0.25 * change[2:]
                 change[1:-1] = np.where(changed[1:-1, None], mean, 0.0)
             rows = desired.copy()
+            smooth = np.clip(desired + change, self._least, self._largest)
             for k in np.flatnonzero(changed):
-                rows[k] = self._cleared(desired[k] + change[k], k, self._target(k))
+                rows[k] = self._cleared(smooth[k], k, self._target(k))
         return rows
 
     def _cleared(self, q: np.ndarray, waypoint: int, target: np.ndarray) -> np.ndarray:

@@ -66,6 +66,8 @@ class RobustAdjustment:
         self._proximity = Proximity(problem.model)
         which = {"right": (0,), "left": (1,), "both": (0, 1)}[problem.yielding]
         self._columns = np.concatenate([problem.columns[k] for k in which])
+        limits = problem.model.lower, problem.model.upper
+        self._lower, self._upper = (limit[self._columns] for limit in limits)
         self._knots = _knots(self._desired)
         # of a row; between knots it is as many times that as there are rows
         self._pace = _PACE * np.abs(np.diff(self._desired, axis=0)).max(initial=0.005)
@@ -218,14 +220,42 @@ class RobustAdjustment:
             halves // 2,
             np.where(halves % 2, 0.5, 0.0),
             np.repeat(self._pace * np.diff(knots)[:, None], len(self._columns), axis=1),
+            self._room(knots),
         )
+
+    def _room(self, knots: np.ndarray) -> np.ndarray:
+        """Least and largest change (2, k, m) at the knots that joint limits leave.
+
+        Between two knots the change is linear, but the desired motion is not: each knot has to
+        leave room for the rows of both pieces beside it.
+        """
+        rows = self._desired[knots[0] : knots[-1] + 1, self._columns]
+        out = []
+        at = knots - knots[0]
+        for limit, extreme, none in (
+            (self._lower, np.maximum, -np.inf), (self._upper, np.minimum, np.inf)
+        ):  # fmt: skip
+            left = limit - rows
+            room = left[at]
+            left[at] = none
+            pieces = extreme.reduceat(left, at[:-1], axis=0)  # each without its ends
+            room[:-1] = extreme(room[:-1], pieces)
+            room[1:] = extreme(room[1:], pieces)
+            out.append(room)
+        return np.array(out)
 
     def _spread(self, knots: np.ndarray, change: np.ndarray) -> np.ndarray:
         """Rows between the first and the last of ``knots``, changed as the knots are."""
         at = np.arange(knots[0], knots[-1] + 1)
         out = self._desired[at].copy()
         for k, column in enumerate(self._columns):
-            out[:, column] += np.interp(at, knots, change[:, k])
+            desired = out[:, column]
+            moved = desired + np.interp(at, knots, change[:, k])
+            # The desired motion may reach a limit between knots. It is never made to leave it.
+            lower, upper = self._lower[k], self._upper[k]
+            out[:, column] = np.clip(
+                moved, np.minimum(lower, desired), np.maximum(upper, desired)
+            )
         return out
 
     # -- ends ------------------------------------------------------------------------

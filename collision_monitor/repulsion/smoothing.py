@@ -56,6 +56,8 @@ class Window:
         places: (s,) knot before each sample.
         parts: (s,) part of the way from that knot to the next, in [0, 1).
         steps: (k - 1, m) largest change of a joint from knot to knot, rad or m.
+        room: (2, k, m) least and largest change at the knots, where joint limits at what lies
+            between knots are tighter than at the knots; None: they are not.
     """
 
     knots: np.ndarray
@@ -63,6 +65,7 @@ class Window:
     places: np.ndarray
     parts: np.ndarray
     steps: np.ndarray
+    room: np.ndarray | None = None
 
     def with_samples(self, samples: np.ndarray, places: np.ndarray, parts: np.ndarray) -> Window:
         """The window with further samples."""
@@ -72,6 +75,7 @@ class Window:
             np.concatenate([self.places, places]),
             np.concatenate([self.parts, parts]),
             self.steps,
+            self.room,
         )
 
     def blend(self, change: np.ndarray) -> np.ndarray:
@@ -343,10 +347,14 @@ class Smoother:
         steps = np.diff(x, axis=0).ravel()
         most = window.steps.ravel()
         less = -_SLOWER * np.abs(steps)
-        lower = np.minimum(np.maximum(self._lower - x[1:-1], -trust), 0.0).ravel()
-        upper = np.maximum(np.minimum(self._upper - x[1:-1], trust), 0.0).ravel()
+        y = change[1:-1].ravel()
+        if window.room is None:
+            least, largest = self._lower - x[1:-1], self._upper - x[1:-1]
+        else:
+            least, largest = window.room[:, 1:-1] - change[1:-1]
+        lower = np.minimum(np.maximum(least, -trust), 0.0).ravel()
+        upper = np.maximum(np.minimum(largest, trust), 0.0).ravel()
         if peak is not None:
-            y = change[1:-1].ravel()
             lower = np.clip(-peak - y, lower, upper)
             upper = np.clip(peak - y, lower, upper)
         program = _Program(

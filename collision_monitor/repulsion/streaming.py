@@ -106,7 +106,8 @@ class Streamer:
         if not (is_number(dt) and dt > 0.0):
             raise ConfigurationError(f"dt: {dt!r} is not a time above 0 s")
         desired = self._configuration("desired", desired)
-        desired = np.clip(desired, self.model.lower, self.model.upper)
+        arms = np.concatenate(self._columns)  # where the others are is a fact
+        desired[arms] = np.clip(desired[arms], self.model.lower[arms], self.model.upper[arms])
         desired = self._q + np.clip(desired - self._q, -self._fastest * dt, self._fastest * dt)
         reach = float(self._velocity.min()) * dt
         way = float(np.abs(desired - self._q).max())
