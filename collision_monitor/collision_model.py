@@ -109,10 +109,13 @@ class CollisionModel:
 
         self._reach: np.ndarray | None = None
         self._found = np.empty((4096, 2), dtype=np.int64)  # work space of contacts()
-        with ThreadPoolExecutor(1) as pool:  # much of compiling needs no Python: fit meanwhile
+        pool = ThreadPoolExecutor(1)  # much of compiling needs no Python: fit meanwhile
+        try:
             compiled = pool.submit(warm_up)
             self._place_leaves(leaves)
             compiled.result()
+        finally:
+            pool.shutdown(wait=False)  # an error does not wait for the compiler
         self._choose_pairs()
         for text in self.warnings:
             logger.warning("%s", text)

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fits of a whole robot: once each, kept on disk, the budget shared out."""
 
+import threading
+
 import numpy as np
 import pytest
 import trimesh
@@ -9,6 +11,7 @@ import trimesh
 from collision_monitor.bounding import fitter
 from collision_monitor.bounding.fit_settings import FitSettings
 from collision_monitor.bounding.shapes import Fit
+from collision_monitor.errors import FitError
 from collision_monitor.robot.description import Shape
 
 SETTINGS = FitSettings(2, 0.001)
@@ -116,3 +119,28 @@ def test_links_have_three_quarters_of_the_most_in_the_mean(counted):
     fits = fitter.fit_all(links, {}, FitSettings(4, 0.0))
     leaves = [len(fit.leaves) for per_link in fits.values() for fit in per_link]
     assert max(leaves) <= 4 and sum(leaves) <= 9
+
+
+@pytest.mark.parametrize("fault", [FitError("no such body"), KeyboardInterrupt()])
+def test_a_fault_in_one_fit_waits_for_no_other(monkeypatch, tmp_path, fault):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(fitter.os, "cpu_count", lambda: 1)
+    begun, released = [], threading.Event()
+
+    def faulty(*arguments):
+        begun.append(threading.current_thread())
+        if len(begun) == 1:
+            raise fault
+        assert released.wait(60.0)
+        return []
+
+    monkeypatch.setattr(fitter, "fits_in_own_frame", faulty)
+    links = {str(k): [bar(length=0.3 + 0.1 * k)] for k in range(5)}
+    try:
+        with pytest.raises(type(fault)):
+            fitter.fit_all(links, {}, SETTINGS)
+        assert not released.is_set()
+    finally:
+        released.set()
+    begun[0].join()
+    assert len(begun) <= 2  # one may have begun when the first failed; the others never do

@@ -214,19 +214,21 @@ def _fit_slowly(jobs: Mapping[str, Job], tolerance: float) -> Iterator[tuple[str
     if not jobs:
         return
     begin = said = time.monotonic()
-    with (
-        _one_thread_of_linear_algebra(),
-        ThreadPoolExecutor(min(len(jobs), os.cpu_count() or 1)) as pool,
-    ):
-        waiting = {
-            pool.submit(fits_in_own_frame, shape, most, tolerance, rows): key
-            for key, (shape, most, rows) in jobs.items()
-        }
-        for count, future in enumerate(as_completed(waiting), 1):
-            yield waiting[future], future.result()
-            if time.monotonic() - said > _SECONDS_BETWEEN_WORDS:
-                said = time.monotonic()
-                logger.info("fitting leaves: %d of %d meshes done", count, len(jobs))
+    pool = ThreadPoolExecutor(min(len(jobs), os.cpu_count() or 1))
+    try:
+        with _one_thread_of_linear_algebra():
+            waiting = {
+                pool.submit(fits_in_own_frame, shape, most, tolerance, rows): key
+                for key, (shape, most, rows) in jobs.items()
+            }
+            for count, future in enumerate(as_completed(waiting), 1):
+                yield waiting[future], future.result()
+                if time.monotonic() - said > _SECONDS_BETWEEN_WORDS:
+                    said = time.monotonic()
+                    logger.info("fitting leaves: %d of %d meshes done", count, len(jobs))
+    finally:
+        # After an error or Ctrl-C nobody wants the others: what has not begun never will.
+        pool.shutdown(wait=False, cancel_futures=True)
     seconds = time.monotonic() - begin
     if seconds > _SECONDS_BETWEEN_WORDS:
         logger.info("leaves fitted to %d meshes in %.0f s; kept for next time", len(jobs), seconds)
