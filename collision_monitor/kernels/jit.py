@@ -69,8 +69,22 @@ def inlined_kernel(function: Callable) -> Callable:
     return _compiled(function, nogil=False, forceinline=True)
 
 
-def _compiled(function: Callable, nogil: bool, forceinline: bool = False) -> Callable:
-    options = {"fastmath": _FAST_MATH, "error_model": "numpy", "nogil": nogil}
+def exact_kernel(function: Callable) -> Callable:
+    """As `kernel`, with every operation rounded as IEEE 754 says: none fused, none left out.
+
+    For arithmetic that computes its own rounding errors. It keeps this where it is inlined
+    into an ordinary kernel: what may be fused is written on each operation.
+    """
+    return _compiled(function, nogil=False, fastmath=False)
+
+
+def _compiled(
+    function: Callable,
+    nogil: bool,
+    forceinline: bool = False,
+    fastmath: set[str] | bool = _FAST_MATH,
+) -> Callable:
+    options = {"fastmath": fastmath, "error_model": "numpy", "nogil": nogil}
     if forceinline:
         options["forceinline"] = True
     if _directory is None:
