@@ -14,7 +14,9 @@ from scipy.spatial.transform import Rotation
 
 from collision_monitor.bounding.capsule import fit_capsule
 from collision_monitor.bounding.enclosure import check_enclosing, gap, outer_triangles
+from collision_monitor.bounding.fit_settings import FitSettings
 from collision_monitor.bounding.leaf import Leaf
+from collision_monitor.bounding.shapes import fit_shape
 from collision_monitor.errors import LeavesError
 from collision_monitor.kernels.enclosure import outside_leaf, uncovered
 from collision_monitor.robot.description import Link, Robot, Shape
@@ -225,3 +227,17 @@ def test_the_leaves_of_real_robots_enclose_them(name):
     leaves[victim][0] = Leaf(victim, one.p0, one.p1, 0.9 * one.radius)
     with pytest.raises(LeavesError, match=victim):
         check_enclosing(robot, leaves)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.tuples(*[st.floats(0.02, 0.5)] * 3), st.integers(2, 12))
+def test_leaves_that_just_touch_corners_of_a_box_are_not_refused(size, most):
+    turned = np.eye(4)
+    turned[:3, :3] = Rotation.from_rotvec([0.3, -0.7, 1.1]).as_matrix()
+    box = Shape("box", turned, size, source="box b")
+    robot = Robot("r", "b", {"b": Link("b", (box,))}, ())
+    leaves = fit_shape(box, "b", FitSettings(most, 1e-9)).leaves
+    check_enclosing(robot, {"b": leaves})
+    thinner = [Leaf("b", one.p0, one.p1, one.radius - 5e-6) for one in leaves]
+    with pytest.raises(LeavesError, match="sticks out"):
+        check_enclosing(robot, {"b": thinner})

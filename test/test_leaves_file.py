@@ -59,7 +59,7 @@ def test_a_leaf_read_back_encloses_the_one_written(tmp_path_factory, p0, p1, rad
     again = back["a"][0]
     for end in (leaf.p0, leaf.p1):
         assert again.distances_to(end[None])[0] + leaf.radius <= 1e-12
-    assert again.radius <= leaf.radius + 3e-6
+    assert again.radius <= leaf.radius + 13e-6
     assert np.abs(again.p0 - leaf.p0).max() <= 0.51e-6
 
 
@@ -75,7 +75,7 @@ def test_the_file_says_how_it_was_made_and_can_be_read_by_others(tmp_path):
     assert data["robot"] == 'a "quoted": \\ name\n#'
     assert list(data["links"]) == ["1e3", "no"]
     assert data["links"]["no"][0] == {
-        "p0": [0.0, 0.0, 0.333333], "p1": [0.0, 0.0, 1.0], "radius": 0.123458
+        "p0": [0.0, 0.0, 0.333333], "p1": [0.0, 0.0, 1.0], "radius": 0.123468
     }  # fmt: skip
     write_leaves(path, "toy", {})
     assert yaml.safe_load(path.read_text()) == {"robot": "toy", "links": {}}

@@ -26,7 +26,9 @@ from collision_monitor.robot.description import Robot, Shape
 _OVERSHOOT = 1e-7
 # ... or has so many sides.
 _MOST_SIDES = 20_000
-# First the edge (metres) that settles what is clear, then one for what is close.
+# Edges (metres) of the smallest triangles: the first settles what is clear, the second what
+# is close. Then the tolerance itself: where leaves enclose, a triangle of its size lies in one
+# of them made thicker by it. Leaves of a box touch its corners, and need this.
 _EDGES = (1e-3, 1e-5)
 
 
@@ -121,6 +123,18 @@ def _gap(shape: Shape, ends: np.ndarray, radii: np.ndarray, smallest_edge: float
     return found
 
 
+def _least_gap(shape: Shape, ends: np.ndarray, radii: np.ndarray, finest: float) -> float:
+    """`_gap` at finer and finer edges, while a finer one could still say 0."""
+    found, before = math.inf, math.inf
+    for edge in (*_EDGES, finest):
+        if edge < _EDGES[-1] and found > before:
+            break  # sure to stick out: its true gap is above found - before
+        found, before = _gap(shape, ends, radii, edge), edge
+        if not found > 0.0:
+            break
+    return found
+
+
 def check_enclosing(
     robot: Robot, leaves: Mapping[str, Sequence[Leaf]], tolerance: float = 1e-6
 ) -> None:
@@ -140,11 +154,7 @@ def check_enclosing(
             continue
         ends, radii = leaf_arrays(leaves.get(link.name, ()))
         for shape in link.shapes:
-            for edge in _EDGES:
-                found = _gap(shape, ends, radii + tolerance, edge)
-                if not found > 0.0:
-                    break
-            else:
+            if (found := _least_gap(shape, ends, radii + tolerance, tolerance)) > 0.0:
                 worst = outside.get(link.name, (0.0, ""))
                 outside[link.name] = max(worst, (found + tolerance, shape.source or shape.kind))
     if not outside:

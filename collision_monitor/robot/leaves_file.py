@@ -31,6 +31,9 @@ from collision_monitor.robot.description import Robot
 from collision_monitor.robot.scene_values import Entry, read_yaml, shown
 
 _DECIMALS = 6  # of a metre: rounded to a micrometre
+# Metres by which radii grow. Leaves of a box just touch its corners and each other: without
+# this, `check_enclosing` would have to cut triangles smaller than it does quickly.
+_SPARE = 1e-5
 
 
 def write_leaves(
@@ -41,8 +44,9 @@ def write_leaves(
 ) -> None:
     """Write leaves, each in the frame of its link, as `read_leaves` reads them.
 
-    Numbers are rounded to a micrometre, radii upwards by what that may move the ends:
-    a leaf that is read back encloses the one that was written.
+    Numbers are rounded to a micrometre, radii upwards by what that may move the ends and a
+    hundredth of a millimetre: a leaf that is read back encloses the one that was written, and is
+    quickly seen to enclose what that one does.
 
     Args:
         path: the file, replaced if it is there.
@@ -80,7 +84,7 @@ def _quoted(name: str) -> str:
 def _line(leaf: Leaf) -> str:
     p0, p1 = np.round(leaf.p0, _DECIMALS), np.round(leaf.p1, _DECIMALS)
     moved = max(np.linalg.norm(p0 - leaf.p0), np.linalg.norm(p1 - leaf.p1))
-    radius = math.ceil((leaf.radius + moved) * 10**_DECIMALS) / 10**_DECIMALS
+    radius = math.ceil((leaf.radius + moved + _SPARE) * 10**_DECIMALS) / 10**_DECIMALS
     if np.array_equal(p0, p1):
         return f"{{center: {_triple(p0)}, radius: {radius:.{_DECIMALS}f}}}"
     return f"{{p0: {_triple(p0)}, p1: {_triple(p1)}, radius: {radius:.{_DECIMALS}f}}}"
