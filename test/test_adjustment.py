@@ -567,3 +567,15 @@ def test_the_crossing_motion_is_adjusted_the_same_way_twice():
         danger_distance=CROSSING.danger - 0.1,
     )  # fmt: skip
     assert np.array_equal(again.motion.positions, first)
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_one_arm_gives_way_on_the_robot_as_it_is(side):
+    """Fitted leaves, and the torso near both arms; the other arm is as desired to the bit."""
+    model = CollisionModel.from_urdf(ROOT / "urdf/dual_arm.urdf", ROOT / "urdf/dual_arm.srdf")
+    motion = read_motion(ROOT / "config/dual_arm_motion.csv")
+    adjustment = adjust(model, motion, yielding=side)
+    still = [not name.startswith(side) for name in motion.joint_names]
+    assert np.array_equal(adjustment.motion.positions[:, still], motion.positions[:, still])
+    assert adjustment.certified == 0.1
+    assert np.degrees(adjustment.largest_change) < 30.0

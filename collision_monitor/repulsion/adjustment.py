@@ -164,12 +164,15 @@ def adjust(
     )
     yielding = _who_can_yield(yielding, columns, arms)
     proximity = Proximity(model)
+    able = np.concatenate([columns[k] for k in {"right": (0,), "left": (1,)}.get(yielding, (0, 1))])
     times, strict = 1, frozenset()
     while True:
         motion = refined(given, times)
         desired = configurations(model, motion, held or {})
         timing = _timing(model, motion, acceleration_limits, velocity_limits, retime)
-        margins = choose_margins(model, arms, desired, safe_distance, danger_distance, strict)
+        margins = choose_margins(
+            model, arms, desired, safe_distance, danger_distance, strict, able
+        )
         if method == "published":
             margins = _between_alone(margins, sides(model, arms).between)
         _require_pairs(model, arms, margins)

@@ -113,13 +113,12 @@ def _shares(
     return known[key]
 
 
-def _moved_apart(model: CollisionModel, arms: tuple[Arm, Arm]) -> np.ndarray:
-    """(pairs,) bool: pairs whose links the arms' joints move against each other.
+def _moved_apart(model: CollisionModel, columns: Collection[int]) -> np.ndarray:
+    """(pairs,) bool: pairs whose links the joints ``columns`` move against each other.
 
-    Fingers of one hand, for instance, they do not.
+    Fingers of one hand, for instance, the joints of the arm do not.
     """
-    columns = [model.joint_names.index(name) for arm in arms for name in arm.joint_names]
-    turning = np.isin(model.bodies.columns, columns)
+    turning = np.isin(model.bodies.columns, list(columns))
     carries = dict(zip(model.link_names, (model.link_reach() > 0.0) & turning, strict=True))
     return np.array([(carries[a] != carries[b]).any() for a, b in model.pairs], dtype=bool)
 
@@ -131,6 +130,7 @@ def choose_margins(
     safe_distance: float,
     danger_distance: float,
     strict: Collection[int] | None = None,
+    yielding: Collection[int] | None = None,
 ) -> Margins:
     """d_saf and d_dan of every pair for a desired motion (n, nq).
 
@@ -145,6 +145,9 @@ def choose_margins(
 
     ``strict``: pairs inside one arm for which that holds; the others have some room, for a caller
     that looks at their meshes afterwards (`own_contacts`). None: all of them.
+
+    ``yielding``: columns of q that an adjustment may change; None: all of both arms. What else
+    takes part only may not be nearer than ``danger_distance``: nothing here can mend it.
 
     Pairs that the arms' joints do not move against each other take no part, nor do those whose
     leaves overlap nearly always, because leaves tell nothing of them.
@@ -162,7 +165,9 @@ def choose_margins(
         )
     kinds = sides(model, arms)
     strict = np.arange(len(model.pairs)) if strict is None else np.array(sorted(strict), dtype=int)
-    moved = _moved_apart(model, arms)
+    columns = [model.joint_names.index(name) for arm in arms for name in arm.joint_names]
+    moved = _moved_apart(model, columns)
+    as_desired = moved & ~_moved_apart(model, columns if yielding is None else yielding)
     proximity = Proximity(model)
     part = np.where(kinds.between, _BETWEEN_BY_DESIGN, _BY_DESIGN) - 1e-9
     share, overlapping = _shares(proximity, arms, kinds, desired[0], float(safe_distance))
@@ -178,6 +183,7 @@ def choose_margins(
     kept = moved & (kinds.between | kinds.outside) & ~eased
     ends = np.minimum(model.distances(desired[0]), model.distances(desired[-1])) - _EASE
     meant = np.clip(ends, danger_distance, safe_distance)
+    meant[as_desired] = danger_distance
     safe = np.where(kept, np.where(kinds.outside, meant, float(safe_distance)), -np.inf)
     danger = np.where(kept, float(danger_distance), -np.inf)
     if eased.any():

@@ -23,6 +23,7 @@ _PEAK_ROUNDS = 2
 _AT_LIMIT = 0.002  # m: a leaf pair that is so near its limit is in the first program
 _BROKEN = 2e-4  # m below a linearised limit that a step may go
 _GROWTHS = 6
+_CHARGE = 1e4  # 1/m^2 for a clearance that cannot be had at once, against a change of 1 rad^2
 _DRIFT = 0.008  # m that may be missing after a step, because clearances are not linear
 _WORSE = 1.2  # times what was missing before it
 _SHRINK = 0.4  # of the trust region, after a step that was worse
@@ -170,9 +171,11 @@ class _Program:
         self._between, self._low, self._high = between, low, high
         self._lower, self._upper = lower, upper
 
-    def relax(self) -> None:
-        """Let steps be longer: a slower motion is better than none."""
+    def relax(self, rows: sparse.csc_matrix, missing: np.ndarray) -> None:
+        """Let steps be longer, and charge for what ``rows`` x falls short of ``missing``."""
         self._low, self._high = np.minimum(self._low, 0.0) * 2.0, np.maximum(self._high, 0.0) * 2.0
+        self._hessian = (self._hessian + _CHARGE * (rows.T @ rows)).tocsc()
+        self._gradient = self._gradient - _CHARGE * (rows.T @ missing)
 
     def solve(self, clearances: _Clearances, missing: np.ndarray) -> np.ndarray | None:
         """The minimum with clearances of x >= missing too, or None."""
@@ -365,9 +368,8 @@ class Smoother:
         missing = np.minimum(rows.missing, _GAIN)
         step = program.solve(clearances, missing)
         if step is None and peak is None:
-            program.relax()
-            for part in (1.0, 0.3, 0.0):  # at last ask for nothing but not to come nearer
-                step = program.solve(clearances, np.where(missing > 0.0, part * missing, missing))
-                if step is not None:
-                    break
+            # What is too near already becomes dear instead of impossible.
+            short = clearances.worst(missing)
+            program.relax(clearances.matrix(short), missing[short])
+            step = program.solve(clearances, np.where(missing > 0.0, -np.inf, missing))
         return None if step is None else step.reshape(k - 2, m)

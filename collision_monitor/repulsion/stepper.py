@@ -9,6 +9,7 @@ import numpy as np
 from collision_monitor.errors import MissingDependencyError
 from collision_monitor.proximity import Proximity
 
+_CATCH_UP = 8  # further steps at a row, where a pair is below its limit
 _SPREAD = 0.04  # m: leaf pairs of two links that are so much farther than the nearest are left out
 _SOFT, _HARD = 8, 0  # kinds of a constraint, in daqp
 _SOLVED = (1, 2)  # exit flags of daqp: optimal, and optimal with soft constraints violated
@@ -107,6 +108,10 @@ class Stepper:
         """Whether the straight way from ``start`` to ``end`` is certified at the limits."""
         return self._proximity.certify(start, end, self.limits).holds
 
+    def keeps_limits(self, q: np.ndarray) -> bool:
+        """Whether every pair is at its limit or farther at q (nq,)."""
+        return not len(self._proximity.near(q, self.limits, 0.0).pairs)
+
     def walk(
         self,
         rows: np.ndarray,
@@ -127,6 +132,10 @@ class Stepper:
             steps = max(1, int(np.ceil(np.abs(way).max(initial=0.0) / substep)))
             for i in range(1, steps + 1):
                 q = self.step(q, rows[k - 1] + way * (i / steps), reaches[k - 1] / steps)
+            for _ in range(_CATCH_UP):  # clearance before pace
+                if self.keeps_limits(q):
+                    break
+                q = self.step(q, rows[k], max(reaches[k - 1] / steps, substep))
             out[k] = q
         return out
 
