@@ -74,3 +74,18 @@ def test_without_any_place_kernels_still_compile_and_a_warning_says_so(tmp_path)
     )
     assert found == "None"
     assert "compiled anew at every start" in errors
+
+
+@pytest.mark.parametrize(("kind", "size"), [("nbi", 0), ("nbi", 40), ("nbc", 0), ("nbc", 400)])
+def test_files_cut_short_are_compiled_anew_with_a_warning(tmp_path, kind, size):
+    place = {"NUMBA_CACHE_DIR": str(tmp_path)}
+    ask(**place)
+    cut = list(tmp_path.rglob(f"*.{kind}"))
+    for path in cut:
+        os.truncate(path, size)
+    _, errors = ask(**place)
+    assert cut
+    assert "cannot be read" in errors
+    assert "compiled anew" in errors
+    _, errors = ask(**place)  # whole again
+    assert "cannot be read" not in errors

@@ -93,6 +93,30 @@ def _compiled(
     previous = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(_directory)
     try:
-        return numba.njit(cache=True, **options)(function)
+        compiled = numba.njit(cache=True, **options)(function)
     finally:
         numba.config.CACHE_DIR = previous
+    _forgive(compiled)
+    return compiled
+
+
+def _forgive(compiled: Callable) -> None:
+    """Let ``compiled`` take files it cannot read, cut short by a full disk, for none at all.
+
+    Numba would raise at every start until somebody deletes them.
+    """
+    kept = compiled._cache
+    load = kept.load_overload
+
+    def load_or_none(*arguments: object) -> object:
+        try:
+            return load(*arguments)
+        except Exception as problem:
+            logger.warning(
+                "machine code in %s cannot be read (%s): compiled anew",
+                kept.cache_path, type(problem).__name__,
+            )  # fmt: skip
+            kept.flush()
+            return None
+
+    kept.load_overload = load_or_none
