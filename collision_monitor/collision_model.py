@@ -276,8 +276,7 @@ class CollisionModel:
                 raise self.refusal(count, q)
             if count <= len(found):
                 return found[:count]
-            self._reach: np.ndarray | None = None
-        self._found = np.empty((2 * len(found), 2), dtype=np.int64)
+            self._found = np.empty((2 * len(found), 2), dtype=np.int64)
 
     def leaf_segments(self, q: Sequence[float] | np.ndarray) -> np.ndarray:
         """End points (len(leaves), 2, 3) of the leaves in the base frame, metres."""

@@ -168,3 +168,9 @@ def test_a_clearance_keeps_points_and_normal_as_arrays():
     assert clearance.points.shape == (2, 3)
     assert clearance.normal.shape == (3,)
     assert clearance.leaves == (-1, -1)
+
+
+def test_contacts_have_room_for_as_many_as_there_are():
+    model = CollisionModel.from_urdf(chain(14))
+    model._found = np.empty((4, 2), dtype=np.int64)  # a level of the tree has more than that
+    assert len(model.contacts(np.zeros(13), margin=100.0)) == len(model.pairs) > 64
