@@ -99,7 +99,7 @@ def test_ends_limits_and_steps_are_kept(adjusted):
     for motion, result in adjusted.solved():
         positions = result.motion.positions
         assert result.motion.joint_names == motion.joint_names
-        assert positions[[0, -1]] == pytest.approx(motion.positions[[0, -1]], abs=1e-12)
+        assert np.array_equal(positions[[0, -1]], motion.positions[[0, -1]])
         assert (positions >= lower).all() and (positions <= upper).all()
         assert np.abs(np.diff(positions, axis=0)).max() == pytest.approx(result.largest_step)
         assert result.largest_step <= LARGEST_STEP

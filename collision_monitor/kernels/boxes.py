@@ -38,3 +38,9 @@ def boxes_overlap(boxes, i, j, margin):
         and boxes[i, 2] - margin <= boxes[j, 5]
         and boxes[j, 2] - margin <= boxes[i, 5]
     )
+
+
+@kernel
+def box_size(boxes, i):
+    """Sum of the edges of box i: of two boxes the larger is to be opened first."""
+    return boxes[i, 3] - boxes[i, 0] + boxes[i, 4] - boxes[i, 1] + boxes[i, 5] - boxes[i, 2]

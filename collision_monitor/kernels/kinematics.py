@@ -56,3 +56,17 @@ def place_leaves(view, count):
                     + poses[b, 3 * row + 2] * z
                     + poses[b, 9 + row]
                 )
+
+
+@kernel
+def point_rate(view, k, x, y, z, nx, ny, nz):
+    """Rate at which joint k moves the point p = (x, y, z) of a body behind it along n.
+
+    A turning joint moves p by its axis x (p - origin), a sliding one by its axis.
+    """
+    poses, body = view.poses, k + 1
+    ax, ay, az = poses[body, 2], poses[body, 5], poses[body, 8]
+    if view.joint_table[k, 1] == PRISMATIC:
+        return nx * ax + ny * ay + nz * az
+    px, py, pz = x - poses[body, 9], y - poses[body, 10], z - poses[body, 11]
+    return nx * (ay * pz - az * py) + ny * (az * px - ax * pz) + nz * (ax * py - ay * px)

@@ -24,9 +24,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from collision_monitor.kernels.boxes import boxes_overlap
+from collision_monitor.kernels.boxes import box_size, boxes_overlap
 from collision_monitor.kernels.jit import offline_kernel
-from collision_monitor.kernels.packed import PRISMATIC, unpack
+from collision_monitor.kernels.kinematics import point_rate
+from collision_monitor.kernels.packed import unpack
 from collision_monitor.kernels.query import first_bad, move
 from collision_monitor.kernels.segments import capsule_distance, capsule_witness, surely_farther
 from collision_monitor.kernels.tree import is_open
@@ -99,7 +100,7 @@ def _nearest_to_its_limit(
                 best, way = distance, travel
                 margin = widest  # the piece is to be halved: only what is too near counts now
             continue
-        split_i = nodes[j, 0] < 0 or (left >= 0 and _size(boxes, i) >= _size(boxes, j))
+        split_i = nodes[j, 0] < 0 or (left >= 0 and box_size(boxes, i) >= box_size(boxes, j))
         for m in range(2):
             a, b = (nodes[i, m], j) if split_i else (i, nodes[j, m])
             if is_open(view, a, b) and boxes_overlap(boxes, a, b, margin):
@@ -111,19 +112,10 @@ def _nearest_to_its_limit(
 @offline_kernel
 def _approach(view, link, other, reach, rates, px, py, pz, nx, ny, nz):
     """Rate n . dp/ds of a point p of ``link``, by joints that do not carry ``other`` too."""
-    poses = view.poses
     total = 0.0
     for k in range(len(rates)):
         if reach[link, k] > 0.0 and not reach[other, k] > 0.0:
-            body = k + 1
-            ax, ay, az = poses[body, 2], poses[body, 5], poses[body, 8]
-            if view.joint_table[k, 1] == PRISMATIC:
-                total += rates[k] * (nx * ax + ny * ay + nz * az)
-            else:
-                x, y, z = px - poses[body, 9], py - poses[body, 10], pz - poses[body, 11]
-                total += rates[k] * (
-                    nx * (ay * z - az * y) + ny * (az * x - ax * z) + nz * (ax * y - ay * x)
-                )
+            total += rates[k] * point_rate(view, k, px, py, pz, nx, ny, nz)
     return total
 
 
@@ -145,11 +137,6 @@ def _stay_apart(view, i, j, leaf_links, reach, rates, bends, half, limit):
             if gap - half * abs(speed) < needed:
                 return False
     return True
-
-
-@offline_kernel
-def _size(boxes, i):
-    return boxes[i, 3] - boxes[i, 0] + boxes[i, 4] - boxes[i, 1] + boxes[i, 5] - boxes[i, 2]
 
 
 @offline_kernel

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from collision_monitor.kernels.boxes import boxes_overlap
+from collision_monitor.kernels.boxes import box_size, boxes_overlap
 from collision_monitor.kernels.jit import offline_kernel
-from collision_monitor.kernels.packed import PRISMATIC, unpack
+from collision_monitor.kernels.kinematics import point_rate
+from collision_monitor.kernels.packed import unpack
 from collision_monitor.kernels.query import first_bad, move
 from collision_monitor.kernels.segments import capsule_distance, capsule_witness, surely_farther
 from collision_monitor.kernels.tree import is_open
@@ -64,7 +65,7 @@ def near_leaves(view, leaf_links, pair_table, limits, widest, found, values):
                     values[count, 0] = distance
                 count += 1
             continue
-        split_i = nodes[j, 0] < 0 or (left >= 0 and _extent(boxes, i) >= _extent(boxes, j))
+        split_i = nodes[j, 0] < 0 or (left >= 0 and box_size(boxes, i) >= box_size(boxes, j))
         for m in range(2):
             a, b = (nodes[i, m], j) if split_i else (i, nodes[j, m])
             if is_open(view, a, b) and boxes_overlap(boxes, a, b, widest):
@@ -74,28 +75,12 @@ def near_leaves(view, leaf_links, pair_table, limits, widest, found, values):
 
 
 @offline_kernel
-def _extent(boxes, i):
-    return boxes[i, 3] - boxes[i, 0] + boxes[i, 4] - boxes[i, 1] + boxes[i, 5] - boxes[i, 2]
-
-
-@offline_kernel
 def add_motion(view, leaf, x, y, z, nx, ny, nz, sign, row):
-    """Add sign * n . dp/dq to ``row`` (nq,), for the point p = (x, y, z) of a leaf's body.
-
-    A turning joint moves p by its axis x (p - origin), a sliding one by its axis.
-    """
-    poses = view.poses
+    """Add sign * n . dp/dq to ``row`` (nq,), for the point p = (x, y, z) of a leaf's body."""
     body = view.leaf_bodies[leaf, 0]
     while body > 0:
         k = body - 1
-        ax, ay, az = poses[body, 2], poses[body, 5], poses[body, 8]
-        if view.joint_table[k, 1] == PRISMATIC:
-            rate = nx * ax + ny * ay + nz * az
-        else:
-            px, py, pz = x - poses[body, 9], y - poses[body, 10], z - poses[body, 11]
-            rate = (
-                nx * (ay * pz - az * py) + ny * (az * px - ax * pz) + nz * (ax * py - ay * px)
-            )
+        rate = point_rate(view, k, x, y, z, nx, ny, nz)
         row[view.joint_table[k, 2]] += sign * view.joint_motion[k, 0] * rate
         body = view.joint_table[k, 0]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from collision_monitor.kernels.borrow import work_space
-from collision_monitor.kernels.boxes import box_gap, boxes_overlap
+from collision_monitor.kernels.boxes import box_gap, box_size, boxes_overlap
 from collision_monitor.kernels.jit import kernel
 from collision_monitor.kernels.segments import capsule_distance, surely_farther
 
@@ -45,11 +45,6 @@ def refit(view, first, last):
 def is_open(view, i, j):
     """Whether some leaf below moving node i is to be checked against one below j."""
     return (view.open_bits[i, j >> 6] >> (j & 63)) & 1
-
-
-@kernel
-def _size(boxes, i):
-    return boxes[i, 3] - boxes[i, 0] + boxes[i, 4] - boxes[i, 1] + boxes[i, 5] - boxes[i, 2]
 
 
 @kernel
@@ -104,7 +99,7 @@ def nearest_leaves(view):
                 if distance < best:
                     best, best_i, best_j = distance, a, b
             continue
-        split_i = j_is_leaf or (not i_is_leaf and _size(boxes, i) >= _size(boxes, j))
+        split_i = j_is_leaf or (not i_is_leaf and box_size(boxes, i) >= box_size(boxes, j))
         if split_i:
             i1, i2, j1, j2 = nodes[i, 0], nodes[i, 1], j, j
         else:

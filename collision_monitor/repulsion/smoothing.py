@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from collision_monitor.errors import MissingDependencyError
 from collision_monitor.proximity import Proximity
+from collision_monitor.repulsion.solvers import solver
 
 _SMOOTHNESS = 4.0  # weight of second differences of the change against the change
 _TRUST = 0.15  # rad or m: linearised clearances are believed so far
@@ -30,21 +30,6 @@ _SHRINK = 0.4  # of the trust region, after a step that was worse
 _GAIN = 0.02  # m that one program is asked to gain at most
 _EXACT = 1e-5  # of a program, which is only one of a sequence
 _PEAK_COST = 1.02  # times the least cost that a lower peak may cost
-
-
-def sparse_solver():
-    """The sparse QP solver piqp (Schwan, Jiang, Kuhn, Jones, CDC 2023).
-
-    Raises:
-        MissingDependencyError: it is not installed.
-    """
-    try:
-        import piqp
-    except ImportError:
-        raise MissingDependencyError(
-            "adjusting motions needs daqp and piqp: pip install 'collision_monitor[adjust]'"
-        ) from None
-    return piqp
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,7 +217,7 @@ class Smoother:
         weights: np.ndarray,
     ) -> None:
         """Arguments as those of `stepper.Stepper`; ``weights`` may be (k, m, m), one a knot."""
-        self._piqp = sparse_solver()
+        self._piqp = solver("piqp")
         self._proximity = proximity
         self._columns = columns
         self._limits = limits

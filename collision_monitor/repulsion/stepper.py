@@ -6,28 +6,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from collision_monitor.errors import MissingDependencyError
 from collision_monitor.proximity import Proximity
+from collision_monitor.repulsion.solvers import solver
 
 _CATCH_UP = 8  # further steps at a row, where a pair is below its limit
 _SPREAD = 0.04  # m: leaf pairs of two links that are so much farther than the nearest are left out
 _SOFT, _HARD = 8, 0  # kinds of a constraint, in daqp
 _SOLVED = (1, 2)  # exit flags of daqp: optimal, and optimal with soft constraints violated
-
-
-def solver():
-    """The QP solver daqp (Arnstrom, Bemporad, Axehill, IEEE T-AC 67(8), 2022).
-
-    Raises:
-        MissingDependencyError: it is not installed.
-    """
-    try:
-        import daqp
-    except ImportError:
-        raise MissingDependencyError(
-            "adjusting motions needs daqp and piqp: pip install 'collision_monitor[adjust]'"
-        ) from None
-    return daqp
 
 
 class Stepper:
@@ -63,7 +48,7 @@ class Stepper:
             buffer: metres above the limits that are kept.
         """
         model = proximity.model
-        self._solve = solver().solve
+        self._solve = solver("daqp").solve
         self._proximity = proximity
         self.columns = columns
         self._others = np.setdiff1d(np.arange(len(model.joint_names)), columns)
