@@ -1,0 +1,70 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Points become polynomials that pass through them with the rates that were given."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from collision_monitor.errors import TrajectoryError
+from collision_monitor.verification.trajectory import Trajectory
+
+NAMES = ("a", "b")
+values = st.floats(-3, 3)
+
+
+@given(
+    arrays(float, 5, elements=st.floats(0.01, 2.0)),
+    arrays(float, (3, 5, 2), elements=values),
+    st.integers(1, 3),
+)
+def test_points_are_met_with_their_rates(steps, rows, given):
+    times = np.cumsum(steps)
+    trajectory = Trajectory.through(NAMES, times, *rows[:given])
+    found = trajectory.sample(times - times[0])
+    met = (found.positions, found.velocities, found.accelerations)
+    for k in range(given):
+        assert np.allclose(met[k], rows[k], atol=1e-6 * (1 + np.abs(met[k]).max()))
+    assert trajectory.duration == pytest.approx(times[-1] - times[0])
+
+
+def test_positions_alone_are_joined_by_straight_lines():
+    trajectory = Trajectory.through(NAMES, [1.0, 2.0, 4.0], [[0.0, 0], [1, 2], [3, 2]])
+    found = trajectory.sample(np.array([0.5, 2.0]))
+    assert found.positions.tolist() == [[0.5, 1.0], [2.0, 2.0]]
+    assert found.velocities.tolist() == [[1.0, 2.0], [1.0, 0.0]]
+    assert not found.accelerations.any()
+
+
+def test_it_rests_beyond_its_ends():
+    trajectory = Trajectory.through(NAMES, [0.0, 1.0], np.eye(2), np.ones((2, 2)))
+    found = trajectory.sample(np.array([-1.0, 5.0]))
+    assert np.allclose(found.positions, np.eye(2))
+    assert not found.velocities.any()
+    assert np.allclose(trajectory.positions(np.array([-1.0, 5.0])), np.eye(2))
+
+
+def test_a_single_point_is_held():
+    trajectory = Trajectory.through(NAMES, [3.0], [[1.0, 2.0]])
+    assert trajectory.positions(np.array([0.0, 7.0])).tolist() == [[1.0, 2.0], [1.0, 2.0]]
+
+
+@pytest.mark.parametrize(
+    ("times", "rows", "message"),
+    [
+        ([0.0, 0.0], [np.zeros((2, 2))], "time of point 1 is 0 s, not after the 0 s"),
+        ([0.0, np.nan], [np.zeros((2, 2))], "time of point 1 is not finite"),
+        ([], [np.zeros((0, 2))], "with a point at least"),
+        ([0.0, 1.0], [np.zeros((2, 3))], r"positions have shape \(2, 3\); \(2, 2\) is right"),
+        ([0.0, 1.0], [np.full((2, 2), np.inf)], "positions of point 0 are not finite"),
+        ([0.0, 1.0], [np.zeros((2, 2)), None, np.zeros((2, 2))], "without velocities"),
+        ([0.0, 1.0], [np.zeros((2, 2)), np.zeros((1, 2))], "velocities have shape"),
+    ],
+)
+def test_bad_points_are_refused_by_name(times, rows, message):
+    if len(rows) == 3:
+        rows = [rows[0], None, rows[2]]
+    with pytest.raises(TrajectoryError, match=message):
+        Trajectory.through(NAMES, times, *rows)
