@@ -68,8 +68,10 @@ THIRD_PARTY = {
 }
 # pyvista, matplotlib: asked for by an extra, and a message where missing. diskcache, threadpoolctl:
 # without them loading is slow, and a warning says so. toppra, daqp, piqp: for `adjust`.
-# All but matplotlib have no rosdep keys.
-OPTIONAL = {"pyvista", "matplotlib", "diskcache", "threadpoolctl", "toppra", "daqp", "piqp"}
+# rosbags: for bags, in `verify`. All but matplotlib have no rosdep keys.
+OPTIONAL = {
+    "pyvista", "matplotlib", "diskcache", "threadpoolctl", "toppra", "daqp", "piqp", "rosbags",
+}  # fmt: skip
 
 
 def name_of(path: Path) -> str:

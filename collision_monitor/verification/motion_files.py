@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Files of motions of every kind: a JointTrajectory as YAML, CSV, a command."""
+"""Files of motions of every kind: a JointTrajectory as YAML, CSV, a bag, a command."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from collision_monitor.errors import MotionError, TrajectoryError
 from collision_monitor.motion_csv import read_csv
 from collision_monitor.motion_yaml import documents, find_points
 from collision_monitor.robot.description import Robot
+from collision_monitor.verification.bag_motion import read_bag
+from collision_monitor.verification.bags import is_bag, topic_names
 from collision_monitor.verification.command_file import JointCommand, is_command, parse_command
 from collision_monitor.verification.commands import joint_motion, line_motion
 from collision_monitor.verification.robot_joints import on_robot
@@ -46,14 +48,20 @@ def load_trajectory(
     path: str | os.PathLike,
     robot: Robot,
     *,
+    topic: str | Sequence[str] | None = None,
+    stamps: str = "header",
     held: Mapping[str, float] | None = None,
     ignored: Sequence[str] = (),
 ) -> LoadedMotion:
     """A motion of ``robot`` from a file, see docs/verify.md.
 
     Args:
-        path: a YAML file with a JointTrajectory or a command of this package, or CSV.
+        path: a YAML file with a JointTrajectory or a command of this package, CSV, or a
+            ROS 2 bag (its folder, or its file).
         robot: whose motion it is.
+        topic: of a bag, one or several; not needed where it has one of joint states or joint
+            trajectories.
+        stamps: of the messages of a bag: ``header``, or ``receive`` for when they were recorded.
         held: positions of joints that the file does not name, radians or metres; the others
             are held at zero, or in their middle where zero is beyond their limits.
         ignored: names of joints in the file that are not the robot's, with wildcards.
@@ -61,18 +69,27 @@ def load_trajectory(
     Raises:
         MotionError: the message begins with the file; it cannot be read, or does not fit the
             robot.
+        MissingDependencyError: a bag, and rosbags is not installed.
     """
     path = Path(path)
-    if _is_yaml(path):
-        found = documents(path)
-        if len(found) == 1 and is_command(found[0]):
-            return _commanded(found[0], path, robot, held, ignored)
-        motion, source, warnings = _from_yaml(found, path)
-    else:
-        names, times, positions = read_csv(path)
-        motion = _through(path, names, times, positions)
-        source, warnings = f"{path.name} (CSV, {len(times)} rows)", _late(path, times)
-    trajectory, more = on_robot(motion, robot, str(path), held, ignored)
+    if stamps not in ("header", "receive"):
+        raise MotionError(f"{path}: stamps: {stamps!r}; 'header' or 'receive' is right")
+    with np.errstate(over="ignore", invalid="ignore"):  # what comes out is looked at
+        if is_bag(path):
+            turning = [joint.name for joint in robot.joints if joint.kind == "continuous"]
+            motion, source, warnings = read_bag(path, topic_names(topic), stamps, turning)
+        elif topic is not None:
+            raise MotionError(f"{path}: is no bag, and has no topic {topic!r}")
+        elif _is_yaml(path):
+            found = documents(path)
+            if len(found) == 1 and is_command(found[0]):
+                return _commanded(found[0], path, robot, held, ignored)
+            motion, source, warnings = _from_yaml(found, path)
+        else:
+            names, times, positions = read_csv(path)
+            motion = _through(path, names, times, positions)
+            source, warnings = f"{path.name} (CSV, {len(times)} rows)", _late(path, times)
+        trajectory, more = on_robot(motion, robot, str(path), held, ignored)
     return LoadedMotion(trajectory, (), (*warnings, *more), source)
 
 
@@ -91,6 +108,8 @@ def _commanded(
         source = f"{path.name} (command, joint mode)"
         return LoadedMotion(trajectory, (), (*warnings, *more), source)
     trajectory, violations, warnings = line_motion(command, robot, where, held, ignored)
+    if not np.isfinite(trajectory.polynomial.c).all():
+        raise MotionError(f"{where}: numbers too large to be computed with")
     source = f"{path.name} (command, {command.link} along a line)"
     return LoadedMotion(trajectory, violations, tuple(warnings), source)
 
