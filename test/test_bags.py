@@ -119,6 +119,15 @@ def test_a_topic_that_nobody_published_on(tmp_path):
         read_topics(bag_file(folder), ["/empty"])
 
 
+def test_messages_that_are_lost_are_missed(tmp_path):
+    folder = write_bag(tmp_path / "bag", STATE_MESSAGES, "sqlite3")
+    with sqlite3.connect(bag_file(folder)) as database:
+        database.execute("DELETE FROM messages WHERE timestamp = 51000000000")
+    database.close()
+    with pytest.raises(MotionError, match="'/joint_states': 3 messages of 4: the others are lost"):
+        read_topics(folder)
+
+
 @pytest.mark.parametrize("storage", KINDS)
 def test_a_recording_that_was_cut_off(tmp_path, storage):
     messages = [("/s", 1 + k, state(1 + k, ["a"], [k])) for k in range(600)]

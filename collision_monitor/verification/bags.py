@@ -143,6 +143,7 @@ def _chosen(
     there = f"there are: {listed}" if listed else "no topic has these types"
     if not names:
         full = [name for name, parts in usable.items() if sum(part.msgcount for part in parts)]
+        full = full or list(usable)  # some files do not tell how many there are
         if len(full) != 1:
             what = "which topic is meant?" if full else "no JointState and no JointTrajectory:"
             raise MotionError(f"{path}: {what} {there}")
@@ -182,6 +183,12 @@ def _topic(reader: Any, name: str, connections: list[Any], path: Path) -> Topic:
             empty += 1
         else:
             messages.append(message)
+    told = sum(connection.msgcount for connection in connections)
+    if told > received:
+        raise MotionError(
+            f"{path}: topic {name!r}: {received} messages of {told}: the others are lost; 'mcap "
+            "recover' or 'ros2 bag reindex' make a bag of those that are left"
+        )
     if not messages:
         reason = f"none of its {received} messages has positions" if received else "has no messages"
         raise MotionError(f"{path}: topic {name!r}: {reason}")
