@@ -68,9 +68,10 @@ THIRD_PARTY = {
 }
 # pyvista, matplotlib: asked for by an extra, and a message where missing. diskcache, threadpoolctl:
 # without them loading is slow, and a warning says so. toppra, daqp, piqp: for `adjust`.
-# rosbags: for bags, in `verify`. All but matplotlib have no rosdep keys.
+# rosbags, pinocchio: for `verify`. Most have no rosdep keys.
 OPTIONAL = {
     "pyvista", "matplotlib", "diskcache", "threadpoolctl", "toppra", "daqp", "piqp", "rosbags",
+    "pinocchio",
 }  # fmt: skip
 
 
