@@ -92,7 +92,7 @@ class RobotDynamics:
             raise DynamicsError(_unknown("payload: link", payload.link, bodies.link_poses))
         self._data = model.createData()
         self._base = 6 if floating else 0
-        self.notes = _notes(robot, inertials)
+        self.notes = _notes(robot, inertials, () if floating else _fixed(bodies))
         _require_mass(self, bodies, [model.inertias[i].mass for i in ids])
 
     @property
@@ -210,12 +210,19 @@ def _vector(default: Sequence[float], given: Sequence[float] | None) -> np.ndarr
     return vector
 
 
-def _notes(robot: Robot, inertials: Mapping[str, Inertial]) -> tuple[str, ...]:
+def _fixed(bodies: Bodies) -> Sequence[str]:
+    return [name for name, body in bodies.link_bodies.items() if body == 0]
+
+
+def _notes(
+    robot: Robot, inertials: Mapping[str, Inertial], fixed: Sequence[str]
+) -> tuple[str, ...]:
     notes = []
-    bare = [name for name, link in robot.links.items() if link.shapes and name not in inertials]
+    moving = {name: link for name, link in robot.links.items() if name not in fixed}
+    bare = [name for name, link in moving.items() if link.shapes and name not in inertials]
     if bare:
         notes.append(f"no mass in the URDF, so taken for weightless: {', '.join(bare)}")
-    odd = [n for n, one in inertials.items() if n in robot.links and not one.is_possible]
+    odd = [n for n, one in inertials.items() if n in moving and not one.is_possible]
     if odd:
         notes.append(f"an inertia that no body has, taken as it is: {', '.join(odd)}")
     return tuple(notes)
