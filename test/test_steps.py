@@ -3,10 +3,13 @@
 """Steps of rates at knots, and what they are taken for."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy.interpolate import PPoly
 
+from collision_monitor.verification.piecewise import joined
 from collision_monitor.verification.steps import LONGEST_STEP, steps_of
 from collision_monitor.verification.trajectory import Trajectory
 
@@ -33,6 +36,27 @@ def test_what_joins_smoothly_has_no_steps(rows):
     assert np.abs(steps.acceleration).max() < 1e-8
     assert np.allclose(steps.velocities, rows[1], atol=1e-9)
     assert np.allclose(steps.accelerations, rows[2], atol=1e-7)
+
+
+def test_a_joint_that_is_sampled_among_others_has_its_own_knots():
+    """Two publishers at 100 Hz, the second 0.1 ms after the first."""
+    times = np.arange(200) / 100.0
+    parts = []
+    for shift, size in ((0.0, 1.0), (1e-4, 0.5)):
+        rows = size * np.sin(2.0 * (times + shift))[:, None]
+        c = np.stack([np.diff(rows, axis=0) * 100.0, rows[:-1]])
+        parts.append(PPoly(c, times + shift))
+    steps = steps_of(Trajectory(("a", "b"), joined(parts)), from_rest=False)
+    inner = slice(4, -4)
+    at = steps.times[inner, None]
+    assert np.allclose(steps.accelerations[inner], [-4.0, -2.0] * np.sin(2.0 * at), atol=0.05)
+    assert np.abs(steps.jerks[inner]).max() < 8.0 * 1.01
+
+
+def test_a_sample_after_a_long_rest_is_still_a_sample():
+    times = np.array([0.0, 5.0, 5.01, 5.02])
+    steps = steps_of(Trajectory.through(("a",), times, [[0.0], [0.0], [0.01], [0.02]]))
+    assert steps.accelerations[1, 0] == pytest.approx(1.0 / 0.01)
 
 
 def test_a_step_between_long_lines_lasts_no_longer_than_a_sample():
