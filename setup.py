@@ -19,6 +19,7 @@ ROS = [
 PICTURE = ["pyvista>=0.43", "matplotlib>=3.7"]
 ADJUST = ["daqp>=0.7", "piqp>=0.5", "toppra>=0.6", "matplotlib>=3.7"]
 VERIFY = ["pin>=3.4", "rosbags>=0.11"]
+SIMULATION = ["mujoco>=3.3"]
 PEERS = ["pin>=3.4", "example-robot-data>=4.3"]
 FOLLOWERS = ["pin-pink>=4.0", "qpsolvers>=4.3"]
 
@@ -77,14 +78,15 @@ setup(
         "picture": PICTURE,
         "adjust": ADJUST,
         "verify": VERIFY,
+        "simulation": [*ROS, *SIMULATION],
         "bench": [*PEERS, *ADJUST, *FOLLOWERS],
         "test": [
             *ROS,
             *PICTURE,
             *ADJUST,
             *VERIFY,
+            *SIMULATION,
             *PEERS,
-            "mujoco>=3.3",
             "pytest>=7",
             "pytest-xdist>=3",
             "hypothesis>=6.80",
@@ -97,6 +99,7 @@ setup(
         "console_scripts": [
             f"{NAME} = {NAME}.nodes.collision_monitor:main",
             f"self_collision = {NAME}.nodes.self_collision:main",
+            f"simulation = {NAME}.nodes.simulation:main",
         ],
     },
 )

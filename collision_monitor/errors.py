@@ -95,5 +95,9 @@ class AdjustmentError(CollisionMonitorError, ValueError):
         self.safe_prefix = safe_prefix
 
 
+class SimulationError(CollisionMonitorError, RuntimeError):
+    """A simulation that cannot go on; the message says what to change."""
+
+
 class MissingDependencyError(CollisionMonitorError, ImportError):
     """An optional package is needed that is not installed; the message says which extra."""

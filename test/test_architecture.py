@@ -25,6 +25,7 @@ FLOORS = {
     "motion_csv": 4,
     "motion_yaml": 4,
     "repulsion": 4,
+    "simulation": 4,
     "verification": 4,
     "__init__": 3,
     "collision_model": 3,
@@ -52,8 +53,10 @@ THIRD_PARTY = {
     "launch_ros": ("launch_ros", None),
     "rcl_interfaces": ("rcl_interfaces", None),
     "rclpy": ("rclpy", None),
+    "rosgraph_msgs": ("rosgraph_msgs", None),
     "sensor_msgs": ("sensor_msgs", None),
     "std_msgs": ("std_msgs", None),
+    "std_srvs": ("std_srvs", None),
     "trajectory_msgs": ("trajectory_msgs", None),
     "visualization_msgs": ("visualization_msgs", None),
     "coal": ("coal", "coal"),
@@ -68,10 +71,10 @@ THIRD_PARTY = {
 }
 # pyvista, matplotlib: asked for by an extra, and a message where missing. diskcache, threadpoolctl:
 # without them loading is slow, and a warning says so. toppra, daqp, piqp: for `adjust`.
-# rosbags, pinocchio: for `verify`. Most have no rosdep keys.
+# rosbags, pinocchio: for `verify`; mujoco: for `simulation`. Most have no rosdep keys.
 OPTIONAL = {
     "pyvista", "matplotlib", "diskcache", "threadpoolctl", "toppra", "daqp", "piqp", "rosbags",
-    "pinocchio",
+    "pinocchio", "mujoco",
 }  # fmt: skip
 
 

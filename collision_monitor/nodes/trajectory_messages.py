@@ -12,6 +12,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from collision_monitor.motion import Motion
 from collision_monitor.repulsion.desired import DesiredTrajectory
+from collision_monitor.simulation.command import Command, checked_command
 
 _NANOSECONDS = 10**9
 
@@ -27,6 +28,24 @@ def desired_of(message: JointTrajectory) -> DesiredTrajectory:
             field: [len(getattr(point, field)) for point in points]
             for field in ("velocities", "accelerations", "effort")
         },
+    )
+
+
+def command_of(message: JointTrajectory, robot_joints: Sequence[str]) -> Command:
+    """What the message tells a controller of these joints.
+
+    Raises:
+        TrajectoryError: names, numbers or times that cannot be right.
+    """
+    points = message.points
+    return checked_command(
+        robot_joints,
+        message.joint_names,
+        [seconds_of(point.time_from_start) for point in points],
+        [point.positions for point in points],
+        [point.velocities for point in points],
+        [point.accelerations for point in points],
+        seconds_of(message.header.stamp) or None,
     )
 
 

@@ -1,0 +1,354 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""The node ``simulation``: joint trajectories in; joint states, clock and contacts out."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from typing import Any
+
+from builtin_interfaces.msg import Time
+from diagnostic_msgs.msg import DiagnosticStatus
+from rcl_interfaces.msg import SetParametersResult
+from rclpy.clock import Clock, ClockType
+from rclpy.exceptions import ParameterException
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from rclpy.timer import Timer
+from rosgraph_msgs.msg import Clock as ClockMessage
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Bool, Float64, String
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory
+
+from collision_monitor.errors import CollisionMonitorError, SimulationError, TrajectoryError
+from collision_monitor.joint_state_buffer import name_some
+from collision_monitor.monitor import Level
+from collision_monitor.nodes.executor import run_node
+from collision_monitor.nodes.follow_joint_trajectory import follow_joint_trajectory_type
+from collision_monitor.nodes.log_bridge import bridge_logs
+from collision_monitor.nodes.pacer import Pacer
+from collision_monitor.nodes.parameters import declare_parameters
+from collision_monitor.nodes.qos import LATCHED, VALUES
+from collision_monitor.nodes.simulation_parameters import PARAMETERS, refusal, start_positions
+from collision_monitor.nodes.simulation_state import contacts_status, status
+from collision_monitor.nodes.trajectory_action import TrajectoryAction
+from collision_monitor.nodes.trajectory_messages import command_of
+from collision_monitor.simulation.simulation import Simulation
+from collision_monitor.simulation.speed_scale import SpeedScale
+from collision_monitor.simulation.trajectory_execution import Run
+
+_LEAST_PERIOD = 0.001  # s on the wall between two looks at the clock
+_FEEDBACK_SECONDS = 0.1  # of the simulation
+_AHEAD = 3600.0  # s: a start that is later is one on another clock
+
+
+class SimulationNode(Node):
+    """A robot that is not there: it moves as it is told, and says what it touches."""
+
+    def __init__(self, **options: Any) -> None:
+        """Declare everything, load a robot given by parameter, and begin.
+
+        Raises:
+            CollisionMonitorError: parameters that contradict each other, MuJoCo missing, or a
+                robot given by parameter that cannot be simulated.
+        """
+        super().__init__("simulation", **options)
+        bridge_logs(self)
+        self._values = declare_parameters(self, PARAMETERS)
+        if reason := refusal(self._values):
+            raise CollisionMonitorError(reason)
+        self._simulation: Simulation | None = None
+        self._robot, self._description = "", ""
+        self._fault = ""
+        self._refused = ""
+        self._request = 0
+        self._said: tuple | None = None
+        self._touching: tuple | None = None
+        self._touched: bool | None = None
+        self._pacer = Pacer(self._values["real_time_factor"])
+        self._scale = SpeedScale(
+            self._values["heed_speed_scale"], self._values["speed_scale_timeout"]
+        )
+        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._stepper: Timer | None = None
+        self._next_beat = self._next_feedback = -math.inf
+        self._make_publishers()
+        self.add_on_set_parameters_callback(self._on_parameters)
+        self._action = self._make_action()
+        if self._values["robot_description"]:
+            self._load(self._values["robot_description"])
+        else:
+            self.create_subscription(String, "robot_description", self._on_description, LATCHED)
+        self.create_subscription(JointTrajectory, "~/joint_trajectory", self._on_trajectory, 10)
+        self.create_subscription(Float64, "~/speed_scale", self._on_speed_scale, 10)
+        self.create_service(Trigger, "~/reset", self._on_reset)
+        self.create_timer(0.05, self._watch, clock=self._steady)
+
+    # -- set-up ----------------------------------------------------------------------
+
+    def _make_publishers(self) -> None:
+        self._time_publisher = self.create_publisher(ClockMessage, "/clock", VALUES)
+        self._joint_states = self.create_publisher(JointState, "joint_states", VALUES)
+        self._contacts = self.create_publisher(DiagnosticStatus, "~/contacts", LATCHED)
+        self._touched_ever = self.create_publisher(Bool, "~/touched", LATCHED)
+        self._state = self.create_publisher(DiagnosticStatus, "~/state", LATCHED)
+
+    def _make_action(self) -> TrajectoryAction | None:
+        action_type = follow_joint_trajectory_type()
+        if action_type is None:
+            self.get_logger().info(
+                "control_msgs is not installed: there is no FollowJointTrajectory action; the "
+                "topic does"
+            )
+            return None
+        return TrajectoryAction(
+            self,
+            action_type,
+            self._follow,
+            lambda run: self._simulation.execution.drop(run),
+            lambda: self._values["goal_tolerance"],
+        )
+
+    def _load(self, description: str) -> None:
+        """Load a robot; the one before is gone, with what it was doing."""
+        start, v = time.monotonic(), self._values
+        simulation = Simulation.from_urdf(
+            description,
+            srdf=v["robot_description_semantic"] or None,
+            package_dirs=[folder for folder in v["package_dirs"] if folder],
+            scene=v["scene"] or None,
+            start=start_positions(v["start_positions"]),
+            timestep=v["timestep"],
+            gravity=v["gravity"],
+            bandwidth=v["servo_bandwidth"],
+            effort_limits=v["effort_limits"],
+        )
+        if self._simulation is not None:
+            self._simulation.execution.hold(self._simulation.q)
+            simulation.continue_from(self._simulation.time)
+            if self._action is not None:
+                self._action.watch(self._simulation)
+        self._simulation, self._description, self._fault = simulation, description, ""
+        self._robot = simulation.robot.name
+        self._scale = SpeedScale(v["heed_speed_scale"], v["speed_scale_timeout"])
+        self._pacer = Pacer(v["real_time_factor"])
+        self._message = JointState(name=list(simulation.joint_names))
+        self._steps = max(1, round(1.0 / (v["joint_state_rate"] * v["timestep"])))
+        self._restart_timer()
+        self.get_logger().info(
+            f"simulating '{self._robot}': {len(simulation.joint_names)} joints; loaded in "
+            f"{time.monotonic() - start:.1f} s"
+        )
+        if simulation.contacts:
+            names = [" - ".join(pair) for pair in simulation.contacts]
+            self.get_logger().warning(f"touching where the robot starts: {name_some(names)}")
+
+    def _restart_timer(self) -> None:
+        if self._stepper is not None:
+            self.destroy_timer(self._stepper)
+        period = self._steps * self._simulation.timestep / self._pacer.factor
+        self._stepper = self.create_timer(
+            max(period, _LEAST_PERIOD), self._go_on, clock=self._steady
+        )
+
+    # -- time goes on ----------------------------------------------------------------
+
+    def _go_on(self) -> None:
+        """Simulate what is due, one joint state after the other."""
+        simulation = self._simulation
+        if simulation is None or self._fault:
+            return
+        due = self._pacer.due(simulation.time, time.monotonic())
+        span = self._steps * simulation.timestep
+        # Messages are heard between two calls: never simulate far ahead of them.
+        most = 2 * max(1, math.ceil(_LEAST_PERIOD * self._pacer.factor / span))
+        try:
+            while most > 0 and simulation.time + span <= due + 0.5 * simulation.timestep:
+                simulation.advance(self._steps, self._scale.at(simulation.time))
+                self._publish_joint_state()
+                most -= 1
+        except SimulationError as error:
+            self._fault = str(error)
+            self._say()
+            return
+        if self._contacts_key() != self._touching:
+            self._say_contacts()
+        if self._action is not None:
+            self._action.watch(simulation)
+            if simulation.time >= self._next_feedback:
+                self._next_feedback = simulation.time + _FEEDBACK_SECONDS
+                self._action.feed_back(simulation)
+
+    def _publish_joint_state(self) -> None:
+        simulation, message = self._simulation, self._message
+        stamp = _time_message(simulation.time)
+        self._time_publisher.publish(ClockMessage(clock=stamp))
+        message.header.stamp = stamp
+        message.position = simulation.q.tolist()
+        message.velocity = simulation.rates.tolist()
+        message.effort = simulation.efforts.tolist()
+        self._joint_states.publish(message)
+
+    # -- what is asked ---------------------------------------------------------------
+
+    def _follow(self, message: JointTrajectory) -> Run:
+        """Begin a trajectory; raises TrajectoryError, and says so."""
+        self._request += 1
+        try:
+            if self._simulation is None:
+                raise TrajectoryError("came before the robot")
+            simulation = self._simulation
+            command = command_of(message, simulation.joint_names)
+            if command.start is not None and command.start > simulation.time + _AHEAD:
+                raise TrajectoryError(
+                    f"starts at {command.start:.0f} s, but it is {simulation.time:.0f} s in the "
+                    "simulation: its sender needs use_sim_time, or no stamp"
+                )
+            run = simulation.command(command)
+        except TrajectoryError as error:
+            self._refused = f"refused: the trajectory {error}"
+            self._say()
+            raise
+        self._refused = ""
+        self._say()
+        return run
+
+    def _on_trajectory(self, message: JointTrajectory) -> None:
+        if not message.points and self._simulation is not None:  # as the controller: stop
+            self._simulation.execution.hold(self._simulation.target)
+            return
+        try:
+            self._follow(message)
+        except TrajectoryError:
+            pass  # said already
+
+    def _on_speed_scale(self, message: Float64) -> None:
+        if self._simulation is not None:
+            self._scale.hear(message.data, self._simulation.time)
+
+    def _on_reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        if self._simulation is None:
+            response.message = "no robot is loaded"
+            return response
+        self._simulation.reset()
+        self._fault = self._refused = ""
+        self._say()
+        self._say_contacts()
+        response.success, response.message = True, "the robot stands at its start again"
+        return response
+
+    def _on_description(self, message: String) -> None:
+        if message.data == self._description:
+            return
+        try:
+            self._load(message.data)
+        except CollisionMonitorError as error:
+            self._refused = f"robot_description cannot be used: {error}"
+            self._request += 1
+        self._say()
+
+    def _on_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
+        wanted = {p.name: p.value for p in parameters if p.name in self._values}
+        for name, value in wanted.items():
+            if isinstance(value, float) and not math.isfinite(value):
+                return SetParametersResult(
+                    successful=False, reason=f"{name}: {value} is not a finite number"
+                )
+        if reason := refusal({**self._values, **wanted}):
+            return SetParametersResult(successful=False, reason=reason)
+        self._values.update(wanted)
+        self._scale.heeded = self._values["heed_speed_scale"]
+        self._scale.timeout = self._values["speed_scale_timeout"]
+        if "real_time_factor" in wanted:
+            self._pacer.factor = wanted["real_time_factor"]
+            if self._simulation is not None:
+                self._restart_timer()
+        return SetParametersResult(successful=True)
+
+    # -- what is said ----------------------------------------------------------------
+
+    def _verdict(self) -> tuple[Level, str, str]:
+        """(level, event, sentence)."""
+        if self._fault:
+            return Level.ERROR, "fault", f"the simulation {self._fault}"
+        if self._refused:
+            return Level.ERROR, "refused", self._refused
+        if self._simulation is None:
+            return Level.STALE, "waiting", "waiting for a robot description"
+        moving = self._simulation.moving
+        if reason := self._scale.reason(self._simulation.time):
+            what = "stopped on its way" if moving else "holding, and may not move"
+            return Level.WARN, "stopped", f"{what}: {reason}"
+        if moving:
+            return Level.OK, "moving", "following a trajectory"
+        return Level.OK, "holding", "holding where it was sent last"
+
+    def _watch(self) -> None:
+        """Look after everything that no message brings about."""
+        now = time.monotonic()
+        if now >= self._next_beat:
+            self._next_beat = max(self._next_beat, now - 0.1) + 1.0 / self._values["state_rate"]
+            self._say()
+            self._say_contacts()
+        elif self._verdict()[:2] + (self._request,) != self._said:
+            self._say()
+
+    def _say(self) -> None:
+        level, event, text = self._verdict()
+        if (level, event, self._request) != self._said:
+            self._said = level, event, self._request
+            log = self.get_logger()
+            # rclpy holds every place of a call to one severity
+            if level is Level.ERROR:
+                log.error(text)
+            elif level is Level.WARN:
+                log.warning(text)
+            else:
+                log.info(text)
+        values = {"event": event, "request": str(self._request)}
+        if self._simulation is not None:
+            values["time"] = f"{self._simulation.time:.3f}"
+            values["speed_scale"] = f"{self._scale.at(self._simulation.time):.4f}"
+        values["real_time_factor"] = f"{self._pacer.achieved:.3f}"
+        values["wanted_real_time_factor"] = f"{self._pacer.factor:g}"
+        self._state.publish(status(level, self.get_name(), text, self._robot, values))
+
+    def _say_contacts(self) -> None:
+        simulation = self._simulation
+        if simulation is None:
+            return
+        touches = simulation.log.touches
+        message = contacts_status(simulation.contacts, touches, self.get_name(), self._robot)
+        self._contacts.publish(message)
+        touched = bool(touches)
+        if touched != self._touched:
+            self._touched = touched
+            self._touched_ever.publish(Bool(data=touched))
+            if touched:
+                self.get_logger().error(f"touched: {message.message}")
+        self._touching = self._contacts_key()
+
+    def _contacts_key(self) -> tuple:
+        """What makes contacts news: which there are, and how many pairs have ever touched."""
+        return tuple(self._simulation.contacts), len(self._simulation.log.touches)
+
+
+def _time_message(seconds: float) -> Time:
+    whole, rest = divmod(round(seconds * 1e9), 10**9)
+    return Time(sec=whole, nanosec=rest)
+
+
+def main(args: list[str] | None = None) -> None:
+    """Run the node; what is wrong with its parameters is said, and ends it with code 1."""
+    try:
+        run_node(SimulationNode, args)
+    except (CollisionMonitorError, ParameterException) as error:
+        print(f"simulation: error: {error}", file=sys.stderr)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,210 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""A simulated robot: time goes on, servos follow trajectories, contacts are noted."""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from collision_monitor.errors import ConfigurationError, SimulationError
+from collision_monitor.joint_state_buffer import name_some
+from collision_monitor.robot.inertials import read_inertials
+from collision_monitor.robot.joint_friction import read_friction
+from collision_monitor.robot.scene import load_scene
+from collision_monitor.robot.srdf import load_srdf
+from collision_monitor.robot.urdf import load_robot
+from collision_monitor.simulation.command import Command
+from collision_monitor.simulation.contacts import Contact, Pair, TouchLog, contacts_of
+from collision_monitor.simulation.library import mujoco_library
+from collision_monitor.simulation.mujoco_model import SimulatedRobot, simulated_robot
+from collision_monitor.simulation.servos import BANDWIDTH, Servos
+from collision_monitor.simulation.trajectory_execution import Run, TrajectoryExecution
+
+logger = logging.getLogger(__name__)
+
+Source = str | bytes | os.PathLike
+
+
+class Simulation:
+    """One robot in one scene; see `from_urdf`. Time begins at 0 and never goes back."""
+
+    def __init__(
+        self,
+        robot: SimulatedRobot,
+        start: Mapping[str, float] | None = None,
+        bandwidth: float = BANDWIDTH,
+    ) -> None:
+        """Stand still at ``start``; joints that it does not name at 0, or their nearest limit.
+
+        Raises:
+            ConfigurationError: a joint that the robot does not have, or beyond its limits.
+        """
+        self._mujoco = mujoco_library()
+        self.robot = robot
+        self.joint_names = robot.bodies.joint_names
+        self.timestep = float(robot.model.opt.timestep)
+        self._data = self._mujoco.MjData(robot.model)
+        self._servos = Servos(robot, self._data, bandwidth)
+        self._start = self._start_of(start or {})
+        self._steps = 0
+        self.reset()
+
+    @classmethod
+    def from_urdf(
+        cls,
+        urdf: Source,
+        srdf: Source | None = None,
+        package_dirs: Sequence[str | os.PathLike] = (),
+        scene: str | os.PathLike | Mapping | None = None,
+        start: Mapping[str, float] | None = None,
+        timestep: float = 0.002,
+        gravity: float = 9.81,
+        bandwidth: float = BANDWIDTH,
+        effort_limits: bool = True,
+    ) -> Simulation:
+        """Load a robot and a scene as a CollisionModel does, and its masses.
+
+        Args:
+            urdf: path of a URDF, or its text.
+            srdf: path or text of an SRDF; pairs that it disables do not touch.
+            package_dirs: folders in which ``package://`` is looked up first.
+            scene: path of a scene file, or its content; obstacles are fixed to their links.
+            start: positions by joint name, radians or metres.
+            timestep: of the integration, s.
+            gravity: m/s^2, along -z of the root link.
+            bandwidth: of the servos, Hz.
+            effort_limits: whether servos keep to those of the URDF.
+
+        Raises:
+            MissingDependencyError: MuJoCo is not installed.
+            RobotDescriptionError, SemanticDescriptionError, SceneError: faulty files.
+            ConfigurationError: a start that cannot be.
+        """
+        robot = load_robot(urdf, package_dirs)
+        found = simulated_robot(
+            robot,
+            read_inertials(urdf),
+            read_friction(urdf),
+            None if srdf is None else load_srdf(srdf, robot),
+            None if scene is None else load_scene(scene, robot, package_dirs),
+            timestep,
+            gravity,
+            effort_limits,
+        )
+        for text in (*robot.warnings, *found.warnings):
+            logger.warning("%s", text)
+        simulation = cls(found, start, bandwidth)
+        if overloaded := simulation._servos.overloaded():
+            logger.warning(
+                "the robot cannot hold itself at its start: joint %s (N m or N); springs that "
+                "carry it are not in a URDF; effort_limits false lets servos be stronger",
+                name_some(overloaded),
+            )
+        return simulation
+
+    def _start_of(self, given: Mapping[str, float]) -> np.ndarray:
+        joints = self.robot.bodies.joints
+        start = np.array([min(max(0.0, joint.lower), joint.upper) for joint in joints])
+        for name, value in given.items():
+            if name not in self.joint_names:
+                raise ConfigurationError(
+                    f"start: joint '{name}' is not of the robot; its joints are "
+                    f"{', '.join(self.joint_names)}"
+                )
+            k = self.joint_names.index(name)
+            joint = joints[k]
+            bounded = joint.kind != "continuous" and joint.lower < joint.upper
+            if not np.isfinite(value) or bounded and not joint.lower <= value <= joint.upper:
+                raise ConfigurationError(
+                    f"start: {value:g} of joint '{name}' is not within its limits, "
+                    f"{joint.lower:g} to {joint.upper:g}"
+                )
+            start[k] = value
+        return start
+
+    # -- what is ---------------------------------------------------------------------
+
+    @property
+    def time(self) -> float:
+        """Seconds since the beginning."""
+        return self._steps * self.timestep
+
+    @property
+    def q(self) -> np.ndarray:
+        """Positions (nq,), radians and metres, in the order of ``joint_names``."""
+        return self._data.qpos[self.robot.positions]
+
+    @property
+    def rates(self) -> np.ndarray:
+        """Velocities (nq,), rad/s and m/s."""
+        return self._data.qvel[self.robot.rates]
+
+    @property
+    def efforts(self) -> np.ndarray:
+        """What the servos exert (nq,), N m and N."""
+        return self._data.actuator_force.copy()
+
+    @property
+    def target(self) -> np.ndarray:
+        """Where the servos hold the joints (nq,)."""
+        return self._servos.target
+
+    @property
+    def moving(self) -> bool:
+        """Whether a trajectory is under way."""
+        return self.execution.moving
+
+    # -- what happens ----------------------------------------------------------------
+
+    def reset(self) -> None:
+        """Stand at the start again, with no trajectory and nothing touched; time goes on."""
+        self._mujoco.mj_resetData(self.robot.model, self._data)
+        self.robot.place(self._data, self._start)
+        self._mujoco.mj_forward(self.robot.model, self._data)
+        self._servos.target = self._start.copy()
+        if not hasattr(self, "execution"):
+            self.execution = TrajectoryExecution(self.joint_names, self._start)
+        self.execution.hold(self._start)
+        self.log = TouchLog()
+        self.contacts: dict[Pair, Contact] = contacts_of(self.robot, self._data)
+        self.log.note(self.contacts, self.time)
+
+    def continue_from(self, time: float) -> None:
+        """Let the clock stand at ``time`` s, if that is later."""
+        self._steps = max(self._steps, math.ceil(time / self.timestep))
+
+    def command(self, command: Command) -> Run:
+        """Follow a trajectory from now on, or from its start.
+
+        Raises:
+            TrajectoryError: it has ended already.
+        """
+        return self.execution.accept(command, self.time)
+
+    def advance(self, steps: int, scale: float = 1.0) -> None:
+        """Let ``steps`` time steps pass; ``scale``: how fast trajectories go, 0 to 1.
+
+        Raises:
+            SimulationError: it has become unstable.
+        """
+        mujoco, model, data = self._mujoco, self.robot.model, self._data
+        for _ in range(steps):
+            before = data.time
+            mujoco.mj_step1(model, data)
+            wanted = self.execution.advance(self.time + self.timestep, self.timestep, scale)
+            self._servos.move_towards(wanted, scale)
+            mujoco.mj_step2(model, data)
+            self._steps += 1
+            if not (data.time > before and np.isfinite(data.qpos).all()):  # MuJoCo starts anew
+                raise SimulationError(
+                    f"became unstable after {self.time:.3f} s: take a smaller timestep than "
+                    f"{self.timestep:g} s or a smaller servo_bandwidth, and look at the masses"
+                )
+            if data.ncon or self.contacts:
+                self.contacts = contacts_of(self.robot, data)
+                self.log.note(self.contacts, self.time)

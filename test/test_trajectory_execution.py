@@ -1,0 +1,131 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Trajectories carried out: times, starts, replacement, and time that goes slower."""
+
+import numpy as np
+import pytest
+
+from collision_monitor.errors import TrajectoryError
+from collision_monitor.simulation.command import checked_command
+from collision_monitor.simulation.trajectory_execution import Phase, TrajectoryExecution
+
+JOINTS = ("a", "b", "c")
+DT = 0.01
+
+
+class Clock:
+    """An execution with a clock."""
+
+    def __init__(self):
+        self.execution = TrajectoryExecution(JOINTS, np.zeros(3))
+        self.ticks = 0
+
+    @property
+    def now(self):
+        return self.ticks * DT
+
+    def accept(self, names, times, positions, **more):
+        command = checked_command(JOINTS, names, times, positions, **more)
+        return self.execution.accept(command, self.now)
+
+    def go(self, seconds, scale=1.0):
+        for _ in range(round(seconds / DT)):
+            self.ticks += 1
+            wanted = self.execution.advance(self.now, DT, scale)
+        return wanted
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+def test_positions_are_joined_by_straight_lines_from_where_it_stands(clock):
+    run = clock.accept("a", [1.0, 2.0], [[1.0], [3.0]])
+    assert run.phase is Phase.MOVING and clock.execution.moving
+    assert clock.go(0.5) == pytest.approx([0.5, 0.0, 0.0])
+    assert clock.go(1.0) == pytest.approx([2.0, 0.0, 0.0])
+    assert clock.go(1.0) == pytest.approx([3.0, 0.0, 0.0])
+    assert run.phase is Phase.DONE and not clock.execution.moving
+
+
+def test_velocities_make_cubics_and_accelerations_quintics(clock):
+    clock.accept("a", [1.0], [[1.0]], velocities=[[0.0]])
+    assert clock.go(0.25)[0] == pytest.approx(3 * 0.25**2 - 2 * 0.25**3)
+    other = Clock()
+    other.accept("a", [1.0], [[1.0]], velocities=[[0.0]], accelerations=[[0.0]])
+    t = 0.25
+    assert other.go(t)[0] == pytest.approx(10 * t**3 - 15 * t**4 + 6 * t**5)
+
+
+def test_a_scale_slows_time_and_zero_stops_it(clock):
+    run = clock.accept("a", [1.0], [[1.0]])
+    assert clock.go(0.5, scale=0.5)[0] == pytest.approx(0.25)
+    assert clock.go(5.0, scale=0.0)[0] == pytest.approx(0.25)
+    assert run.phase is Phase.MOVING
+    assert clock.go(0.75)[0] == pytest.approx(1.0)
+
+
+def test_a_first_point_at_time_zero_is_taken_at_once(clock):
+    run = clock.accept("ab", [0.0], [[1.0, 2.0]])
+    assert clock.go(DT) == pytest.approx([1.0, 2.0, 0.0])
+    assert run.phase is Phase.DONE
+
+
+def test_a_start_in_the_future_waits_and_what_went_before_goes_on(clock):
+    clock.accept("a", [2.0], [[2.0]])
+    later = clock.accept("a", [1.0], [[0.0]], start=1.0)
+    assert clock.go(0.5)[0] == pytest.approx(0.5)
+    assert later.phase is Phase.WAITING
+    clock.go(0.5)
+    assert later.phase is Phase.MOVING
+    assert clock.go(0.5)[0] == pytest.approx(0.5, abs=0.03)  # from 1 towards 0
+    assert clock.go(0.6)[0] == pytest.approx(0.0)
+
+
+def test_a_start_in_the_past_is_entered_where_it_should_be_by_now(clock):
+    clock.go(0.5)
+    clock.accept("a", [0.0, 1.0], [[0.0], [1.0]], start=0.2)
+    assert clock.go(DT)[0] == pytest.approx(0.31)
+
+
+def test_one_that_has_ended_is_refused(clock):
+    clock.go(2.0)
+    with pytest.raises(TrajectoryError, match=r"ended 0\.5 s ago"):
+        clock.accept("a", [0.0, 1.0], [[0.0], [1.0]], start=0.5)
+
+
+def test_a_newer_one_for_the_same_joint_takes_its_place_whole(clock):
+    old = clock.accept("ab", [1.0], [[1.0, 1.0]])
+    clock.go(0.5)
+    clock.accept("a", [1.0], [[0.5]])
+    assert old.phase is Phase.REPLACED
+    assert clock.go(1.0) == pytest.approx([0.5, 0.5, 0.0])  # b holds
+
+
+def test_commands_for_other_joints_go_on_beside_each_other(clock):
+    one = clock.accept("a", [1.0], [[1.0]])
+    other = clock.accept("b", [2.0], [[1.0]])
+    assert clock.go(1.0) == pytest.approx([1.0, 0.5, 0.0])
+    assert (one.phase, other.phase) == (Phase.DONE, Phase.MOVING)
+
+
+def test_dropping_and_holding_end_everything_where_it_is(clock):
+    run = clock.accept("a", [1.0], [[1.0]])
+    clock.go(0.5)
+    clock.execution.drop(run)
+    assert run.phase is Phase.DROPPED
+    assert clock.go(1.0)[0] == pytest.approx(0.5)
+    run = clock.accept("b", [1.0], [[1.0]])
+    clock.execution.hold(np.array([0.1, 0.2, 0.3]))
+    assert run.phase is Phase.DROPPED
+    assert clock.go(1.0) == pytest.approx([0.1, 0.2, 0.3])
+
+
+def test_a_new_cubic_begins_at_the_speed_of_the_old_one(clock):
+    clock.accept("a", [2.0], [[2.0]])
+    clock.go(1.0)
+    clock.accept("a", [1.0], [[3.0]], velocities=[[0.0]])
+    before = clock.execution.wanted[0]
+    after = clock.go(DT)[0]
+    assert (after - before) / DT == pytest.approx(1.0, abs=0.1)
