@@ -5,90 +5,20 @@
 ``ros2 launch collision_monitor collision_monitor.launch.py --show-args`` lists the arguments.
 """
 
-from pathlib import Path
-
-from ament_index_python.packages import get_package_share_directory
 from launch import LaunchContext, LaunchDescription
-from launch.actions import DeclareLaunchArgument, OpaqueFunction
-from launch.conditions import IfCondition
-from launch.substitutions import LaunchConfiguration
+from launch.actions import OpaqueFunction
 from launch_ros.actions import Node
-from launch_ros.parameter_descriptions import ParameterValue
 
-PACKAGE = "collision_monitor"
-# Arguments that are parameters of the node too; left empty, params_file has the say.
-OVERRIDES = {
-    "robot_description": "URDF file of the robot; empty: what params_file says, by default the "
-    "latched topic robot_description",
-    "robot_description_semantic": "SRDF file of the robot; empty: what params_file says",
-    "scene": "YAML file with obstacles and pairs to ignore; empty: what params_file says",
-}
-SWITCH = ["true", "false"]
-
-
-def argument(name: str, default: str, description: str, **options) -> DeclareLaunchArgument:
-    """One argument of this launch file."""
-    return DeclareLaunchArgument(name, default_value=default, description=description, **options)
+from collision_monitor.nodes import launch_parts as parts
 
 
 def monitor(context: LaunchContext) -> list[Node]:
     """Return the monitor, with those arguments as parameters that are not empty."""
-    given = {name: LaunchConfiguration(name).perform(context) for name in OVERRIDES}
-    return [
-        Node(
-            package=PACKAGE,
-            executable="collision_monitor",
-            name="collision_monitor",
-            namespace=LaunchConfiguration("namespace"),
-            output="screen",
-            parameters=[
-                LaunchConfiguration("params_file"),
-                {
-                    "use_sim_time": ParameterValue(
-                        LaunchConfiguration("use_sim_time"), value_type=bool
-                    ),
-                    # As text: a path is not to be read as YAML.
-                    **{
-                        name: ParameterValue(value, value_type=str)
-                        for name, value in given.items()
-                        if value
-                    },
-                },
-            ],
-            arguments=["--ros-args", "--log-level", LaunchConfiguration("log_level")],
-        )
-    ]
+    parameters = {"use_sim_time": parts.flag("use_sim_time"), **parts.given(context, parts.ROBOT)}
+    return [parts.package_node("collision_monitor", parameters)]
 
 
 def generate_launch_description() -> LaunchDescription:
     """Return the arguments, the monitor and RViz."""
-    share = Path(get_package_share_directory(PACKAGE))
-    rviz = Node(
-        package="rviz2",
-        executable="rviz2",
-        name="rviz2",
-        namespace=LaunchConfiguration("namespace"),
-        output="screen",
-        # The topics in that file are relative: they follow the namespace.
-        arguments=["-d", str(share / "rviz" / "collision_monitor.rviz")],
-        parameters=[
-            {"use_sim_time": ParameterValue(LaunchConfiguration("use_sim_time"), value_type=bool)}
-        ],
-        condition=IfCondition(LaunchConfiguration("rviz")),
-    )
-    return LaunchDescription(
-        [
-            argument("namespace", "", "namespace of the node and its topics"),
-            argument(
-                "params_file",
-                str(share / "config" / "collision_monitor.yaml"),
-                "YAML file with the parameters of the node",
-            ),
-            argument("use_sim_time", "false", "take the time from /clock", choices=SWITCH),
-            argument("rviz", "false", "start RViz and show the markers", choices=SWITCH),
-            *[argument(name, "", text) for name, text in OVERRIDES.items()],
-            argument("log_level", "info", "debug, info, warn, error or fatal"),
-            OpaqueFunction(function=monitor),
-            rviz,
-        ]
-    )
+    arguments = parts.common_arguments("collision_monitor.yaml")
+    return LaunchDescription([*arguments, OpaqueFunction(function=monitor), parts.rviz()])

@@ -5,47 +5,23 @@
 import os
 
 import pytest
+from launch_cases import COMMON, check_arguments, check_rviz, installed, joined_graph, launched
 
-launch_pytest = pytest.importorskip("launch_pytest", reason="ROS 2's launch is not installed")
-pytest.importorskip("launch_ros", reason="ROS 2's launch_ros is not installed")
-
-from launch import LaunchContext, LaunchDescription  # noqa: E402
-from launch.actions import IncludeLaunchDescription, RegisterEventHandler  # noqa: E402
-from launch.event_handlers import OnProcessExit  # noqa: E402
-from launch.launch_description_sources import PythonLaunchDescriptionSource  # noqa: E402
-from launch_ros.actions import Node  # noqa: E402
-from ros_graph import Graph  # noqa: E402
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # noqa: E402
-from two_slides import JOINTS, URDF, apart  # noqa: E402
-
-ARGUMENTS = {
-    "namespace": "",
-    "params_file": None,
-    "use_sim_time": "false",
-    "rviz": "false",
-    "robot_description": "",
-    "robot_description_semantic": "",
-    "scene": "",
-    "controller_action": "",
-    "controller_topic": "",
-    "log_level": "info",
-}
+import launch_pytest  # isort: skip
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # isort: skip
+from two_slides import JOINTS, URDF, apart  # isort: skip
 
 
 @pytest.fixture
 def source(workspace, monkeypatch):
-    """The installed launch file; its environment is that of this process too."""
-    for name, value in workspace.environment.items():
-        monkeypatch.setenv(name, value)
-    path = workspace.share / "launch/self_collision.launch.py"
-    return PythonLaunchDescriptionSource(os.fspath(path))
+    """The installed launch file."""
+    return installed(workspace, monkeypatch, "self_collision.launch.py")
 
 
 @pytest.fixture
 def graph(source, monkeypatch):
-    """A ROS graph of its own, which launched processes join."""
-    graph = Graph("/cell/self_collision")
-    monkeypatch.setenv("ROS_DOMAIN_ID", str(graph.domain))
+    """A ROS graph that launched processes join."""
+    graph = joined_graph(monkeypatch, "/cell/self_collision")
     yield graph
     graph.close()
 
@@ -64,20 +40,11 @@ def with_files(source, graph, exits, tmp_path):
         "/**:\n  ros__parameters:\n    safe_distance: 0.2\n    right_base_link: base\n"
         "    right_tip_link: r_ball\n    left_base_link: base\n    left_tip_link: l_ball\n"
     )
-    arguments = {
-        "namespace": "cell",
-        "params_file": os.fspath(tmp_path / "parameters.yaml"),
-        "robot_description": os.fspath(tmp_path / "slides.urdf"),
-        "controller_topic": "controller/joint_trajectory",
-    }
-    return LaunchDescription(
-        [
-            RegisterEventHandler(
-                OnProcessExit(on_exit=lambda event, _: exits.append(event.returncode))
-            ),
-            IncludeLaunchDescription(source, launch_arguments=arguments.items()),
-        ]
-    )
+    return launched(
+        source, exits, namespace="cell", params_file=os.fspath(tmp_path / "parameters.yaml"),
+        robot_description=os.fspath(tmp_path / "slides.urdf"),
+        controller_topic="controller/joint_trajectory",
+    )  # fmt: skip
 
 
 @pytest.mark.launch(fixture=with_files)
@@ -110,21 +77,8 @@ def test_a_trajectory_goes_through_to_the_controllers_topic(graph, exits):
 
 
 def test_every_argument_has_a_default_and_a_description(source):
-    context = LaunchContext()
-    description = source.get_launch_description(context)
-    declared = {argument.name: argument for argument in description.get_launch_arguments()}
-    assert declared.keys() == ARGUMENTS.keys()
-    for name, default in ARGUMENTS.items():
-        assert len(declared[name].description) > 10
-        text = "".join(part.perform(context) for part in declared[name].default_value)
-        assert os.path.isfile(text) if default is None else text == default
+    check_arguments(source, {**COMMON, "controller_action": "", "controller_topic": ""})
 
 
-@pytest.mark.parametrize("wanted", [False, True])
-def test_rviz_starts_only_when_asked(source, wanted):
-    context = LaunchContext()
-    context.launch_configurations["rviz"] = str(wanted).lower()
-    entities = source.get_launch_description(context).entities
-    (rviz,) = [entity for entity in entities if isinstance(entity, Node)]
-    assert rviz.node_package == "rviz2"
-    assert rviz.condition.evaluate(context) is wanted
+def test_rviz_starts_only_when_asked(source):
+    check_rviz(source)

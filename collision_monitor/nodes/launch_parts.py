@@ -1,0 +1,113 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""What the launch files of this package share: arguments, nodes of the package, RViz."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ament_index_python.packages import get_package_share_directory
+from launch import LaunchContext
+from launch.actions import DeclareLaunchArgument
+from launch.conditions import IfCondition
+from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
+
+PACKAGE = "collision_monitor"
+SWITCH = ["true", "false"]
+# Arguments that are parameters of a node too; left empty, params_file has the say.
+ROBOT = {
+    "robot_description": "URDF file of the robot; empty: what params_file says, by default the "
+    "latched topic robot_description",
+    "robot_description_semantic": "SRDF file of the robot; empty: what params_file says",
+    "scene": "YAML file with obstacles and pairs to ignore; empty: what params_file says",
+}
+
+
+def share(*parts: str) -> str:
+    """A file that this package has installed."""
+    return str(Path(get_package_share_directory(PACKAGE), *parts))
+
+
+def argument(name: str, default: str, text: str, **options: Any) -> DeclareLaunchArgument:
+    """One argument of a launch file."""
+    return DeclareLaunchArgument(name, default_value=default, description=text, **options)
+
+
+def switch(name: str, default: bool, text: str) -> DeclareLaunchArgument:
+    """An argument that is true or false."""
+    return argument(name, str(default).lower(), text, choices=SWITCH)
+
+
+def common_arguments(
+    params_file: str, overrides: Mapping[str, str] = ROBOT
+) -> list[DeclareLaunchArgument]:
+    """Namespace, file of parameters (of those in config/), clock, RViz, parameters, log level."""
+    return [
+        argument("namespace", "", "namespace of the node and its topics"),
+        argument(
+            "params_file", share("config", params_file), "YAML file with the parameters of the node"
+        ),
+        switch("use_sim_time", False, "take the time from /clock"),
+        switch("rviz", False, "start RViz and show the markers"),
+        *[argument(name, "", text) for name, text in overrides.items()],
+        argument("log_level", "info", "debug, info, warn, error or fatal"),
+    ]
+
+
+def as_text(value: str) -> ParameterValue:
+    """A parameter that is text: a path is not to be read as YAML."""
+    return ParameterValue(value, value_type=str)
+
+
+def flag(name: str) -> ParameterValue:
+    """A parameter that is an argument of the same name, true or false."""
+    return ParameterValue(LaunchConfiguration(name), value_type=bool)
+
+
+def given(context: LaunchContext, names: Iterable[str]) -> dict[str, ParameterValue]:
+    """Those arguments that are not empty, as parameters."""
+    values = {name: LaunchConfiguration(name).perform(context) for name in names}
+    return {name: as_text(value) for name, value in values.items() if value}
+
+
+def package_node(
+    executable: str,
+    parameters: Mapping[str, Any],
+    params_file: Any = None,
+    remappings: Iterable[tuple[str, str]] = (),
+    **options: Any,
+) -> Node:
+    """A node of this package; ``parameters`` go before those of the file (a path)."""
+    file = LaunchConfiguration("params_file") if params_file is None else params_file
+    return Node(
+        package=PACKAGE,
+        executable=executable,
+        name=executable,
+        namespace=LaunchConfiguration("namespace"),
+        output="screen",
+        parameters=[file, dict(parameters)],
+        remappings=list(remappings),
+        arguments=["--ros-args", "--log-level", LaunchConfiguration("log_level")],
+        **options,
+    )
+
+
+def rviz(use_sim_time: Any = None) -> Node:
+    """RViz with the markers, where the argument rviz asks for it."""
+    return Node(
+        package="rviz2",
+        executable="rviz2",
+        name="rviz2",
+        namespace=LaunchConfiguration("namespace"),
+        output="screen",
+        # The topics in that file are relative: they follow the namespace.
+        arguments=["-d", share("rviz", "collision_monitor.rviz")],
+        parameters=[
+            {"use_sim_time": flag("use_sim_time") if use_sim_time is None else use_sim_time}
+        ],
+        condition=IfCondition(LaunchConfiguration("rviz")),
+    )

@@ -1,0 +1,89 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Start a simulated robot and its monitor; self_collision in front of it and RViz when asked.
+
+``ros2 launch collision_monitor simulation.launch.py --show-args`` lists the arguments.
+"""
+
+from launch import LaunchContext, LaunchDescription
+from launch.actions import OpaqueFunction
+from launch.conditions import IfCondition
+from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
+
+from collision_monitor.nodes import launch_parts as parts
+
+ROBOT = {
+    "robot_description": ("urdf", "dual_arm.urdf"),
+    "robot_description_semantic": ("urdf", "dual_arm.srdf"),
+    "scene": ("urdf", "dual_arm_scene.yaml"),
+}
+TEXT = {
+    "robot_description": "URDF file of the robot",
+    "robot_description_semantic": "SRDF file of the robot; empty: none",
+    "scene": "YAML file with obstacles and pairs to ignore; empty: none",
+}
+
+
+def nodes(context: LaunchContext) -> list[Node]:
+    """Return the simulation, the monitor, and the node in front."""
+    robot = {
+        name: parts.as_text(LaunchConfiguration(name).perform(context)) for name in parts.ROBOT
+    }
+    simulated = {
+        **robot,
+        "heed_speed_scale": parts.flag("monitor"),
+        **{
+            name: ParameterValue(LaunchConfiguration(name), value_type=kind)
+            for name, kind in (("real_time_factor", float), ("start_positions", str))
+        },
+    }
+    on_its_clock = {**robot, "use_sim_time": True}
+    return [
+        parts.package_node(
+            "simulation",
+            simulated,
+            remappings=[("~/speed_scale", "collision_monitor/speed_scale")],
+        ),
+        parts.package_node(
+            "collision_monitor",
+            on_its_clock,
+            parts.share("config", "collision_monitor.yaml"),
+            condition=IfCondition(LaunchConfiguration("monitor")),
+        ),
+        parts.package_node(
+            "self_collision",
+            on_its_clock,
+            parts.share("config", "self_collision.yaml"),
+            remappings=[("~/joint_trajectory", "simulation/joint_trajectory")],
+            condition=IfCondition(LaunchConfiguration("self_collision")),
+        ),
+    ]
+
+
+def generate_launch_description() -> LaunchDescription:
+    """Return the arguments, the nodes and RViz."""
+    return LaunchDescription(
+        [
+            parts.argument("namespace", "", "namespace of the nodes and their topics"),
+            parts.argument(
+                "params_file",
+                parts.share("config", "simulation.yaml"),
+                "YAML file with the parameters of the simulation",
+            ),
+            *[
+                parts.argument(name, parts.share(*file), TEXT[name]) for name, file in ROBOT.items()
+            ],
+            parts.argument("start_positions", "", "joint=value,... where the robot stands at first"),
+            parts.argument(
+                "real_time_factor", "1.0", "how much faster than the clock on the wall it goes"
+            ),
+            parts.switch("monitor", True, "start the monitor, and stop where it says so"),
+            parts.switch("self_collision", False, "start the node self_collision in front"),
+            parts.switch("rviz", False, "start RViz and show the markers"),
+            parts.argument("log_level", "info", "debug, info, warn, error or fatal"),
+            OpaqueFunction(function=nodes),
+            parts.rviz(True),
+        ]
+    )

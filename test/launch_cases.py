@@ -1,0 +1,74 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of launch files share; without ROS 2's launch they are skipped."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+pytest.importorskip("launch_pytest", reason="ROS 2's launch is not installed")
+pytest.importorskip("launch_ros", reason="ROS 2's launch_ros is not installed")
+
+from launch import LaunchContext, LaunchDescription  # noqa: E402
+from launch.actions import IncludeLaunchDescription, RegisterEventHandler  # noqa: E402
+from launch.event_handlers import OnProcessExit  # noqa: E402
+from launch.launch_description_sources import PythonLaunchDescriptionSource  # noqa: E402
+from launch_ros.actions import Node  # noqa: E402
+from ros_graph import Graph  # noqa: E402
+
+COMMON = {
+    "namespace": "",
+    "params_file": None,
+    "use_sim_time": "false",
+    "rviz": "false",
+    "robot_description": "",
+    "robot_description_semantic": "",
+    "scene": "",
+    "log_level": "info",
+}
+
+
+def installed(workspace, monkeypatch, name):
+    """The launch file of the built workspace; its environment is that of this process too."""
+    for variable, value in workspace.environment.items():
+        monkeypatch.setenv(variable, value)
+    return PythonLaunchDescriptionSource(os.fspath(workspace.share / "launch" / name))
+
+
+def joined_graph(monkeypatch, monitor):
+    """A ROS graph of its own, which launched processes join."""
+    graph = Graph(monitor)
+    monkeypatch.setenv("ROS_DOMAIN_ID", str(graph.domain))
+    return graph
+
+
+def launched(source, exits, **arguments):
+    """The launch file with these arguments; exit codes of its processes come into ``exits``."""
+    ended = OnProcessExit(on_exit=lambda event, _: exits.append(event.returncode))
+    included = IncludeLaunchDescription(source, launch_arguments=arguments.items())
+    return LaunchDescription([RegisterEventHandler(ended), included])
+
+
+def check_arguments(source, expected):
+    """Each argument has a description, and this default; None: that of a file that is there."""
+    context = LaunchContext()
+    description = source.get_launch_description(context)
+    declared = {argument.name: argument for argument in description.get_launch_arguments()}
+    assert declared.keys() == expected.keys()
+    for name, default in expected.items():
+        assert len(declared[name].description) > 10
+        text = "".join(part.perform(context) for part in declared[name].default_value)
+        assert os.path.isfile(text) if default is None else text == default
+
+
+def check_rviz(source):
+    """RViz starts only when it is asked for."""
+    for wanted in (False, True):
+        context = LaunchContext()
+        context.launch_configurations["rviz"] = str(wanted).lower()
+        entities = source.get_launch_description(context).entities
+        nodes = [entity for entity in entities if isinstance(entity, Node)]
+        (rviz,) = [node for node in nodes if node.node_package == "rviz2"]
+        assert rviz.condition.evaluate(context) is wanted
