@@ -75,7 +75,7 @@ def generate_launch_description() -> LaunchDescription:
             *[
                 parts.argument(name, parts.share(*file), TEXT[name]) for name, file in ROBOT.items()
             ],
-            parts.argument("start_positions", "", "joint=value,... where the robot stands at first"),
+            parts.argument("start_positions", "", "joint=value,... where it stands at first"),
             parts.argument(
                 "real_time_factor", "1.0", "how much faster than the clock on the wall it goes"
             ),
