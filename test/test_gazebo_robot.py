@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The URDF with Gazebo's tags, and what sdformat's own tool makes of it."""
 
+import os
 import shutil
 import subprocess
 import xml.etree.ElementTree as ElementTree
@@ -34,7 +35,9 @@ def sdf_tool():
 
 def run(tool, *arguments):
     """What the tool prints; it must have nothing to warn of."""
-    done = subprocess.run([*tool, *arguments], capture_output=True, text=True, check=False)
+    home = os.path.dirname(arguments[-1])  # it keeps a log there
+    done = subprocess.run([*tool, *arguments], capture_output=True, text=True, check=False,
+                          env={**os.environ, "HOME": home})  # fmt: skip
     said = [line for line in done.stderr.splitlines() if line and ABOUT_ITSELF not in line]
     assert done.returncode == 0 and said == [], done.stderr
     return done.stdout
@@ -83,8 +86,10 @@ def test_the_robot_is_the_same_to_us():
     assert set(again.links) == {*robot.links, "world"} and again.root == "world"
 
 
+HEAVY = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial></link>'
 MIMIC = toys.robot(
-    toys.link("world", ""), toys.link("b"), toys.link("c"),
+    toys.link("world", ""), toys.link("b").replace("</link>", HEAVY),
+    toys.link("c").replace("</link>", HEAVY),
     toys.joint("turn", "world", "b", "continuous"),
     toys.joint("follow", "b", "c", extra='<mimic joint="turn"/>'),
 )  # fmt: skip
@@ -103,6 +108,8 @@ def test_mimic_joints_take_no_commands_and_a_world_is_not_fixed_twice():
 def test_what_cannot_be_is_refused():
     with pytest.raises(RobotDescriptionError, match="no joint 'elbow' to start at"):
         gazebo_description(MIMIC, "c.yaml", {"elbow": 1.0})
+    with pytest.raises(RobotDescriptionError, match="link 'b' has no mass: Gazebo would leave it"):
+        gazebo_description(MIMIC.replace(HEAVY, "</link>", 1), "c.yaml")
     twice = MIMIC.replace("</robot>", '<ros2_control name="x" type="system"/></robot>')
     with pytest.raises(RobotDescriptionError, match="has a <ros2_control> already"):
         gazebo_description(twice, "c.yaml")

@@ -13,6 +13,7 @@ import os
 from lxml import etree
 
 from collision_monitor.errors import RobotDescriptionError
+from collision_monitor.robot.inertials import read_inertials
 from collision_monitor.robot.safe_xml import parse_xml
 from collision_monitor.robot.urdf import load_robot
 
@@ -39,7 +40,7 @@ def gazebo_description(
 
     Raises:
         RobotDescriptionError: the URDF is faulty, has a <ros2_control> already, or a joint of
-            ``start`` is not there.
+            ``start`` is not there, or a link that moves has no mass.
     """
     robot = load_robot(urdf)
     root = parse_xml(urdf).root
@@ -47,6 +48,13 @@ def gazebo_description(
         raise RobotDescriptionError(
             f"robot {robot.name!r} has a <ros2_control> already; start it by its own launch file"
         )
+    inertials = read_inertials(urdf)
+    for joint in robot.joints:
+        if joint.moves and joint.child not in inertials:
+            raise RobotDescriptionError(
+                f"link {joint.child!r} has no mass: Gazebo would leave it out, with all that it "
+                "carries; give it an <inertial>"
+            )
     start = {} if start is None else start
     names = [joint.name for joint in robot.joints if joint.moves]
     if unknown := [name for name in start if name not in names]:
