@@ -32,6 +32,42 @@ def _apart(kind, volumes_a, i, volumes_b, j, pose, margin):
 
 
 @kernel
+def _box(pair, first):
+    """Least and largest coordinates of a triangle."""
+    return (
+        min(pair[first, 0], min(pair[first + 1, 0], pair[first + 2, 0])),
+        min(pair[first, 1], min(pair[first + 1, 1], pair[first + 2, 1])),
+        min(pair[first, 2], min(pair[first + 1, 2], pair[first + 2, 2])),
+        max(pair[first, 0], max(pair[first + 1, 0], pair[first + 2, 0])),
+        max(pair[first, 1], max(pair[first + 1, 1], pair[first + 2, 1])),
+        max(pair[first, 2], max(pair[first + 1, 2], pair[first + 2, 2])),
+    )
+
+
+@kernel
+def _cell(volumes, node, margin):
+    """Least and largest coordinates of a box along the axes, with room for rounding."""
+    return (
+        volumes[node, 0] - volumes[node, 3] - margin,
+        volumes[node, 1] - volumes[node, 4] - margin,
+        volumes[node, 2] - volumes[node, 5] - margin,
+        volumes[node, 0] + volumes[node, 3] + margin,
+        volumes[node, 1] + volumes[node, 4] + margin,
+        volumes[node, 2] + volumes[node, 5] + margin,
+    )
+
+
+@kernel
+def _miss(box, other):
+    """Whether two boxes of six coordinates share no point."""
+    return (
+        box[0] > other[3] or other[0] > box[3]
+        or box[1] > other[4] or other[1] > box[4]
+        or box[2] > other[5] or other[2] > box[5]
+    )  # fmt: skip
+
+
+@kernel
 def _reach(volumes, size):
     """No coordinate of a corner of the root's box is larger."""
     far = math.fabs(volumes[0, 0]) + math.fabs(volumes[0, 1]) + math.fabs(volumes[0, 2])
@@ -53,8 +89,8 @@ def crossing_triangles(a, b, pose, most, out):
     found = np.int64(0)
     if most <= 0 or _apart(a.kind, a.volumes, 0, b.volumes, 0, pose, margin):
         return found
-    # An octree has a triangle in many leaves.
-    seen, repeats = empty_set(), a.kind == OCTREE and most > 1
+    many = a.kind == OCTREE  # triangles in a leaf, each in many leaves
+    seen, repeats = empty_set(), many and most > 1
     waiting[0, 0], waiting[0, 1] = 0, 0
     top = 1
     while top > 0:
@@ -66,9 +102,14 @@ def crossing_triangles(a, b, pose, most, out):
             for m in range(first_b, first_b - count_b):
                 row_b = b.slots[m, 0]
                 place_corners(b.corners, row_b, pose, pair)
+                box = _box(pair, 3)
+                if many and _miss(box, _cell(a.volumes, i, margin)):
+                    continue
                 for k in range(first_a, first_a - count_a):
                     row_a = a.slots[k, 0]
                     take_corners(a.corners, row_a, pair)
+                    if many and _miss(box, _box(pair, 0)):
+                        continue
                     if not triangles_intersect(pair, 0, 3):
                         continue
                     if repeats:
