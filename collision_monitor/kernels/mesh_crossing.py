@@ -15,7 +15,7 @@ import numpy as np
 
 from collision_monitor.kernels.borrow import work_space
 from collision_monitor.kernels.jit import kernel
-from collision_monitor.kernels.mesh_distance import place_corners, take_corners
+from collision_monitor.kernels.mesh_distance import centers_apart, place_corners, take_corners
 from collision_monitor.kernels.mesh_tree import OBB, OCTREE, RSS, STACK, unpack_tree
 from collision_monitor.kernels.pair_set import add, empty_set
 from collision_monitor.kernels.separating_axes import aligned_apart, oriented_apart, rounding
@@ -87,6 +87,7 @@ def crossing_triangles(a, b, pose, most, out):
     pair = work_space(margin, 6, 3)
     waiting = work_space(np.int64(0), STACK, 2)
     found = np.int64(0)
+    far = work_space(margin, STACK, 1)
     if most <= 0 or _apart(a.kind, a.volumes, 0, b.volumes, 0, pose, margin):
         return found
     many = a.kind == OCTREE  # triangles in a leaf, each in many leaves
@@ -124,13 +125,21 @@ def crossing_triangles(a, b, pose, most, out):
                         return found
             continue
         opens_a = count_b < 0 or (count_a > 0 and a.volumes[i, size] >= b.volumes[j, size])
+        base = top
         for child in range(count_a if opens_a else count_b):
             if opens_a:
                 i = first_a + child
             else:
                 j = first_b + child
             if not _apart(a.kind, a.volumes, i, b.volumes, j, pose, margin):
-                waiting[top, 0], waiting[top, 1] = i, j
+                apart = centers_apart(a.volumes, i, b.volumes, j, pose)
+                at = top
+                while at > base and far[at - 1, 0] < apart:
+                    far[at, 0] = far[at - 1, 0]
+                    waiting[at, 0], waiting[at, 1] = waiting[at - 1, 0], waiting[at - 1, 1]
+                    at -= 1
+                far[at, 0] = apart
+                waiting[at, 0], waiting[at, 1] = i, j
                 top += 1
     return found
 
