@@ -1,15 +1,16 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Hierarchies over the triangles of links against each other, and coal's: build, distance, yes or no.
+"""Hierarchies over the triangles of links against each other and coal's.
 
     python benchmarks/mesh_hierarchies.py [--robots ur5,panda,...] [--configurations 200]
 
-Pairs of links at the poses where a robot is asked for exact distances: the nearest pair by leaves at
-random configurations ("random", no guess), and along motions sampled at 1 kHz whose fastest joint
-moves at 1 rad/s ("smooth", the last nearest triangles as a guess). Yes or no at the random ones
-("apart" if they are), and with the second link moved along the normal until it is 1 mm away ("near"), and
-1 mm farther than to the first touch ("touching"). Every query asks all kinds and coal in turn;
-answers are compared. Microseconds a query; build: milliseconds for all links.
+Build, distance, yes or no, for pairs of links at the poses where a robot is asked for the truth:
+the nearest pair by leaves at random configurations ("random", no guess), and along motions
+sampled at 1 kHz whose fastest joint moves at 1 rad/s ("smooth", the last nearest triangles as a
+guess). Yes or no at the random ones ("apart" if they are), with the second link moved along the
+normal until it is 1 mm away ("near"), and 1 mm farther than to the first touch ("touching").
+Every query asks all kinds and coal in turn; answers are compared. Microseconds a query; build:
+milliseconds for all links.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from command_line import arguments
 from link_meshes import coal_mesh, link_meshes, relative
 
 from collision_monitor import CollisionModel
-from collision_monitor.bounding.triangle_tree import TriangleTree, build_triangle_tree
+from collision_monitor.bounding.triangle_tree import build_triangle_tree
 from collision_monitor.kernels.mesh_crossing import mesh_crossing
 from collision_monitor.kernels.mesh_distance import mesh_distance
 from collision_monitor.kernels.mesh_tree import KINDS
@@ -48,11 +49,12 @@ class Robot:
         self.meshes = link_meshes(self.model)
         self.trees: dict[str, dict] = {}
         self.build: dict[str, float] = {}
-        self.bytes: dict[str, int] = {}
         for kind in (*KINDS, "coal"):
             start = time.perf_counter()
-            make = coal_mesh if kind == "coal" else lambda v, t, k=kind: build_triangle_tree(v, t, k)
-            self.trees[kind] = {link: make(*mesh) for link, mesh in self.meshes.items()}
+            self.trees[kind] = {
+                link: coal_mesh(*mesh) if kind == "coal" else build_triangle_tree(*mesh, kind)
+                for link, mesh in self.meshes.items()
+            }
             self.build[kind] = (time.perf_counter() - start) * 1e3
 
     def queries(self, rows: np.ndarray) -> list[Query]:

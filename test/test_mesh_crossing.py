@@ -16,7 +16,7 @@ from collision_monitor.kernels.mesh_distance import mesh_distance
 from collision_monitor.kernels.mesh_tree import windows
 from collision_monitor.kernels.triangles import triangles_intersect
 
-NAMES = ("ball", "ring", "rod", "box", "cone", "arm_link_2.stl")
+NAMES = ("ball", "ring", "rod", "box", "cone", "base.stl")
 PAIRS = st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES))
 ALL = 10**9
 _kept = {}
@@ -30,11 +30,14 @@ def trees(name):
 
 
 @kernel
-def _all_pairs(a, b, pair, out):
+def _all_pairs(a, low_a, high_a, b, low_b, high_b, pair, out):
     found = 0
     for i in range(len(a)):
         pair[:3] = a[i]
         for j in range(len(b)):
+            # On either side of a coordinate plane there is nothing to decide.
+            if (high_a[i] < low_b[j]).any() or (high_b[j] < low_a[i]).any():
+                continue
             pair[3:] = b[j]
             if triangles_intersect(pair, 0, 3):
                 out[found, 0], out[found, 1] = i, j
@@ -51,8 +54,9 @@ def all_pairs(mesh_a, mesh_b, pose):
          for r, s in zip(rotation, t, strict=True)],
         axis=-1,
     )  # fmt: skip
-    out = np.empty((len(a) * len(b), 2), dtype=np.int64)
-    found = _all_pairs(a, placed, np.empty((6, 3)), out)
+    out = np.empty((200_000, 2), dtype=np.int64)
+    boxes = [(m, m.min(axis=1), m.max(axis=1)) for m in (a, placed)]
+    found = _all_pairs(*boxes[0], *boxes[1], np.empty((6, 3)), out)
     return set(map(tuple, out[:found].tolist()))
 
 
@@ -90,7 +94,7 @@ def check(trees_a, trees_b, pose, expected):
 
 
 @given(PAIRS, st.integers(0, 100_000))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_all_kinds_find_what_all_pairs_have(names, seed):
     pose = random_pose(np.random.default_rng(seed), 0.3)
     expected = all_pairs(mesh(names[0]), mesh(names[1]), pose)
@@ -98,7 +102,7 @@ def test_all_kinds_find_what_all_pairs_have(names, seed):
 
 
 @given(st.integers(0, 100_000))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_triangles_without_order_and_without_area(seed):
     rng = np.random.default_rng(seed)
     meshes = [soup(rng, int(rng.integers(1, 60))) for _ in range(2)]
@@ -110,7 +114,7 @@ def test_triangles_without_order_and_without_area(seed):
 
 
 @given(PAIRS, st.integers(0, 100_000))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_touching_within_rounding(names, seed):
     """A vertex, or the middle of an edge, of one put on a vertex of the other."""
     rng = np.random.default_rng(seed)
