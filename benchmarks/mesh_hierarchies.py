@@ -34,7 +34,7 @@ NAMES = ("ur5", "panda", "pr2", "baxter")
 NO_ROOM = np.empty((0, 2), dtype=np.int64)
 NEAR = 1e-3
 MOTIONS, SAMPLES = 6, 150
-REPEATS = 3  # of every query: the fastest counts, what is else is the machine
+REPEATS = 5  # of every query: the fastest counts, what is else is the machine
 
 Pose = tuple[np.ndarray, np.ndarray]
 Query = tuple[str, str, Pose]

@@ -12,7 +12,7 @@ from collision_monitor.kernels.pair_set import add, empty_set
 
 @kernel
 def _newness(numbers, new):
-    table, used = empty_set(), 0
+    table, used = empty_set(True), 0
     for k in range(len(numbers)):
         table, used, new[k] = add(table, used, numbers[k])
     return used, len(table)

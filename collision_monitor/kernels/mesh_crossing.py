@@ -90,8 +90,9 @@ def crossing_triangles(a, b, pose, most, out):
     far = work_space(margin, STACK, 1)
     if most <= 0 or _apart(a.kind, a.volumes, 0, b.volumes, 0, pose, margin):
         return found
-    many = a.kind == OCTREE  # triangles in a leaf, each in many leaves
-    seen, repeats = empty_set(), many and most > 1
+    # An octree has a triangle in many leaves.
+    repeats = a.kind == OCTREE and most > 1
+    seen = empty_set(repeats)
     waiting[0, 0], waiting[0, 1] = 0, 0
     top = 1
     while top > 0:
@@ -104,7 +105,8 @@ def crossing_triangles(a, b, pose, most, out):
                 row_b = b.slots[m, 0]
                 place_corners(b.corners, row_b, pose, pair)
                 box = _box(pair, 3)
-                if many and _miss(box, _cell(a.volumes, i, margin)):
+                many = count_a < -1 or count_b < -1
+                if size == 6 and many and _miss(box, _cell(a.volumes, i, margin)):
                     continue
                 for k in range(first_a, first_a - count_a):
                     row_a = a.slots[k, 0]

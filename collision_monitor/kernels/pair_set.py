@@ -17,9 +17,9 @@ _SPREAD = 0x9E3779B97F4A7C15 - 2**64  # Knuth's multiplicative hash: 2^64 by the
 
 
 @kernel
-def empty_set():
-    """A set of nothing: -1 wherever no number is."""
-    return np.full(_FIRST_SIZE, -1, dtype=np.int64)
+def empty_set(is_used):
+    """A set of nothing, -1 wherever no number is; without any room if it is not ``is_used``."""
+    return np.full(_FIRST_SIZE if is_used else 0, -1, dtype=np.int64)
 
 
 @kernel
