@@ -3,6 +3,7 @@
 """Hierarchies over the triangles of links against each other and coal's.
 
     python benchmarks/mesh_hierarchies.py [--robots ur5,panda,...] [--configurations 200]
+    python benchmarks/mesh_hierarchies.py --turned
 
 Build, distance, yes or no, for pairs of links at the poses where a robot is asked for the truth:
 the nearest pair by leaves at random configurations ("random", no guess), and along motions
@@ -10,7 +11,8 @@ sampled at 1 kHz whose fastest joint moves at 1 rad/s ("smooth", the last neares
 guess). Yes or no at the random ones ("apart" if they are), with the second link moved along the
 normal until it is 1 mm away ("near"), and 1 mm farther than to the first touch ("touching").
 Every query asks all kinds and coal in turn; answers are compared. Microseconds a query; build:
-milliseconds for all links.
+milliseconds for all links. "Turned": the same, but every mesh lies slantwise in the frame of its
+link, as exporters leave some.
 """
 
 from __future__ import annotations
@@ -23,6 +25,8 @@ import coal
 import numpy as np
 from command_line import arguments
 from link_meshes import coal_mesh, link_meshes, relative
+from robots import RobotFiles
+from scipy.spatial.transform import Rotation
 
 from collision_monitor import CollisionModel
 from collision_monitor.bounding.triangle_tree import build_triangle_tree
@@ -43,27 +47,34 @@ Query = tuple[str, str, Pose]
 class Robot:
     """Links of one robot as meshes, in every hierarchy."""
 
-    def __init__(self, name: str, files) -> None:
-        self.name = name
+    def __init__(self, files: RobotFiles, turned: bool) -> None:
         self.model = CollisionModel.from_urdf(files.urdf, files.srdf, files.package_dirs)
         self.meshes = link_meshes(self.model)
-        self.trees: dict[str, dict] = {}
+        turns = Rotation.random(len(self.meshes), random_state=1).as_matrix()
+        self.turns = {
+            link: turn if turned else np.eye(3)
+            for link, turn in zip(self.meshes, turns, strict=True)
+        }
+        self.meshes = {link: (v @ self.turns[link], t) for link, (v, t) in self.meshes.items()}
+        self.trees: dict[str, dict] = {}  # kind -> link -> hierarchy
         self.build: dict[str, float] = {}
         for kind in (*KINDS, "coal"):
-            start = time.perf_counter()
+            start = time.process_time()
             self.trees[kind] = {
                 link: coal_mesh(*mesh) if kind == "coal" else build_triangle_tree(*mesh, kind)
                 for link, mesh in self.meshes.items()
             }
-            self.build[kind] = (time.perf_counter() - start) * 1e3
+            self.build[kind] = (time.process_time() - start) * 1e3
+
+    def query(self, q: np.ndarray, a: str, b: str) -> Query:
+        """Two links at a configuration."""
+        rotation, translation = relative(self.model.link_poses(q), a, b)
+        rotation = self.turns[a].T @ rotation @ self.turns[b]
+        return a, b, (np.ascontiguousarray(rotation), self.turns[a].T @ translation)
 
     def queries(self, rows: np.ndarray) -> list[Query]:
         """The nearest pair by leaves at each configuration."""
-        found = []
-        for q in rows:
-            a, b = self.model.distance(q).links
-            found.append((a, b, relative(self.model.link_poses(q), a, b)))
-        return found
+        return [self.query(q, *self.model.distance(q).links) for q in rows]
 
     def motions(self) -> list[list[Query]]:
         """Along straight motions, the pair that is nearest in their middle."""
@@ -73,7 +84,7 @@ class Robot:
             step = 1e-3 * (last - first) / np.abs(last - first).max()
             rows = 0.5 * (first + last) + step * (np.arange(SAMPLES)[:, None] - SAMPLES / 2)
             a, b = self.model.distance(rows[SAMPLES // 2]).links
-            found.append([(a, b, relative(self.model.link_poses(q), a, b)) for q in rows])
+            found.append([self.query(q, a, b) for q in rows])
         return found
 
     def distance(self, kind: str, query: Query, guess: tuple[int, int] = (-1, -1)) -> tuple:
@@ -185,11 +196,12 @@ def measure(robot: Robot, count: int) -> dict[str, dict[str, list[float]]]:
 def main() -> None:
     """Measure and print a table."""
     parser = arguments(__doc__, NAMES, 200)
+    parser.add_argument("--turned", action="store_true", help="meshes slantwise in their frames")
     given = parser.parse_args()
     results = {}
     kinds = (*KINDS, "coal")
     for name, files in given.robots.items():
-        robot = Robot(name, files)
+        robot = Robot(files, given.turned)
         triangles = sum(len(t) for _, t in robot.meshes.values())
         results[name] = {"triangles": triangles, "build": robot.build}
         if not given.json:

@@ -28,11 +28,13 @@ def _cut(polygon, count, axis, border, sign, out):
         here = sign * (polygon[k, axis] - border)
         there = sign * (polygon[ahead, axis] - border)
         if here >= 0.0:
-            out[left] = polygon[k]
+            for i in range(3):
+                out[left, i] = polygon[k, i]
             left += 1
         if (here >= 0.0) != (there >= 0.0):
             part = here / (here - there)
-            out[left] = polygon[k] + part * (polygon[ahead] - polygon[k])
+            for i in range(3):
+                out[left, i] = polygon[k, i] + part * (polygon[ahead, i] - polygon[k, i])
             out[left, axis] = border
             left += 1
     return left
