@@ -49,6 +49,7 @@ class Forest:
     """All links of a robot in trees of one kind."""
 
     def __init__(self, meshes: dict, kind: str) -> None:
+        build_triangle_tree(*next(iter(meshes.values())), kind)  # compiled
         start = time.process_time()
         trees = [build_triangle_tree(*mesh, kind) for mesh in meshes.values()]
         self.build = (time.process_time() - start) * 1e3

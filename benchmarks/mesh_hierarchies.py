@@ -58,6 +58,7 @@ class Robot:
         self.meshes = {link: (v @ self.turns[link], t) for link, (v, t) in self.meshes.items()}
         self.trees: dict[str, dict] = {}  # kind -> link -> hierarchy
         self.build: dict[str, float] = {}
+        build_triangle_tree(*next(iter(self.meshes.values())), "octree")  # compiled
         for kind in (*KINDS, "coal"):
             start = time.process_time()
             self.trees[kind] = {
