@@ -114,3 +114,12 @@ def test_deeper_cells_hold_less():
         most.append(-tree.nodes[:, 1].min())
     assert most[0] == len(corners)
     assert sorted(most, reverse=True) == most and most[-1] < 40
+
+
+def test_large_triangles_in_small_cells_do_not_fill_the_memory():
+    rng = np.random.default_rng(1)
+    corners = rng.uniform(size=(3000, 1, 3)) + 0.1 * rng.normal(size=(3000, 3, 3))
+    found = octree(corners, in_a_leaf=1, depth=9)
+    assert 3000 < len(found.slots) <= 32 * 3000
+    assert sorted(found.rows) == list(range(3000))
+    assert set(found.slots) == set(range(3000))

@@ -27,6 +27,10 @@ _OVERLAP = 1e-12
 # A cell whose parts would hold more than so many times its own triangles stays a leaf.
 _MULTIPLE = 3.0
 
+# A triangle is in so many leaves at most, in the mean: about ten in a mesh of a link, but a soup of
+# triangles that are large against the cells would fill the memory.
+_MOST = 32
+
 
 def octree(corners: np.ndarray, in_a_leaf: int = IN_A_LEAF, depth: int = DEPTH) -> Branches:
     """An octree over triangles.
@@ -51,18 +55,20 @@ def octree(corners: np.ndarray, in_a_leaf: int = IN_A_LEAF, depth: int = DEPTH) 
         children, *deeper = divide(
             corners, cells, starts, members, boxes, most, _MULTIPLE, _OVERLAP * largest
         )
+        sizes = np.diff(starts)
+        if slots + sizes[children == 0].sum() + len(deeper[2]) > _MOST * len(corners):
+            children[:] = 0
         count += len(cells)
         nodes = np.column_stack([count + np.cumsum(children) - children, children])
         leaf = children == 0
-        sizes = np.diff(starts)
         held = sizes[leaf]
         nodes[leaf] = np.column_stack([slots + np.cumsum(held) - held, -held])
         slots += held.sum()
         levels.append(nodes)
         kept.append(members[np.repeat(leaf, sizes)])
-        cells, starts, members, boxes = deeper
-        if len(cells) == 0:
+        if leaf.all():
             break
+        cells, starts, members, boxes = deeper
     kept = np.concatenate(kept)
     seen, at = np.unique(kept, return_index=True)
     names = seen[np.argsort(at)]
