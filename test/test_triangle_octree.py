@@ -1,44 +1,125 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Triangles cut by cells, against points that are spread over them."""
+"""The octree: cells by halves down to a depth, shrunk to what they hold; against recursion."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mesh_cases import mesh, soup
 
-from collision_monitor.bounding.triangle_octree import clipped_boxes
+from collision_monitor.bounding.triangle_octree import octree
+from collision_monitor.bounding.triangle_tree import corners_of
 
 
-@given(st.integers(0, 100_000))
-@settings(max_examples=100, deadline=None)
-def test_a_clipped_box_is_that_of_the_points_inside(seed):
+def cut(polygon, axis, border, sign):
+    """What a plane leaves of a convex polygon, a list of points."""
+    left = []
+    for p, q in zip(polygon, polygon[1:] + polygon[:1], strict=True):
+        here, there = sign * (p[axis] - border), sign * (q[axis] - border)
+        if here >= 0:
+            left.append(p)
+        if (here >= 0) != (there >= 0):
+            left.append(p + here / (here - there) * (q - p))
+    return left
+
+
+def part(corners, low, high):
+    """Points of a triangle's part in a cell."""
+    polygon = list(corners)
+    for axis in range(3):
+        polygon = cut(polygon, axis, low[axis], 1.0)
+        polygon = cut(polygon, axis, high[axis], -1.0)
+    return polygon
+
+
+def leaves(corners, held, low, high, in_a_leaf, depth, overlap):
+    """[(depth left, triangles, least and largest coordinates of their parts)], by recursion."""
+    eighths = []
+    if len(held) > in_a_leaf and depth > 0:
+        for number in range(8):
+            upper = [bool(number >> axis & 1) for axis in range(3)]
+            least = np.where(upper, 0.5 * (low + high), low)
+            most = np.where(upper, high, 0.5 * (low + high))
+            inside = [k for k in held if part(corners[k], least - overlap, most + overlap)]
+            eighths.append((inside, least, most))
+    pieces = sum(len(inside) for inside, _, _ in eighths)
+    if not eighths or pieces > 3 * len(held):
+        least, most = low - overlap, high + overlap
+        points = np.array([p for k in held for p in part(corners[k], least, most)])
+        return [(depth, frozenset(held), points.min(axis=0), points.max(axis=0))]
+    return [
+        leaf
+        for inside, least, most in eighths
+        if inside
+        for leaf in leaves(corners, inside, least, most, in_a_leaf, depth - 1, overlap)
+    ]
+
+
+def levels_of(tree):
+    """How many levels below the root each node is."""
+    level = np.zeros(len(tree.nodes), dtype=int)
+    for node, (first, count) in enumerate(tree.nodes):
+        level[first : first + max(count, 0)] = level[node] + 1
+    return level
+
+
+def check(corners, in_a_leaf, depth):
+    """The leaves are those of the recursion."""
+    tree = octree(corners, in_a_leaf, depth)
+    level = levels_of(tree)
+    assert level.max() <= depth
+    low, high = corners.min(axis=(0, 1)), corners.max(axis=(0, 1))
+    overlap = 1e-12 * np.abs(corners).max()
+    wanted = leaves(corners, list(range(len(corners))), low, high, in_a_leaf, depth, overlap)
+    found = []
+    for node in np.flatnonzero(tree.nodes[:, 1] < 0):
+        first, count = tree.nodes[node]
+        held = frozenset(tree.rows[tree.slots[first : first - count]].tolist())
+        center, half = tree.volumes[node, :3], tree.volumes[node, 3:6]
+        found.append((depth - level[node], held, center - half, center + half))
+
+    def order(leaf):
+        return leaf[0], sorted(leaf[1]), np.round(leaf[2], 9).tolist()
+
+    assert len(found) == len(wanted)
+    for one, other in zip(sorted(found, key=order), sorted(wanted, key=order), strict=True):
+        assert one[:2] == other[:2]
+        np.testing.assert_allclose(one[2], other[2], atol=1e-11)
+        np.testing.assert_allclose(one[3], other[3], atol=1e-11)
+    return tree
+
+
+@given(st.integers(0, 100_000), st.integers(1, 8), st.integers(0, 6))
+@settings(max_examples=30, deadline=None)
+def test_leaves_are_those_of_a_recursion(seed, in_a_leaf, depth):
     rng = np.random.default_rng(seed)
-    corners = rng.normal(size=(8, 3, 3))
-    low = rng.normal(size=(8, 3)) - 0.5
-    cells = np.stack([low, low + rng.uniform(0.1, 2.0, (8, 3))], axis=1)
-    boxes, there = clipped_boxes(corners, cells)
-    # A grid over each triangle: its box can only be a little smaller.
-    steps = 120
-    s, t = np.divmod(np.arange((steps + 1) ** 2), steps + 1)
-    s, t = s[s + t <= steps] / steps, t[s + t <= steps] / steps
-    for k in range(8):
-        a, b, c = corners[k]
-        points = a + s[:, None] * (b - a) + t[:, None] * (c - a)
-        within = points[((points >= cells[k, 0]) & (points <= cells[k, 1])).all(axis=1)]
-        if len(within) == 0:
-            continue
-        assert there[k]
-        assert (within >= boxes[k, 0] - 1e-12).all() and (within <= boxes[k, 1] + 1e-12).all()
-        if len(within) > 200:
-            spacing = 3.0 * np.ptp(corners[k], axis=0).max() / steps
-            corner_room = 10 * spacing  # a thin corner of the cut may hold no point of the grid
-            assert (within.min(axis=0) - boxes[k, 0] < corner_room).all()
-            assert (boxes[k, 1] - within.max(axis=0) < corner_room).all()
+    check(corners_of(*soup(rng, int(rng.integers(1, 50)))), in_a_leaf, depth)
 
 
-def test_what_a_cell_does_not_meet_is_not_there():
-    corners = np.array([[[2.0, 0, 0], [0, 2, 0], [2, 2, 0]]] * 2)
-    cells = np.array([[[-1.0, -1, -1], [0.9, 0.9, 1]], [[-1, -1, -1], [1.1, 1.1, 1]]])
-    boxes, there = clipped_boxes(corners, cells)
-    assert there.tolist() == [False, True]
-    np.testing.assert_allclose(boxes[1], [[0.9, 0.9, 0], [1.1, 1.1, 0]])
+@pytest.mark.parametrize("name", ["ball", "cone", "box"])
+@pytest.mark.parametrize("depth", [1, 3])
+def test_leaves_of_solids_are_too(name, depth):
+    # Turned, since where faces lie on the borders of cells rounding decides.
+    turn = np.linalg.qr(np.random.default_rng(3).normal(size=(3, 3)))[0]
+    tree = check(corners_of(*mesh(name)) @ turn, 8, depth)
+    assert name != "ball" or levels_of(tree).max() == depth
+
+
+def test_deeper_cells_hold_less():
+    corners = corners_of(*mesh("ball"))
+    most = []
+    for depth in range(5):
+        tree = octree(corners, 1, depth)
+        most.append(-tree.nodes[:, 1].min())
+    assert most[0] == len(corners)
+    assert sorted(most, reverse=True) == most and most[-1] < 40
+
+
+def test_large_triangles_in_small_cells_do_not_fill_the_memory():
+    rng = np.random.default_rng(1)
+    corners = rng.uniform(size=(3000, 1, 3)) + 0.1 * rng.normal(size=(3000, 3, 3))
+    found = octree(corners, in_a_leaf=1, depth=9)
+    assert 3000 < len(found.slots) <= 32 * 3000
+    assert sorted(found.rows) == list(range(3000))
+    assert set(found.slots) == set(range(3000))

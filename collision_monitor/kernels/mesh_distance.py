@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from collision_monitor.kernels.borrow import work_space
-from collision_monitor.kernels.jit import kernel
+from collision_monitor.kernels.jit import exact_kernel, kernel
 from collision_monitor.kernels.mesh_tree import OBB, RSS, STACK, unpack_tree
 from collision_monitor.kernels.reaches import fill_both_reaches
 from collision_monitor.kernels.triangle_distance import squared_distance_below
@@ -41,7 +41,7 @@ def bound(kind, volumes_a, i, volumes_b, j, pose, best):
 
 
 @kernel
-def _centers_apart(volumes_a, i, volumes_b, j, pose):
+def centers_apart(volumes_a, i, volumes_b, j, pose):
     """Squared distance of the centres of two volumes."""
     square = 0.0
     for k in range(3):
@@ -53,16 +53,19 @@ def _centers_apart(volumes_a, i, volumes_b, j, pose):
 
 
 @kernel
-def _take_corners(corners, row, out):
+def take_corners(corners, row, out):
     """Fill rows 0 to 2 of ``out`` with the corners of a triangle of A."""
     for k in range(3):
         for i in range(3):
             out[k, i] = corners[row, 3 * k + i]
 
 
-@kernel
-def _place_corners(corners, row, pose, out):
-    """Fill rows 3 to 5 of ``out`` with the corners of a triangle of B, in frame A."""
+@exact_kernel
+def place_corners(corners, row, pose, out):
+    """Fill rows 3 to 5 of ``out`` with the corners of a triangle of B, in frame A.
+
+    Rounded alike wherever it is inlined: what touches for one kernel touches for all.
+    """
     for k in range(3):
         x, y, z = corners[row, 3 * k], corners[row, 3 * k + 1], corners[row, 3 * k + 2]
         for i in range(3):
@@ -88,8 +91,8 @@ def nearest_triangles(a, b, pose, guess_a, guess_b, limit, points):
     pair = work_space(limit, 6, 3)
     best, best_a, best_b = limit * limit, np.int64(-1), np.int64(-1)
     if 0 <= guess_a < len(a.corners) and 0 <= guess_b < len(b.corners):
-        _take_corners(a.corners, guess_a, pair)
-        _place_corners(b.corners, guess_b, pose, pair)
+        take_corners(a.corners, guess_a, pair)
+        place_corners(b.corners, guess_b, pose, pair)
         found = squared_distance_below(pair, 0, 3, best)
         if found[0] < best:
             best, best_a, best_b = found[0], guess_a, guess_b
@@ -117,10 +120,10 @@ def nearest_triangles(a, b, pose, guess_a, guess_b, limit, points):
         if count_a < 0 and count_b < 0:
             for m in range(first_b, first_b - count_b):
                 row_b = b.slots[m, 0]
-                _place_corners(b.corners, row_b, pose, pair)
+                place_corners(b.corners, row_b, pose, pair)
                 for k in range(first_a, first_a - count_a):
                     row_a = a.slots[k, 0]
-                    _take_corners(a.corners, row_a, pair)
+                    take_corners(a.corners, row_a, pair)
                     found = squared_distance_below(pair, 0, 3, best)
                     if found[0] < best:
                         best, best_a, best_b = found[0], row_a, row_b
@@ -143,7 +146,7 @@ def nearest_triangles(a, b, pose, guess_a, guess_b, limit, points):
             if gap >= best:
                 continue
             # Sorted in: the nearest is on top.
-            apart = _centers_apart(a.volumes, i, b.volumes, j, pose)
+            apart = centers_apart(a.volumes, i, b.volumes, j, pose)
             at = size
             while at > base and bounds[at - 1, 1] < apart:
                 bounds[at, 0], bounds[at, 1] = bounds[at - 1, 0], bounds[at - 1, 1]
