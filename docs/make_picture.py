@@ -17,7 +17,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from collision_monitor import CollisionModel
-from collision_monitor.cli.picture import render
+from collision_monitor.picture import render
 from collision_monitor.motion import read_motion
 
 ROOT = Path(__file__).resolve().parents[1]

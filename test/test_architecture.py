@@ -24,6 +24,7 @@ FLOORS = {
     "motion": 4,
     "motion_csv": 4,
     "motion_yaml": 4,
+    "picture": 4,
     "repulsion": 4,
     "verification": 4,
     "__init__": 3,
