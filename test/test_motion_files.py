@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Motions from files of every kind, on a robot."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -9,10 +11,14 @@ from hypothesis import strategies as st
 from toys import chain
 
 from collision_monitor.errors import MotionError
+from collision_monitor.robot.batch_poses import link_poses
+from collision_monitor.robot.bodies import rigid_bodies
 from collision_monitor.robot.urdf import load_robot
 from collision_monitor.verification.motion_files import load_trajectory
+from collision_monitor.verification.violation import Code
 
 ROBOT = load_robot(chain())  # j1, j2, j3
+BODIES = rigid_bodies(ROBOT)
 CSV = "time,j2,j1\n0,0,1\n1,0.5,1\n3,0,0\n"
 YAML = """\
 joint_names: [j1, j2, j3]
@@ -21,6 +27,27 @@ points:
 - {positions: [1, 0.5, -1], velocities: [0.1, 0, 0], effort: [1, 1, 1], time_from_start: {sec: 2}}
 - {positions: [0, 0, 0], time_from_start: {sec: 3}}
 """
+
+COMMANDS = {
+    "joint": """\
+mode: joint
+unit: deg
+start: {j1: 0, j2: 10}
+target: {j1: 45}
+tf: 4
+tsa: 1
+tsd: 1
+""",
+    "line": """\
+mode: line
+link: l3
+start: {j1: 0.1, j2: 0.6, j3: 0.7}
+pose: {frame: l3, position: [-0.2, 0.1, 0], rpy: [0, 0, 0.1]}
+tf: 4
+tsa: 1
+tsd: 1
+""",
+}
 
 
 def load(tmp_path, name, data, **options):
@@ -58,6 +85,26 @@ def test_a_first_point_that_is_not_at_zero_is_told(tmp_path):
     assert "first point is at 0.5 s" in loaded.warnings[0]
 
 
+def test_commands_are_motions(tmp_path):
+    loaded = load(tmp_path, "go.yaml", COMMANDS["joint"])
+    assert loaded.source == "go.yaml (command, joint mode)"
+    assert loaded.trajectory.positions([0.0, 4.0]) == pytest.approx(
+        np.radians([[0, 10, 0], [45, 10, 0]])
+    )
+    assert any("j3 at 0" in w for w in loaded.warnings)
+    loaded = load(tmp_path, "go", COMMANDS["line"])
+    assert loaded.source == "go (command, l3 along a line)"
+    assert loaded.violations == ()
+    start, end = link_poses(BODIES, ["l3"], loaded.trajectory.positions([0.0, 4.0]))["l3"]
+    assert (np.linalg.inv(start) @ end)[:3, 3] == pytest.approx([-0.2, 0.1, 0.0], abs=1e-6)
+
+
+def test_what_is_wrong_with_a_line_comes_with_it(tmp_path):
+    far = COMMANDS["line"].replace("-0.2, 0.1", "9, 0.1")
+    codes = {v.code for v in load(tmp_path, "go.yaml", far).violations}
+    assert Code.OFF_THE_LINE in codes
+
+
 @pytest.mark.parametrize(("name", "data"), [("move", CSV), ("move", YAML), ("move.txt", YAML)])
 def test_names_that_say_nothing_are_looked_into(tmp_path, name, data):
     assert load(tmp_path, name, data).trajectory.duration == 3.0
@@ -71,6 +118,8 @@ def test_names_that_say_nothing_are_looked_into(tmp_path, name, data):
         ("move.yaml", "a: 1", "no JointTrajectory"),
         ("move.yaml", YAML.replace("j2", "j8"), "no joint 'j8'"),
         ("move", b"\x00\xff", "cannot be read as CSV"),
+        ("go.yaml", COMMANDS["joint"].replace("tf: 4", "tf: 1"), "'j1': tf is 1 s, but the ramps"),
+        ("go.yaml", COMMANDS["line"].replace("j3:", "j9:"), "start: j9: unknown key"),
     ],
 )
 def test_what_cannot_be_used_is_refused_with_the_file(tmp_path, name, data, says):
@@ -126,6 +175,20 @@ def test_damaged_csv_gives_a_motion_or_the_packages_own_error(tmp_path, data):
 @given(st.one_of(st.binary(max_size=200), damaged(YAML)))
 def test_damaged_yaml_gives_a_motion_or_the_packages_own_error(tmp_path, data):
     check_damaged(tmp_path / "move.yaml", data)
+
+
+@settings(slow, max_examples=60)
+@given(st.sampled_from(sorted(COMMANDS)).flatmap(lambda mode: damaged(COMMANDS[mode])))
+def test_damaged_commands_give_a_motion_or_the_packages_own_error(tmp_path, data):
+    check_damaged(tmp_path / "go.yaml", data)
+
+
+@pytest.mark.parametrize("number", ["1e-9", "1.0e+6", "-1.0e+5", "0.0", "1.0e+300", "-.inf"])
+@pytest.mark.parametrize("mode", sorted(COMMANDS))
+def test_commands_with_any_number_anywhere(tmp_path, mode, number):
+    for found in re.finditer(r"-?\d[\d.]*(?=[,}\]\n])", COMMANDS[mode]):
+        text = COMMANDS[mode][: found.start()] + number + COMMANDS[mode][found.end() :]
+        check_damaged(tmp_path / "go.yaml", text.encode())
 
 
 def check_damaged(path, data):

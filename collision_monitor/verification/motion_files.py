@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Files of motions of every kind: a JointTrajectory as YAML, CSV."""
+"""Files of motions of every kind: a JointTrajectory as YAML, CSV, a command."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +16,8 @@ from collision_monitor.errors import MotionError, TrajectoryError
 from collision_monitor.motion_csv import read_csv
 from collision_monitor.motion_yaml import documents, find_points
 from collision_monitor.robot.description import Robot
+from collision_monitor.verification.command_file import JointCommand, is_command, parse_command
+from collision_monitor.verification.commands import joint_motion, line_motion
 from collision_monitor.verification.robot_joints import on_robot
 from collision_monitor.verification.trajectory import Trajectory
 from collision_monitor.verification.violation import Violation
@@ -49,7 +52,7 @@ def load_trajectory(
     """A motion of ``robot`` from a file, see docs/verify.md.
 
     Args:
-        path: a YAML file with a JointTrajectory, or CSV.
+        path: a YAML file with a JointTrajectory or a command of this package, or CSV.
         robot: whose motion it is.
         held: positions of joints that the file does not name, radians or metres; the others
             are held at zero, or in their middle where zero is beyond their limits.
@@ -60,20 +63,36 @@ def load_trajectory(
             robot.
     """
     path = Path(path)
-    motion, source, warnings = _read(path)
+    if _is_yaml(path):
+        found = documents(path)
+        if len(found) == 1 and is_command(found[0]):
+            return _commanded(found[0], path, robot, held, ignored)
+        motion, source, warnings = _from_yaml(found, path)
+    else:
+        names, times, positions = read_csv(path)
+        motion = _through(path, names, times, positions)
+        source, warnings = f"{path.name} (CSV, {len(times)} rows)", _late(path, times)
     trajectory, more = on_robot(motion, robot, str(path), held, ignored)
     return LoadedMotion(trajectory, (), (*warnings, *more), source)
 
 
-def _read(path: Path) -> tuple[Trajectory, str, list[str]]:
-    if _is_yaml(path):
-        return _from_yaml(path)
-    names, times, positions = read_csv(path)
-    return (
-        _through(path, names, times, positions),
-        f"{path.name} (CSV, {len(times)} rows)",
-        _late(path, times),
-    )
+def _commanded(
+    document: Any,
+    path: Path,
+    robot: Robot,
+    held: Mapping[str, float] | None,
+    ignored: Sequence[str],
+) -> LoadedMotion:
+    where = str(path)
+    command = parse_command(document, where, robot)
+    if isinstance(command, JointCommand):
+        motion, warnings = joint_motion(command, where)
+        trajectory, more = on_robot(motion, robot, where, held, ignored)
+        source = f"{path.name} (command, joint mode)"
+        return LoadedMotion(trajectory, (), (*warnings, *more), source)
+    trajectory, violations, warnings = line_motion(command, robot, where, held, ignored)
+    source = f"{path.name} (command, {command.link} along a line)"
+    return LoadedMotion(trajectory, violations, tuple(warnings), source)
 
 
 def _is_yaml(path: Path) -> bool:
@@ -82,14 +101,15 @@ def _is_yaml(path: Path) -> bool:
         return suffix in _YAML
     try:
         with path.open("rb") as file:
-            return b"joint_names" in file.read(100_000)
+            head = file.read(100_000)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise MotionError(f"{path}: cannot be read: {reason}") from None
+    return b"joint_names" in head or b"mode:" in head
 
 
-def _from_yaml(path: Path) -> tuple[Trajectory, str, list[str]]:
-    points = find_points(documents(path), path)
+def _from_yaml(found: list[Any], path: Path) -> tuple[Trajectory, str, list[str]]:
+    points = find_points(found, path)
     warnings = _late(path, points.times)
     if points.efforts:
         warnings.append(f"{path}: efforts of {points.efforts} points are not used")
