@@ -59,6 +59,10 @@ class TrajectoryError(CollisionMonitorError, ValueError):
     """A desired trajectory that cannot be taken as it is; the message names joint or point."""
 
 
+class DynamicsError(CollisionMonitorError, ValueError):
+    """Torques that cannot be computed: a bad file of drives, a joint that moves no mass."""
+
+
 class ArmsError(CollisionMonitorError, ValueError):
     """Two arms that cannot be told: unknown groups or links, or arms that share a joint."""
 

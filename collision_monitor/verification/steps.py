@@ -25,14 +25,15 @@ class Steps:
     """What happens at the knots, all (knots, joints), and at what times (knots,).
 
     ``velocity`` and ``acceleration`` are the steps themselves; ``velocities`` is the mean of both
-    sides, ``accelerations`` that mean and what the step of velocity adds to it, ``jerks`` what the
-    steps of acceleration and of velocity come to.
+    sides, ``extra`` what a step of velocity adds to the acceleration, ``accelerations`` the mean of
+    both sides and that, ``jerks`` what the steps of acceleration and of velocity come to.
     """
 
     times: np.ndarray
     velocity: np.ndarray
     acceleration: np.ndarray
     velocities: np.ndarray
+    extra: np.ndarray
     accelerations: np.ndarray
     jerks: np.ndarray
 
@@ -60,6 +61,7 @@ def steps_of(trajectory: Trajectory, from_rest: bool = True) -> Steps:
         velocity,
         acceleration,
         0.5 * (before[0] + after[0]),
+        extra,
         0.5 * (before[1] + after[1]) + extra,
         np.where(np.abs(larger) > np.abs(jerks), larger, jerks),
     )
