@@ -59,6 +59,10 @@ class TrajectoryError(CollisionMonitorError, ValueError):
     """A desired trajectory that cannot be taken as it is; the message names joint or point."""
 
 
+class ThresholdsError(CollisionMonitorError, ValueError):
+    """Thresholds of clearance that cannot be used; the message starts with where they are from."""
+
+
 class ArmsError(CollisionMonitorError, ValueError):
     """Two arms that cannot be told: unknown groups or links, or arms that share a joint."""
 
