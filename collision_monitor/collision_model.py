@@ -43,6 +43,7 @@ from collision_monitor.robot.pairs import (
 )
 from collision_monitor.robot.reach import reach
 from collision_monitor.robot.scene import Scene, load_scene
+from collision_monitor.robot.scene_joints import with_joints
 from collision_monitor.robot.srdf import Semantics, load_srdf
 from collision_monitor.robot.urdf import load_robot
 
@@ -90,12 +91,14 @@ class CollisionModel:
     ) -> None:
         """Fit, build and compile; most callers want `from_urdf`.
 
+        Joints of ``scene`` are joints of the model, behind those of ``robot``.
         ``leaves``: of every link with shapes, in its frame; taken as they are.
         """
         if hierarchy not in KINDS:
             raise FitError(f"unknown hierarchy {hierarchy!r}: choose from {', '.join(KINDS)}")
         semantics = Semantics() if semantics is None else semantics
         scene = Scene() if scene is None else scene
+        robot = with_joints(robot, scene.joints)
         self.robot = robot
         self.semantics = semantics
         self.scene = scene
@@ -138,6 +141,7 @@ class CollisionModel:
         leaves: str | os.PathLike | Mapping | None = None,
         check_leaves: bool = True,
         hierarchy: str = "obb",
+        visual_meshes: bool = False,
     ) -> CollisionModel:
         """Load a robot, and a scene around it.
 
@@ -154,6 +158,8 @@ class CollisionModel:
             check_leaves: whether leaves from a file that do not enclose are refused.
             hierarchy: over the triangles, for exact distances: ``aabb``, ``obb``, ``rss`` or
                 ``octree``. All give the same answers; the default is the fastest.
+            visual_meshes: whether links without collision geometry take their visual one; links
+                that have both keep their collision geometry.
 
         Raises:
             RobotDescriptionError, MeshError: the robot cannot be monitored whole.
@@ -161,7 +167,7 @@ class CollisionModel:
             FitError: max_leaves_per_link, leaf_tolerance or hierarchy mean nothing.
             LeavesError: the file of leaves is faulty, or they do not enclose a link.
         """
-        robot = load_robot(urdf, package_dirs)
+        robot = load_robot(urdf, package_dirs, visual_meshes)
         semantics = None if srdf is None else load_srdf(srdf, robot)
         surroundings = None if scene is None else load_scene(scene, robot, package_dirs)
         settings = FitSettings(max_leaves_per_link, leaf_tolerance)
@@ -428,7 +434,12 @@ class CollisionModel:
         """From where the links that are checked against each other are looked at."""
         pairs, _ = select_pairs(list(links), [], self._body_of, self._left_out())
         count = min(max(_PAIRS_WATCHED // max(1, len(pairs)), 64), _WATCH_SAMPLES)
-        samples = self.random_configurations(count, seed=1)
+        # Joints of the scene move no link: with them or without, the fits are the same.
+        samples = np.tile(np.clip(0.0, self.lower, self.upper), (count, 1))
+        own = len(self.joint_names) - len(self.scene.joints)
+        samples[:, :own] = np.random.default_rng(1).uniform(
+            self.lower[:own], self.upper[:own], (count, own)
+        )
         return watchers_of(links, link_poses(self._bodies, links, samples), pairs)
 
     def _left_out(self) -> dict[frozenset[str], str]:
