@@ -61,6 +61,8 @@ class TrajectoryError(CollisionMonitorError, ValueError):
 
 class DynamicsError(CollisionMonitorError, ValueError):
     """Torques that cannot be computed: a bad file of drives, a joint that moves no mass."""
+class ThresholdsError(CollisionMonitorError, ValueError):
+    """Thresholds of clearance that cannot be used; the message starts with where they are from."""
 
 
 class ArmsError(CollisionMonitorError, ValueError):

@@ -24,6 +24,9 @@ OVERRIDES = {
     "scene": "YAML file with obstacles and pairs to ignore; empty: what params_file says",
 }
 SWITCH = ["true", "false"]
+VISUAL_MESHES = (
+    "true: links without collision geometry take their visual one; empty: what params_file says"
+)
 
 
 def argument(name: str, default: str, description: str, **options) -> DeclareLaunchArgument:
@@ -34,6 +37,7 @@ def argument(name: str, default: str, description: str, **options) -> DeclareLau
 def monitor(context: LaunchContext) -> list[Node]:
     """Return the monitor, with those arguments as parameters that are not empty."""
     given = {name: LaunchConfiguration(name).perform(context) for name in OVERRIDES}
+    visual_meshes = LaunchConfiguration("visual_meshes").perform(context)
     return [
         Node(
             package=PACKAGE,
@@ -53,6 +57,7 @@ def monitor(context: LaunchContext) -> list[Node]:
                         for name, value in given.items()
                         if value
                     },
+                    **({"visual_meshes": visual_meshes == "true"} if visual_meshes else {}),
                 },
             ],
             arguments=["--ros-args", "--log-level", LaunchConfiguration("log_level")],
@@ -87,6 +92,7 @@ def generate_launch_description() -> LaunchDescription:
             argument("use_sim_time", "false", "take the time from /clock", choices=SWITCH),
             argument("rviz", "false", "start RViz and show the markers", choices=SWITCH),
             *[argument(name, "", text) for name, text in OVERRIDES.items()],
+            argument("visual_meshes", "", VISUAL_MESHES, choices=["", *SWITCH]),
             argument("log_level", "info", "debug, info, warn, error or fatal"),
             OpaqueFunction(function=monitor),
             rviz,

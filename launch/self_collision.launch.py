@@ -26,6 +26,9 @@ OVERRIDES = {
     "says, by default topics only",
 }
 SWITCH = ["true", "false"]
+VISUAL_MESHES = (
+    "true: links without collision geometry take their visual one; empty: what params_file says"
+)
 
 
 def argument(name: str, default: str, description: str, **options) -> DeclareLaunchArgument:
@@ -36,6 +39,7 @@ def argument(name: str, default: str, description: str, **options) -> DeclareLau
 def self_collision(context: LaunchContext) -> list[Node]:
     """Return the node, with those arguments as parameters and names that are not empty."""
     given = {name: LaunchConfiguration(name).perform(context) for name in OVERRIDES}
+    visual_meshes = LaunchConfiguration("visual_meshes").perform(context)
     topic = LaunchConfiguration("controller_topic").perform(context)
     return [
         Node(
@@ -56,6 +60,7 @@ def self_collision(context: LaunchContext) -> list[Node]:
                         for name, value in given.items()
                         if value
                     },
+                    **({"visual_meshes": visual_meshes == "true"} if visual_meshes else {}),
                 },
             ],
             remappings=[("~/joint_trajectory", topic)] if topic else [],
@@ -91,6 +96,7 @@ def generate_launch_description() -> LaunchDescription:
             argument("use_sim_time", "false", "take the time from /clock", choices=SWITCH),
             argument("rviz", "false", "start RViz and show the markers", choices=SWITCH),
             *[argument(name, "", text) for name, text in OVERRIDES.items()],
+            argument("visual_meshes", "", VISUAL_MESHES, choices=["", *SWITCH]),
             argument(
                 "controller_topic",
                 "",

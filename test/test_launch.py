@@ -26,6 +26,7 @@ ARGUMENTS = {
     "robot_description": "",
     "robot_description_semantic": "",
     "scene": "",
+    "visual_meshes": "",
     "log_level": "info",
 }
 JOINTS = ("j1", "j2", "j3")

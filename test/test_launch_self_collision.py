@@ -26,6 +26,7 @@ ARGUMENTS = {
     "robot_description": "",
     "robot_description_semantic": "",
     "scene": "",
+    "visual_meshes": "",
     "controller_action": "",
     "controller_topic": "",
     "log_level": "info",
