@@ -61,6 +61,8 @@ class TrajectoryError(CollisionMonitorError, ValueError):
 
 class DynamicsError(CollisionMonitorError, ValueError):
     """Torques that cannot be computed: a bad file of drives, a joint that moves no mass."""
+
+
 class ThresholdsError(CollisionMonitorError, ValueError):
     """Thresholds of clearance that cannot be used; the message starts with where they are from."""
 
@@ -95,6 +97,10 @@ class AdjustmentError(CollisionMonitorError, ValueError):
         self.pair = pair
         self.distance = distance
         self.safe_prefix = safe_prefix
+
+
+class ExecutorError(CollisionMonitorError, RuntimeError):
+    """Workers that cannot be reached, or do not finish."""
 
 
 class MissingDependencyError(CollisionMonitorError, ImportError):

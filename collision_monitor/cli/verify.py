@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +19,20 @@ from collision_monitor.cli.distance import parse_positions
 from collision_monitor.cli.model_arguments import add_model_arguments, load_model
 from collision_monitor.cli.output_path import output_path
 from collision_monitor.collision_model import CollisionModel
-from collision_monitor.errors import CollisionMonitorError, ConfigurationError, MotionError
+from collision_monitor.errors import CollisionMonitorError, MotionError
 from collision_monitor.verification.thresholds import Thresholds, load_thresholds
 from collision_monitor.verification.verdict import Verdict
 from collision_monitor.verification.verification import Verification
 
 _SUFFIXES = (".yaml", ".yml", ".json", ".csv", ".mcap", ".db3")
 _LISTED = 12  # violations on the terminal
+
+
+def _vector(text: str) -> tuple[float, ...]:
+    values = tuple(float(part) for part in text.split(","))
+    if len(values) != 3 or not all(map(math.isfinite, values)):
+        raise argparse.ArgumentTypeError(f"{text!r} is not three numbers with commas between")
+    return values
 
 
 def add_parser(commands: Any) -> None:
@@ -67,6 +76,14 @@ def add_parser(commands: Any) -> None:
     checks.add_argument(
         "--drives", metavar="FILE",
         help="YAML: rotor inertias, stiffnesses, margins, payload; implies --torques",
+    )  # fmt: skip
+    checks.add_argument(
+        "--floating", action="store_true",
+        help="the base floats freely, as in space; implies --torques and no gravity",
+    )  # fmt: skip
+    checks.add_argument(
+        "--gravity", type=_vector, metavar="X,Y,Z",
+        help="m/s^2 in the frame of the root link; implies --torques (default 0,0,-9.81)",
     )  # fmt: skip
     motions = parser.add_argument_group("motions")
     motions.add_argument(
@@ -174,17 +191,56 @@ def _check_outputs(options: argparse.Namespace, motions: Sequence[Path]) -> None
 def _settings(options: argparse.Namespace, model: CollisionModel) -> Any:
     """What is to be checked."""
     from collision_monitor.robot.joint_limits import joint_limits
-    from collision_monitor.verification.drives import read_drives
     from collision_monitor.verification.verify import Settings
 
     thresholds = load_thresholds(options.thresholds) if options.thresholds else Thresholds()
+    for name in ("warn", "stop"):
+        if (value := getattr(options, name)) is not None:
+            thresholds = replace(thresholds, **{name: value})
     return Settings(
-        thresholds=thresholds.with_least(options.warn, options.stop),
+        thresholds=thresholds,
         limits=joint_limits(model.robot, options.limits) if options.limits else None,
         exact=options.level == "auto",
         from_rest=not options.recorded,
+        torques=_torques(options),
         beside=[_beside(text, options, model) for text in options.beside],
     )
+
+
+def _torques(options: argparse.Namespace) -> Any:
+    """How torques are computed, or None where nobody asks for them."""
+    if not (options.torques or options.drives or options.floating or options.gravity):
+        return None
+    from collision_monitor.robot.inertials import read_inertials
+    from collision_monitor.verification.drives import Drives, read_drives
+    from collision_monitor.verification.verify import Torques
+
+    return Torques(
+        read_inertials(options.urdf),
+        read_drives(options.drives) if options.drives else Drives(),
+        options.floating,
+        options.gravity,
+    )
+
+
+def _beside(text: str, options: argparse.Namespace, model: CollisionModel) -> Any:
+    """A motion, and when it begins: ``MOTION[@START[..LATEST]]``."""
+    from collision_monitor.verification.motion_files import load_trajectory
+    from collision_monitor.verification.verify import Beside
+
+    path, at, when = text.rpartition("@")
+    if not at:
+        path, when = text, "0"
+    first, dots, last = when.partition("..")
+    try:
+        earliest = float(first)
+        latest = float(last) if dots else earliest
+    except ValueError:
+        raise MotionError(
+            f"--beside {text!r}: {when!r} is not seconds, such as 2.5, or 0..10"
+        ) from None
+    motion = load_trajectory(path, model.robot, ignored=options.ignore)
+    return Beside(motion, earliest, latest)
 
 
 def _loader(options: argparse.Namespace, model: CollisionModel) -> Callable[[Path], Any]:
@@ -192,9 +248,7 @@ def _loader(options: argparse.Namespace, model: CollisionModel) -> Callable[[Pat
     from collision_monitor.verification.motion_files import load_trajectory
 
     held = parse_positions(options.q, model)
-    return lambda path: load_trajectory(
-        path, model.robot, held=held, ignored=options.ignore, topic=options.topic
-    )
+    return lambda path: load_trajectory(path, model.robot, held=held, ignored=options.ignore)
 
 
 def _progress(count: int, failed: int, quiet: bool) -> Callable[[Verification], None]:

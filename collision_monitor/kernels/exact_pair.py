@@ -23,7 +23,6 @@ from collision_monitor.kernels.poses import (
     invert,
     move_points,
     take_pose,
-    to_inner,
     to_outer,
 )
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -87,6 +87,7 @@ def _figure(plot: Plot) -> Any:
     groups = groups or [[]]
     figure = Figure(figsize=(9.5, 2.7 * len(groups) + 0.4), layout="constrained")
     axes = figure.subplots(len(groups), 1, sharex=True, squeeze=False)[:, 0]
+    axes[0].set_title(plot.title, loc="left", fontsize=10)
     for axis, group in zip(axes, groups, strict=True):
         _panel(axis, plot, group)
     axes[-1].set_xlabel("time, s")

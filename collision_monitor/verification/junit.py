@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from xml.etree import ElementTree
 
 from collision_monitor.verification.verdict import Verdict
-from collision_monitor.verification.violation import Code
 from collision_monitor.verification.verification import Verification
+from collision_monitor.verification.violation import Code
 from collision_monitor.verification.wording import sentence
 
 

@@ -15,8 +15,8 @@ from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any
 
 from collision_monitor.errors import ExecutorError, MissingDependencyError
-from collision_monitor.verification.verify import Settings, verify
 from collision_monitor.verification.verification import Verification
+from collision_monitor.verification.verify import Settings, verify
 
 if TYPE_CHECKING:
     from collision_monitor.collision_model import CollisionModel
@@ -37,6 +37,9 @@ def verify_many(
     """One verification for each motion, in their order.
 
     Args:
+        model: of the robot that all of them move.
+        motions: the motions.
+        settings: what is checked.
         executor: empty for processes on this machine, as many as it has processors; or
             ``dask://host:port``, the scheduler of a Dask cluster whose workers have this package.
         done: called in this process as each is finished, in any order.

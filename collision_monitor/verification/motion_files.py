@@ -34,12 +34,14 @@ class LoadedMotion:
         violations: what already was wrong while the motion was made from a command.
         warnings: what was taken for granted, sentences that begin with the file.
         source: what it was read from, for a report.
+        along_line: whether it was made by a command that leads a link along a line.
     """
 
     trajectory: Trajectory
     violations: tuple[Violation, ...]
     warnings: tuple[str, ...]
     source: str
+    along_line: bool = False
 
 
 def load_trajectory(
@@ -92,7 +94,7 @@ def _commanded(
         return LoadedMotion(trajectory, (), (*warnings, *more), source)
     trajectory, violations, warnings = line_motion(command, robot, where, held, ignored)
     source = f"{path.name} (command, {command.link} along a line)"
-    return LoadedMotion(trajectory, violations, tuple(warnings), source)
+    return LoadedMotion(trajectory, violations, tuple(warnings), source, along_line=True)
 
 
 def _is_yaml(path: Path) -> bool:

@@ -35,7 +35,8 @@ def write_reports(
     if len(results) == 1:
         paths = [path]
     else:
-        paths = [path.with_name(f"{path.stem}-{k}{path.suffix}") for k in range(1, len(results) + 1)]
+        numbers = range(1, len(results) + 1)
+        paths = [path.with_name(f"{path.stem}-{k}{path.suffix}") for k in numbers]
     for one, result in zip(paths, results, strict=True):
         write_text(one, report(model, result))
     return paths
@@ -55,14 +56,15 @@ def report(model: CollisionModel, result: Verification) -> str:
 
 def _picture(model: CollisionModel, result: Verification) -> bytes | None:
     """A PNG of the nearest moment; None where it cannot be drawn here."""
-    if result.worst is None:
+    worst = result.worst
+    if worst is None:
         return None
     from collision_monitor.picture import render
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "moment.png")
         try:
-            render(model, result.worst.q, path, leaves=False, size=(1200, 800))
+            render(model, worst.q, path, leaves=False, size=(1200, 800), marked=worst.pair)
         except MissingDependencyError:
             return None
         return path.read_bytes()

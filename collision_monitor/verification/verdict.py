@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import Enum
 
-from collision_monitor.verification.violation import Violation
+from collision_monitor.verification.violation import Code, Violation
 
 
 class Verdict(str, Enum):
@@ -28,6 +28,14 @@ def verdict_of(violations: Iterable[Violation]) -> Verdict:
     return Verdict.NOT_SAFE if any(not v.warning for v in violations) else Verdict.SAFE
 
 
+_GRAVEST = (Code.COLLISION, Code.UNDECIDED, Code.CLEARANCE_STOP)
+
+
 def by_urgency(violations: Iterable[Violation]) -> tuple[Violation, ...]:
-    """What makes a motion unsafe before what only warns, and the first before the later."""
-    return tuple(sorted(violations, key=lambda v: (v.warning, v.first, v.code.value, v.subject)))
+    """What makes a motion unsafe before what only warns, collisions first, then the earlier."""
+
+    def urgency(v: Violation) -> tuple:
+        grave = _GRAVEST.index(v.code) if v.code in _GRAVEST else len(_GRAVEST)
+        return v.warning, grave, v.first, v.code.value, v.subject
+
+    return tuple(sorted(violations, key=urgency))

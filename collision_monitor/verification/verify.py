@@ -10,13 +10,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from collision_monitor.errors import CollisionMonitorError
-from collision_monitor.robot.joint_limits import JointLimits
+from collision_monitor.robot.inertials import Inertial
+from collision_monitor.robot.joint_limits import JointLimits, urdf_limits
 from collision_monitor.verification.clearance_check import ClearanceCheck, check_clearance
-from collision_monitor.verification.exact_level import mesh_decider
-from collision_monitor.verification.joint_limits_check import RATES, LimitsCheck, check_joint_limits
+from collision_monitor.verification.drives import Drives
+from collision_monitor.verification.dynamics import RobotDynamics
+from collision_monitor.verification.joint_limits_check import RATES, check_joint_limits
 from collision_monitor.verification.schedule import Schedule, Scheduled
 from collision_monitor.verification.thresholds import Thresholds
-from collision_monitor.verification.torque_check import TorqueCheck, TorqueSettings, check_torques
+from collision_monitor.verification.torque_check import TorqueCheck, check_torques
 from collision_monitor.verification.verdict import Verdict, by_urgency, verdict_of
 from collision_monitor.verification.verification import Check, Moment, Verification
 from collision_monitor.verification.violation import Code
@@ -32,7 +34,7 @@ _LINES = (Code.SINGULARITY, Code.OFF_THE_LINE)
 
 @dataclass(frozen=True)
 class Beside:
-    """A motion of other joints that runs beside the verified ones.
+    """A motion that runs beside the verified one.
 
     Attributes:
         motion: of joints that no other moves.
@@ -45,15 +47,32 @@ class Beside:
 
 
 @dataclass(frozen=True)
+class Torques:
+    """How torques are computed.
+
+    Attributes:
+        inertials: masses of links, as `robot.inertials.read_inertials` has them.
+        drives: rotors, springs, margins and payload.
+        floating: the base floats freely.
+        gravity: (3,) m/s^2; None: that of the earth, none where the base floats.
+    """
+
+    inertials: Mapping[str, Inertial]
+    drives: Drives = field(default_factory=Drives)
+    floating: bool = False
+    gravity: tuple[float, float, float] | None = None
+
+
+@dataclass(frozen=True)
 class Settings:
     """What is checked, and against what.
 
     Attributes:
         thresholds: distances of pairs.
         limits: of joints, by name; None for those of the URDF.
-        exact: decide by meshes where leaves do not clear a pair.
+        exact: decide by the shapes themselves where leaves do not clear a pair.
         from_rest: the robot stands before and after the motion.
-        torques: how torques are computed; None to leave them out.
+        torques: None to leave them out.
         beside: motions that run at the same time.
     """
 
@@ -61,7 +80,7 @@ class Settings:
     limits: Mapping[str, JointLimits] | None = None
     exact: bool = True
     from_rest: bool = True
-    torques: TorqueSettings | None = None
+    torques: Torques | None = None
     beside: Sequence[Beside] = ()
 
 
@@ -86,17 +105,16 @@ def verify(
 def _verified(
     model: CollisionModel, motion: LoadedMotion, settings: Settings, begin: float
 ) -> Verification:
-    limits = check_joint_limits(motion.trajectory, model.robot, settings.limits, settings.from_rest)
-    parts = _parts(motion, settings)
-    clearance = check_clearance(
-        model, parts, settings.thresholds, exact=mesh_decider(model) if settings.exact else None
-    )
-    torques = None
-    if settings.torques is not None:
-        torques = check_torques(motion.trajectory, model.robot, settings.limits, settings.torques)
-    found = [*motion.violations, *limits.violations, *clearance.violations]
+    limits = urdf_limits(model.robot) if settings.limits is None else settings.limits
+    joints = check_joint_limits(motion.trajectory, model.robot, limits, settings.from_rest)
+    parts = [Scheduled(motion.trajectory)]
+    parts += [Scheduled(b.motion.trajectory, b.earliest, b.latest) for b in settings.beside]
+    schedule = Schedule(model, parts)
+    clearance = check_clearance(model, parts, settings.thresholds, exact=settings.exact or None)
+    torques = _torques(model, motion, settings, limits)
+    found = [*motion.violations, *joints.violations, *clearance.violations]
     notes = [*motion.warnings, *(w for b in settings.beside for w in b.motion.warnings)]
-    notes += limits.notes
+    notes += joints.notes
     if torques is not None:
         found += torques.violations
         notes += torques.notes
@@ -105,45 +123,54 @@ def _verified(
         motion.source,
         model.name,
         verdict_of(violations),
-        duration=motion.trajectory.duration,
+        duration=schedule.end - schedule.begin,
         seconds=time.perf_counter() - begin,
         violations=violations,
-        notes=tuple(notes),
-        checks=_checks(motion, limits, torques),
-        limits=limits,
+        notes=tuple(dict.fromkeys(notes)),
+        checks=_checks(motion, torques),
+        limits=joints,
         torques=torques,
         clearance=clearance,
-        worst=_worst(Schedule(model, parts), clearance),
+        worst=_worst(schedule, clearance),
     )
 
 
-def _parts(motion: LoadedMotion, settings: Settings) -> list[Scheduled]:
-    """The motion, and those beside it."""
-    parts = [Scheduled(motion.trajectory)]
-    parts += [Scheduled(b.motion.trajectory, b.earliest, b.latest) for b in settings.beside]
-    if len(parts) == 1:
-        return parts
-    # A file that does not name a joint holds it: not against a motion that moves it.
-    named = [set(part.trajectory.joint_names) for part in parts]
-    return parts
+def _torques(
+    model: CollisionModel,
+    motion: LoadedMotion,
+    settings: Settings,
+    limits: Mapping[str, JointLimits],
+) -> TorqueCheck | None:
+    given = settings.torques
+    if given is None:
+        return None
+    dynamics = RobotDynamics(
+        model.robot,
+        given.inertials,
+        motion.trajectory.joint_names,
+        given.floating,
+        given.gravity,
+        given.drives.payload,
+    )
+    return check_torques(
+        motion.trajectory, dynamics, limits, given.drives, from_rest=settings.from_rest
+    )
 
 
-def _checks(
-    motion: LoadedMotion, limits: LimitsCheck, torques: TorqueCheck | None
-) -> tuple[Check, ...]:
+def _checks(motion: LoadedMotion, torques: TorqueCheck | None) -> tuple[Check, ...]:
     """What was done, and what not."""
-    found = [Check("joint limits", RATES)]
-    no_line = "" if motion.is_line else "the motion is no Cartesian line"
-    found.append(Check("Cartesian line", _LINES, no_line))
-    left_out = "" if torques is not None else "not asked for"
-    found.append(Check("torques", _TORQUES, left_out))
-    found.append(Check("distances between links", _DISTANCES))
-    return tuple(found)
+    no_line = "" if motion.along_line else "the motion is no command along a line"
+    no_torques = "" if torques is not None else "not asked for"
+    return (
+        Check("distances between links", _DISTANCES),
+        Check("joint limits", RATES),
+        Check("torques", _TORQUES, no_torques),
+        Check("Cartesian line", _LINES, no_line),
+    )
 
 
 def _worst(schedule: Schedule, clearance: ClearanceCheck) -> Moment:
     """The moment of the smallest distance that occurs."""
     pair = clearance.series.minima[0]
-    return Moment(
-        pair.time, schedule.configuration(pair.time, pair.starts), pair.links, pair.upper
-    )
+    q = schedule.configuration(pair.time, pair.starts)
+    return Moment(pair.time, q, pair.links, pair.upper)
