@@ -81,7 +81,7 @@ def test_what_cannot_be_checked_is_a_verdict_and_the_others_are_checked(motions)
         ("dask://", "is not dask://host:port"),
     ],
 )
-def test_a_cluster_that_is_not_there_is_an_error_that_names_it(motions, executor, says, monkeypatch):
+def test_a_cluster_that_is_not_there_is_named(motions, executor, says, monkeypatch):
     monkeypatch.setattr("collision_monitor.verification.many._CONNECT_SECONDS", 1)
     with pytest.raises(ExecutorError, match=says):
         verify_many(MODEL, motions, SETTINGS, executor)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import io
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -67,9 +68,11 @@ def svg(plot: Plot) -> str:
     figure = _figure(plot)
     out = io.StringIO()
     # Text stays text: it can be searched, and takes less room than outlines.
-    from matplotlib import rc_context
+    from matplotlib import rc_context, rcParams
 
-    with rc_context({"svg.fonttype": "none", "svg.hashsalt": plot.title}):
+    with warnings.catch_warnings(), rc_context():
+        warnings.simplefilter("ignore")  # newer versions spell the same word in capitals
+        rcParams.update({"svg.fonttype": "none", "svg.hashsalt": plot.title})
         figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
     text = out.getvalue()
     return text[text.index("<svg") :]
