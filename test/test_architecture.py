@@ -68,11 +68,13 @@ THIRD_PARTY = {
     "urdf_parser_py": ("urdfdom_py", "urdf-parser-py"),
     "yaml": ("python3-yaml", "pyyaml"),
 }
-# pyvista, matplotlib: asked for by an extra, and a message where missing. diskcache, threadpoolctl:
-# without them loading is slow, and a warning says so. toppra, daqp, piqp: for `adjust`.
-# pinocchio: for `verify`. Most have no rosdep keys.
+# Asked for by an extra, and a message where missing; without diskcache and threadpoolctl loading is
+# slow, and a warning says so. All but matplotlib have no rosdep keys.
 OPTIONAL = {
-    "pyvista", "matplotlib", "diskcache", "threadpoolctl", "toppra", "daqp", "piqp", "pinocchio",
+    "diskcache", "threadpoolctl",
+    "pyvista", "matplotlib",
+    "toppra", "daqp", "piqp",  # adjust
+    "pinocchio", "rosbags", "jinja2", "distributed",  # verify
 }  # fmt: skip
 
 

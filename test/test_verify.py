@@ -86,7 +86,8 @@ def test_motions_beside_each_other_meet_only_when_their_times_do():
 
     def folding(*names):
         rows = [[0.0] * len(names), [bend] + [0.0] * (len(names) - 1), [0.0] * len(names)]
-        return LoadedMotion(Trajectory.through(names, [0.0, 2.0, 4.0], rows), (), (), names[0])
+        trajectory = Trajectory.through(names, [0.0, 2.0, 4.0], rows)
+        return LoadedMotion(trajectory, (), (), names[0], named=frozenset(names))
 
     verdicts = []
     for earliest, latest in ((20.0, 20.0), (0.0, 0.0), (0.0, 20.0), (4.0, 20.0)):

@@ -79,13 +79,13 @@ def test_json_junit_report_and_envelopes(verify, cell):
 
 
 def test_thresholds_and_limits_out_of_files(verify, cell):
-    (cell / "t.yaml").write_text("warn: 0.1\npairs: [{pair: 'l3 l0', stop: 2.7}]\n")
+    (cell / "t.yaml").write_text("warn: 0.1\npairs: [{pair: 'l3 l0', stop: 2.79}]\n")
     (cell / "l.yaml").write_text("joint_limits: {j1: {max_velocity: 0.01}}\n")
     code, out, _ = verify("motions/a.csv", "--thresholds", "t.yaml", "--limits", "l.yaml", "--json")
     assert code == 1
     codes = {v["code"] for v in json.loads(out)["violations"]}
     assert codes == {"clearance-stop", "joint-velocity"}
-    assert verify("motions/a.csv", "--stop", "2.7")[0] == 1
+    assert verify("motions/a.csv", "--stop", "1.79")[0] == 1
 
 
 def test_a_motion_beside_it_may_begin_at_any_time_of_a_range(verify, cell):

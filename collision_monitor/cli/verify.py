@@ -94,7 +94,9 @@ def add_parser(commands: Any) -> None:
         "--ignore", action="append", default=[], metavar="JOINT",
         help="joint in the motion that the robot lacks, with wildcards; may be given several times",
     )  # fmt: skip
-    motions.add_argument("--topic", help="topic of a bag")
+    motions.add_argument(
+        "--topic", action="append", help="topic of a bag; may be given several times"
+    )
     motions.add_argument(
         "--beside", action="append", default=[], metavar="MOTION[@START[..LATEST]]",
         help="a motion of other joints that runs at the same time, and begins at START seconds, or "
@@ -245,10 +247,17 @@ def _beside(text: str, options: argparse.Namespace, model: CollisionModel) -> An
 
 def _loader(options: argparse.Namespace, model: CollisionModel) -> Callable[[Path], Any]:
     """Reads one motion of the robot."""
+    from collision_monitor.verification.bags import is_bag
     from collision_monitor.verification.motion_files import load_trajectory
 
     held = parse_positions(options.q, model)
-    return lambda path: load_trajectory(path, model.robot, held=held, ignored=options.ignore)
+    return lambda path: load_trajectory(
+        path,
+        model.robot,
+        topic=options.topic if is_bag(path) else None,
+        held=held,
+        ignored=options.ignore,
+    )
 
 
 def _progress(count: int, failed: int, quiet: bool) -> Callable[[Verification], None]:

@@ -1,24 +1,27 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Files of motions of every kind: a JointTrajectory as YAML, CSV, a command."""
+"""Files of motions of every kind: a JointTrajectory as YAML, CSV, a bag, a command."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.interpolate import PPoly
 
 from collision_monitor.errors import MotionError, TrajectoryError
 from collision_monitor.motion_csv import read_csv
 from collision_monitor.motion_yaml import documents, find_points
 from collision_monitor.robot.description import Robot
+from collision_monitor.verification.bag_motion import read_bag
+from collision_monitor.verification.bags import is_bag, topic_names
 from collision_monitor.verification.command_file import JointCommand, is_command, parse_command
 from collision_monitor.verification.commands import joint_motion, line_motion
-from collision_monitor.verification.robot_joints import on_robot
+from collision_monitor.verification.robot_joints import led_by, on_robot
 from collision_monitor.verification.trajectory import Trajectory
 from collision_monitor.verification.violation import Violation
 
@@ -35,6 +38,8 @@ class LoadedMotion:
         warnings: what was taken for granted, sentences that begin with the file.
         source: what it was read from, for a report.
         along_line: whether it was made by a command that leads a link along a line.
+        named: joints of the trajectory that the file moves or holds; the others are held because
+            it does not name them.
     """
 
     trajectory: Trajectory
@@ -42,20 +47,35 @@ class LoadedMotion:
     warnings: tuple[str, ...]
     source: str
     along_line: bool = False
+    named: frozenset[str] = frozenset()
+
+    def only(self, joint_names: Collection[str]) -> LoadedMotion:
+        """The same motion without the joints that are not given."""
+        kept = [k for k, name in enumerate(self.trajectory.joint_names) if name in joint_names]
+        polynomial = self.trajectory.polynomial
+        names = tuple(self.trajectory.joint_names[k] for k in kept)
+        part = Trajectory(names, PPoly(polynomial.c[:, :, kept], polynomial.x))
+        return replace(self, trajectory=part)
 
 
 def load_trajectory(
     path: str | os.PathLike,
     robot: Robot,
     *,
+    topic: str | Sequence[str] | None = None,
+    stamps: str = "header",
     held: Mapping[str, float] | None = None,
     ignored: Sequence[str] = (),
 ) -> LoadedMotion:
     """A motion of ``robot`` from a file, see docs/verify.md.
 
     Args:
-        path: a YAML file with a JointTrajectory or a command of this package, or CSV.
+        path: a YAML file with a JointTrajectory or a command of this package, CSV, or a
+            ROS 2 bag (its folder, or its file).
         robot: whose motion it is.
+        topic: of a bag, one or several; not needed where it has one of joint states or joint
+            trajectories.
+        stamps: of the messages of a bag: ``header``, or ``receive`` for when they were recorded.
         held: positions of joints that the file does not name, radians or metres; the others
             are held at zero, or in their middle where zero is beyond their limits.
         ignored: names of joints in the file that are not the robot's, with wildcards.
@@ -63,19 +83,29 @@ def load_trajectory(
     Raises:
         MotionError: the message begins with the file; it cannot be read, or does not fit the
             robot.
+        MissingDependencyError: a bag, and rosbags is not installed.
     """
     path = Path(path)
-    if _is_yaml(path):
-        found = documents(path)
-        if len(found) == 1 and is_command(found[0]):
-            return _commanded(found[0], path, robot, held, ignored)
-        motion, source, warnings = _from_yaml(found, path)
-    else:
-        names, times, positions = read_csv(path)
-        motion = _through(path, names, times, positions)
-        source, warnings = f"{path.name} (CSV, {len(times)} rows)", _late(path, times)
-    trajectory, more = on_robot(motion, robot, str(path), held, ignored)
-    return LoadedMotion(trajectory, (), (*warnings, *more), source)
+    if stamps not in ("header", "receive"):
+        raise MotionError(f"{path}: stamps: {stamps!r}; 'header' or 'receive' is right")
+    with np.errstate(over="ignore", invalid="ignore"):  # what comes out is looked at
+        if is_bag(path):
+            turning = [joint.name for joint in robot.joints if joint.kind == "continuous"]
+            motion, source, warnings = read_bag(path, topic_names(topic), stamps, turning)
+        elif topic is not None:
+            raise MotionError(f"{path}: is no bag, and has no topic {topic!r}")
+        elif _is_yaml(path):
+            found = documents(path)
+            if len(found) == 1 and is_command(found[0]):
+                return _commanded(found[0], path, robot, held, ignored)
+            motion, source, warnings = _from_yaml(found, path)
+        else:
+            names, times, positions = read_csv(path)
+            motion = _through(path, names, times, positions)
+            source, warnings = f"{path.name} (CSV, {len(times)} rows)", _late(path, times)
+        trajectory, more = on_robot(motion, robot, str(path), held, ignored)
+    named = led_by(motion.joint_names, robot)
+    return LoadedMotion(trajectory, (), (*warnings, *more), source, named=named)
 
 
 def _commanded(
@@ -91,10 +121,15 @@ def _commanded(
         motion, warnings = joint_motion(command, where)
         trajectory, more = on_robot(motion, robot, where, held, ignored)
         source = f"{path.name} (command, joint mode)"
-        return LoadedMotion(trajectory, (), (*warnings, *more), source)
+        named = led_by(motion.joint_names, robot)
+        return LoadedMotion(trajectory, (), (*warnings, *more), source, named=named)
     trajectory, violations, warnings = line_motion(command, robot, where, held, ignored)
+    if not np.isfinite(trajectory.polynomial.c).all():
+        raise MotionError(f"{where}: numbers too large to be computed with")
     source = f"{path.name} (command, {command.link} along a line)"
-    return LoadedMotion(trajectory, violations, tuple(warnings), source, along_line=True)
+    return LoadedMotion(
+        trajectory, violations, tuple(warnings), source, True, frozenset(trajectory.joint_names)
+    )
 
 
 def _is_yaml(path: Path) -> bool:

@@ -37,7 +37,7 @@ class Beside:
     """A motion that runs beside the verified one.
 
     Attributes:
-        motion: of joints that no other moves.
+        motion: only the joints count that its file names; none may be moved by another motion.
         earliest, latest: it begins at some instant between these, seconds.
     """
 
@@ -107,12 +107,13 @@ def _verified(
 ) -> Verification:
     limits = urdf_limits(model.robot) if settings.limits is None else settings.limits
     joints = check_joint_limits(motion.trajectory, model.robot, limits, settings.from_rest)
-    parts = [Scheduled(motion.trajectory)]
-    parts += [Scheduled(b.motion.trajectory, b.earliest, b.latest) for b in settings.beside]
+    parts = _parts(motion, settings.beside)
     schedule = Schedule(model, parts)
     clearance = check_clearance(model, parts, settings.thresholds, exact=settings.exact or None)
     torques = _torques(model, motion, settings, limits)
-    found = [*motion.violations, *joints.violations, *clearance.violations]
+    known = {(v.code, v.subject) for v in joints.violations}
+    found = [v for v in motion.violations if (v.code, v.subject) not in known]
+    found += [*joints.violations, *clearance.violations]
     notes = [*motion.warnings, *(w for b in settings.beside for w in b.motion.warnings)]
     notes += joints.notes
     if torques is not None:
@@ -133,6 +134,17 @@ def _verified(
         clearance=clearance,
         worst=_worst(schedule, clearance),
     )
+
+
+def _parts(motion: LoadedMotion, beside: Sequence[Beside]) -> list[Scheduled]:
+    """The motion, without the joints that it only holds and others move; and those others."""
+    others = [b.motion.only(b.motion.named) for b in beside]
+    moved = {name for other in others for name in other.trajectory.joint_names}
+    own = motion.only(set(motion.trajectory.joint_names) - (moved - motion.named))
+    return [Scheduled(own.trajectory)] + [
+        Scheduled(other.trajectory, b.earliest, b.latest)
+        for other, b in zip(others, beside, strict=True)
+    ]
 
 
 def _torques(
