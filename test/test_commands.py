@@ -3,6 +3,8 @@
 """Commands become the motions that they say, on real arms, by pinocchio's word."""
 
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -63,6 +65,16 @@ def test_a_joint_that_is_where_it_should_be_takes_its_time_or_none():
     motion, _ = joint_command(same)
     assert motion.duration == 80.0
     assert not motion.sample(np.linspace(0, 80, 9)).velocities[:, 1].any()
+
+
+def test_the_examples_in_the_documentation_are_sound():
+    text = (Path(__file__).resolve().parents[1] / "docs" / "verify.md").read_text(encoding="utf-8")
+    first, second = re.findall(r"```yaml\n(mode: .*?)```", text, re.DOTALL)
+    motion, warnings = joint_command(first)
+    assert motion.duration == 80.0 and not warnings
+    trajectory, violations, _ = line_command(second)
+    assert trajectory.duration == pytest.approx(120 / 1.0 + 5.0)
+    assert violations == ()
 
 
 def test_ramps_of_no_length_are_told():

@@ -15,23 +15,25 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.interpolate import PPoly
-from scipy.optimize import brentq, minimize_scalar
+from scipy.optimize import brentq
 
 from collision_monitor.robot.batch_poses import link_poses
 from collision_monitor.robot.bodies import Bodies
 from collision_monitor.verification import hermite
 from collision_monitor.verification.cartesian_line import CartesianLine
-from collision_monitor.verification.resolved_rates import SINGULAR, ResolvedRates
+from collision_monitor.verification.line_violations import (
+    beyond_limits,
+    off_the_line,
+    singularities,
+)
+from collision_monitor.verification.resolved_rates import ResolvedRates
 from collision_monitor.verification.trajectory import Trajectory
 from collision_monitor.verification.trapezoid import Trapezoid
-from collision_monitor.verification.violation import Code, Violation
+from collision_monitor.verification.violation import Violation
 
-OFF = (1e-4, math.radians(0.01))  # metres and radians off the line that are too much
-_FINE = (1e-6, 1e-6)  # how much of that may come from the polynomials
-_NEAR_SINGULAR = 0.03  # smallest singular value that is warned of
+_FINE = (1e-6, 1e-6)  # metres and radians off the line that the polynomials may add
 _BETWEEN = np.array([0.25, 0.5, 0.75])  # where intervals are measured
 _MOST_NODES = 5000
-_ROUNDING = 1e-9  # rad or m beyond a limit that is none
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,11 +81,11 @@ def follow_line(
     polynomial, times = _fitted(rates, path, course, measure)
     off = measure(times, polynomial(times))
     trajectory = _all_joints(bodies, rates, polynomial)
-    least, singular = _singularities(rates, path, course, polynomial.x, link)
+    least, singular = singularities(rates, path, course, polynomial.x, link)
     violations = (
         *singular,
-        *_beyond_limits(bodies, rates, trajectory, times),
-        *_off_the_line(times, off, link, reached),
+        *beyond_limits(bodies, rates, trajectory, times),
+        *off_the_line(times, off, link, reached),
     )
     metres, radians = off.max(axis=0)
     return LineMotion(trajectory, violations, (float(metres), float(radians)), least)
@@ -175,121 +177,3 @@ def _all_joints(bodies: Bodies, rates: ResolvedRates, polynomial: PPoly) -> Traj
     c[-1] = rates.configurations(polynomial.c[-1, :1])
     c[:, :, rates.columns] = polynomial.c
     return Trajectory(bodies.joint_names, PPoly(c, polynomial.x))
-
-
-def _singularities(
-    rates: ResolvedRates,
-    path: Callable[[np.ndarray], np.ndarray],
-    course: PPoly,
-    times: np.ndarray,
-    link: str,
-) -> tuple[float, list[Violation]]:
-    """The smallest singular value on the way, and what is said of it."""
-
-    def value(time: float) -> float:
-        return rates.smallest_singular_value(path(course([time])[0])[0])
-
-    values = np.array([value(time) for time in times])
-    # Crossing a singularity it comes down to zero like |x|: between nodes it is far below both.
-    lows = []
-    for k in np.flatnonzero(values < 5.0 * _NEAR_SINGULAR):
-        low, high = max(k - 1, 0), min(k + 1, len(times) - 1)
-        if values[k] == values[low : high + 1].min():
-            found = minimize_scalar(value, bounds=(times[low], times[high]), method="bounded")
-            lows.append((float(found.x), float(found.fun)))
-    if lows:
-        times, values = np.hstack([[times, values], np.array(lows).T])
-        order = np.argsort(times)
-        times, values = times[order], values[order]
-    worst = int(values.argmin())
-    least = float(values[worst])
-    if least >= _NEAR_SINGULAR:
-        return least, []
-    damped = least < SINGULAR
-    limit = SINGULAR if damped else _NEAR_SINGULAR
-    said = (
-        "rates are damped there, so the link leaves the line a little; a controller does otherwise"
-        if damped
-        else "rates are high near there"
-    )
-    return least, [
-        Violation(
-            code=Code.SINGULARITY,
-            subject=link,
-            first=float(times[values < limit][0]),
-            worst=float(times[worst]),
-            value=least,
-            limit=limit,
-            unit="1",
-            warning=not damped,
-            text=f"the smallest singular value of the Jacobian, lengths over {rates.reach:.3g} m; "
-            + said,
-        )
-    ]
-
-
-def _beyond_limits(
-    bodies: Bodies, rates: ResolvedRates, trajectory: Trajectory, times: np.ndarray
-) -> list[Violation]:
-    found = []
-    positions = trajectory.polynomial(times)
-    for column in rates.columns:
-        joint = bodies.joints[column]
-        if joint.kind == "continuous":
-            continue
-        for sign, limit in ((1.0, joint.upper), (-1.0, joint.lower)):
-            beyond = sign * (positions[:, column] - limit)
-            if beyond.max() <= _ROUNDING:
-                continue
-            worst = int(beyond.argmax())
-            found.append(
-                Violation(
-                    code=Code.JOINT_POSITION,
-                    subject=joint.name,
-                    first=_first(times, beyond),
-                    worst=float(times[worst]),
-                    value=float(positions[worst, column]),
-                    limit=limit,
-                    unit="m" if joint.kind == "prismatic" else "rad",
-                    text="met while the line was followed",
-                )
-            )
-    return found
-
-
-def _off_the_line(
-    times: np.ndarray, off: np.ndarray, link: str, reached: float
-) -> list[Violation]:
-    text = "off where the line has it at that time"
-    if reached < 1.0:
-        text += (
-            f"; it cannot be followed beyond {100.0 * reached:.3g} % of its length, at "
-            f"{times[-1]:.4g} s, and the motion is cut off there"
-        )
-    found = [
-        Violation(
-            code=Code.OFF_THE_LINE,
-            subject=link,
-            first=_first(times, values - limit),
-            worst=float(times[values.argmax()]),
-            value=float(values.max()),
-            limit=limit,
-            unit=unit,
-            text=text,
-        )
-        for values, limit, unit in zip(off.T, OFF, ("m", "rad"), strict=True)
-        if values.max() > limit
-    ]
-    if reached < 1.0 and not found:  # rates too wild to be integrated, but on the line until then
-        end, metres = float(times[-1]), float(off[-1, 0])
-        found.append(Violation(Code.OFF_THE_LINE, link, end, end, metres, OFF[0], "m", text=text))
-    return found
-
-
-def _first(times: np.ndarray, beyond: np.ndarray) -> float:
-    """When ``beyond`` (n,) is above zero first, straight between ``times``."""
-    k = int(np.flatnonzero(beyond > 0.0)[0])
-    if k == 0:
-        return float(times[0])
-    part = beyond[k - 1] / (beyond[k - 1] - beyond[k])
-    return float(times[k - 1] + part * (times[k] - times[k - 1]))
