@@ -18,7 +18,7 @@ ROS = [
 ]
 PICTURE = ["pyvista>=0.43", "matplotlib>=3.7"]
 ADJUST = ["daqp>=0.7", "piqp>=0.5", "toppra>=0.6", "matplotlib>=3.7"]
-VERIFY = ["pin>=3.4", "rosbags>=0.11"]
+VERIFY = ["pin>=3.4", "rosbags>=0.11", "jinja2>=3.0", "distributed>=2023.1", *PICTURE]
 SIMULATION = ["mujoco>=3.3"]
 PEERS = ["pin>=3.4", "example-robot-data>=4.3"]
 FOLLOWERS = ["pin-pink>=4.0", "qpsolvers>=4.3"]
@@ -52,6 +52,7 @@ setup(
     license="Apache-2.0",
     python_requires=">=3.10",
     packages=find_packages(include=[NAME, f"{NAME}.*"]),
+    package_data={f"{NAME}.verification": ["*.html"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
         (SHARE, ["package.xml"]),

@@ -21,9 +21,11 @@ from collision_monitor.bounding.shapes import Fit, fit_of_given
 from collision_monitor.bounding.watchers import watchers_of
 from collision_monitor.clear_tables import clear_tables, copied
 from collision_monitor.clearance import Clearance
-from collision_monitor.errors import ConfigurationError, NothingToCheckError
+from collision_monitor.errors import ConfigurationError, FitError, NothingToCheckError
+from collision_monitor.exact_distance import ExactDistance, ExactShapes, LinkShapes
 from collision_monitor.kernels import query
 from collision_monitor.kernels.clear import CLEAR, DOUBTFUL, ClearTables, clear
+from collision_monitor.kernels.mesh_tree import KINDS
 from collision_monitor.kernels.packed import windows
 from collision_monitor.kernels.warm_up import warm_up
 from collision_monitor.packing import pack_model
@@ -41,6 +43,7 @@ from collision_monitor.robot.pairs import (
 )
 from collision_monitor.robot.reach import reach
 from collision_monitor.robot.scene import Scene, load_scene
+from collision_monitor.robot.scene_joints import with_joints
 from collision_monitor.robot.srdf import Semantics, load_srdf
 from collision_monitor.robot.urdf import load_robot
 
@@ -84,13 +87,18 @@ class CollisionModel:
         scene: Scene | None = None,
         settings: FitSettings | None = None,
         leaves: Mapping[str, Sequence[Leaf]] | None = None,
+        hierarchy: str = "obb",
     ) -> None:
         """Fit, build and compile; most callers want `from_urdf`.
 
+        Joints of ``scene`` are joints of the model, behind those of ``robot``.
         ``leaves``: of every link with shapes, in its frame; taken as they are.
         """
+        if hierarchy not in KINDS:
+            raise FitError(f"unknown hierarchy {hierarchy!r}: choose from {', '.join(KINDS)}")
         semantics = Semantics() if semantics is None else semantics
         scene = Scene() if scene is None else scene
+        robot = with_joints(robot, scene.joints)
         self.robot = robot
         self.semantics = semantics
         self.scene = scene
@@ -107,6 +115,7 @@ class CollisionModel:
         self.upper = np.array([joint.upper for joint in joints])
         self.velocity_limits = np.array([joint.velocity for joint in joints])
 
+        self.hierarchy = hierarchy
         self._reach: np.ndarray | None = None
         self._found = np.empty((4096, 2), dtype=np.int64)  # work space of contacts()
         pool = ThreadPoolExecutor(1)  # much of compiling needs no Python: fit meanwhile
@@ -131,6 +140,8 @@ class CollisionModel:
         leaf_tolerance: float = FitSettings.leaf_tolerance,
         leaves: str | os.PathLike | Mapping | None = None,
         check_leaves: bool = True,
+        hierarchy: str = "obb",
+        visual_meshes: bool = False,
     ) -> CollisionModel:
         """Load a robot, and a scene around it.
 
@@ -145,29 +156,38 @@ class CollisionModel:
             leaves: path of a file of leaves, or its content (docs/leaves.md), instead of
                 a fit; for the links of the robot, not for obstacles.
             check_leaves: whether leaves from a file that do not enclose are refused.
+            hierarchy: over the triangles, for exact distances: ``aabb``, ``obb``, ``rss`` or
+                ``octree``. All give the same answers; the default is the fastest.
+            visual_meshes: whether links without collision geometry take their visual one; links
+                that have both keep their collision geometry.
 
         Raises:
             RobotDescriptionError, MeshError: the robot cannot be monitored whole.
             SemanticDescriptionError, SceneError: the SRDF or the scene is faulty.
-            FitError: max_leaves_per_link or leaf_tolerance mean nothing.
+            FitError: max_leaves_per_link, leaf_tolerance or hierarchy mean nothing.
             LeavesError: the file of leaves is faulty, or they do not enclose a link.
         """
-        robot = load_robot(urdf, package_dirs)
+        robot = load_robot(urdf, package_dirs, visual_meshes)
         semantics = None if srdf is None else load_srdf(srdf, robot)
         surroundings = None if scene is None else load_scene(scene, robot, package_dirs)
         settings = FitSettings(max_leaves_per_link, leaf_tolerance)
         given = None if leaves is None else read_leaves(leaves, robot)
         if given is not None and check_leaves:
             check_enclosing(robot, given)
-        return cls(robot, semantics, surroundings, settings, given)
+        return cls(robot, semantics, surroundings, settings, given, hierarchy)
 
-    def distance(self, q: Sequence[float] | np.ndarray) -> Clearance:
+    def distance(self, q: Sequence[float] | np.ndarray, exact: bool = False) -> Clearance:
         """The nearest pair at configuration ``q`` (nq,), radians and metres.
+
+        ``exact``: of the shapes themselves instead of their leaves (docs/exact.md). The first
+        such query gets ready for it, unless `prepare_exact` has.
 
         Raises:
             ConfigurationError: q has the wrong shape or a value that is not finite.
             NothingToCheckError: the robot has no pair that is checked.
         """
+        if exact:
+            return self._exactly().nearest(self._configuration(q))
         result = query.distance(self._numbers, self._index, self._configuration(q))
         i, j = result[0], result[1]
         if i < 0:
@@ -175,10 +195,28 @@ class CollisionModel:
         links = self._leaf_links
         return Clearance(result[2], (links[i], links[j]), result[3:9], result[9:], (i, j))
 
-    def distances(self, q: Sequence[float] | np.ndarray) -> np.ndarray:
-        """Signed distance of every pair, (len(pairs),), in the order of ``pairs``."""
+    def distances(self, q: Sequence[float] | np.ndarray, exact: bool = False) -> np.ndarray:
+        """Signed distance of every pair, (len(pairs),), in the order of ``pairs``.
+
+        ``exact`` as of `distance`; every pair is measured, which takes far longer than the nearest.
+        """
         q = self._configuration(q)
+        if exact:
+            return self._exactly().all(q)
         return self._pair_distances(q.reshape(1, -1))[0]
+
+    def prepare_exact(self) -> None:
+        """Build hierarchies over all triangles, and compile what exact queries run.
+
+        Takes a second for each 100,000 triangles, and the first time on a machine some seconds
+        to compile; without it the first exact query does. Twins made later share the hierarchies.
+        """
+        self._exactly()
+
+    def _exactly(self) -> ExactDistance:
+        if self._exact is None:
+            self._exact = ExactDistance(self, self._exact_shapes, (self._numbers, self._index))
+        return self._exact
 
     def link_distances(self, q: Sequence[float] | np.ndarray) -> dict[str, float]:
         """Distance of every link and obstacle to its nearest partner; inf without one."""
@@ -382,6 +420,13 @@ class CollisionModel:
                 leaves[name] if in_place else moved(leaves[name], pose_of[name], name)
             )
         self._leaf_links = [leaf.link for leaf in self.leaves]
+        shapes = {**links, **obstacles}
+        rank = {name: k for k, name in enumerate(names)}
+        self._exact_shapes = ExactShapes(
+            {name: LinkShapes(shapes[name], body_of[name], pose_of[name]) for name in names},
+            [rank[name] for name in self._leaf_links],
+            self.hierarchy,
+        )
         stops = np.cumsum([len(leaves[name]) for name in names])
         self._link_leaves = np.column_stack([np.r_[0, stops[:-1]], stops])
 
@@ -389,7 +434,12 @@ class CollisionModel:
         """From where the links that are checked against each other are looked at."""
         pairs, _ = select_pairs(list(links), [], self._body_of, self._left_out())
         count = min(max(_PAIRS_WATCHED // max(1, len(pairs)), 64), _WATCH_SAMPLES)
-        samples = self.random_configurations(count, seed=1)
+        # Joints of the scene move no link: with them or without, the fits are the same.
+        samples = np.tile(np.clip(0.0, self.lower, self.upper), (count, 1))
+        own = len(self.joint_names) - len(self.scene.joints)
+        samples[:, :own] = np.random.default_rng(1).uniform(
+            self.lower[:own], self.upper[:own], (count, own)
+        )
         return watchers_of(links, link_poses(self._bodies, links, samples), pairs)
 
     def _left_out(self) -> dict[frozenset[str], str]:
@@ -504,6 +554,7 @@ class CollisionModel:
 
     def _pack(self) -> None:
         self._clear_tables: ClearTables | None = None  # built when asked for
+        self._exact: ExactDistance | None = None  # as well
         rank = {name: k for k, name in enumerate(self.link_names)}
         self._numbers, self._index = pack_model(
             self._bodies,

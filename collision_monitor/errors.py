@@ -63,6 +63,10 @@ class DynamicsError(CollisionMonitorError, ValueError):
     """Torques that cannot be computed: a bad file of drives, a joint that moves no mass."""
 
 
+class ThresholdsError(CollisionMonitorError, ValueError):
+    """Thresholds of clearance that cannot be used; the message starts with where they are from."""
+
+
 class ArmsError(CollisionMonitorError, ValueError):
     """Two arms that cannot be told: unknown groups or links, or arms that share a joint."""
 
@@ -97,6 +101,10 @@ class AdjustmentError(CollisionMonitorError, ValueError):
 
 class SimulationError(CollisionMonitorError, RuntimeError):
     """A simulation that cannot go on; the message says what to change."""
+
+
+class ExecutorError(CollisionMonitorError, RuntimeError):
+    """Workers that cannot be reached, or do not finish."""
 
 
 class MissingDependencyError(CollisionMonitorError, ImportError):

@@ -24,6 +24,7 @@ FLOORS = {
     "motion": 4,
     "motion_csv": 4,
     "motion_yaml": 4,
+    "picture": 4,
     "repulsion": 4,
     "simulation": 4,
     "verification": 4,
@@ -34,6 +35,7 @@ FLOORS = {
     "packing": 3,
     "clear_tables": 3,
     "proximity": 3,
+    "exact_distance": 3,
     "robot": 2,
     "bounding": 2,
     "kernels": 1,
@@ -69,12 +71,14 @@ THIRD_PARTY = {
     "urdf_parser_py": ("urdfdom_py", "urdf-parser-py"),
     "yaml": ("python3-yaml", "pyyaml"),
 }
-# pyvista, matplotlib: asked for by an extra, and a message where missing. diskcache, threadpoolctl:
-# without them loading is slow, and a warning says so. toppra, daqp, piqp: for `adjust`.
-# rosbags, pinocchio: for `verify`; mujoco: for `simulation`. Most have no rosdep keys.
+# Asked for by an extra, and a message where missing; without diskcache and threadpoolctl loading is
+# slow, and a warning says so. All but matplotlib have no rosdep keys.
 OPTIONAL = {
-    "pyvista", "matplotlib", "diskcache", "threadpoolctl", "toppra", "daqp", "piqp", "rosbags",
-    "pinocchio", "mujoco",
+    "diskcache", "threadpoolctl",
+    "pyvista", "matplotlib",
+    "toppra", "daqp", "piqp",  # adjust
+    "pinocchio", "rosbags", "jinja2", "distributed",  # verify
+    "mujoco",  # simulation
 }  # fmt: skip
 
 

@@ -10,8 +10,8 @@ import pytest
 from toys import joint, link, robot
 
 from collision_monitor import CollisionModel
-from collision_monitor.cli.picture import render
 from collision_monitor.errors import MissingDependencyError
+from collision_monitor.picture import render
 
 CLEAR, CONTACT = (0.0, 0.0), (math.pi - 0.2, 0.0)
 

@@ -14,9 +14,9 @@ import numpy as np
 from collision_monitor.bounding.leaf import Leaf
 from collision_monitor.cli.model_arguments import add_model_arguments, load_model
 from collision_monitor.cli.output_path import output_path, png_path
-from collision_monitor.cli.picture import render, require_pyvista
 from collision_monitor.cli.table import text_table
 from collision_monitor.collision_model import CollisionModel
+from collision_monitor.picture import render, require_pyvista
 from collision_monitor.robot.leaves_file import write_leaves
 from collision_monitor.robot.pairs import by_reason
 

@@ -10,10 +10,10 @@ import os
 import sys
 from collections.abc import Sequence
 
-from collision_monitor.cli import adjust, demo, distance, fit
+from collision_monitor.cli import adjust, demo, distance, fit, verify
 from collision_monitor.errors import CollisionMonitorError
 
-_COMMANDS = (fit, distance, adjust, demo)
+_COMMANDS = (fit, distance, adjust, verify, demo)
 
 EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 0, 1, 2, 130
 
@@ -22,8 +22,8 @@ def parser() -> argparse.ArgumentParser:
     """The whole command line."""
     top = argparse.ArgumentParser(
         prog="python -m collision_monitor",
-        description="Clearance of robot arms: leaves fitted to links, distances, motions of two "
-        "arms made safe, a live demo.",
+        description="Clearance of robot arms: leaves fitted to links, distances, motions "
+        "verified, motions of two arms made safe, a live demo.",
     )
     top.add_argument("--verbose", action="store_true", help="log what is loaded and left out")
     commands = top.add_subparsers(dest="command", required=True, metavar="command")

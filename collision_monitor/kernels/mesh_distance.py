@@ -80,12 +80,12 @@ def _keep(found, points):
 
 
 @kernel
-def nearest_triangles(a, b, pose, guess_a, guess_b, limit, points):
+def nearest_triangles(a, b, pose, guess_a, guess_b, limit, search, points):
     """(squared distance, row, row) of the nearest triangles of trees a and b, of one kind.
 
     The rows are -1 where the meshes are ``limit`` metres or more apart. ``guess_a`` and ``guess_b``
     are rows of ``corners``; anything else is no guess. ``pose`` (7, 3) by `place`. ``points``
-    (2, 3) gets the nearest points, in frame A.
+    (2, 3) gets the nearest points, in frame A. Without ``search`` only the guess is measured.
     """
     sizes = 15 if a.kind == OBB or a.kind == RSS else 6
     pair = work_space(limit, 6, 3)
@@ -101,7 +101,7 @@ def nearest_triangles(a, b, pose, guess_a, guess_b, limit, points):
     bounds = work_space(limit, STACK, 2)  # squared: at most the distance; that of the centres
     waiting[0, 0], waiting[0, 1] = 0, 0
     bounds[0, 0] = bound(a.kind, a.volumes, 0, b.volumes, 0, pose, best)
-    size = 1
+    size = 1 if search and best > 0.0 else 0
     fills = _FILLS if len(a.nodes) + len(b.nodes) <= _SMALL else 0
     filled, begin = np.inf, -np.inf
     while size > 0:
@@ -181,7 +181,7 @@ def mesh_distance(
     a = unpack_tree(numbers_a, index_a, 0, 0)
     b = unpack_tree(numbers_b, index_b, 0, 0)
     place(pose, rotation, translation)
-    square, i, j = nearest_triangles(a, b, pose, guess_a, guess_b, limit, points)
+    square, i, j = nearest_triangles(a, b, pose, guess_a, guess_b, limit, True, points)
     return (
         math.sqrt(square), i, j,
         points[0, 0], points[0, 1], points[0, 2], points[1, 0], points[1, 1], points[1, 2],

@@ -27,6 +27,11 @@ ROBOT = {
 }
 
 
+VISUAL_MESHES = (
+    "true: links without collision geometry take their visual one; empty: what params_file says"
+)
+
+
 def share(*parts: str) -> str:
     """A file that this package has installed."""
     return str(Path(get_package_share_directory(PACKAGE), *parts))
@@ -54,6 +59,7 @@ def common_arguments(
         switch("use_sim_time", False, "take the time from /clock"),
         switch("rviz", False, "start RViz and show the markers"),
         *[argument(name, "", text) for name, text in overrides.items()],
+        argument("visual_meshes", "", VISUAL_MESHES, choices=["", *SWITCH]),
         argument("log_level", "info", "debug, info, warn, error or fatal"),
     ]
 
@@ -68,10 +74,13 @@ def flag(name: str) -> ParameterValue:
     return ParameterValue(LaunchConfiguration(name), value_type=bool)
 
 
-def given(context: LaunchContext, names: Iterable[str]) -> dict[str, ParameterValue]:
-    """Those arguments that are not empty, as parameters."""
+def given(context: LaunchContext, names: Iterable[str]) -> dict[str, Any]:
+    """Those arguments, and visual_meshes, that are not empty, as parameters."""
     values = {name: LaunchConfiguration(name).perform(context) for name in names}
-    return {name: as_text(value) for name, value in values.items() if value}
+    parameters = {name: as_text(value) for name, value in values.items() if value}
+    if visual_meshes := LaunchConfiguration("visual_meshes", default="").perform(context):
+        parameters["visual_meshes"] = visual_meshes == "true"
+    return parameters
 
 
 def package_node(

@@ -5,12 +5,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.interpolate import PPoly
 
 from collision_monitor.errors import MotionError, TrajectoryError
 from collision_monitor.motion_csv import read_csv
@@ -20,7 +21,7 @@ from collision_monitor.verification.bag_motion import read_bag
 from collision_monitor.verification.bags import is_bag, topic_names
 from collision_monitor.verification.command_file import JointCommand, is_command, parse_command
 from collision_monitor.verification.commands import joint_motion, line_motion
-from collision_monitor.verification.robot_joints import on_robot
+from collision_monitor.verification.robot_joints import led_by, on_robot
 from collision_monitor.verification.trajectory import Trajectory
 from collision_monitor.verification.violation import Violation
 
@@ -36,12 +37,25 @@ class LoadedMotion:
         violations: what already was wrong while the motion was made from a command.
         warnings: what was taken for granted, sentences that begin with the file.
         source: what it was read from, for a report.
+        along_line: whether it was made by a command that leads a link along a line.
+        named: joints of the trajectory that the file moves or holds; the others are held because
+            it does not name them.
     """
 
     trajectory: Trajectory
     violations: tuple[Violation, ...]
     warnings: tuple[str, ...]
     source: str
+    along_line: bool = False
+    named: frozenset[str] = frozenset()
+
+    def only(self, joint_names: Collection[str]) -> LoadedMotion:
+        """The same motion without the joints that are not given."""
+        kept = [k for k, name in enumerate(self.trajectory.joint_names) if name in joint_names]
+        polynomial = self.trajectory.polynomial
+        names = tuple(self.trajectory.joint_names[k] for k in kept)
+        part = Trajectory(names, PPoly(polynomial.c[:, :, kept], polynomial.x))
+        return replace(self, trajectory=part)
 
 
 def load_trajectory(
@@ -90,7 +104,8 @@ def load_trajectory(
             motion = _through(path, names, times, positions)
             source, warnings = f"{path.name} (CSV, {len(times)} rows)", _late(path, times)
         trajectory, more = on_robot(motion, robot, str(path), held, ignored)
-    return LoadedMotion(trajectory, (), (*warnings, *more), source)
+    named = led_by(motion.joint_names, robot)
+    return LoadedMotion(trajectory, (), (*warnings, *more), source, named=named)
 
 
 def _commanded(
@@ -106,12 +121,15 @@ def _commanded(
         motion, warnings = joint_motion(command, where)
         trajectory, more = on_robot(motion, robot, where, held, ignored)
         source = f"{path.name} (command, joint mode)"
-        return LoadedMotion(trajectory, (), (*warnings, *more), source)
+        named = led_by(motion.joint_names, robot)
+        return LoadedMotion(trajectory, (), (*warnings, *more), source, named=named)
     trajectory, violations, warnings = line_motion(command, robot, where, held, ignored)
     if not np.isfinite(trajectory.polynomial.c).all():
         raise MotionError(f"{where}: numbers too large to be computed with")
     source = f"{path.name} (command, {command.link} along a line)"
-    return LoadedMotion(trajectory, violations, tuple(warnings), source)
+    return LoadedMotion(
+        trajectory, violations, tuple(warnings), source, True, frozenset(trajectory.joint_names)
+    )
 
 
 def _is_yaml(path: Path) -> bool:

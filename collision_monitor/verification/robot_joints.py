@@ -7,7 +7,7 @@ from __future__ import annotations
 import difflib
 import fnmatch
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from scipy.interpolate import PPoly
@@ -89,6 +89,14 @@ def on_robot(
     for joint in following:
         warnings += _compared(motion, named[joint.name], result, joint, joints, where)
     return result, tuple(warnings)
+
+
+def led_by(joint_names: Iterable[str], robot: Robot) -> frozenset[str]:
+    """Joints of their own that these are, or follow; names that the robot lacks are left out."""
+    joints = {joint.name: joint for joint in robot.joints}
+    moving = (joints[name] for name in joint_names if name in joints and joints[name].moves)
+    leaders = (drive(joint, joints)[0] for joint in moving)
+    return frozenset(leader for leader in leaders if leader is not None)
 
 
 def _list(names: Sequence[str]) -> str:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from collision_monitor.robot.description import Shape
 
 _LINK_COLOR = "#8d99ae"
 _OBSTACLE_COLOR = "#c9b79c"
+_MARKED_COLORS = ("#d62828", "#f08a24")
 _SIDES = 48
 _MARGIN = 1.08  # of the picture around what it shows
 
@@ -93,6 +95,13 @@ def _aim(plotter: Any, direction: np.ndarray, aspect: float) -> None:
     plotter.renderer.ResetCameraClippingRange()
 
 
+def _look(name: str, colour: str, marked: Sequence[str]) -> dict[str, Any]:
+    """How a link or an obstacle is drawn."""
+    if name in marked:
+        return {"color": _MARKED_COLORS[list(marked).index(name) % 2]}
+    return {"color": colour, "opacity": 0.35 if marked else 1.0}
+
+
 def render(
     model: CollisionModel,
     q: np.ndarray,
@@ -104,12 +113,14 @@ def render(
     size: tuple[int, int] = (1200, 900),
     direction: tuple[float, float, float] = (1.6, 0.5, 0.7),
     zoom: float = 1.0,
+    marked: Sequence[str] = (),
 ) -> None:
     """Write a PNG of the robot at ``q``: its links, translucent leaves, the nearest points.
 
     Leaves take the colour of their link's clearance between ``stop`` and ``warn`` metres.
     ``direction`` is where the camera stands, seen from the robot's middle; it comes as near as
-    it can with everything in the picture, and by ``zoom`` nearer.
+    it can with everything in the picture, and by ``zoom`` nearer. Links and obstacles that are
+    ``marked`` stand out, and the others let them shine through.
 
     Raises:
         MissingDependencyError: pyvista is not installed.
@@ -124,12 +135,13 @@ def render(
                 poses[link.name] @ shape.pose, inplace=False
             )
             plotter.add_mesh(
-                mesh, color=_LINK_COLOR, smooth_shading=True, split_sharp_edges=True, specular=0.3
-            )
+                mesh, smooth_shading=True, split_sharp_edges=True, specular=0.3,
+                **_look(link.name, _LINK_COLOR, marked),
+            )  # fmt: skip
     for obstacle in model.scene.obstacles:
         pose = poses[obstacle.link] @ obstacle.shape.pose
         mesh = _shape_mesh(pyvista, obstacle.shape).transform(pose, inplace=False)
-        plotter.add_mesh(mesh, color=_OBSTACLE_COLOR)
+        plotter.add_mesh(mesh, **_look(obstacle.name, _OBSTACLE_COLOR, marked))
     obstacles = {obstacle.name for obstacle in model.scene.obstacles}
     if leaves:
         nearest = model.link_distances(q)

@@ -1,0 +1,323 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""``verify``: may this motion be sent? A verdict with reasons, for people and for CI."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from collision_monitor.atomic_file import write_text
+from collision_monitor.cli.distance import parse_positions
+from collision_monitor.cli.model_arguments import add_model_arguments, load_model
+from collision_monitor.cli.output_path import output_path
+from collision_monitor.collision_model import CollisionModel
+from collision_monitor.errors import CollisionMonitorError, MotionError
+from collision_monitor.verification.thresholds import Thresholds, load_thresholds
+from collision_monitor.verification.verdict import Verdict
+from collision_monitor.verification.verification import Verification
+
+_SUFFIXES = (".yaml", ".yml", ".json", ".csv", ".mcap", ".db3")
+_LISTED = 12  # violations on the terminal
+
+
+def _vector(text: str) -> tuple[float, ...]:
+    values = tuple(float(part) for part in text.split(","))
+    if len(values) != 3 or not all(map(math.isfinite, values)):
+        raise argparse.ArgumentTypeError(f"{text!r} is not three numbers with commas between")
+    return values
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to the subparsers."""
+    parser = commands.add_parser(
+        "verify",
+        help="check a motion before it is sent",
+        description=(
+            "Check a motion, or every motion in a folder: limits of joints, torques, and distances "
+            "between all links and to the scene at every instant, between samples too. Exit code "
+            "0: safe; 1: not safe; 2: could not be checked."
+        ),
+    )
+    add_model_arguments(parser)
+    parser.add_argument(
+        "motion", nargs="+", type=Path,
+        help="motion file or a folder of them: JointTrajectory or command (YAML), CSV, ROS 2 bag",
+    )  # fmt: skip
+    checks = parser.add_argument_group("what is checked")
+    checks.add_argument(
+        "--limits", metavar="FILE", help="joint_limits.yaml: what is tighter than in the URDF"
+    )
+    checks.add_argument(
+        "--thresholds", metavar="FILE",
+        help="YAML: warn and stop distances, for all pairs and by pattern (docs/verify.md)",
+    )  # fmt: skip
+    checks.add_argument("--warn", type=float, metavar="METRES", help="warn below this distance")
+    checks.add_argument("--stop", type=float, metavar="METRES", help="not safe below this distance")
+    checks.add_argument(
+        "--level", choices=("auto", "leaf"), default="auto",
+        help="auto: pairs that leaves do not clear are decided by their meshes; leaf: they are "
+        "not safe (default %(default)s)",
+    )  # fmt: skip
+    checks.add_argument(
+        "--recorded", action="store_true",
+        help="the motion begins and ends amid a movement, as a recording may",
+    )  # fmt: skip
+    checks.add_argument(
+        "--torques", action="store_true", help="check torques, by the inertias of the URDF"
+    )
+    checks.add_argument(
+        "--drives", metavar="FILE",
+        help="YAML: rotor inertias, stiffnesses, margins, payload; implies --torques",
+    )  # fmt: skip
+    checks.add_argument(
+        "--floating", action="store_true",
+        help="the base floats freely, as in space; implies --torques and no gravity",
+    )  # fmt: skip
+    checks.add_argument(
+        "--gravity", type=_vector, metavar="X,Y,Z",
+        help="m/s^2 in the frame of the root link; implies --torques (default 0,0,-9.81)",
+    )  # fmt: skip
+    motions = parser.add_argument_group("motions")
+    motions.add_argument(
+        "--q", default="", metavar="JOINT=VALUE,...",
+        help="positions of joints that the motion does not name, radians or metres",
+    )  # fmt: skip
+    motions.add_argument(
+        "--ignore", action="append", default=[], metavar="JOINT",
+        help="joint in the motion that the robot lacks, with wildcards; may be given several times",
+    )  # fmt: skip
+    motions.add_argument(
+        "--topic", action="append", help="topic of a bag; may be given several times"
+    )
+    motions.add_argument(
+        "--beside", action="append", default=[], metavar="MOTION[@START[..LATEST]]",
+        help="a motion of other joints that runs at the same time, and begins at START seconds, or "
+        "at an unknown instant up to LATEST",
+    )  # fmt: skip
+    outputs = parser.add_argument_group("what is written")
+    outputs.add_argument("--report", type=output_path, metavar="HTML", help="a page, all in one")
+    outputs.add_argument("--json", action="store_true", help="print JSON")
+    outputs.add_argument("--junit", type=output_path, metavar="XML", help="results for a CI server")
+    outputs.add_argument(
+        "--envelopes", type=output_path, metavar="CSV",
+        help="the least distance of every pair over time, from below and from above",
+    )  # fmt: skip
+    parser.add_argument(
+        "--executor", default="", metavar="dask://HOST:PORT",
+        help="verify many motions on this Dask cluster instead of all processors of this machine",
+    )  # fmt: skip
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Verify, print, write what is asked for; the exit code is that of the gravest verdict."""
+    from collision_monitor.verification.many import verify_many  # other commands need no such
+
+    try:
+        paths = _motions(options.motion)
+        _check_outputs(options, paths)
+        model = load_model(options)
+        settings = _settings(options, model)
+        load = _loader(options, model)
+        motions, results = {}, {}
+        for path in paths:
+            try:
+                motions[path] = load(path)
+            except CollisionMonitorError as error:
+                results[path] = Verification(
+                    path.name, model.name, Verdict.NOT_CHECKED, reason=str(error)
+                )
+        said = _progress(len(paths), len(results), options.json)
+        for path, result in zip(
+            motions,
+            verify_many(model, list(motions.values()), settings, options.executor, said),
+            strict=True,
+        ):
+            results[path] = result
+        found = [results[path] for path in paths]
+        _write(options, model, found)
+    except OSError as error:
+        # Exit code 1 says that a motion is not safe: not so here.
+        raise MotionError(str(error)) from None
+    _say(options, found)
+    return max(result.verdict.exit_code for result in found)
+
+
+def _motions(given: Sequence[Path]) -> list[Path]:
+    """The files that are named, and those in folders."""
+    found = []
+    for path in given:
+        if path.is_dir() and not (path / "metadata.yaml").is_file():  # that would be a bag
+            inside = sorted(
+                p for p in path.iterdir() if p.suffix.lower() in _SUFFIXES or _is_bag(p)
+            )
+            if not inside:
+                raise MotionError(f"{path}: no motion is in this folder ({', '.join(_SUFFIXES)})")
+            found += inside
+        else:
+            found.append(path)
+    return list(dict.fromkeys(found))
+
+
+def _is_bag(path: Path) -> bool:
+    return path.is_dir() and (path / "metadata.yaml").is_file()
+
+
+def _check_outputs(options: argparse.Namespace, motions: Sequence[Path]) -> None:
+    """Find out before the work that a result would overwrite what is read, or another result."""
+    taken = {os.path.realpath(path): "motion" for path in motions}
+    for name in ("urdf", "srdf", "scene", "leaves", "limits", "thresholds", "drives"):
+        if path := getattr(options, name, None):
+            taken[os.path.realpath(path)] = name
+    for name in ("report", "junit", "envelopes"):
+        path = getattr(options, name)
+        if path is None:
+            continue
+        if before := taken.get(os.path.realpath(path)):
+            raise MotionError(f"--{name} {path}: is the {before} as well; give it another name")
+        taken[os.path.realpath(path)] = name
+    if len(motions) > 1 and options.envelopes:
+        raise MotionError(
+            f"--envelopes {options.envelopes}: is for one motion, but {len(motions)} are given"
+        )
+
+
+def _settings(options: argparse.Namespace, model: CollisionModel) -> Any:
+    """What is to be checked."""
+    from collision_monitor.robot.joint_limits import joint_limits
+    from collision_monitor.verification.verify import Settings
+
+    thresholds = load_thresholds(options.thresholds) if options.thresholds else Thresholds()
+    for name in ("warn", "stop"):
+        if (value := getattr(options, name)) is not None:
+            thresholds = replace(thresholds, **{name: value})
+    return Settings(
+        thresholds=thresholds,
+        limits=joint_limits(model.robot, options.limits) if options.limits else None,
+        exact=options.level == "auto",
+        from_rest=not options.recorded,
+        torques=_torques(options),
+        beside=[_beside(text, options, model) for text in options.beside],
+    )
+
+
+def _torques(options: argparse.Namespace) -> Any:
+    """How torques are computed, or None where nobody asks for them."""
+    if not (options.torques or options.drives or options.floating or options.gravity):
+        return None
+    from collision_monitor.robot.inertials import read_inertials
+    from collision_monitor.verification.drives import Drives, read_drives
+    from collision_monitor.verification.verify import Torques
+
+    return Torques(
+        read_inertials(options.urdf),
+        read_drives(options.drives) if options.drives else Drives(),
+        options.floating,
+        options.gravity,
+    )
+
+
+def _beside(text: str, options: argparse.Namespace, model: CollisionModel) -> Any:
+    """A motion, and when it begins: ``MOTION[@START[..LATEST]]``."""
+    from collision_monitor.verification.motion_files import load_trajectory
+    from collision_monitor.verification.verify import Beside
+
+    path, at, when = text.rpartition("@")
+    if not at:
+        path, when = text, "0"
+    first, dots, last = when.partition("..")
+    try:
+        earliest = float(first)
+        latest = float(last) if dots else earliest
+    except ValueError:
+        raise MotionError(
+            f"--beside {text!r}: {when!r} is not seconds, such as 2.5, or 0..10"
+        ) from None
+    motion = load_trajectory(path, model.robot, ignored=options.ignore)
+    return Beside(motion, earliest, latest)
+
+
+def _loader(options: argparse.Namespace, model: CollisionModel) -> Callable[[Path], Any]:
+    """Reads one motion of the robot."""
+    from collision_monitor.verification.bags import is_bag
+    from collision_monitor.verification.motion_files import load_trajectory
+
+    held = parse_positions(options.q, model)
+    return lambda path: load_trajectory(
+        path,
+        model.robot,
+        topic=options.topic if is_bag(path) else None,
+        held=held,
+        ignored=options.ignore,
+    )
+
+
+def _progress(count: int, failed: int, quiet: bool) -> Callable[[Verification], None]:
+    """What is called when a motion is done; on a terminal it says how many are left."""
+    if quiet or count <= 1 or not sys.stderr.isatty():
+        return lambda result: None
+    done = failed
+
+    def say(result: Verification) -> None:
+        nonlocal done
+        done += 1
+        print(f"\r{done} of {count} motions verified", end="", file=sys.stderr, flush=True)
+        if done == count:
+            print(file=sys.stderr)
+
+    return say
+
+
+def _write(
+    options: argparse.Namespace, model: CollisionModel, results: Sequence[Verification]
+) -> None:
+    """The files that are asked for."""
+    from collision_monitor.verification.junit import junit
+    from collision_monitor.verification.report import write_reports
+
+    if options.junit:
+        write_text(options.junit, junit(results))
+    if options.report:
+        write_reports(options.report, model, results)
+    if options.envelopes and results[0].clearance is not None:
+        results[0].clearance.series.write_csv(options.envelopes)
+
+
+def _say(options: argparse.Namespace, results: Sequence[Verification]) -> None:
+    """The verdicts on the terminal."""
+    from collision_monitor.verification.report_data import as_data
+    from collision_monitor.verification.report_page import headline
+    from collision_monitor.verification.wording import sentence
+
+    if options.json:
+        data = [as_data(result) for result in results]
+        print(json.dumps(data[0] if len(data) == 1 else data, indent=2, allow_nan=False))
+        return
+    for result in results:
+        prefix = f"{result.source}: " if len(results) > 1 else ""
+        print(prefix + headline(result))
+        if len(results) > 1:
+            continue
+        for v in result.violations[:_LISTED]:
+            print(f"  {'warning' if v.warning else 'unsafe ':7s} [{v.code.value}] {sentence(v)}")
+        if len(result.violations) > _LISTED:
+            print(f"  and {len(result.violations) - _LISTED} more; --report or --json has them all")
+        if result.worst is not None:
+            a, b = result.worst.pair
+            print(
+                f"  nearest: {result.worst.distance:.4f} m between {a} and {b} at "
+                f"{result.worst.time:.3f} s"
+            )
+        for note in result.notes:
+            print(f"  note: {note}")
+    for name in ("report", "junit", "envelopes"):
+        if path := getattr(options, name):
+            print(f"written: {path}")

@@ -1,0 +1,80 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""All that is known of one motion: the verdict, its reasons, and what plots need."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from collision_monitor.verification.clearance_check import ClearanceCheck
+from collision_monitor.verification.joint_limits_check import LimitsCheck
+from collision_monitor.verification.torque_check import TorqueCheck
+from collision_monitor.verification.verdict import Verdict
+from collision_monitor.verification.violation import Code, Violation
+
+
+@dataclass(frozen=True)
+class Check:
+    """One of the checks.
+
+    Attributes:
+        name: for people.
+        codes: the reasons that it can give.
+        skipped: why it was not done; empty when it was.
+    """
+
+    name: str
+    codes: tuple[Code, ...]
+    skipped: str = ""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """The nearest moment of a motion.
+
+    Attributes:
+        time: seconds into it.
+        q: (nq,) configuration.
+        pair: the two links.
+        distance: metres, signed.
+    """
+
+    time: float
+    q: np.ndarray
+    pair: tuple[str, str]
+    distance: float
+
+
+@dataclass(frozen=True, eq=False)
+class Verification:
+    """What became of one motion.
+
+    Attributes:
+        source: where the motion is from.
+        robot: name.
+        verdict: may it be sent?
+        reason: why it could not be checked; else empty.
+        duration: of the motion, seconds.
+        seconds: that verifying took.
+        violations: by urgency.
+        notes: what was taken for granted or left out, sentences.
+        checks: what was done and what not.
+        limits, torques, clearance: what they found; None where not done.
+        worst: the nearest moment, or None.
+    """
+
+    source: str
+    robot: str
+    verdict: Verdict
+    reason: str = ""
+    duration: float = 0.0
+    seconds: float = 0.0
+    violations: tuple[Violation, ...] = ()
+    notes: tuple[str, ...] = ()
+    checks: tuple[Check, ...] = ()
+    limits: LimitsCheck | None = None
+    torques: TorqueCheck | None = None
+    clearance: ClearanceCheck | None = None
+    worst: Moment | None = None

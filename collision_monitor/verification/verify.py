@@ -1,0 +1,188 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Verify a motion: all checks, and the verdict that they come to."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from collision_monitor.errors import CollisionMonitorError
+from collision_monitor.robot.inertials import Inertial
+from collision_monitor.robot.joint_limits import JointLimits, urdf_limits
+from collision_monitor.verification.clearance_check import ClearanceCheck, check_clearance
+from collision_monitor.verification.drives import Drives
+from collision_monitor.verification.dynamics import RobotDynamics
+from collision_monitor.verification.joint_limits_check import RATES, check_joint_limits
+from collision_monitor.verification.schedule import Schedule, Scheduled
+from collision_monitor.verification.thresholds import Thresholds
+from collision_monitor.verification.torque_check import TorqueCheck, check_torques
+from collision_monitor.verification.verdict import Verdict, by_urgency, verdict_of
+from collision_monitor.verification.verification import Check, Moment, Verification
+from collision_monitor.verification.violation import Code
+
+if TYPE_CHECKING:
+    from collision_monitor.collision_model import CollisionModel
+    from collision_monitor.verification.motion_files import LoadedMotion
+
+_DISTANCES = (Code.COLLISION, Code.CLEARANCE_STOP, Code.CLEARANCE_WARN, Code.UNDECIDED)
+_TORQUES = (Code.LINK_TORQUE, Code.MOTOR_TORQUE)
+_LINES = (Code.SINGULARITY, Code.OFF_THE_LINE)
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A motion that runs beside the verified one.
+
+    Attributes:
+        motion: only the joints count that its file names; none may be moved by another motion.
+        earliest, latest: it begins at some instant between these, seconds.
+    """
+
+    motion: LoadedMotion
+    earliest: float = 0.0
+    latest: float = 0.0
+
+
+@dataclass(frozen=True)
+class Torques:
+    """How torques are computed.
+
+    Attributes:
+        inertials: masses of links, as `robot.inertials.read_inertials` has them.
+        drives: rotors, springs, margins and payload.
+        floating: the base floats freely.
+        gravity: (3,) m/s^2; None: that of the earth, none where the base floats.
+    """
+
+    inertials: Mapping[str, Inertial]
+    drives: Drives = field(default_factory=Drives)
+    floating: bool = False
+    gravity: tuple[float, float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is checked, and against what.
+
+    Attributes:
+        thresholds: distances of pairs.
+        limits: of joints, by name; None for those of the URDF.
+        exact: decide by the shapes themselves where leaves do not clear a pair.
+        from_rest: the robot stands before and after the motion.
+        torques: None to leave them out.
+        beside: motions that run at the same time.
+    """
+
+    thresholds: Thresholds = field(default_factory=Thresholds)
+    limits: Mapping[str, JointLimits] | None = None
+    exact: bool = True
+    from_rest: bool = True
+    torques: Torques | None = None
+    beside: Sequence[Beside] = ()
+
+
+def verify(
+    model: CollisionModel, motion: LoadedMotion, settings: Settings | None = None
+) -> Verification:
+    """All checks of one motion; what keeps it from being checked is a verdict, no error."""
+    settings = Settings() if settings is None else settings
+    begin = time.perf_counter()
+    try:
+        return _verified(model, motion, settings, begin)
+    except CollisionMonitorError as error:
+        return Verification(
+            motion.source,
+            model.name,
+            Verdict.NOT_CHECKED,
+            reason=str(error),
+            seconds=time.perf_counter() - begin,
+        )
+
+
+def _verified(
+    model: CollisionModel, motion: LoadedMotion, settings: Settings, begin: float
+) -> Verification:
+    limits = urdf_limits(model.robot) if settings.limits is None else settings.limits
+    joints = check_joint_limits(motion.trajectory, model.robot, limits, settings.from_rest)
+    parts = _parts(motion, settings.beside)
+    schedule = Schedule(model, parts)
+    clearance = check_clearance(model, parts, settings.thresholds, exact=settings.exact or None)
+    torques = _torques(model, motion, settings, limits)
+    known = {(v.code, v.subject) for v in joints.violations}
+    found = [v for v in motion.violations if (v.code, v.subject) not in known]
+    found += [*joints.violations, *clearance.violations]
+    notes = [*motion.warnings, *(w for b in settings.beside for w in b.motion.warnings)]
+    notes += joints.notes
+    if torques is not None:
+        found += torques.violations
+        notes += torques.notes
+    violations = by_urgency(found)
+    return Verification(
+        motion.source,
+        model.name,
+        verdict_of(violations),
+        duration=schedule.end - schedule.begin,
+        seconds=time.perf_counter() - begin,
+        violations=violations,
+        notes=tuple(dict.fromkeys(notes)),
+        checks=_checks(motion, torques),
+        limits=joints,
+        torques=torques,
+        clearance=clearance,
+        worst=_worst(schedule, clearance),
+    )
+
+
+def _parts(motion: LoadedMotion, beside: Sequence[Beside]) -> list[Scheduled]:
+    """The motion, without the joints that it only holds and others move; and those others."""
+    others = [b.motion.only(b.motion.named) for b in beside]
+    moved = {name for other in others for name in other.trajectory.joint_names}
+    own = motion.only(set(motion.trajectory.joint_names) - (moved - motion.named))
+    return [Scheduled(own.trajectory)] + [
+        Scheduled(other.trajectory, b.earliest, b.latest)
+        for other, b in zip(others, beside, strict=True)
+    ]
+
+
+def _torques(
+    model: CollisionModel,
+    motion: LoadedMotion,
+    settings: Settings,
+    limits: Mapping[str, JointLimits],
+) -> TorqueCheck | None:
+    given = settings.torques
+    if given is None:
+        return None
+    dynamics = RobotDynamics(
+        model.robot,
+        given.inertials,
+        motion.trajectory.joint_names,
+        given.floating,
+        given.gravity,
+        given.drives.payload,
+    )
+    return check_torques(
+        motion.trajectory, dynamics, limits, given.drives, from_rest=settings.from_rest
+    )
+
+
+def _checks(motion: LoadedMotion, torques: TorqueCheck | None) -> tuple[Check, ...]:
+    """What was done, and what not."""
+    no_line = "" if motion.along_line else "the motion is no command along a line"
+    no_torques = "" if torques is not None else "not asked for"
+    return (
+        Check("distances between links", _DISTANCES),
+        Check("joint limits", RATES),
+        Check("torques", _TORQUES, no_torques),
+        Check("Cartesian line", _LINES, no_line),
+    )
+
+
+def _worst(schedule: Schedule, clearance: ClearanceCheck) -> Moment:
+    """The moment of the smallest distance that occurs."""
+    pair = clearance.series.minima[0]
+    q = schedule.configuration(pair.time, pair.starts)
+    return Moment(pair.time, q, pair.links, pair.upper)

@@ -1,0 +1,136 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""``verify`` on the command line: verdict, exit code, files."""
+
+import json
+import subprocess
+import sys
+from xml.etree import ElementTree
+
+import pytest
+from toys import chain
+
+from collision_monitor.cli.main import main
+
+pytest.importorskip("matplotlib")
+HEADER = "time,j1,j2,j3\n"
+SAFE, FOLDED, BAD = "0,0,0,0\n5,0.3,0.3,0.3\n", "0,0,0,0\n5,2,2,0\n", "0,0,0,0\n5,nan,0,0\n"
+
+
+@pytest.fixture
+def cell(tmp_path):
+    """A robot and motions in a folder."""
+    (tmp_path / "robot.urdf").write_text(chain(4))
+    folder = tmp_path / "motions"
+    folder.mkdir()
+    for name, rows in (("a", SAFE), ("b", FOLDED), ("c", BAD)):
+        (folder / f"{name}.csv").write_text(HEADER + rows)
+    return tmp_path
+
+
+@pytest.fixture
+def verify(cell, capsys):
+    """Run the command; returns exit code, output and errors."""
+
+    def run(*words):
+        arguments = [str(cell / word) if (cell / word).exists() else word for word in words]
+        code = main(["verify", str(cell / "robot.urdf"), *arguments, "--level", "leaf"])
+        return code, *capsys.readouterr()
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("motion", "code", "first"),
+    [
+        ("motions/a.csv", 0, "Safe"),
+        ("motions/b.csv", 1, "Not safe: l3 - l0 collide from"),
+        ("motions/c.csv", 2, "Could not be checked: "),
+    ],
+)
+def test_exit_code_and_first_line_are_the_verdict(verify, motion, code, first):
+    found, out, _ = verify(motion)
+    assert found == code
+    assert out.startswith(first)
+
+
+def test_a_folder_is_as_bad_as_its_worst_motion_and_names_each(verify, cell):
+    code, out, _ = verify("motions")
+    assert code == 2
+    lines = out.splitlines()
+    assert [line.split(":")[0].split(" ")[0] for line in lines] == ["a.csv", "b.csv", "c.csv"]
+    (cell / "motions/c.csv").unlink()
+    assert verify("motions")[0] == 1
+
+
+def test_json_junit_report_and_envelopes(verify, cell):
+    report, junit, csv = (cell / name for name in ("r.html", "j.xml", "e.csv"))
+    code, out, _ = verify(
+        "motions/b.csv", "--json", "--report", str(report), "--junit", str(junit),
+        "--envelopes", str(csv),
+    )  # fmt: skip
+    data = json.loads(out)
+    assert (code, data["exit_code"], data["verdict"]) == (1, 1, "not safe")
+    assert "Not safe" in report.read_text(encoding="utf-8")
+    assert ElementTree.parse(junit).getroot()[0].get("failures") == "1"
+    header, *rows = csv.read_text().splitlines()
+    assert header.startswith("from,to,") and "l3 - l0 lower" in header
+    assert len(rows) > 10
+
+
+def test_thresholds_and_limits_out_of_files(verify, cell):
+    (cell / "t.yaml").write_text("warn: 0.1\npairs: [{pair: 'l3 l0', stop: 2.79}]\n")
+    (cell / "l.yaml").write_text("joint_limits: {j1: {max_velocity: 0.01}}\n")
+    code, out, _ = verify("motions/a.csv", "--thresholds", "t.yaml", "--limits", "l.yaml", "--json")
+    assert code == 1
+    codes = {v["code"] for v in json.loads(out)["violations"]}
+    assert codes == {"clearance-stop", "joint-velocity"}
+    assert verify("motions/a.csv", "--stop", "1.79")[0] == 1
+
+
+def test_a_motion_beside_it_may_begin_at_any_time_of_a_range(verify, cell):
+    (cell / "one.csv").write_text("time,j1,j3\n0,0,0\n5,2,0\n10,0,0\n")
+    (cell / "other.csv").write_text("time,j2\n0,0\n5,2\n10,0\n")
+    assert verify("one.csv", "--beside", f"{cell / 'other.csv'}@30")[0] == 0
+    assert verify("one.csv", "--beside", str(cell / "other.csv"))[0] == 1
+    assert verify("one.csv", "--beside", f"{cell / 'other.csv'}@0..30")[0] == 1
+    code, _, errors = verify("one.csv", "--beside", f"{cell / 'other.csv'}@soon")
+    assert code == 2
+    assert "'soon' is not seconds" in errors
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("no.csv",), "no.csv"),
+        (("motions/a.csv", "--thresholds", "none.yaml"), "none.yaml"),
+        (("motions/a.csv", "--limits", "none.yaml"), "none.yaml"),
+        (("motions/a.csv", "--warn", "-1"), "-1"),
+        (("motions", "--envelopes", "e.csv"), "is for one motion"),
+        (("motions/a.csv", "--drives", "none.yaml"), "none.yaml"),
+        (("motions/a.csv", "--executor", "here"), "dask://host:port"),
+    ],
+)
+def test_input_that_cannot_be_used_is_code_2_and_named(verify, words, says):
+    code, out, errors = verify(*words)
+    assert code == 2
+    assert says in out + errors
+
+
+def test_results_never_overwrite_what_is_read(verify, cell):
+    motion = cell / "motions/a.csv"
+    before = motion.read_text()
+    code, _, errors = verify("motions/a.csv", "--junit", str(motion))
+    assert code == 2
+    assert "is the motion as well" in errors
+    assert motion.read_text() == before
+
+
+def test_it_runs_as_a_program_of_its_own(cell):
+    done = subprocess.run(
+        [sys.executable, "-m", "collision_monitor", "verify", "robot.urdf", "motions/b.csv",
+         "--level", "leaf"],
+        cwd=cell, capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 1, done.stderr
+    assert done.stdout.startswith("Not safe")
