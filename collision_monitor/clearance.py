@@ -13,15 +13,20 @@ class Clearance:
     """The smallest signed distance of a configuration, and where it is.
 
     Attributes:
-        distance: metres; negative is the depth of penetration of the leaves.
+        distance: metres; negative is the depth of penetration: of the leaves, or, of an exact
+            one, as in docs/exact.md.
         links: the two links (or obstacles) that are nearest.
-        leaves: indices of the two leaves in ``model.leaves``.
+        leaves: indices of the two leaves in ``model.leaves``; (-1, -1) of an exact one.
+        exact: whether it was measured on the shapes themselves instead of the leaves.
+        triangles: numbers of the nearest triangles in the meshes of their links, those of several
+            meshes counted one after another; -1 at leaf level, and where the nearest shape is a
+            box, a cylinder, a sphere or a capsule.
 
     Made at every joint state, so points and normal become arrays only when somebody
     asks for them.
     """
 
-    __slots__ = ("_normal", "_points", "distance", "leaves", "links")
+    __slots__ = ("_normal", "_points", "distance", "exact", "leaves", "links", "triangles")
 
     def __init__(
         self,
@@ -30,17 +35,21 @@ class Clearance:
         points: Sequence,
         normal: Sequence[float],
         leaves: tuple[int, int] = (-1, -1),
+        exact: bool = False,
+        triangles: tuple[int, int] = (-1, -1),
     ) -> None:
         """``points``: six coordinates in any nesting; ``normal``: three."""
         self.distance = distance
         self.links = links
         self.leaves = leaves
+        self.exact = exact
+        self.triangles = triangles
         self._points = points
         self._normal = normal
 
     @property
     def points(self) -> np.ndarray:
-        """(2, 3) nearest points on the surfaces of the two leaves, base frame, metres."""
+        """(2, 3) nearest points on the surfaces of the two leaves or shapes, base frame, metres."""
         return np.array(self._points, dtype=float).reshape(2, 3)
 
     @property

@@ -21,9 +21,11 @@ from collision_monitor.bounding.shapes import Fit, fit_of_given
 from collision_monitor.bounding.watchers import watchers_of
 from collision_monitor.clear_tables import clear_tables, copied
 from collision_monitor.clearance import Clearance
-from collision_monitor.errors import ConfigurationError, NothingToCheckError
+from collision_monitor.errors import ConfigurationError, FitError, NothingToCheckError
+from collision_monitor.exact_distance import ExactDistance, ExactShapes, LinkShapes
 from collision_monitor.kernels import query
 from collision_monitor.kernels.clear import CLEAR, DOUBTFUL, ClearTables, clear
+from collision_monitor.kernels.mesh_tree import KINDS
 from collision_monitor.kernels.packed import windows
 from collision_monitor.kernels.warm_up import warm_up
 from collision_monitor.packing import pack_model
@@ -84,11 +86,14 @@ class CollisionModel:
         scene: Scene | None = None,
         settings: FitSettings | None = None,
         leaves: Mapping[str, Sequence[Leaf]] | None = None,
+        hierarchy: str = "obb",
     ) -> None:
         """Fit, build and compile; most callers want `from_urdf`.
 
         ``leaves``: of every link with shapes, in its frame; taken as they are.
         """
+        if hierarchy not in KINDS:
+            raise FitError(f"unknown hierarchy {hierarchy!r}: choose from {', '.join(KINDS)}")
         semantics = Semantics() if semantics is None else semantics
         scene = Scene() if scene is None else scene
         self.robot = robot
@@ -107,6 +112,7 @@ class CollisionModel:
         self.upper = np.array([joint.upper for joint in joints])
         self.velocity_limits = np.array([joint.velocity for joint in joints])
 
+        self.hierarchy = hierarchy
         self._reach: np.ndarray | None = None
         self._found = np.empty((4096, 2), dtype=np.int64)  # work space of contacts()
         pool = ThreadPoolExecutor(1)  # much of compiling needs no Python: fit meanwhile
@@ -131,6 +137,7 @@ class CollisionModel:
         leaf_tolerance: float = FitSettings.leaf_tolerance,
         leaves: str | os.PathLike | Mapping | None = None,
         check_leaves: bool = True,
+        hierarchy: str = "obb",
     ) -> CollisionModel:
         """Load a robot, and a scene around it.
 
@@ -145,11 +152,13 @@ class CollisionModel:
             leaves: path of a file of leaves, or its content (docs/leaves.md), instead of
                 a fit; for the links of the robot, not for obstacles.
             check_leaves: whether leaves from a file that do not enclose are refused.
+            hierarchy: over the triangles, for exact distances: ``aabb``, ``obb``, ``rss`` or
+                ``octree``. All give the same answers; the default is the fastest.
 
         Raises:
             RobotDescriptionError, MeshError: the robot cannot be monitored whole.
             SemanticDescriptionError, SceneError: the SRDF or the scene is faulty.
-            FitError: max_leaves_per_link or leaf_tolerance mean nothing.
+            FitError: max_leaves_per_link, leaf_tolerance or hierarchy mean nothing.
             LeavesError: the file of leaves is faulty, or they do not enclose a link.
         """
         robot = load_robot(urdf, package_dirs)
@@ -159,15 +168,20 @@ class CollisionModel:
         given = None if leaves is None else read_leaves(leaves, robot)
         if given is not None and check_leaves:
             check_enclosing(robot, given)
-        return cls(robot, semantics, surroundings, settings, given)
+        return cls(robot, semantics, surroundings, settings, given, hierarchy)
 
-    def distance(self, q: Sequence[float] | np.ndarray) -> Clearance:
+    def distance(self, q: Sequence[float] | np.ndarray, exact: bool = False) -> Clearance:
         """The nearest pair at configuration ``q`` (nq,), radians and metres.
+
+        ``exact``: of the shapes themselves instead of their leaves (docs/exact.md). The first
+        such query gets ready for it, unless `prepare_exact` has.
 
         Raises:
             ConfigurationError: q has the wrong shape or a value that is not finite.
             NothingToCheckError: the robot has no pair that is checked.
         """
+        if exact:
+            return self._exactly().nearest(self._configuration(q))
         result = query.distance(self._numbers, self._index, self._configuration(q))
         i, j = result[0], result[1]
         if i < 0:
@@ -175,10 +189,28 @@ class CollisionModel:
         links = self._leaf_links
         return Clearance(result[2], (links[i], links[j]), result[3:9], result[9:], (i, j))
 
-    def distances(self, q: Sequence[float] | np.ndarray) -> np.ndarray:
-        """Signed distance of every pair, (len(pairs),), in the order of ``pairs``."""
+    def distances(self, q: Sequence[float] | np.ndarray, exact: bool = False) -> np.ndarray:
+        """Signed distance of every pair, (len(pairs),), in the order of ``pairs``.
+
+        ``exact`` as of `distance`; every pair is measured, which takes far longer than the nearest.
+        """
         q = self._configuration(q)
+        if exact:
+            return self._exactly().all(q)
         return self._pair_distances(q.reshape(1, -1))[0]
+
+    def prepare_exact(self) -> None:
+        """Build hierarchies over all triangles, and compile what exact queries run.
+
+        Takes a second for each 100,000 triangles, and the first time on a machine some seconds
+        to compile; without it the first exact query does. Twins made later share the hierarchies.
+        """
+        self._exactly()
+
+    def _exactly(self) -> ExactDistance:
+        if self._exact is None:
+            self._exact = ExactDistance(self, self._exact_shapes, (self._numbers, self._index))
+        return self._exact
 
     def link_distances(self, q: Sequence[float] | np.ndarray) -> dict[str, float]:
         """Distance of every link and obstacle to its nearest partner; inf without one."""
@@ -386,6 +418,13 @@ class CollisionModel:
                 leaves[name] if in_place else moved(leaves[name], pose_of[name], name)
             )
         self._leaf_links = [leaf.link for leaf in self.leaves]
+        shapes = {**links, **obstacles}
+        rank = {name: k for k, name in enumerate(names)}
+        self._exact_shapes = ExactShapes(
+            {name: LinkShapes(shapes[name], body_of[name], pose_of[name]) for name in names},
+            [rank[name] for name in self._leaf_links],
+            self.hierarchy,
+        )
         stops = np.cumsum([len(leaves[name]) for name in names])
         self._link_leaves = np.column_stack([np.r_[0, stops[:-1]], stops])
 
@@ -508,6 +547,7 @@ class CollisionModel:
 
     def _pack(self) -> None:
         self._clear_tables: ClearTables | None = None  # built when asked for
+        self._exact: ExactDistance | None = None  # as well
         rank = {name: k for k, name in enumerate(self.link_names)}
         self._numbers, self._index = pack_model(
             self._bodies,

@@ -33,6 +33,7 @@ FLOORS = {
     "packing": 3,
     "clear_tables": 3,
     "proximity": 3,
+    "exact_distance": 3,
     "robot": 2,
     "bounding": 2,
     "kernels": 1,

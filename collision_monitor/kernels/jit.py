@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numba
+from numba import types
 
 from collision_monitor.private_cache import places, private_directory
 
@@ -88,7 +89,7 @@ def _compiled(
     if forceinline:
         options["forceinline"] = True
     if _directory is None:
-        return numba.njit(**options)(function)
+        return _general(numba.njit(**options)(function))
     # The cache's place is settled at decoration: ours is named for that moment only.
     previous = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(_directory)
@@ -97,6 +98,24 @@ def _compiled(
     finally:
         numba.config.CACHE_DIR = previous
     _forgive(compiled)
+    return _general(compiled)
+
+
+def _general(compiled: Callable) -> Callable:
+    """Let ``compiled`` be compiled once for integers, not again for every constant it is given.
+
+    To numba a constant in a call is a type of its own, in what is called as well: exact signs were
+    compiled 14 times over.
+    """
+    find = compiled.get_call_template
+
+    def find_for_any_number(args: Sequence, keywords: Mapping) -> tuple:
+        return find(
+            tuple(types.unliteral(kind) for kind in args),
+            {name: types.unliteral(kind) for name, kind in keywords.items()},
+        )
+
+    compiled.get_call_template = find_for_any_number
     return compiled
 
 

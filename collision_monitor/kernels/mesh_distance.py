@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from collision_monitor.kernels.borrow import work_space
-from collision_monitor.kernels.jit import kernel
+from collision_monitor.kernels.jit import exact_kernel, kernel
 from collision_monitor.kernels.mesh_tree import OBB, RSS, STACK, unpack_tree
 from collision_monitor.kernels.reaches import fill_both_reaches
 from collision_monitor.kernels.triangle_distance import squared_distance_below
@@ -41,7 +41,7 @@ def bound(kind, volumes_a, i, volumes_b, j, pose, best):
 
 
 @kernel
-def _centers_apart(volumes_a, i, volumes_b, j, pose):
+def centers_apart(volumes_a, i, volumes_b, j, pose):
     """Squared distance of the centres of two volumes."""
     square = 0.0
     for k in range(3):
@@ -53,16 +53,19 @@ def _centers_apart(volumes_a, i, volumes_b, j, pose):
 
 
 @kernel
-def _take_corners(corners, row, out):
+def take_corners(corners, row, out):
     """Fill rows 0 to 2 of ``out`` with the corners of a triangle of A."""
     for k in range(3):
         for i in range(3):
             out[k, i] = corners[row, 3 * k + i]
 
 
-@kernel
-def _place_corners(corners, row, pose, out):
-    """Fill rows 3 to 5 of ``out`` with the corners of a triangle of B, in frame A."""
+@exact_kernel
+def place_corners(corners, row, pose, out):
+    """Fill rows 3 to 5 of ``out`` with the corners of a triangle of B, in frame A.
+
+    Rounded alike wherever it is inlined: what touches for one kernel touches for all.
+    """
     for k in range(3):
         x, y, z = corners[row, 3 * k], corners[row, 3 * k + 1], corners[row, 3 * k + 2]
         for i in range(3):
@@ -77,19 +80,19 @@ def _keep(found, points):
 
 
 @kernel
-def nearest_triangles(a, b, pose, guess_a, guess_b, limit, points):
+def nearest_triangles(a, b, pose, guess_a, guess_b, limit, search, points):
     """(squared distance, row, row) of the nearest triangles of trees a and b, of one kind.
 
     The rows are -1 where the meshes are ``limit`` metres or more apart. ``guess_a`` and ``guess_b``
     are rows of ``corners``; anything else is no guess. ``pose`` (7, 3) by `place`. ``points``
-    (2, 3) gets the nearest points, in frame A.
+    (2, 3) gets the nearest points, in frame A. Without ``search`` only the guess is measured.
     """
     sizes = 15 if a.kind == OBB or a.kind == RSS else 6
     pair = work_space(limit, 6, 3)
     best, best_a, best_b = limit * limit, np.int64(-1), np.int64(-1)
     if 0 <= guess_a < len(a.corners) and 0 <= guess_b < len(b.corners):
-        _take_corners(a.corners, guess_a, pair)
-        _place_corners(b.corners, guess_b, pose, pair)
+        take_corners(a.corners, guess_a, pair)
+        place_corners(b.corners, guess_b, pose, pair)
         found = squared_distance_below(pair, 0, 3, best)
         if found[0] < best:
             best, best_a, best_b = found[0], guess_a, guess_b
@@ -98,7 +101,7 @@ def nearest_triangles(a, b, pose, guess_a, guess_b, limit, points):
     bounds = work_space(limit, STACK, 2)  # squared: at most the distance; that of the centres
     waiting[0, 0], waiting[0, 1] = 0, 0
     bounds[0, 0] = bound(a.kind, a.volumes, 0, b.volumes, 0, pose, best)
-    size = 1
+    size = 1 if search and best > 0.0 else 0
     fills = _FILLS if len(a.nodes) + len(b.nodes) <= _SMALL else 0
     filled, begin = np.inf, -np.inf
     while size > 0:
@@ -117,10 +120,10 @@ def nearest_triangles(a, b, pose, guess_a, guess_b, limit, points):
         if count_a < 0 and count_b < 0:
             for m in range(first_b, first_b - count_b):
                 row_b = b.slots[m, 0]
-                _place_corners(b.corners, row_b, pose, pair)
+                place_corners(b.corners, row_b, pose, pair)
                 for k in range(first_a, first_a - count_a):
                     row_a = a.slots[k, 0]
-                    _take_corners(a.corners, row_a, pair)
+                    take_corners(a.corners, row_a, pair)
                     found = squared_distance_below(pair, 0, 3, best)
                     if found[0] < best:
                         best, best_a, best_b = found[0], row_a, row_b
@@ -143,7 +146,7 @@ def nearest_triangles(a, b, pose, guess_a, guess_b, limit, points):
             if gap >= best:
                 continue
             # Sorted in: the nearest is on top.
-            apart = _centers_apart(a.volumes, i, b.volumes, j, pose)
+            apart = centers_apart(a.volumes, i, b.volumes, j, pose)
             at = size
             while at > base and bounds[at - 1, 1] < apart:
                 bounds[at, 0], bounds[at, 1] = bounds[at - 1, 0], bounds[at - 1, 1]
@@ -178,7 +181,7 @@ def mesh_distance(
     a = unpack_tree(numbers_a, index_a, 0, 0)
     b = unpack_tree(numbers_b, index_b, 0, 0)
     place(pose, rotation, translation)
-    square, i, j = nearest_triangles(a, b, pose, guess_a, guess_b, limit, points)
+    square, i, j = nearest_triangles(a, b, pose, guess_a, guess_b, limit, True, points)
     return (
         math.sqrt(square), i, j,
         points[0, 0], points[0, 1], points[0, 2], points[1, 0], points[1, 1], points[1, 2],

@@ -7,32 +7,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.sparse import coo_matrix
-from scipy.sparse.csgraph import connected_components
 
+from collision_monitor.bounding.closed_surfaces import closed_pieces, connected_pieces
 from collision_monitor.robot.description import Shape
 
 # No direction of a machine part: a ray along it hits no edge, but for bad luck.
 _DIRECTION = np.array([0.43713, 0.27519, 0.85626])
 _DIRECTION /= np.linalg.norm(_DIRECTION)
-
-
-def _parts(vertex_count: int, triangles: np.ndarray) -> np.ndarray:
-    """Number (m,) of the connected part that each triangle belongs to."""
-    first, second = triangles[:, [0, 0]].ravel(), triangles[:, [1, 2]].ravel()
-    links = coo_matrix((np.ones(len(first)), (first, second)), (vertex_count, vertex_count))
-    return connected_components(links, directed=False)[1][triangles[:, 0]]
-
-
-def _closed(vertex_count: int, triangles: np.ndarray, parts: np.ndarray) -> np.ndarray:
-    """Whether each triangle's part is closed: every edge runs as often back as forth."""
-    start = triangles.ravel()
-    end = triangles[:, [1, 2, 0]].ravel()
-    low, high = np.minimum(start, end), np.maximum(start, end)
-    _, edge = np.unique(low * vertex_count + high, return_inverse=True)
-    balance = np.bincount(edge, np.where(start < end, 1.0, -1.0))
-    open_parts = np.unique(np.repeat(parts, 3)[balance[edge] != 0.0])
-    return ~np.isin(parts, open_parts)
 
 
 class Inside:
@@ -50,10 +31,10 @@ class Inside:
                 probes.append(translation)
                 continue
             vertices = shape.vertices @ rotation.T + translation
-            parts = _parts(len(vertices), shape.triangles)
+            parts = connected_pieces(len(vertices), shape.triangles)
             _, first = np.unique(parts, return_index=True)
             probes.extend(vertices[shape.triangles[first, 0]])
-            keep = _closed(len(vertices), shape.triangles, parts)
+            keep = closed_pieces(len(vertices), shape.triangles, parts)
             closed.append(vertices[shape.triangles[keep]])
         self.probes = np.array(probes).reshape(-1, 3)
         self._triangles = np.concatenate([np.zeros((0, 3, 3)), *closed])

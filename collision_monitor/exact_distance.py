@@ -1,0 +1,144 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Distances of a model's shapes themselves, on their triangles, instead of its leaves."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from collision_monitor.bounding.exact_parts import Part, parts_of
+from collision_monitor.clearance import Clearance
+from collision_monitor.kernels import exact_query
+from collision_monitor.kernels.exact_pair import TOUCH
+from collision_monitor.kernels.exact_tables import new_state, pack_shapes
+from collision_monitor.robot.description import Shape
+
+if TYPE_CHECKING:
+    from collision_monitor.collision_model import CollisionModel
+
+
+class LinkShapes(NamedTuple):
+    """The shapes of a link or an obstacle, its body and its pose (4, 4) in there."""
+
+    shapes: Sequence[Shape]
+    body: int
+    pose: np.ndarray
+
+
+class ExactShapes:
+    """All shapes of a model as flat arrays; built when first asked for, shared by its twins."""
+
+    def __init__(
+        self, links: Mapping[str, LinkShapes], leaf_links: Sequence[int], hierarchy: str
+    ) -> None:
+        """``links`` in the order of ``model.link_names``; ``leaf_links`` (leaves,) index them."""
+        self.hierarchy = hierarchy
+        self.nodes = 0
+        self._links = links
+        self._leaf_links = np.asarray(leaf_links, dtype=np.int64)
+        self._arrays: tuple[np.ndarray, np.ndarray] | None = None
+        self._lock = threading.Lock()
+
+    def arrays(self) -> tuple[np.ndarray, np.ndarray]:
+        """(numbers, index) of `kernels.exact_tables.Shapes`."""
+        with self._lock:
+            if self._arrays is None:
+                self._arrays = self._build()
+        return self._arrays
+
+    def _build(self) -> tuple[np.ndarray, np.ndarray]:
+        of_links = [parts_of(link.shapes, self.hierarchy) for link in self._links.values()]
+        parts = [part for some in of_links for part in some]
+        counts = np.array([len(some) for some in of_links])
+        probes = np.array([sum(len(part.probes) for part in some) for some in of_links])
+        bodies = [link.body for link in self._links.values()]
+        nodes = np.array([part.nodes for part in parts])
+        rows = np.array([len(part.closed) for part in parts])
+        self.nodes = int(nodes.sum())
+        poses = [link.pose for link in self._links.values()]
+        tables = {
+            "links": np.column_stack([bodies, _starts(counts), counts, _starts(probes), probes]),
+            "parts": np.column_stack(
+                [
+                    [part.kind for part in parts], np.zeros((len(parts), 2)), _starts(nodes),
+                    _starts(rows), [part.closed.any() for part in parts],
+                ]
+            ),
+            "leaf_links": self._leaf_links.reshape(-1, 1),
+            "closed": np.concatenate([part.closed for part in parts]).reshape(-1, 1),
+            "frames": _rows(poses),
+            "link_balls": np.array([_ball_around(some) for some in of_links]),
+            "balls": np.array([part.ball for part in parts]),
+            "boxes": np.array([part.box for part in parts]),
+            "places": _rows([part.place for part in parts]),
+            "solids": np.array([part.solid for part in parts]),
+            "probes": np.concatenate([part.probes for part in parts]),
+        }  # fmt: skip
+        return pack_shapes(tables, [part.tree for part in parts])
+
+
+def _starts(counts: np.ndarray) -> np.ndarray:
+    return np.cumsum(counts) - counts
+
+
+def _rows(poses: Sequence[np.ndarray]) -> np.ndarray:
+    """Poses (k, 4, 4) as rows of 12: the rotation row by row, then the translation."""
+    poses = np.array(poses)
+    return np.hstack([poses[:, :3, :3].reshape(-1, 9), poses[:, :3, 3]])
+
+
+def _ball_around(parts: Sequence[Part]) -> np.ndarray:
+    """Centre and radius of a ball around the balls of parts."""
+    balls = np.array([part.ball for part in parts])
+    low, high = (balls[:, :3] - balls[:, 3:]).min(axis=0), (balls[:, :3] + balls[:, 3:]).max(axis=0)
+    center = 0.5 * (low + high)
+    return np.r_[center, (np.linalg.norm(balls[:, :3] - center, axis=1) + balls[:, 3]).max()]
+
+
+class ExactDistance:
+    """The exact queries of one model, and their work space: for one thread."""
+
+    def __init__(
+        self, model: CollisionModel, shapes: ExactShapes, packed: tuple[np.ndarray, np.ndarray]
+    ) -> None:
+        """``packed``: the arrays of `kernels.packed` that the model's other queries use as well."""
+        self._model = model
+        rank = {name: k for k, name in enumerate(model.link_names)}
+        pairs = np.array([[rank[a], rank[b]] for a, b in model.pairs], dtype=np.int64)
+        numbers, index = shapes.arrays()
+        self._arrays = (
+            *packed, numbers, index,
+            *new_state(len(rank), pairs.reshape(-1, 2), shapes.nodes),
+        )  # fmt: skip
+
+    def nearest(self, q: np.ndarray) -> Clearance:
+        """The nearest pair at ``q``; see `CollisionModel.distance`."""
+        result = exact_query.exact_distance(*self._arrays, q)
+        pair, touching = result[0], result[2]
+        if touching > 0:
+            return self._deepest(q)
+        if pair < 0:
+            raise self._model.refusal(pair, q)
+        links = self._model.pairs[pair]
+        return Clearance(
+            result[1], links, result[5:11], result[11:], exact=True, triangles=result[3:5]
+        )
+
+    def all(self, q: np.ndarray) -> np.ndarray:
+        """Signed distance (pairs,) of every pair at ``q``."""
+        out = np.empty(len(self._model.pairs))
+        touching = exact_query.exact_distances(*self._arrays, q, out)
+        if touching < 0:
+            raise self._model.refusal(touching, q)
+        out[out == TOUCH] = self._model.distances(q)[out == TOUCH]
+        return out
+
+    def _deepest(self, q: np.ndarray) -> Clearance:
+        """Of shapes that touch: as deep as their leaves."""
+        found = self._model.distance(q)
+        found.exact = True
+        return found

@@ -1,0 +1,281 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""The distance of the shapes of two links."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from collision_monitor.kernels.borrow import borrow, work_space
+from collision_monitor.kernels.containment import winding_number
+from collision_monitor.kernels.convex import RADIUS, solid_distance
+from collision_monitor.kernels.exact_tables import MESH
+from collision_monitor.kernels.jit import kernel
+from collision_monitor.kernels.mesh_distance import nearest_triangles
+from collision_monitor.kernels.mesh_solid import nearest_to_solid
+from collision_monitor.kernels.mesh_tree import MeshTree, unpack_tree
+from collision_monitor.kernels.poses import (
+    compose,
+    compose_inverse,
+    fill_absolute,
+    invert,
+    move_points,
+    take_pose,
+    to_inner,
+    to_outer,
+)
+
+# The answer for links whose shapes touch, cross or hold one another: how deep is asked elsewhere.
+TOUCH = -1e300
+
+# Metres below which a limit is not worth asking: what is found there is in contact.
+_LEAST_LIMIT = 1e-9
+
+
+@kernel
+def place_link(view, shapes, link, out):
+    """Pose of a link in the base frame."""
+    body, frame = work_space(1.0, 7, 3), work_space(1.0, 7, 3)
+    take_pose(view.poses, shapes.links[link, 0], body)
+    take_pose(shapes.frames, link, frame)
+    compose(body, frame, out)
+
+
+@kernel
+def relative_pose(view, shapes, a, b, out):
+    """Pose of link b in the frame of link a."""
+    first, second = work_space(1.0, 7, 3), work_space(1.0, 7, 3)
+    place_link(view, shapes, a, first)
+    place_link(view, shapes, b, second)
+    compose_inverse(first, second, out)
+    fill_absolute(out)
+
+
+@kernel
+def tree_of(data, shapes, part):
+    """The tree of a part; the reaches in it are the thread's own."""
+    numbers, index, work, begin = data
+    tree = unpack_tree(numbers, index, shapes.parts[part, 1], shapes.parts[part, 2])
+    reaches = borrow(work, begin + shapes.parts[part, 3], len(tree.nodes), 2)
+    return MeshTree(
+        tree.nodes, tree.slots, tree.names, tree.volumes, tree.corners, reaches, tree.kind
+    )
+
+
+@kernel
+def moved_since(kept, pair, balls, link, pose):
+    """At most how far a point in the ball of ``link`` has moved since the pose that was kept."""
+    x, y, z = balls[link, 0], balls[link, 1], balls[link, 2]
+    turned, moved = 0.0, 0.0
+    for i in range(3):
+        shift = pose[3, i] - kept[pair, 10 + i]
+        for j in range(3):
+            d = pose[i, j] - kept[pair, 1 + 3 * i + j]
+            turned += d * d
+            shift += d * (x if j == 0 else (y if j == 1 else z))
+        moved += shift * shift
+    # The difference of two rotations stretches by its Frobenius norm over the root of 2.
+    return math.sqrt(moved) + balls[link, 3] * math.sqrt(0.5 * turned)
+
+
+@kernel
+def keep(kept, pair, value, pose):
+    """Note a distance that a pair has at least, and its pose."""
+    kept[pair, 0] = value
+    for i in range(3):
+        kept[pair, 10 + i] = pose[3, i]
+        for j in range(3):
+            kept[pair, 1 + 3 * i + j] = pose[i, j]
+
+
+@kernel
+def balls_gap(balls, i, j, pose):
+    """Gap between the balls of two parts, the second one's frame at ``pose`` in the first's."""
+    x, y, z = to_outer(pose, balls[j, 0], balls[j, 1], balls[j, 2])
+    dx, dy, dz = x - balls[i, 0], y - balls[i, 1], z - balls[i, 2]
+    return math.sqrt(dx * dx + dy * dy + dz * dz) - balls[i, 3] - balls[j, 3]
+
+
+@kernel
+def _holds_any(data, shapes, outer, inner, pose):
+    """Whether a closed mesh of link ``outer`` holds a piece of ``inner``, at ``pose`` in its frame.
+
+    For links whose surfaces do not cross.
+    """
+    first, count = shapes.links[outer, 1], shapes.links[outer, 2]
+    for part in range(first, first + count):
+        if shapes.parts[part, 5] == 0:
+            continue
+        box = shapes.boxes
+        begin = shapes.links[inner, 3]
+        for probe in range(begin, begin + shapes.links[inner, 4]):
+            x, y, z = to_outer(
+                pose, shapes.probes[probe, 0], shapes.probes[probe, 1], shapes.probes[probe, 2]
+            )
+            if (
+                box[part, 0] < x < box[part, 3]
+                and box[part, 1] < y < box[part, 4]
+                and box[part, 2] < z < box[part, 5]
+            ):
+                tree = tree_of(data, shapes, part)
+                if winding_number(tree, shapes.closed, shapes.parts[part, 4], x, y, z) != 0:
+                    return True
+    return False
+
+
+@kernel
+def one_holds_the_other(data, shapes, a, b, pose):
+    """Whether one of two links holds a piece of the other, if their surfaces do not cross."""
+    if _holds_any(data, shapes, a, b, pose):
+        return True
+    back = work_space(1.0, 7, 3)
+    invert(pose, back)
+    return _holds_any(data, shapes, b, a, back)
+
+
+@kernel
+def part_distance(data, shapes, i, j, pose, row_a, row_b, limit, search, points):
+    """(distance, row, row) of two parts below ``limit``, radii left out; 0 where they meet.
+
+    (limit or more, -1, -1) above it. ``pose`` of the second's link in the first's; ``points``
+    (3, 3) gets the nearest points in the first link's frame. Without ``search`` only the triangles
+    of the rows given are measured.
+    """
+    none = np.int64(-1)
+    i_is_mesh, j_is_mesh = shapes.parts[i, 0] == MESH, shapes.parts[j, 0] == MESH
+    if i_is_mesh and j_is_mesh:
+        a, b = tree_of(data, shapes, i), tree_of(data, shapes, j)
+        square, row_a, row_b = nearest_triangles(
+            a, b, pose, row_a, row_b, limit, search, points
+        )
+        return math.sqrt(square), row_a, row_b
+    place, placed, other = work_space(limit, 7, 3), work_space(limit, 7, 3), work_space(limit, 7, 3)
+    if not i_is_mesh and not j_is_mesh:
+        take_pose(shapes.places, j, place)
+        compose(pose, place, placed)
+        take_pose(shapes.places, i, place)
+        compose_inverse(place, placed, other)
+        found = solid_distance(shapes.solids, i, other, False, j, limit, points)
+        if found < limit:
+            move_points(place, points)
+        return found, none, none
+    if i_is_mesh:
+        take_pose(shapes.places, j, place)
+        compose(pose, place, placed)
+        fill_absolute(placed)
+        tree, volume = tree_of(data, shapes, i), tree_of(data, shapes, j)
+        found, row = nearest_to_solid(
+            tree, volume.volumes, shapes.solids, j, placed, row_a, limit, search, points
+        )
+        return found, row, none
+    take_pose(shapes.places, i, place)
+    compose_inverse(pose, place, placed)
+    fill_absolute(placed)
+    tree, volume = tree_of(data, shapes, j), tree_of(data, shapes, i)
+    found, row = nearest_to_solid(
+        tree, volume.volumes, shapes.solids, i, placed, row_b, limit, search, points
+    )
+    if row >= 0:
+        move_points(pose, points)
+        for k in range(3):
+            points[0, k], points[1, k] = points[1, k], points[0, k]
+    return found, none, row
+
+
+@kernel
+def _finish(shapes, i, j, distance, points):
+    """Signed distance of two parts that do not meet at their cores; points go to their surfaces.
+
+    Row 2 of ``points`` gets the normal.
+    """
+    x, y, z = points[1, 0] - points[0, 0], points[1, 1] - points[0, 1], points[1, 2] - points[0, 2]
+    length = math.sqrt(x * x + y * y + z * z)
+    scale = 1.0 / length
+    x, y, z = scale * x, scale * y, scale * z
+    first, second = shapes.solids[i, RADIUS], shapes.solids[j, RADIUS]
+    points[0, 0], points[0, 1], points[0, 2] = (
+        points[0, 0] + first * x, points[0, 1] + first * y, points[0, 2] + first * z
+    )  # fmt: skip
+    points[1, 0], points[1, 1], points[1, 2] = (
+        points[1, 0] - second * x, points[1, 1] - second * y, points[1, 2] - second * z
+    )  # fmt: skip
+    points[2, 0], points[2, 1], points[2, 2] = x, y, z
+    return distance - first - second
+
+
+@kernel
+def copy_rows(source, out, rows, columns):
+    """Copy one window into another."""
+    for i in range(rows):
+        for j in range(columns):
+            out[i, j] = source[i, j]
+
+
+@kernel
+def _measure(data, shapes, state, pair, i, j, pose, limit, search, found, points):
+    """Signed distance of two parts if below ``limit``, and then where; else any number from it on.
+
+    TOUCH where they meet. ``search``: if not, only the triangles that were nearest last time are
+    measured.
+    """
+    radii = shapes.solids[i, RADIUS] + shapes.solids[j, RADIUS]
+    row_a = row_b = np.int64(-1)
+    if state.guesses[pair, 0] == i and state.guesses[pair, 1] == j:
+        row_a, row_b = state.guesses[pair, 2], state.guesses[pair, 3]
+    core_limit = max(limit + radii, _LEAST_LIMIT)
+    trial = work_space(limit, 3, 3)
+    core, row_a, row_b = part_distance(
+        data, shapes, i, j, pose, row_a, row_b, core_limit, search, trial
+    )
+    if core == 0.0:
+        value = TOUCH
+    elif core < core_limit and core - radii < limit:
+        value = _finish(shapes, i, j, core, trial)
+    else:
+        return limit
+    found[0, 0], found[0, 1], found[0, 2], found[0, 3] = i, j, row_a, row_b
+    copy_rows(trial, points, 3, 3)
+    return value
+
+
+@kernel
+def guessed_distance(data, shapes, state, pair, pose, found, points):
+    """Signed distance of the parts and triangles of a pair that were nearest last time.
+
+    TOUCH where they meet, infinity where nothing is known. Else as `pair_distance`.
+    """
+    i, j = state.guesses[pair, 0], state.guesses[pair, 1]
+    if i < 0:
+        return np.inf
+    return _measure(data, shapes, state, pair, i, j, pose, np.inf, False, found, points)
+
+
+@kernel
+def pair_distance(data, shapes, state, pair, a, b, pose, limit, found, points):
+    """Signed distance of the shapes of links a and b if below ``limit``; else a number from it on.
+
+    TOUCH where solids or surfaces meet. ``pose`` (7, 3) of link b in link a. Below the limit
+    ``found`` (1, 4) gets both parts and the rows of their nearest triangles (-1 in a solid),
+    ``points`` (3, 3) the nearest points and the normal in the frame of link a.
+    """
+    best = limit
+    last_i, last_j = state.guesses[pair, 0], state.guesses[pair, 1]
+    if last_i >= 0 and shapes.links[a, 2] * shapes.links[b, 2] > 1:
+        value = _measure(data, shapes, state, pair, last_i, last_j, pose, best, True, found, points)
+        if value == TOUCH:
+            return TOUCH
+        best = min(best, value)
+    first_i, first_j = shapes.links[a, 1], shapes.links[b, 1]
+    for i in range(first_i, first_i + shapes.links[a, 2]):
+        for j in range(first_j, first_j + shapes.links[b, 2]):
+            if balls_gap(shapes.balls, i, j, pose) >= best:
+                continue
+            if i == last_i and j == last_j and shapes.links[a, 2] * shapes.links[b, 2] > 1:
+                continue
+            value = _measure(data, shapes, state, pair, i, j, pose, best, True, found, points)
+            if value == TOUCH:
+                return TOUCH
+            best = min(best, value)
+    return best
