@@ -3,11 +3,10 @@
 """How deep two shapes are in one another: how far one must move for them to be apart.
 
 Directions are tried: the normals of the triangles that cross, the axes of solids, products of
-edges, and the ways between solids that are shrunk until they are apart. Along each, the second
-shape is moved until no pair of triangles overlaps; then it is asked what crosses there, and moved
-on, until nothing does and neither holds the other. Nearest first: the answer is the shortest such
-way of all directions tried. So no way that is shorter than the true depth is ever given, and where
-shapes begin to touch the depth begins at zero.
+edges, and the ways between solids that are shrunk until they are apart. Along each, it is worked
+out how far the second shape must move to be free of the first (`kernels/clearing.py`), and not be
+held by it or hold it. The answer is the shortest such way of all directions tried: never
+shorter than the true depth, and where shapes begin to touch it begins at zero.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ import math
 import numpy as np
 
 from collision_monitor.kernels.borrow import work_space
+from collision_monitor.kernels.clearing import fill_axes, turn_axes, way_out
 from collision_monitor.kernels.convex import RADIUS, ROUND, farthest, solid_distance
 from collision_monitor.kernels.exact_pair import holds, tree_of
 from collision_monitor.kernels.exact_tables import MESH
@@ -32,15 +32,14 @@ from collision_monitor.kernels.poses import (
     to_inner,
     to_outer,
 )
-from collision_monitor.kernels.reaches import fill_reaches
 
-# Pairs of triangles that are looked at, those of them whose edges and solids give directions, and
-# directions. What they leave out is found where it is asked what crosses.
-_PAIRS, _CLOSE_LOOKS, _DIRECTIONS, _WAYS = 96, 6, 40, 80
+# Pairs of triangles that give directions, those of them that are looked at closely, directions,
+# the two ways of each, and how many of them are followed to their end, the most promising first.
+_PAIRS, _CLOSE_LOOKS, _DIRECTIONS, _WAYS, _TRIED = 48, 6, 30, 60, 8
 # Directions nearer than this to one that is known, as the cosine, add nothing.
 _SAME = 0.995
-# How often it is asked, and metres beyond the place where triangles just touch.
-_ROUNDS, _BEYOND = 24, 1e-7
+# Metres beyond the place where triangles just touch.
+_BEYOND = 1e-7
 
 
 @kernel
@@ -297,28 +296,6 @@ def _find_directions(shapes, i, j, first, second, rows, count, corners, directio
 
 
 @kernel
-def _past(data, shapes, i, j, pose, first, second, x, y, z):
-    """How far the second part must move along a unit vector to be past all of the first."""
-    far = 0.0
-    if shapes.parts[i, 0] == MESH:
-        a = tree_of(data, shapes, i)
-        fill_reaches(a, 0, x, y, z)
-        far += a.reaches[0, 0]
-    else:
-        far += _reach(shapes, i, first, x, y, z)
-    if shapes.parts[j, 0] != MESH:
-        return far + _reach(shapes, j, second, -x, -y, -z)
-    b = tree_of(data, shapes, j)
-    fill_reaches(
-        b, 1,
-        -pose[0, 0] * x - pose[1, 0] * y - pose[2, 0] * z,
-        -pose[0, 1] * x - pose[1, 1] * y - pose[2, 1] * z,
-        -pose[0, 2] * x - pose[1, 2] * y - pose[2, 2] * z,
-    )  # fmt: skip
-    return far + b.reaches[0, 1] - (x * pose[3, 0] + y * pose[3, 1] + z * pose[3, 2])
-
-
-@kernel
 def _contact_point(shapes, i, j, first, second, rows, corners, k, x, y, z, out):
     """A point at the contact of pair k, in ``out`` row 0: of the smaller of the two, the deepest.
 
@@ -361,106 +338,137 @@ def _size(corners, k, side):
 
 
 @kernel
-def part_depth(data, shapes, i, j, pose, most, points):
+def _way_out(data, shapes, i, j, pose, first, second, start, x, y, z, anywhere, limit):
+    """`clearing.way_out` of two parts along a unit vector, from ``start`` on."""
+    axes, ends = work_space(start, 5, 4), work_space(start, 2, 3)
+    axes_a, axes_b = work_space(start, 5, 4), work_space(start, 5, 4)
+    fill_axes(x, y, z, axes)
+    i_is_mesh, j_is_mesh = shapes.parts[i, 0] == MESH, shapes.parts[j, 0] == MESH
+    if i_is_mesh:
+        for row in range(5):
+            for column in range(4):
+                axes_a[row, column] = axes[row, column]
+    else:
+        turn_axes(axes, first, axes_a)
+        ends[0, 0] = -_reach(shapes, i, first, -x, -y, -z)
+        ends[0, 1], ends[0, 2] = _reach(shapes, i, first, x, y, z), shapes.solids[i, RADIUS]
+    if j_is_mesh:
+        turn_axes(axes, pose, axes_b)
+    else:
+        turn_axes(axes, second, axes_b)
+        ends[1, 0] = -_reach(shapes, j, second, -x, -y, -z)
+        ends[1, 1], ends[1, 2] = _reach(shapes, j, second, x, y, z), shapes.solids[j, RADIUS]
+    a, b = tree_of(data, shapes, i), tree_of(data, shapes, j)
+    return way_out(a, b, i_is_mesh, j_is_mesh, axes_a, axes_b, ends, start, anywhere, limit)
+
+
+@kernel
+def _move(pose, way, x, y, z, out):
+    """A pose moved along a unit vector."""
+    for row in range(7):
+        for column in range(3):
+            out[row, column] = pose[row, column]
+    out[3, 0], out[3, 1], out[3, 2] = pose[3, 0] + way * x, pose[3, 1] + way * y, pose[3, 2] + way * z
+
+
+@kernel
+def _axes_of_links(pose, directions):
+    """The axes of both links as directions; how many."""
+    known = 0
+    for m in range(3):
+        known = _add(directions, known, 1.0 * (m == 0), 1.0 * (m == 1), 1.0 * (m == 2))
+        known = _add(directions, known, pose[0, m], pose[1, m], pose[2, m])
+    return known
+
+
+@kernel
+def _direction(directions, k):
+    """Direction k of twice as many: each way of each."""
+    sign = 1.0 if k % 2 == 0 else -1.0
+    return sign * directions[k // 2, 0], sign * directions[k // 2, 1], sign * directions[k // 2, 2]
+
+
+@kernel
+def _nearest_way(ways, count):
+    """Index of the shortest way."""
+    best = 0
+    for k in range(count):
+        if ways[k, 0] < ways[best, 0]:
+            best = k
+    return best
+
+
+@kernel
+def part_depth(data, shapes, i, j, pose, enough, most, points):
     """(depth, row, row) of two parts that touch, cross or hold one another; -1 if they do not.
 
-    Metres; at most ``most``. ``pose`` of the second's link in the first's. ``points`` (3, 3) gets
+    Metres; at most ``most``, and anything up to ``enough`` once it is known to be no more. ``pose`` of the second's link in the first's. ``points`` (3, 3) gets
     a point of each at the contact, as far apart as the depth is, and the unit vector along which
     the second part has to move, in the frame of the first link.
     """
     rows, corners = work_space(i, _PAIRS, 2), work_space(most, _PAIRS, 18)
-    first, second = work_space(most, 7, 3), work_space(most, 7, 3)
+    first, second, moved = work_space(most, 7, 3), work_space(most, 7, 3), work_space(most, 7, 3)
+    directions, ways = work_space(most, _DIRECTIONS, 3), work_space(most, _WAYS, 1)
+    none = np.int64(-1)
     _solid_pose(shapes, i, pose, False, first)
     _solid_pose(shapes, j, pose, True, second)
     count = list_contacts(data, shapes, i, j, pose, rows)
     held = count == 0
-    if held and not holds(data, shapes, i, j, pose):
-        return -1.0, np.int64(-1), np.int64(-1)
-    _take_triangles(data, shapes, i, j, pose, rows, count, corners)
-    directions, ways = work_space(most, _DIRECTIONS, 3), work_space(most, _WAYS, 1)
     if held:
-        known = 0
-        for m in range(3):
-            known = _add(directions, known, 1.0 * (m == 0), 1.0 * (m == 1), 1.0 * (m == 2))
-            known = _add(directions, known, pose[0, m], pose[1, m], pose[2, m])
+        if not holds(data, shapes, i, j, pose):
+            return -1.0, none, none
+        known = 2 * _axes_of_links(pose, directions)
     else:
-        known = _find_directions(shapes, i, j, first, second, rows, count, corners, directions)
-    for k in range(2 * known):
-        sign = 1.0 if k % 2 == 0 else -1.0
-        x, y, z = (
-            sign * directions[k // 2, 0], sign * directions[k // 2, 1], sign * directions[k // 2, 2]
-        )  # fmt: skip
-        if held:
-            ways[k, 0] = _past(data, shapes, i, j, pose, first, second, x, y, z)
-        else:
-            ways[k, 0], _ = _way(
-                shapes, i, j, first, second, rows, count, corners, x, y, z, math.inf
-            )
-    moved = work_space(most, 7, 3)
-    for row in range(7):
-        for column in range(3):
-            moved[row, column] = pose[row, column]
-    sure = held or (shapes.parts[i, 0] != MESH and shapes.parts[j, 0] != MESH)
-    later, later_corners = work_space(i, _PAIRS, 2), work_space(most, _PAIRS, 18)
-    best = 0
-    for _ in range(_ROUNDS):
-        best = 0
-        for k in range(2 * known):
-            if ways[k, 0] < ways[best, 0]:
-                best = k
-        if sure or ways[best, 0] >= most:
+        _take_triangles(data, shapes, i, j, pose, rows, count, corners)
+        known = 2 * _find_directions(shapes, i, j, first, second, rows, count, corners, directions)
+    for k in range(known):
+        ways[k, 0] = 0.0
+        if not held:
+            x, y, z = _direction(directions, k)
+            ways[k, 0], _ = _way(shapes, i, j, first, second, rows, count, corners, x, y, z, most)
+    # Solids are convex: where they touch along a way is where it ends.
+    sure = shapes.parts[i, 0] != MESH and shapes.parts[j, 0] != MESH
+    best, best_way = _nearest_way(ways, known), most
+    if sure:
+        best_way = min(most, ways[best, 0])
+    for _ in range(0 if sure else min(known, _TRIED)):
+        k = _nearest_way(ways, known)
+        if ways[k, 0] >= best_way or best_way <= enough:
             break
-        sign = 1.0 if best % 2 == 0 else -1.0
-        x, y, z = (
-            sign * directions[best // 2, 0],
-            sign * directions[best // 2, 1],
-            sign * directions[best // 2, 2],
+        x, y, z = _direction(directions, k)
+        way = _way_out(
+            data, shapes, i, j, pose, first, second, ways[k, 0], x, y, z, held, best_way
         )
-        way = ways[best, 0] + _BEYOND
-        moved[3, 0], moved[3, 1], moved[3, 2] = (
-            pose[3, 0] + way * x, pose[3, 1] + way * y, pose[3, 2] + way * z
-        )  # fmt: skip
-        again = list_contacts(data, shapes, i, j, moved, later)
-        if again == 0:
-            if not holds(data, shapes, i, j, moved):
-                sure = True
-                break
-            ways[best, 0] = _past(data, shapes, i, j, pose, first, second, x, y, z)
-            continue
-        _take_triangles(data, shapes, i, j, moved, later, again, later_corners)
-        _solid_pose(shapes, j, moved, True, second)
-        on, _ = _way(shapes, i, j, first, second, later, again, later_corners, x, y, z, math.inf)
-        _solid_pose(shapes, j, pose, True, second)
-        ways[best, 0] = way + max(on, 0.02 * way)
-    sign = 1.0 if best % 2 == 0 else -1.0
-    x, y, z = (
-        sign * directions[best // 2, 0], sign * directions[best // 2, 1],
-        sign * directions[best // 2, 2],
-    )  # fmt: skip
-    depth = ways[best, 0]
-    if not sure and depth < most:
-        depth = max(depth, _past(data, shapes, i, j, pose, first, second, x, y, z))
-    depth = min(depth, most)
-    row_a = row_b = np.int64(-1)
-    if held:
-        _, deepest = 0, 0
-        px, py, pz = to_outer(pose, shapes.balls[j, 0], shapes.balls[j, 1], shapes.balls[j, 2])
-        points[1, 0], points[1, 1], points[1, 2] = px, py, pz
-        takes_first = False
-    else:
-        _, deepest = _way(
-            shapes, i, j, first, second, rows, count, corners, x, y, z, math.inf
-        )
-        takes_first = _contact_point(
-            shapes, i, j, first, second, rows, corners, deepest, x, y, z, points
-        )
-        row_a, row_b = rows[deepest, 0], rows[deepest, 1]
-        if not takes_first:
-            points[1, 0], points[1, 1], points[1, 2] = points[0, 0], points[0, 1], points[0, 2]
-    shift = -depth if takes_first else depth
-    known_row, other_row = (0, 1) if takes_first else (1, 0)
-    points[other_row, 0] = points[known_row, 0] + shift * x
-    points[other_row, 1] = points[known_row, 1] + shift * y
-    points[other_row, 2] = points[known_row, 2] + shift * z
+        if way < best_way and not held:
+            _move(pose, way + _BEYOND, x, y, z, moved)
+            if holds(data, shapes, i, j, moved):
+                way = _way_out(
+                    data, shapes, i, j, pose, first, second, way, x, y, z, True, best_way
+                )
+        if way < best_way:
+            best, best_way = k, way
+        ways[k, 0] = math.inf
+    x, y, z = _direction(directions, best)
+    depth = max(0.0, best_way)
     points[2, 0], points[2, 1], points[2, 2] = x, y, z
-    return depth, row_a, row_b
+    if held:
+        points[1, 0], points[1, 1], points[1, 2] = to_outer(
+            pose, shapes.balls[j, 0], shapes.balls[j, 1], shapes.balls[j, 2]
+        )
+        _move_point(points, 1, 0, depth, x, y, z)
+        return depth, none, none
+    _, k = _way(shapes, i, j, first, second, rows, count, corners, x, y, z, math.inf)
+    if _contact_point(shapes, i, j, first, second, rows, corners, k, x, y, z, points):
+        _move_point(points, 0, 1, -depth, x, y, z)
+    else:
+        points[1, 0], points[1, 1], points[1, 2] = points[0, 0], points[0, 1], points[0, 2]
+        _move_point(points, 1, 0, depth, x, y, z)
+    return depth, rows[k, 0], rows[k, 1]
+
+
+@kernel
+def _move_point(points, source, out, way, x, y, z):
+    """Row ``out`` of ``points`` is row ``source`` moved along a unit vector."""
+    points[out, 0] = points[source, 0] + way * x
+    points[out, 1] = points[source, 1] + way * y
+    points[out, 2] = points[source, 2] + way * z

@@ -27,8 +27,10 @@ from collision_monitor.kernels.packed import unpack
 
 
 @kernel
-def _pair_depth(data, shapes, a, b, pose, most, found, points):
+def _pair_depth(data, shapes, a, b, pose, enough, most, found, points):
     """Depth of links a and b, at most ``most``: that of the parts that are deepest.
+
+    Anything up to ``enough`` where it is no more.
 
     ``found`` (1, 4) and ``points`` (3, 3) as of `exact_pair.pair_distance`.
     """
@@ -49,7 +51,9 @@ def _pair_depth(data, shapes, a, b, pose, most, found, points):
             if core > 0.0 and core < radii:
                 depth = min(-finish(shapes, i, j, core, trial), most)
             elif core == 0.0:
-                depth, row_a, row_b = part_depth(data, shapes, i, j, pose, most, trial)
+                depth, row_a, row_b = part_depth(
+                    data, shapes, i, j, pose, max(enough, best), most, trial
+                )
             if depth > best:
                 best = depth
                 found[0, 0], found[0, 1], found[0, 2], found[0, 3] = i, j, row_a, row_b
@@ -58,14 +62,14 @@ def _pair_depth(data, shapes, a, b, pose, most, found, points):
 
 
 @kernel
-def _depth_of(view, shapes, state, data, pair, found, points):
-    """Depth of a pair that touches, at most that of its leaves."""
+def _depth_of(view, shapes, state, data, pair, enough, found, points):
+    """Depth of a pair that touches, at most that of its leaves; ``enough`` as of `part_depth`."""
     pose = work_space(1.0, 7, 3)
     a, b = view.pairs[pair, 0], view.pairs[pair, 1]
     relative_pose(view, shapes, a, b, pose)
     leaves = state.least[pair, 0]
     most = -leaves if leaves < 0.0 else np.inf
-    depth = max(0.0, _pair_depth(data, shapes, a, b, pose, most, found, points))
+    depth = max(0.0, _pair_depth(data, shapes, a, b, pose, enough, most, found, points))
     for k in range(4):
         state.guesses[pair, k] = found[0, k]
     return depth
@@ -94,7 +98,7 @@ def deepest_pair(numbers, index, shape_numbers, shape_index, work, work_index, t
         state.touching[at, 0] = -1
         if best_pair >= 0 and least >= best:
             break
-        distance = -_depth_of(view, shapes, state, data, pair, rows, trial)
+        distance = -_depth_of(view, shapes, state, data, pair, -best, rows, trial)
         if distance <= best:
             best, best_pair = distance, pair
             copy_rows(rows, found, 1, 4)
@@ -124,4 +128,4 @@ def depths(numbers, index, shape_numbers, shape_index, work, work_index, touchin
     found, points = work_space(touching, 1, 4), work_space(1.0, 3, 3)
     for k in range(touching):
         pair = state.touching[k, 0]
-        out[pair] = -_depth_of(view, shapes, state, data, pair, found, points)
+        out[pair] = -_depth_of(view, shapes, state, data, pair, 0.0, found, points)
