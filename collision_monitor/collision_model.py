@@ -220,8 +220,12 @@ class CollisionModel:
 
     def link_distances(self, q: Sequence[float] | np.ndarray) -> dict[str, float]:
         """Distance of every link and obstacle to its nearest partner; inf without one."""
+        return self.nearest_of_links(self.distances(q))
+
+    def nearest_of_links(self, distances: np.ndarray) -> dict[str, float]:
+        """The least of the ``distances`` (len(pairs),) of every link and obstacle, or inf."""
         nearest = dict.fromkeys(self.link_names, np.inf)
-        for (a, b), distance in zip(self.pairs, self.distances(q).tolist(), strict=True):
+        for (a, b), distance in zip(self.pairs, distances.tolist(), strict=True):
             nearest[a] = min(nearest[a], distance)
             nearest[b] = min(nearest[b], distance)
         return nearest

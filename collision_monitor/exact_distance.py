@@ -12,8 +12,7 @@ import numpy as np
 
 from collision_monitor.bounding.exact_parts import Part, parts_of
 from collision_monitor.clearance import Clearance
-from collision_monitor.kernels import exact_query
-from collision_monitor.kernels.exact_pair import TOUCH
+from collision_monitor.kernels import exact_deepest, exact_query
 from collision_monitor.kernels.exact_tables import new_state, pack_shapes
 from collision_monitor.robot.description import Shape
 
@@ -62,18 +61,18 @@ class ExactShapes:
         of_links = [parts_of(link.shapes, self.hierarchy) for link in self._links.values()]
         parts = [part for some in of_links for part in some]
         counts = np.array([len(some) for some in of_links])
-        probes = np.array([sum(len(part.probes) for part in some) for some in of_links])
+        probes = np.array([len(part.probes) for part in parts])
         bodies = [link.body for link in self._links.values()]
         nodes = np.array([part.nodes for part in parts])
         rows = np.array([len(part.closed) for part in parts])
         self.nodes = int(nodes.sum())
         poses = [link.pose for link in self._links.values()]
         tables = {
-            "links": np.column_stack([bodies, _starts(counts), counts, _starts(probes), probes]),
+            "links": np.column_stack([bodies, _starts(counts), counts]),
             "parts": np.column_stack(
                 [
                     [part.kind for part in parts], np.zeros((len(parts), 2)), _starts(nodes),
-                    _starts(rows), [part.closed.any() for part in parts],
+                    _starts(rows), [part.closed.any() for part in parts], _starts(probes), probes,
                 ]
             ),
             "leaf_links": self._leaf_links.reshape(-1, 1),
@@ -125,16 +124,18 @@ class ExactDistance:
 
     def nearest(self, q: np.ndarray) -> Clearance:
         """The nearest pair at ``q``; see `CollisionModel.distance`."""
-        result = exact_query.exact_distance(*self._arrays, q)
-        pair, touching = result[0], result[2]
+        pair, distance, touching, *rest = exact_query.exact_distance(*self._arrays, q)
         if touching > 0:
-            return self._deepest(q)
+            best = distance if pair >= 0 else 0.0
+            deeper = exact_deepest.deepest_pair(*self._arrays, touching, best)
+            if deeper[0] >= 0:
+                pair, distance, *rest = deeper
         if pair < 0:
             raise self._model.refusal(pair, q)
-        links = self._model.pairs[pair]
         return Clearance(
-            result[1], links, result[5:11], result[11:], exact=True, triangles=result[3:5]
-        )
+            distance, self._model.pairs[pair], rest[2:8], rest[8:],
+            exact=True, triangles=(rest[0], rest[1]),
+        )  # fmt: skip
 
     def all(self, q: np.ndarray) -> np.ndarray:
         """Signed distance (pairs,) of every pair at ``q``."""
@@ -142,11 +143,6 @@ class ExactDistance:
         touching = exact_query.exact_distances(*self._arrays, q, out)
         if touching < 0:
             raise self._model.refusal(touching, q)
-        out[out == TOUCH] = self._model.distances(q)[out == TOUCH]
+        if touching > 0:
+            exact_deepest.depths(*self._arrays, touching, out)
         return out
-
-    def _deepest(self, q: np.ndarray) -> Clearance:
-        """Of shapes that touch: as deep as their leaves."""
-        found = self._model.distance(q)
-        found.exact = True
-        return found

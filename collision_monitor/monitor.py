@@ -14,7 +14,11 @@ import numpy as np
 
 from collision_monitor.clearance import Clearance
 from collision_monitor.collision_model import CollisionModel
-from collision_monitor.errors import CollisionMonitorError, JointStateError
+from collision_monitor.errors import (
+    CollisionMonitorError,
+    ConfigurationError,
+    JointStateError,
+)
 from collision_monitor.joint_state_buffer import JointStateBuffer, name_some
 
 logger = logging.getLogger(__name__)
@@ -22,6 +26,9 @@ logger = logging.getLogger(__name__)
 # After a message that cannot be used the verdict stays an error for this long: a good
 # message of another publisher between two bad ones does not make the bad ones good.
 _FAULT_SECONDS = 0.5
+
+
+NARROW_PHASES = ("leaf", "mesh", "auto")
 
 
 class Level(IntEnum):
@@ -91,7 +98,9 @@ class Monitor:
     """Watches one robot. Times are seconds of a steady clock.
 
     ``warn_distance``, ``stop_distance`` (metres) and ``joint_state_timeout`` (seconds;
-    0 switches the watchdog off) may be changed at any time.
+    0 switches the watchdog off) may be changed at any time, and so may ``narrow_phase``:
+    ``leaf`` distances, exact ones on the triangles (``mesh``), or exact ones only where leaves are
+    as near as ``warn_distance`` (``auto``).
     """
 
     def __init__(
@@ -101,9 +110,17 @@ class Monitor:
         stop_distance: float = 0.02,
         joint_state_timeout: float = 0.5,
         zero_state_confirmation: float = 0.3,
+        narrow_phase: str = "leaf",
     ) -> None:
-        """See the class."""
+        """See the class; what exact distances need is made and compiled here."""
+        if narrow_phase not in NARROW_PHASES:
+            raise ConfigurationError(
+                f"narrow_phase: {narrow_phase!r} is none of {', '.join(NARROW_PHASES)}"
+            )
         self.model = model
+        self.narrow_phase = narrow_phase
+        if narrow_phase != "leaf":
+            model.prepare_exact()
         self.warn_distance = warn_distance
         self.stop_distance = stop_distance
         self.joint_state_timeout = joint_state_timeout
@@ -153,10 +170,24 @@ class Monitor:
         return self.state(now)
 
     def _measure(self) -> Clearance:
-        clearance = self.model.distance(self.buffer.q)
+        q = self.buffer.q
+        clearance = self.model.distance(q, exact=self.narrow_phase == "mesh")
+        # Written so that a distance that is not a number is not taken for a far one.
+        if self.narrow_phase == "auto" and not clearance.distance > self.warn_distance:
+            clearance = self.model.distance(q, exact=True)
         if not math.isfinite(clearance.distance):
             raise CollisionMonitorError(f"it came out as {clearance.distance}")
         return clearance
+
+    def distances(self) -> np.ndarray:
+        """Signed distance (len(pairs),) of every pair at the last pose, as the verdict measures.
+
+        With ``auto`` those of leaves as near as ``warn_distance`` are exact.
+        """
+        if self.narrow_phase == "leaf":
+            return self.model.distances(self.buffer.q)
+        within = self.warn_distance if self.narrow_phase == "auto" else math.inf
+        return self.model.distances(self.buffer.q, exact=True, within=within)
 
     def state(self, now: float) -> MonitorState:
         """The verdict at ``now``, without news."""

@@ -43,6 +43,16 @@ def test_distance_as_json_is_what_the_model_says(urdf, capsys):
     assert result["frame"] == "l0"
 
 
+def test_distance_of_the_shapes_themselves(urdf, capsys):
+    assert main(["distance", str(urdf), "--exact", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    model = CollisionModel.from_urdf(urdf)
+    assert answer["exact"] is True
+    expected = model.distance(list(answer["q"].values()), exact=True)
+    assert answer["distance"] == pytest.approx(expected.distance, abs=1e-9)
+    assert answer["distance"] >= model.distance(list(answer["q"].values())).distance - 1e-9
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [

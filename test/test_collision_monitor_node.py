@@ -287,6 +287,8 @@ def test_thresholds_change_while_it_runs(cell):
         ({"warn_distance": math.nan}, ""),
         ({"warn_distance": "near"}, ""),
         ({"state_rate": 0.5}, "heartbeat"),
+        ({"narrow_phase": "auto"}, "started with 'leaf'"),
+        ({"narrow_phase": "fine"}, "none of leaf, mesh, auto"),
         ({"robot_description": "other"}, ""),
     ],
 )

@@ -47,7 +47,8 @@ def build(model, q, warn=0.1, stop=0.02, clearance="known", builder=None):
         clearance = model.distance(q)
     state = MonitorState(Level.OK, clearance=clearance)
     builder = MarkerBuilder(model, 1.5) if builder is None else builder
-    return deepcopy(builder.build(np.asarray(q, float), state, STAMP, warn, stop).markers)
+    q = np.asarray(q, float)
+    return deepcopy(builder.build(q, state, STAMP, warn, stop, model.distances(q)).markers)
 
 
 def rgb(marker):
@@ -117,7 +118,8 @@ def test_places_stay_the_same_and_stamps_do_not(arm):
     first = build(arm, [0.3, 0.2], builder=builder)
     state = MonitorState(Level.OK, clearance=arm.distance([-0.4, 0.1]))
     later = Time(sec=13)
-    second = builder.build(np.array([-0.4, 0.1]), state, later, 0.1, 0.02).markers
+    q = np.array([-0.4, 0.1])
+    second = builder.build(q, state, later, 0.1, 0.02, arm.distances(q)).markers
     assert [(m.ns, m.id) for m in second] == [(m.ns, m.id) for m in first]
     assert {(m.header.stamp.sec, m.header.stamp.nanosec) for m in second} == {(13, 0)}
 

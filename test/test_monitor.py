@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from toys import chain
 
-from collision_monitor import CollisionModel
-from collision_monitor.errors import CollisionMonitorError
+from collision_monitor import Clearance, CollisionModel
+from collision_monitor.errors import CollisionMonitorError, ConfigurationError
 from collision_monitor.monitor import Level, Monitor
 
 MODEL = CollisionModel.from_urdf(chain(4))
@@ -45,9 +45,7 @@ def test_the_speed_scale_falls_from_one_to_zero(distance, stop, band):
     class Fixed:
         joint_names, velocity_limits, robot = NAMES, MODEL.velocity_limits, MODEL.robot
 
-        def distance(self, q):
-            from collision_monitor import Clearance
-
+        def distance(self, q, exact=False):
             return Clearance(distance, ("a", "b"), np.zeros((2, 3)), [1, 0, 0])
 
     m = Monitor(Fixed(), warn_distance=stop + band, stop_distance=stop)
@@ -55,6 +53,52 @@ def test_the_speed_scale_falls_from_one_to_zero(distance, stop, band):
     assert 0.0 <= scale <= 1.0
     assert (scale == 0.0) == (distance <= stop) or 0.0 < distance - stop < 1e-12
     assert (scale == 1.0) == (distance > stop + band) or abs(distance - stop - band) < 1e-9
+
+
+class TwoPhases:
+    """A model whose leaves and meshes are at distances that are given."""
+
+    joint_names, velocity_limits, robot = NAMES, MODEL.velocity_limits, MODEL.robot
+
+    def __init__(self, leaf, mesh):
+        self.by_phase = {False: leaf, True: mesh}
+        self.prepared = False
+        self.asked = []
+
+    def prepare_exact(self):
+        self.prepared = True
+
+    def distance(self, q, exact=False):
+        assert self.prepared or not exact
+        self.asked.append(exact)
+        return Clearance(
+            self.by_phase[exact], ("a", "b"), np.zeros((2, 3)), [1, 0, 0], exact=exact
+        )
+
+
+@pytest.mark.parametrize(
+    ("phase", "leaf", "asked", "level"),
+    [
+        ("leaf", 0.05, [False], Level.WARN),
+        ("mesh", 0.5, [True], Level.OK),
+        ("auto", 0.11, [False], Level.OK),
+        ("auto", 0.1, [False, True], Level.OK),
+        ("auto", -0.3, [False, True], Level.OK),
+        ("auto", math.nan, [False, True], Level.OK),
+    ],
+)
+def test_triangles_are_asked_where_leaves_are_near(phase, leaf, asked, level):
+    model = TwoPhases(leaf, mesh=0.2)
+    m = Monitor(model, warn_distance=0.1, narrow_phase=phase)
+    state = m.update(NAMES, STRETCHED, now=0.0)
+    assert (model.asked, state.level) == (asked, level)
+    assert model.prepared == (phase != "leaf")
+    assert state.clearance.exact == asked[-1]
+
+
+def test_an_unknown_narrow_phase_is_refused_by_name():
+    with pytest.raises(ConfigurationError, match="'fine' is none of leaf, mesh, auto"):
+        monitor(narrow_phase="fine")
 
 
 def test_contact_is_reported_with_its_depth_and_ends_by_itself():
@@ -151,7 +195,7 @@ def test_a_model_that_fails_is_an_error_and_the_monitor_lives_on(kind):
         joint_names, velocity_limits, robot = NAMES, MODEL.velocity_limits, MODEL.robot
         broken = True
 
-        def distance(self, q):
+        def distance(self, q, exact=False):
             if self.broken:
                 raise kind("out of order")
             return MODEL.distance(q)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from collision_monitor.errors import MissingDependencyError, MotionError
+from collision_monitor.monitor import NARROW_PHASES
 from collision_monitor.motion import read_motion
 from collision_monitor.robot.packages import FileFinder
 
@@ -45,6 +46,12 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--rate", type=_rate, default=100.0, help="joint states a second (default 100)"
     )
+    parser.add_argument(
+        "--narrow-phase",
+        choices=NARROW_PHASES,
+        default="leaf",
+        help="distances of leaves, of the meshes, or of the meshes where leaves are near",
+    )
     parser.set_defaults(run=run)
 
 
@@ -52,6 +59,18 @@ def package_file(path: str) -> Path:
     """A file of this package: beside the sources, or installed in share/."""
     finder = FileFinder(document=Path(__file__))
     return finder.find(f"package://collision_monitor/{path}", "demo", MotionError)
+
+
+def demo_parameters() -> dict[str, str]:
+    """Parameters of the monitor in the demo, as text."""
+    return {
+        "robot_description": str(package_file("urdf/dual_arm.urdf")),
+        "robot_description_semantic": str(package_file("urdf/dual_arm.srdf")),
+        "scene": str(package_file("urdf/dual_arm_scene.yaml")),
+        # At the end of the motion each arm has its own tip 9 mm from its shoulder.
+        "warn_distance": "0.05",
+        "stop_distance": "0.005",
+    }
 
 
 def run(options: argparse.Namespace) -> int:
@@ -65,13 +84,6 @@ def run(options: argparse.Namespace) -> int:
             f"the demo needs ROS 2 ({error}): source a ROS 2 installation, or "
             "pip install 'collision_monitor[demo]' (Linux x86-64)"
         ) from None
-    parameters = {
-        "robot_description": str(package_file("urdf/dual_arm.urdf")),
-        "robot_description_semantic": str(package_file("urdf/dual_arm.srdf")),
-        "scene": str(package_file("urdf/dual_arm_scene.yaml")),
-        # At the end of the motion each arm has its own tip 9 mm from its shoulder.
-        "warn_distance": "0.05",
-        "stop_distance": "0.005",
-    }
+    parameters = {**demo_parameters(), "narrow_phase": options.narrow_phase}
     motion = read_motion(package_file("config/dual_arm_motion.csv"))
     return run_demo(motion, parameters, options.seconds, options.rate)

@@ -32,6 +32,11 @@ def add_parser(commands: Any) -> None:
         help="joint positions, radians or metres; joints not named are at zero, or at the "
         "nearer limit where zero is outside the limits",
     )
+    parser.add_argument(
+        "--exact",
+        action="store_true",
+        help="the distance of the shapes themselves instead of the leaves around them",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)
 
@@ -91,11 +96,12 @@ def run(options: argparse.Namespace) -> int:
             f"[{model.lower[k]:g}, {model.upper[k]:g}]",
             file=sys.stderr,
         )
-    clearance = model.distance(q)
+    clearance = model.distance(q, exact=options.exact)
     if options.json:
         result = {
             "robot": model.name,
             "distance": clearance.distance,
+            "exact": clearance.exact,
             "links": list(clearance.links),
             "points": clearance.points.tolist(),
             "normal": clearance.normal.tolist(),
@@ -107,6 +113,7 @@ def run(options: argparse.Namespace) -> int:
     a, b = clearance.links
     where = [", ".join(f"{x:.4f}" for x in point) for point in clearance.points]
     state = "in contact" if clearance.distance <= 0.0 else "apart"
-    print(f"{clearance.distance:.4f} m between {a} and {b}: {state}")
+    what = "" if clearance.exact else " (of their leaves; --exact: of the shapes themselves)"
+    print(f"{clearance.distance:.4f} m between {a} and {b}: {state}{what}")
     print(f"  on {a}: ({where[0]})\n  on {b}: ({where[1]})  in the frame of {model.root}")
     return 0

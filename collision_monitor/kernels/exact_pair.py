@@ -98,40 +98,49 @@ def balls_gap(balls, i, j, pose):
 
 
 @kernel
-def _holds_any(data, shapes, outer, inner, pose):
-    """Whether a closed mesh of link ``outer`` holds a piece of ``inner``, at ``pose`` in its frame.
-
-    For links whose surfaces do not cross.
-    """
-    first, count = shapes.links[outer, 1], shapes.links[outer, 2]
-    for part in range(first, first + count):
-        if shapes.parts[part, 5] == 0:
-            continue
-        box = shapes.boxes
-        begin = shapes.links[inner, 3]
-        for probe in range(begin, begin + shapes.links[inner, 4]):
-            x, y, z = to_outer(
-                pose, shapes.probes[probe, 0], shapes.probes[probe, 1], shapes.probes[probe, 2]
-            )
-            if (
-                box[part, 0] < x < box[part, 3]
-                and box[part, 1] < y < box[part, 4]
-                and box[part, 2] < z < box[part, 5]
-            ):
-                tree = tree_of(data, shapes, part)
-                if winding_number(tree, shapes.closed, shapes.parts[part, 4], x, y, z) != 0:
-                    return True
+def _holds(data, shapes, outer, inner, pose):
+    """Whether closed surfaces of part ``outer`` hold a piece of ``inner``, at ``pose`` to it."""
+    if shapes.parts[outer, 5] == 0:
+        return False
+    box, begin = shapes.boxes, shapes.parts[inner, 6]
+    for probe in range(begin, begin + shapes.parts[inner, 7]):
+        x, y, z = to_outer(
+            pose, shapes.probes[probe, 0], shapes.probes[probe, 1], shapes.probes[probe, 2]
+        )
+        if (
+            box[outer, 0] < x < box[outer, 3]
+            and box[outer, 1] < y < box[outer, 4]
+            and box[outer, 2] < z < box[outer, 5]
+        ):
+            tree = tree_of(data, shapes, outer)
+            if winding_number(tree, shapes.closed, shapes.parts[outer, 4], x, y, z) != 0:
+                return True
     return False
 
 
 @kernel
-def one_holds_the_other(data, shapes, a, b, pose):
-    """Whether one of two links holds a piece of the other, if their surfaces do not cross."""
-    if _holds_any(data, shapes, a, b, pose):
+def holds(data, shapes, i, j, pose):
+    """Whether one of two parts holds a piece of the other, if their surfaces do not cross.
+
+    ``pose`` of the second's link in the first's.
+    """
+    if _holds(data, shapes, i, j, pose):
         return True
+    if shapes.parts[j, 5] == 0:
+        return False
     back = work_space(1.0, 7, 3)
     invert(pose, back)
-    return _holds_any(data, shapes, b, a, back)
+    return _holds(data, shapes, j, i, back)
+
+
+@kernel
+def one_holds_the_other(data, shapes, a, b, pose):
+    """`holds` of any two parts of two links."""
+    for i in range(shapes.links[a, 1], shapes.links[a, 1] + shapes.links[a, 2]):
+        for j in range(shapes.links[b, 1], shapes.links[b, 1] + shapes.links[b, 2]):
+            if holds(data, shapes, i, j, pose):
+                return True
+    return False
 
 
 @kernel
@@ -184,7 +193,7 @@ def part_distance(data, shapes, i, j, pose, row_a, row_b, limit, search, points)
 
 
 @kernel
-def _finish(shapes, i, j, distance, points):
+def finish(shapes, i, j, distance, points):
     """Signed distance of two parts that do not meet at their cores; points go to their surfaces.
 
     Row 2 of ``points`` gets the normal.
@@ -231,7 +240,7 @@ def _measure(data, shapes, state, pair, i, j, pose, limit, search, found, points
     if core == 0.0:
         value = TOUCH
     elif core < core_limit and core - radii < limit:
-        value = _finish(shapes, i, j, core, trial)
+        value = finish(shapes, i, j, core, trial)
     else:
         return limit
     found[0, 0], found[0, 1], found[0, 2], found[0, 3] = i, j, row_a, row_b

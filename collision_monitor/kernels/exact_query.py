@@ -181,7 +181,8 @@ def nearest_pair(view, shapes, state, data, found, points):
         if value == TOUCH:
             state.touching[touching, 0] = pair
             touching += 1
-            best = min(best, 0.0)
+            if best > 0.0:
+                best, best_pair = 0.0, np.int64(-1)
         elif value < best:
             best, best_pair = value, pair
             copy_rows(rows, found, 1, 4)
@@ -191,7 +192,7 @@ def nearest_pair(view, shapes, state, data, found, points):
 
 
 @kernel
-def _to_base(view, shapes, pair, points):
+def to_base(view, shapes, pair, points):
     """Points and normal from the frame of the pair's first link into the base frame."""
     pose = work_space(1.0, 7, 3)
     place_link(view, shapes, view.pairs[pair, 0], pose)
@@ -216,7 +217,7 @@ def exact_distance(numbers, index, shape_numbers, shape_index, work, work_index,
 
     (pair, distance, pairs that touch, triangle, triangle, 3 + 3 point coordinates, 3 normal
     components). The pair is -2 - k when q[k] is not finite, -1 when none is checked or those that
-    touch are all there is.
+    touch are all there is. How deep those are is for `deepest_pair` to say.
     """
     bad = first_bad(q)
     if bad >= 0:
@@ -229,7 +230,7 @@ def exact_distance(numbers, index, shape_numbers, shape_index, work, work_index,
     pair, distance, touching = nearest_pair(view, shapes, state, data, found, points)
     if pair < 0:
         return pair, distance, touching, -1, -1, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    _to_base(view, shapes, pair, points)
+    to_base(view, shapes, pair, points)
     return (
         pair, distance, touching, _names(shapes, data, found, 0), _names(shapes, data, found, 1),
         points[0, 0], points[0, 1], points[0, 2], points[1, 0], points[1, 1], points[1, 2],

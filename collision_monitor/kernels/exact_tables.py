@@ -7,9 +7,10 @@ What never changes (`Shapes`) may be shared by threads; what queries write (`Sta
 Shapes, integers:
 
 ==========  =============  =====================================================================
-links       links x 5      body, first part, parts, first probe, probes
-parts       parts x 6      kind; of a mesh's tree: first number, first integer, first node in
-                           ``reaches``, first row in ``closed``, and whether any row is closed
+links       links x 3      body, first part, parts
+parts       parts x 8      kind; of a mesh's tree: first number, first integer, first node in
+                           ``reaches``, first row in ``closed``, and whether any row is closed;
+                           first probe, probes
 leaf_links  leaves x 1     the link of each leaf
 closed      rows x 1       whether a triangle is a part of a closed surface
 ==========  =============  =====================================================================
@@ -23,7 +24,7 @@ balls       parts x 4      the same of each part
 boxes       parts x 6      least and largest coordinates of the closed triangles of a mesh
 places      parts x 12     pose of a solid in its link
 solids      parts x 5      as in `kernels/convex.py`
-probes      probes x 3     a point of every connected piece of the link's shapes
+probes      probes x 3     a point of every connected piece of a part
 ==========  =============  =====================================================================
 
 Behind them lie the trees of the meshes, as in `kernels/mesh_tree.py`; a solid has one of one node.
@@ -47,7 +48,7 @@ from collision_monitor.kernels.jit import kernel
 
 MESH, SOLID = 0, 1
 
-_INTEGERS = (("links", 5), ("parts", 6), ("leaf_links", 1), ("closed", 1))
+_INTEGERS = (("links", 3), ("parts", 8), ("leaf_links", 1), ("closed", 1))
 _FLOATS = (
     ("frames", 12), ("link_balls", 4), ("balls", 4), ("boxes", 6), ("places", 12), ("solids", 5),
     ("probes", 3),
@@ -130,8 +131,8 @@ def new_state(links: int, pairs: np.ndarray, nodes: int) -> tuple[np.ndarray, np
 def unpack_shapes(numbers, index):
     """The Shapes of two packed arrays; valid as long as they live."""
     return Shapes(
-        borrow(index, index[0], index[1], 5),
-        borrow(index, index[2], index[3], 6),
+        borrow(index, index[0], index[1], 3),
+        borrow(index, index[2], index[3], 8),
         borrow(index, index[4], index[5], 1),
         borrow(index, index[6], index[7], 1),
         borrow(numbers, index[8], index[9], 12),

@@ -11,11 +11,15 @@ from __future__ import annotations
 import numpy as np
 
 from collision_monitor.kernels.borrow import work_space
-from collision_monitor.kernels.convex import solid_distance
+from collision_monitor.kernels.convex import RADIUS, solid_distance
 from collision_monitor.kernels.jit import kernel
 from collision_monitor.kernels.mesh_distance import bound, centers_apart
-from collision_monitor.kernels.mesh_tree import STACK
+from collision_monitor.kernels.mesh_tree import OCTREE, STACK
 from collision_monitor.kernels.poses import move_points, to_inner
+
+
+# Metres that rounding may take from a bound.
+_ROUNDING = 1e-9
 
 
 @kernel
@@ -83,6 +87,45 @@ def nearest_to_solid(tree, volumes, solids, k, pose, guess, limit, search, point
             waiting[at, 0] = child
             size += 1
     return best, best_row
+
+
+@kernel
+def touching_rows(tree, volumes, solids, k, pose, out, column):
+    """How many triangles meet solid k, its radius included, up to the rows of ``out``.
+
+    Their rows go to a column of ``out``. The rest as of `nearest_to_solid`.
+    """
+    corners, points = work_space(1.0, 4, 3), work_space(1.0, 2, 3)
+    radius = solids[k, RADIUS]
+    limit = radius + _ROUNDING
+    waiting = work_space(k, STACK, 1)
+    waiting[0, 0] = 0
+    size, count = 1, np.int64(0)
+    while size > 0:
+        size -= 1
+        node = waiting[size, 0]
+        if bound(tree.kind, tree.volumes, node, volumes, 0, pose, limit * limit) >= limit * limit:
+            continue
+        first, children = tree.nodes[node, 0], tree.nodes[node, 1]
+        for slot in range(first, first - children):
+            row = tree.slots[slot, 0]
+            if triangle_to_solid(tree, row, solids, k, pose, corners, limit, points) > radius:
+                continue
+            # An octree has a triangle in many leaves.
+            known = False
+            if tree.kind == OCTREE:
+                for m in range(count):
+                    known = known or out[m, column] == row
+            if known:
+                continue
+            out[count, column] = row
+            count += 1
+            if count == len(out):
+                return count
+        for child in range(first, first + children):
+            waiting[size, 0] = child
+            size += 1
+    return count
 
 
 @kernel

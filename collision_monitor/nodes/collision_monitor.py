@@ -6,14 +6,13 @@ from __future__ import annotations
 
 import gc
 import math
-import sys
 import time
 from collections.abc import Callable
+from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock, ClockType
-from rclpy.exceptions import ParameterException
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import qos_profile_sensor_data
@@ -24,15 +23,17 @@ from visualization_msgs.msg import MarkerArray
 from collision_monitor.collision_model import CollisionModel
 from collision_monitor.errors import CollisionMonitorError
 from collision_monitor.monitor import Level, Monitor, MonitorState
-from collision_monitor.nodes.executor import run_node
+from collision_monitor.nodes.executor import run_program
 from collision_monitor.nodes.joint_state_reader import JointStateReader
 from collision_monitor.nodes.log_bridge import bridge_logs
 from collision_monitor.nodes.markers import MarkerBuilder
 from collision_monitor.nodes.messages import distances_message, status_message
-from collision_monitor.nodes.parameters import declare_parameters, refusal
+from collision_monitor.nodes.parameters import declare_parameters, not_finite, refusal
 from collision_monitor.nodes.qos import LATCHED, VALUES
 from collision_monitor.robot.pairs import by_reason
 
+# What the monitor is told when it is set.
+_LIVE = ("warn_distance", "stop_distance", "joint_state_timeout", "narrow_phase")
 _WATCHDOG_SECONDS = 0.05
 _LOG_SECONDS = 5.0
 _LOADING = "loading a robot (the first time its leaves are fitted and kernels compiled)"
@@ -53,6 +54,7 @@ class CollisionMonitorNode(Node):
         self._values = declare_parameters(self)
         if reason := refusal(self._values):
             raise CollisionMonitorError(reason)
+        self._is_prepared = self._values["narrow_phase"] != "leaf"  # for exact distances
         self._monitor: Monitor | None = None
         self._marker_builder: MarkerBuilder | None = None
         self._description = ""
@@ -157,6 +159,7 @@ class CollisionMonitorNode(Node):
             v["stop_distance"],
             v["joint_state_timeout"],
             v["zero_state_confirmation"],
+            v["narrow_phase"],
         )
         self._marker_builder = None
         _freeze_what_is_loaded()
@@ -207,16 +210,12 @@ class CollisionMonitorNode(Node):
 
     def _on_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
         wanted = {p.name: p.value for p in parameters if p.name in self._values}
-        for name, value in wanted.items():
-            if isinstance(value, float) and not math.isfinite(value):
-                return SetParametersResult(
-                    successful=False, reason=f"{name}: {value} is not a finite number"
-                )
-        if reason := refusal({**self._values, **wanted}):
+        values = {**self._values, **wanted}
+        if reason := not_finite(wanted) or refusal(values) or self._unprepared(wanted):
             return SetParametersResult(successful=False, reason=reason)
         self._values.update(wanted)
         if self._monitor is not None:
-            for name in ("warn_distance", "stop_distance", "joint_state_timeout"):
+            for name in _LIVE:
                 setattr(self._monitor, name, self._values[name])
         if "marker_rate" in wanted:
             self._marker_builder = None  # its markers' lifetime follows the rate
@@ -225,6 +224,15 @@ class CollisionMonitorNode(Node):
         for name in wanted.keys() & self._on_demand.keys():
             self._set_timer(name, 0.0, None)  # the watchdog starts it anew
         return SetParametersResult(successful=True)
+
+    def _unprepared(self, wanted: dict[str, Any]) -> str:
+        """Why exact distances cannot begin now: compiling would leave the robot unwatched."""
+        if self._is_prepared or wanted.get("narrow_phase", "leaf") == "leaf":
+            return ""
+        return (
+            f"narrow_phase {wanted['narrow_phase']!r} needs what was not loaded: the node was "
+            "started with 'leaf'; start it with 'auto' or 'mesh'"
+        )
 
     # -- what is said ----------------------------------------------------------------
 
@@ -311,8 +319,7 @@ class CollisionMonitorNode(Node):
     def _send_distances(self) -> None:
         if self._monitor is None or self._now_state().clearance is None:
             return
-        distances = self._monitor.model.distances(self._monitor.buffer.q)
-        self._distances.publish(distances_message(distances.tolist()))
+        self._distances.publish(distances_message(self._monitor.distances().tolist()))
 
     def _send_markers(self) -> None:
         if self._monitor is None:
@@ -328,6 +335,7 @@ class CollisionMonitorNode(Node):
                 self.get_clock().now().to_msg(),
                 self._values["warn_distance"],
                 self._values["stop_distance"],
+                self._monitor.distances(),
             )
         )
 
@@ -345,11 +353,7 @@ def _freeze_what_is_loaded() -> None:
 
 def main(args: list[str] | None = None) -> None:
     """Run the node; what is wrong with its parameters is said, and ends it with code 1."""
-    try:
-        run_node(CollisionMonitorNode, args)
-    except (CollisionMonitorError, ParameterException) as error:
-        print(f"collision_monitor: error: {error}", file=sys.stderr)
-        sys.exit(1)
+    run_program(CollisionMonitorNode, args, "collision_monitor")
 
 
 if __name__ == "__main__":

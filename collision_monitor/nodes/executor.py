@@ -4,11 +4,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 
 import rclpy
+from rclpy.exceptions import ParameterException
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
+
+from collision_monitor.errors import CollisionMonitorError
 
 
 def best_executor() -> Executor:
@@ -18,6 +22,15 @@ def best_executor() -> Executor:
     except ImportError:
         return SingleThreadedExecutor()
     return EventsExecutor()
+
+
+def run_program(make_node: Callable[[], Node], args: list[str] | None, name: str) -> None:
+    """`run_node`; what is wrong with its parameters is said, and ends the process with code 1."""
+    try:
+        run_node(make_node, args)
+    except (CollisionMonitorError, ParameterException) as error:
+        print(f"{name}: error: {error}", file=sys.stderr)
+        sys.exit(1)
 
 
 def run_node(make_node: Callable[[], Node], args: list[str] | None) -> None:

@@ -93,21 +93,32 @@ class MarkerBuilder:
         """A message that removes whatever was shown before."""
         return MarkerArray(markers=[Marker(action=Marker.DELETEALL)])
 
-    def _colours(self, q: np.ndarray, state: MonitorState, warn: float, stop: float) -> list:
+    def _colours(
+        self, distances: np.ndarray, state: MonitorState, warn: float, stop: float
+    ) -> list:
         if state.clearance is None:
             return [marker_colour(_UNKNOWN)] * len(self._model.leaves)
         colours = {
             link: marker_colour(clearance_colour(distance, warn, stop))
-            for link, distance in self._model.link_distances(q).items()
+            for link, distance in self._model.nearest_of_links(distances).items()
         }
         return [colours[leaf.link] for leaf in self._model.leaves]
 
     def build(
-        self, q: np.ndarray, state: MonitorState, stamp: Time, warn: float, stop: float
+        self,
+        q: np.ndarray,
+        state: MonitorState,
+        stamp: Time,
+        warn: float,
+        stop: float,
+        distances: np.ndarray,
     ) -> MarkerArray:
-        """All markers at ``q``: by clearance of their link, or grey while it is not known."""
+        """All markers at ``q``: by clearance of their link, or grey while it is not known.
+
+        ``distances``: of all pairs, (len(model.pairs),) metres, as the state was measured.
+        """
         segments = self._model.leaf_segments(q)
-        colours = self._colours(q, state, warn, stop)
+        colours = self._colours(distances, state, warn, stop)
         for marker, leaf, ends, colour in zip(
             self._spheres, self._model.leaves, segments, colours, strict=True
         ):

@@ -25,6 +25,7 @@ def status_message(
     }
     if state.clearance is not None:
         a, b = state.clearance.points
+        values["narrow_phase"] = "mesh" if state.clearance.exact else "leaf"
         values["link_a"], values["link_b"] = state.clearance.links
         values["point_a"], values["point_b"], values["normal"] = (
             " ".join(f"{x:.6f}" for x in vector) for vector in (a, b, state.clearance.normal)

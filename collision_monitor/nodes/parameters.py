@@ -4,12 +4,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
 from rclpy.node import Node
+
+from collision_monitor.monitor import NARROW_PHASES
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,12 @@ PARAMETERS = (
         most=10.0,
     ),
     Parameter(
+        "narrow_phase", "leaf",
+        "what distances are measured on: 'leaf': capsules and spheres, never too far; 'mesh': the "
+        "triangles; 'auto': the triangles where leaves are as near as warn_distance. Started with "
+        "'leaf' it stays so: the others have more to load and compile",
+    ),
+    Parameter(
         "joint_state_timeout", 0.5,
         "STALE when the position of any joint is older than this, seconds; 0 switches the "
         "watchdog off, which is unsafe and warned of", most=60.0,
@@ -115,12 +124,24 @@ def declare_parameters(
     }
 
 
+def not_finite(values: Mapping[str, Any]) -> str:
+    """Which value is no number, in words; empty when all are: a range lets NaN pass."""
+    for name, value in values.items():
+        if isinstance(value, float) and not math.isfinite(value):
+            return f"{name}: {value} is not a finite number"
+    return ""
+
+
 def refusal(values: Mapping[str, Any]) -> str:
     """Why this set of values cannot stand; empty when it can."""
     if values["stop_distance"] > values["warn_distance"]:
         return (
             f"stop_distance {values['stop_distance']:g} is above warn_distance "
             f"{values['warn_distance']:g}: a robot would stop before it is warned"
+        )
+    if values["narrow_phase"] not in NARROW_PHASES:
+        return (
+            f"narrow_phase {values['narrow_phase']!r} is none of {', '.join(NARROW_PHASES)}"
         )
     if values["state_rate"] < 1.0:
         return f"state_rate {values['state_rate']:g} is below 1 Hz: the heartbeat cannot be slower"

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import math
 import queue
-import sys
 import time
 import traceback
 from functools import partial
@@ -16,7 +15,6 @@ from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock, ClockType
-from rclpy.exceptions import ParameterException
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile, qos_profile_sensor_data
@@ -29,7 +27,7 @@ from visualization_msgs.msg import MarkerArray
 from collision_monitor.collision_model import CollisionModel
 from collision_monitor.errors import CollisionMonitorError, TrajectoryError
 from collision_monitor.monitor import Level, MonitorState
-from collision_monitor.nodes.executor import run_node
+from collision_monitor.nodes.executor import run_program
 from collision_monitor.nodes.follow_joint_trajectory import (
     FollowJointTrajectoryRelay,
     RelayedGoal,
@@ -37,7 +35,7 @@ from collision_monitor.nodes.follow_joint_trajectory import (
 )
 from collision_monitor.nodes.log_bridge import bridge_logs
 from collision_monitor.nodes.markers import MarkerBuilder
-from collision_monitor.nodes.parameters import declare_parameters
+from collision_monitor.nodes.parameters import declare_parameters, not_finite
 from collision_monitor.nodes.path_markers import PathMarkers
 from collision_monitor.nodes.point_streaming import PointStreaming
 from collision_monitor.nodes.qos import LATCHED, VALUES
@@ -391,12 +389,7 @@ class SelfCollisionNode(Node):
 
     def _on_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
         wanted = {p.name: p.value for p in parameters if p.name in self._values}
-        for name, value in wanted.items():
-            if isinstance(value, float) and not math.isfinite(value):
-                return SetParametersResult(
-                    successful=False, reason=f"{name}: {value} is not a finite number"
-                )
-        if reason := refusal({**self._values, **wanted}):
+        if reason := not_finite(wanted) or refusal({**self._values, **wanted}):
             return SetParametersResult(successful=False, reason=reason)
         self._values.update(wanted)
         if self._gate is not None:
@@ -517,11 +510,7 @@ def _time_message(seconds: float) -> Time:
 
 def main(args: list[str] | None = None) -> None:
     """Run the node; what is wrong with its parameters is said, and ends it with code 1."""
-    try:
-        run_node(SelfCollisionNode, args)
-    except (CollisionMonitorError, ParameterException) as error:
-        print(f"self_collision: error: {error}", file=sys.stderr)
-        sys.exit(1)
+    run_program(SelfCollisionNode, args, "self_collision")
 
 
 if __name__ == "__main__":

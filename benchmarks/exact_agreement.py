@@ -1,0 +1,104 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Whether exact distances are those of coal, on real robots.
+
+    python benchmarks/exact_agreement.py [--robots ur5,...] [--random 2000] [--consecutive 5000]
+
+`model.distance(q, exact=True)` against pinocchio's kinematics and coal's mesh distance on the same
+triangles, at random configurations and along a smooth motion through random ones, a millisecond a
+step. Both must say the same about contact, and the same distance where there is none, to 1e-6 m. A
+mesh inside a closed one is in contact to us and apart to coal: such are counted, and checked by a
+winding number of their own. Each disagreement is printed with its configuration.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+
+import numpy as np
+from command_line import ROOT  # noqa: F401  finds the tests' helpers
+from exact_reference import ExactReference
+from reference import Reference
+from robots import ROBOTS
+from scipy.interpolate import CubicSpline
+
+from collision_monitor import CollisionModel
+
+NAMES = ("ur5", "panda", "baxter", "pr2", "tiago_dual")
+TOLERANCE = 1e-6
+RATE = 1000.0
+
+
+def smooth_motion(model: CollisionModel, count: int, speed: float = 1.0, seed: int = 2):
+    """(count, nq) milliseconds of a spline through random configurations, joints within limits.
+
+    The fastest joint moves at ``speed`` rad/s in the mean.
+    """
+    ways = model.random_configurations(4 + int(count / RATE), seed=seed)
+    lengths = np.abs(np.diff(ways, axis=0)).max(axis=1) / speed
+    times = np.concatenate([[0.0], np.cumsum(lengths)])
+    rows = CubicSpline(times, ways)(np.arange(count) / RATE % times[-1])
+    return np.ascontiguousarray(np.clip(rows, model.lower, model.upper))
+
+
+def compare(model: CollisionModel, reference: ExactReference, rows: np.ndarray) -> dict:
+    """Counts, and the largest difference where neither finds contact, metres."""
+    found = {"rows": len(rows), "contact": 0, "held": 0, "wrong": 0, "largest": 0.0}
+    for q in rows:
+        ours = model.distance(q, exact=True)
+        theirs, links = reference.least(q, max(ours.distance, 0.0) + 0.01)
+        if ours.distance <= 0.0:
+            found["contact"] += 1
+            if theirs > TOLERANCE and reference.holds(q, ours.links):
+                found["held"] += 1
+            elif theirs > TOLERANCE:
+                found["wrong"] += 1
+                print(f"contact of {ours.links}, not to coal: {theirs} m at {q.tolist()}")
+            continue
+        difference = abs(ours.distance - theirs)
+        found["largest"] = max(found["largest"], difference)
+        if difference > TOLERANCE:
+            found["wrong"] += 1
+            print(f"{ours.distance} m of {ours.links}, coal {theirs} of {links} at {q.tolist()}")
+    return found
+
+
+def main() -> int:
+    """Compare and print a table; 1 if anything disagrees."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--robots", default=",".join(NAMES))
+    parser.add_argument("--random", type=int, default=2000)
+    parser.add_argument("--consecutive", type=int, default=5000)
+    parser.add_argument("--hierarchy", default="obb")
+    options = parser.parse_args()
+    print(
+        "| robot | rows | in contact | of them held | wrong | largest difference (m) | s |\n"
+        + "|---" * 7 + "|"
+    )
+    wrong = 0
+    for name in options.robots.split(","):
+        files = ROBOTS[name]
+        model = CollisionModel.from_urdf(
+            files.urdf, files.srdf, files.package_dirs, hierarchy=options.hierarchy
+        )
+        reference = ExactReference(model, Reference(files.urdf, files.package_dirs, model))
+        kinds = {
+            "random": model.random_configurations(options.random, seed=1),
+            "consecutive": smooth_motion(model, options.consecutive),
+        }
+        for kind, rows in kinds.items():
+            begin = time.perf_counter()
+            r = compare(model, reference, rows)
+            wrong += r["wrong"]
+            print(
+                f"| {name}, {kind} | {r['rows']} | {r['contact']} | {r['held']} | {r['wrong']} "
+                f"| {r['largest']:.1e} | {time.perf_counter() - begin:.0f} |",
+                flush=True,
+            )
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

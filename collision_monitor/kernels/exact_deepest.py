@@ -1,0 +1,131 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Of pairs of links that touch: how deep, and which deepest; after a query of `exact_query`.
+
+Apart from it because robots hardly ever touch, and it takes as long to compile.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from collision_monitor.kernels.borrow import lend, work_space
+from collision_monitor.kernels.convex import RADIUS
+from collision_monitor.kernels.exact_contact import part_depth
+from collision_monitor.kernels.exact_pair import (
+    balls_gap,
+    copy_rows,
+    finish,
+    part_distance,
+    relative_pose,
+    tree_of,
+)
+from collision_monitor.kernels.exact_query import to_base
+from collision_monitor.kernels.exact_tables import reaches_begin, unpack_shapes, unpack_state
+from collision_monitor.kernels.jit import kernel
+from collision_monitor.kernels.packed import unpack
+
+
+@kernel
+def _pair_depth(data, shapes, a, b, pose, enough, most, found, points):
+    """Depth of links a and b, at most ``most``: that of the parts that are deepest.
+
+    Anything up to ``enough`` where it is no more.
+
+    ``found`` (1, 4) and ``points`` (3, 3) as of `exact_pair.pair_distance`.
+    """
+    best = -np.inf
+    trial = work_space(most, 3, 3)
+    none = np.int64(-1)
+    for i in range(shapes.links[a, 1], shapes.links[a, 1] + shapes.links[a, 2]):
+        for j in range(shapes.links[b, 1], shapes.links[b, 1] + shapes.links[b, 2]):
+            if balls_gap(shapes.balls, i, j, pose) > 0.0 or best >= most:
+                continue
+            radii = shapes.solids[i, RADIUS] + shapes.solids[j, RADIUS]
+            depth, row_a, row_b = -1.0, none, none
+            core = 0.0
+            if radii > 0.0:
+                core, row_a, row_b = part_distance(
+                    data, shapes, i, j, pose, none, none, radii, True, trial
+                )
+            if core > 0.0 and core < radii:
+                depth = min(-finish(shapes, i, j, core, trial), most)
+            elif core == 0.0:
+                depth, row_a, row_b = part_depth(
+                    data, shapes, i, j, pose, max(enough, best), most, trial
+                )
+            if depth > best:
+                best = depth
+                found[0, 0], found[0, 1], found[0, 2], found[0, 3] = i, j, row_a, row_b
+                copy_rows(trial, points, 3, 3)
+    return best
+
+
+@kernel
+def _depth_of(view, shapes, state, data, pair, enough, found, points):
+    """Depth of a pair that touches, at most that of its leaves; ``enough`` as of `part_depth`."""
+    pose = work_space(1.0, 7, 3)
+    a, b = view.pairs[pair, 0], view.pairs[pair, 1]
+    relative_pose(view, shapes, a, b, pose)
+    leaves = state.least[pair, 0]
+    most = -leaves if leaves < 0.0 else np.inf
+    depth = max(0.0, _pair_depth(data, shapes, a, b, pose, enough, most, found, points))
+    for k in range(4):
+        state.guesses[pair, k] = found[0, k]
+    return depth
+
+
+@kernel
+def deepest_pair(numbers, index, shape_numbers, shape_index, work, work_index, touching, best):
+    """As `exact_query.exact_distance`, of the first ``touching`` pairs of ``state.touching``.
+
+    The pair is -1 where none is below ``best``, metres.
+    """
+    view = unpack(numbers, index)
+    shapes, state = unpack_shapes(shape_numbers, shape_index), unpack_state(work, work_index)
+    data = (lend(shape_numbers), lend(shape_index), lend(work), reaches_begin(work_index))
+    found, points = work_space(touching, 1, 4), work_space(best, 3, 3)
+    rows, trial = work_space(touching, 1, 4), work_space(best, 3, 3)
+    best_pair = np.int64(-1)
+    for _ in range(touching):
+        # The deepest leaves first: no pair is deeper than its leaves.
+        at, least = np.int64(-1), np.inf
+        for k in range(touching):
+            pair = state.touching[k, 0]
+            if pair >= 0 and (at < 0 or state.least[pair, 0] < least):
+                at, least = k, state.least[pair, 0]
+        pair = state.touching[at, 0]
+        state.touching[at, 0] = -1
+        if best_pair >= 0 and least >= best:
+            break
+        distance = -_depth_of(view, shapes, state, data, pair, -best, rows, trial)
+        if distance <= best:
+            best, best_pair = distance, pair
+            copy_rows(rows, found, 1, 4)
+            copy_rows(trial, points, 3, 3)
+    if best_pair < 0:
+        return best_pair, best, -1, -1, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    to_base(view, shapes, best_pair, points)
+    names = work_space(best_pair, 1, 2)
+    for side in range(2):
+        row = found[0, 2 + side]
+        names[0, side] = -1
+        if row >= 0:
+            names[0, side] = tree_of(data, shapes, found[0, side]).names[row, 0]
+    return (
+        best_pair, best, names[0, 0], names[0, 1],
+        points[0, 0], points[0, 1], points[0, 2], points[1, 0], points[1, 1], points[1, 2],
+        points[2, 0], points[2, 1], points[2, 2],
+    )  # fmt: skip
+
+
+@kernel
+def depths(numbers, index, shape_numbers, shape_index, work, work_index, touching, out):
+    """out[p] = -depth of the first ``touching`` pairs p of ``state.touching``."""
+    view = unpack(numbers, index)
+    shapes, state = unpack_shapes(shape_numbers, shape_index), unpack_state(work, work_index)
+    data = (lend(shape_numbers), lend(shape_index), lend(work), reaches_begin(work_index))
+    found, points = work_space(touching, 1, 4), work_space(1.0, 3, 3)
+    for k in range(touching):
+        pair = state.touching[k, 0]
+        out[pair] = -_depth_of(view, shapes, state, data, pair, 0.0, found, points)
