@@ -215,7 +215,10 @@ class CollisionModel:
 
     def _exactly(self) -> ExactDistance:
         if self._exact is None:
-            self._exact = ExactDistance(self, self._exact_shapes, (self._numbers, self._index))
+            self._exact = ExactDistance(
+                self._exact_shapes, (self._numbers, self._index),
+                self.link_names, self.pairs, self.refusal,
+            )  # fmt: skip
         return self._exact
 
     def link_distances(self, q: Sequence[float] | np.ndarray) -> dict[str, float]:

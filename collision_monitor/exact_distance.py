@@ -5,19 +5,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from collision_monitor.bounding.exact_parts import Part, parts_of
 from collision_monitor.clearance import Clearance
 from collision_monitor.kernels import exact_deepest, exact_query
+from collision_monitor.kernels.exact_calls import calls, prepare
 from collision_monitor.kernels.exact_tables import new_state, pack_shapes
 from collision_monitor.robot.description import Shape
-
-if TYPE_CHECKING:
-    from collision_monitor.collision_model import CollisionModel
 
 
 class LinkShapes(NamedTuple):
@@ -110,16 +108,27 @@ class ExactDistance:
     """The exact queries of one model, and their work space: for one thread."""
 
     def __init__(
-        self, model: CollisionModel, shapes: ExactShapes, packed: tuple[np.ndarray, np.ndarray]
+        self,
+        shapes: ExactShapes,
+        packed: tuple[np.ndarray, np.ndarray],
+        link_names: Sequence[str],
+        pairs: Sequence[tuple[str, str]],
+        refusal: Callable[[int, np.ndarray], Exception],
     ) -> None:
-        """``packed``: the arrays of `kernels.packed` that the model's other queries use as well."""
-        self._model = model
-        rank = {name: k for k, name in enumerate(model.link_names)}
-        pairs = np.array([[rank[a], rank[b]] for a, b in model.pairs], dtype=np.int64)
+        """Get ready: build what is not built, compile what is not compiled.
+
+        ``packed``: the arrays of `kernels.packed` that the model's other queries use as well;
+        ``refusal``: the error for a kernel's negative code and a configuration.
+        """
+        self._pairs = list(pairs)
+        self._refusal = refusal
+        rank = {name: k for k, name in enumerate(link_names)}
+        ranks = np.array([[rank[a], rank[b]] for a, b in pairs], dtype=np.int64)
+        prepare()
         numbers, index = shapes.arrays()
         self._arrays = (
             *packed, numbers, index,
-            *new_state(len(rank), pairs.reshape(-1, 2), shapes.nodes),
+            *new_state(len(rank), ranks.reshape(-1, 2), shapes.nodes), calls(),
         )  # fmt: skip
 
     def nearest(self, q: np.ndarray) -> Clearance:
@@ -131,18 +140,18 @@ class ExactDistance:
             if deeper[0] >= 0:
                 pair, distance, *rest = deeper
         if pair < 0:
-            raise self._model.refusal(pair, q)
+            raise self._refusal(pair, q)
         return Clearance(
-            distance, self._model.pairs[pair], rest[2:8], rest[8:],
+            distance, self._pairs[pair], rest[2:8], rest[8:],
             exact=True, triangles=(rest[0], rest[1]),
         )  # fmt: skip
 
     def all(self, q: np.ndarray) -> np.ndarray:
         """Signed distance (pairs,) of every pair at ``q``."""
-        out = np.empty(len(self._model.pairs))
+        out = np.empty(len(self._pairs))
         touching = exact_query.exact_distances(*self._arrays, q, out)
         if touching < 0:
-            raise self._model.refusal(touching, q)
+            raise self._refusal(touching, q)
         if touching > 0:
             exact_deepest.depths(*self._arrays, touching, out)
         return out

@@ -93,8 +93,8 @@ class ExactReference:
     def least(self, q, at_least=np.inf):
         """(metres, (link, link)): the smallest distance of all pairs, 0 or less if any touch.
 
-        Of the surfaces of meshes: one in another's inside is apart from it. Pairs that balls show to
-        be farther apart than what was found, or ``at_least``, are not measured.
+        Of the surfaces of meshes: one in another's inside is apart from it. Pairs that balls show
+        to be farther apart than what was found, or ``at_least``, are not measured.
         """
         poses = self.poses(q)
         centres = {n: self._centres[n] @ poses[n][:3, :3].T + poses[n][:3, 3] for n in poses}

@@ -169,8 +169,8 @@ def solid_distance(solids, first, other, is_triangle, second, limit, points):
     """Distance of solid ``first`` from another one or a triangle, metres; radii left out.
 
     ``other`` and ``second`` as of `farthest_of_other`, in the first one's frame. ``points``
-    (2, 3) gets the nearest points. 0 where they meet, and a number from ``limit`` on, without points,
-    as soon as they are known to be so far apart. Right to 1e-10 m.
+    (2, 3) gets the nearest points. 0 where they meet, and a number from ``limit`` on, without
+    points, as soon as they are known to be so far apart. Right to 1e-10 m.
     """
     s = work_space(limit, 4, 7)
     if is_triangle:

@@ -18,8 +18,9 @@ import numpy as np
 from collision_monitor.kernels.borrow import work_space
 from collision_monitor.kernels.clearing import fill_axes, turn_axes, way_out
 from collision_monitor.kernels.convex import RADIUS, ROUND, farthest, solid_distance
-from collision_monitor.kernels.exact_pair import holds, tree_of
-from collision_monitor.kernels.exact_tables import MESH
+from collision_monitor.kernels.exact_part import holds, tree_of
+from collision_monitor.kernels.exact_tables import HOLDS, LIST_CONTACTS, MESH, WAY_OUT
+from collision_monitor.kernels.far_call import far_call
 from collision_monitor.kernels.jit import kernel
 from collision_monitor.kernels.mesh_crossing import crossing_triangles
 from collision_monitor.kernels.mesh_distance import place_corners
@@ -338,7 +339,7 @@ def _size(corners, k, side):
 
 
 @kernel
-def _way_out(data, shapes, i, j, pose, first, second, start, x, y, z, anywhere, limit):
+def part_way_out(data, shapes, i, j, pose, first, second, start, x, y, z, anywhere, limit):
     """`clearing.way_out` of two parts along a unit vector, from ``start`` on."""
     axes, ends = work_space(start, 5, 4), work_space(start, 2, 3)
     axes_a, axes_b = work_space(start, 5, 4), work_space(start, 5, 4)
@@ -368,7 +369,8 @@ def _move(pose, way, x, y, z, out):
     for row in range(7):
         for column in range(3):
             out[row, column] = pose[row, column]
-    out[3, 0], out[3, 1], out[3, 2] = pose[3, 0] + way * x, pose[3, 1] + way * y, pose[3, 2] + way * z
+    out[3, 0], out[3, 1] = pose[3, 0] + way * x, pose[3, 1] + way * y
+    out[3, 2] = pose[3, 2] + way * z
 
 
 @kernel
@@ -402,9 +404,10 @@ def _nearest_way(ways, count):
 def part_depth(data, shapes, i, j, pose, enough, most, points):
     """(depth, row, row) of two parts that touch, cross or hold one another; -1 if they do not.
 
-    Metres; at most ``most``, and anything up to ``enough`` once it is known to be no more. ``pose`` of the second's link in the first's. ``points`` (3, 3) gets
-    a point of each at the contact, as far apart as the depth is, and the unit vector along which
-    the second part has to move, in the frame of the first link.
+    Metres; at most ``most``, and anything up to ``enough`` once it is known to be no more. ``pose``
+    of the second's link in the first's. ``points`` (3, 3) gets a point of each at the contact, as
+    far apart as the depth is, and the unit vector along which the second part has to move, in the
+    frame of the first link.
     """
     rows, corners = work_space(i, _PAIRS, 2), work_space(most, _PAIRS, 18)
     first, second, moved = work_space(most, 7, 3), work_space(most, 7, 3), work_space(most, 7, 3)
@@ -412,10 +415,10 @@ def part_depth(data, shapes, i, j, pose, enough, most, points):
     none = np.int64(-1)
     _solid_pose(shapes, i, pose, False, first)
     _solid_pose(shapes, j, pose, True, second)
-    count = list_contacts(data, shapes, i, j, pose, rows)
+    count = far_call(list_contacts, data[4][LIST_CONTACTS], (data, shapes, i, j, pose, rows))
     held = count == 0
     if held:
-        if not holds(data, shapes, i, j, pose):
+        if not far_call(holds, data[4][HOLDS], (data, shapes, i, j, pose)):
             return -1.0, none, none
         known = 2 * _axes_of_links(pose, directions)
     else:
@@ -436,15 +439,18 @@ def part_depth(data, shapes, i, j, pose, enough, most, points):
         if ways[k, 0] >= best_way or best_way <= enough:
             break
         x, y, z = _direction(directions, k)
-        way = _way_out(
-            data, shapes, i, j, pose, first, second, ways[k, 0], x, y, z, held, best_way
-        )
+        start = ways[k, 0]
+        way = far_call(
+            part_way_out, data[4][WAY_OUT],
+            (data, shapes, i, j, pose, first, second, start, x, y, z, held, best_way),
+        )  # fmt: skip
         if way < best_way and not held:
             _move(pose, way + _BEYOND, x, y, z, moved)
-            if holds(data, shapes, i, j, moved):
-                way = _way_out(
-                    data, shapes, i, j, pose, first, second, way, x, y, z, True, best_way
-                )
+            if far_call(holds, data[4][HOLDS], (data, shapes, i, j, moved)):
+                way = far_call(
+                    part_way_out, data[4][WAY_OUT],
+                    (data, shapes, i, j, pose, first, second, way, x, y, z, True, best_way),
+                )  # fmt: skip
         if way < best_way:
             best, best_way = k, way
         ways[k, 0] = math.inf

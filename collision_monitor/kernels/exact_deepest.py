@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from collision_monitor.kernels.borrow import lend, work_space
+from collision_monitor.kernels.borrow import work_space
 from collision_monitor.kernels.convex import RADIUS
 from collision_monitor.kernels.exact_contact import part_depth
-from collision_monitor.kernels.exact_pair import (
-    balls_gap,
-    copy_rows,
-    finish,
-    part_distance,
-    relative_pose,
-    tree_of,
-)
+from collision_monitor.kernels.exact_pair import copy_rows, relative_pose
+from collision_monitor.kernels.exact_part import balls_gap, finish, part_distance, tree_of
 from collision_monitor.kernels.exact_query import to_base
-from collision_monitor.kernels.exact_tables import reaches_begin, unpack_shapes, unpack_state
+from collision_monitor.kernels.exact_tables import (
+    PART_DEPTH,
+    PART_DISTANCE,
+    data_of,
+    unpack_shapes,
+    unpack_state,
+)
+from collision_monitor.kernels.far_call import far_call
 from collision_monitor.kernels.jit import kernel
 from collision_monitor.kernels.packed import unpack
 
@@ -45,15 +46,17 @@ def _pair_depth(data, shapes, a, b, pose, enough, most, found, points):
             depth, row_a, row_b = -1.0, none, none
             core = 0.0
             if radii > 0.0:
-                core, row_a, row_b = part_distance(
-                    data, shapes, i, j, pose, none, none, radii, True, trial
-                )
+                core, row_a, row_b = far_call(
+                    part_distance, data[4][PART_DISTANCE],
+                    (data, shapes, i, j, pose, none, none, radii, True, trial),
+                )  # fmt: skip
             if core > 0.0 and core < radii:
                 depth = min(-finish(shapes, i, j, core, trial), most)
             elif core == 0.0:
-                depth, row_a, row_b = part_depth(
-                    data, shapes, i, j, pose, max(enough, best), most, trial
-                )
+                depth, row_a, row_b = far_call(
+                    part_depth, data[4][PART_DEPTH],
+                    (data, shapes, i, j, pose, max(enough, best), most, trial),
+                )  # fmt: skip
             if depth > best:
                 best = depth
                 found[0, 0], found[0, 1], found[0, 2], found[0, 3] = i, j, row_a, row_b
@@ -76,14 +79,16 @@ def _depth_of(view, shapes, state, data, pair, enough, found, points):
 
 
 @kernel
-def deepest_pair(numbers, index, shape_numbers, shape_index, work, work_index, touching, best):
+def deepest_pair(
+    numbers, index, shape_numbers, shape_index, work, work_index, calls, touching, best
+):
     """As `exact_query.exact_distance`, of the first ``touching`` pairs of ``state.touching``.
 
     The pair is -1 where none is below ``best``, metres.
     """
     view = unpack(numbers, index)
     shapes, state = unpack_shapes(shape_numbers, shape_index), unpack_state(work, work_index)
-    data = (lend(shape_numbers), lend(shape_index), lend(work), reaches_begin(work_index))
+    data = data_of(shape_numbers, shape_index, work, work_index, calls)
     found, points = work_space(touching, 1, 4), work_space(best, 3, 3)
     rows, trial = work_space(touching, 1, 4), work_space(best, 3, 3)
     best_pair = np.int64(-1)
@@ -120,11 +125,11 @@ def deepest_pair(numbers, index, shape_numbers, shape_index, work, work_index, t
 
 
 @kernel
-def depths(numbers, index, shape_numbers, shape_index, work, work_index, touching, out):
+def depths(numbers, index, shape_numbers, shape_index, work, work_index, calls, touching, out):
     """out[p] = -depth of the first ``touching`` pairs p of ``state.touching``."""
     view = unpack(numbers, index)
     shapes, state = unpack_shapes(shape_numbers, shape_index), unpack_state(work, work_index)
-    data = (lend(shape_numbers), lend(shape_index), lend(work), reaches_begin(work_index))
+    data = data_of(shape_numbers, shape_index, work, work_index, calls)
     found, points = work_space(touching, 1, 4), work_space(1.0, 3, 3)
     for k in range(touching):
         pair = state.touching[k, 0]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from collision_monitor.kernels.borrow import lend, work_space
+from collision_monitor.kernels.borrow import work_space
 from collision_monitor.kernels.boxes import box_size, boxes_overlap
 from collision_monitor.kernels.exact_pair import (
     TOUCH,
@@ -23,9 +23,9 @@ from collision_monitor.kernels.exact_pair import (
     pair_distance,
     place_link,
     relative_pose,
-    tree_of,
 )
-from collision_monitor.kernels.exact_tables import reaches_begin, unpack_shapes, unpack_state
+from collision_monitor.kernels.exact_part import tree_of
+from collision_monitor.kernels.exact_tables import data_of, unpack_shapes, unpack_state
 from collision_monitor.kernels.jit import kernel
 from collision_monitor.kernels.packed import unpack
 from collision_monitor.kernels.poses import move_points
@@ -212,7 +212,7 @@ def _names(shapes, data, found, side):
 
 
 @kernel
-def exact_distance(numbers, index, shape_numbers, shape_index, work, work_index, q):
+def exact_distance(numbers, index, shape_numbers, shape_index, work, work_index, calls, q):
     """The nearest shapes of the checked pairs at q; see `nearest_pair`.
 
     (pair, distance, pairs that touch, triangle, triangle, 3 + 3 point coordinates, 3 normal
@@ -224,7 +224,7 @@ def exact_distance(numbers, index, shape_numbers, shape_index, work, work_index,
         return -2 - bad, np.nan, 0, -1, -1, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     view = unpack(numbers, index)
     shapes, state = unpack_shapes(shape_numbers, shape_index), unpack_state(work, work_index)
-    data = (lend(shape_numbers), lend(shape_index), lend(work), reaches_begin(work_index))
+    data = data_of(shape_numbers, shape_index, work, work_index, calls)
     move(view, q)
     found, points = work_space(bad, 1, 4), work_space(1.0, 3, 3)
     pair, distance, touching = nearest_pair(view, shapes, state, data, found, points)
@@ -239,7 +239,7 @@ def exact_distance(numbers, index, shape_numbers, shape_index, work, work_index,
 
 
 @kernel
-def exact_distances(numbers, index, shape_numbers, shape_index, work, work_index, q, out):
+def exact_distances(numbers, index, shape_numbers, shape_index, work, work_index, calls, q, out):
     """out[p] = signed distance of the shapes of link pair p; how many pairs touch.
 
     Those are in ``state.touching``, and have `TOUCH`. -2 - k when q[k] is not finite.
@@ -249,7 +249,7 @@ def exact_distances(numbers, index, shape_numbers, shape_index, work, work_index
         return -2 - bad
     view = unpack(numbers, index)
     shapes, state = unpack_shapes(shape_numbers, shape_index), unpack_state(work, work_index)
-    data = (lend(shape_numbers), lend(shape_index), lend(work), reaches_begin(work_index))
+    data = data_of(shape_numbers, shape_index, work, work_index, calls)
     move(view, q)
     list_near(view, shapes, state, 0.0)
     found, points = work_space(bad, 1, 4), work_space(1.0, 3, 3)

@@ -29,12 +29,25 @@ probes      probes x 3     a point of every connected piece of a part
 
 Behind them lie the trees of the meshes, as in `kernels/mesh_tree.py`; a solid has one of one node.
 
-State, integers: ``pair_table`` (links x links) the pair of two links or -1, ``guesses``
-(pairs x 4) nearest parts and triangles of the last query, ``near`` (pairs x 1) pairs whose leaves
-are near, ``near_leaves`` (pairs x 2) their leaves, ``touching`` (pairs x 1), ``last`` (1 x 2) the
-nearest pair of the last query, and how many were near. Floats: ``least`` (pairs x 1) leaf distances, ``kept`` (pairs x 13) a
-distance that a pair had at least, and the pose of its second link in its first then, ``reaches``
-(nodes x 2) as in `kernels/reaches.py`.
+State, integers:
+
+===========  ==============  ====================================================================
+pair_table   links x links   the pair of two links, or -1
+guesses      pairs x 4       the nearest parts and rows of their triangles at the last query, or -1
+near         pairs x 1       pairs whose leaves are near
+near_leaves  pairs x 2       their nearest leaves
+touching     pairs x 1       pairs whose shapes touch
+last         1 x 2           the nearest pair of the last query; how many were near
+===========  ==============  ====================================================================
+
+State, floats:
+
+===========  ==============  ====================================================================
+least        pairs x 1       distance of the nearest leaves of a pair that is near; else infinity
+kept         pairs x 13      a distance that a pair once had at least, and the pose of its second
+                             link in its first then: the rotation row by row, then the origin
+reaches      nodes x 2       as in `kernels/reaches.py`
+===========  ==============  ====================================================================
 """
 
 from __future__ import annotations
@@ -43,10 +56,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from collision_monitor.kernels.borrow import borrow
+from collision_monitor.kernels.borrow import borrow, lend
 from collision_monitor.kernels.jit import kernel
 
 MESH, SOLID = 0, 1
+
+# What queries call by address (`kernels/far_call.py`), in the order of `exact_calls.calls`.
+PART_DISTANCE, HOLDS, LIST_CONTACTS, WAY_OUT, PART_DEPTH = range(5)
 
 _INTEGERS = (("links", 3), ("parts", 8), ("leaf_links", 1), ("closed", 1))
 _FLOATS = (
@@ -164,6 +180,9 @@ def unpack_state(numbers, index):
 
 
 @kernel
-def reaches_begin(index):
-    """Where ``reaches`` begin in the floats of a State."""
-    return 14 * index[1]
+def data_of(numbers, index, work, work_index, calls):
+    """What `exact_part` needs to find trees: arrays, where ``reaches`` begin, and addresses.
+
+    ``numbers`` and ``index`` of the shapes, ``work`` and ``work_index`` of the state.
+    """
+    return lend(numbers), lend(index), lend(work), 14 * work_index[1], lend(calls)

@@ -17,7 +17,6 @@ from collision_monitor.kernels.mesh_distance import bound, centers_apart
 from collision_monitor.kernels.mesh_tree import OCTREE, STACK
 from collision_monitor.kernels.poses import move_points, to_inner
 
-
 # Metres that rounding may take from a bound.
 _ROUNDING = 1e-9
 
@@ -31,7 +30,10 @@ def triangle_to_solid(tree, row, solids, k, pose, corners, limit, points):
     """
     for m in range(3):
         x, y, z = to_inner(
-            pose, tree.corners[row, 3 * m], tree.corners[row, 3 * m + 1], tree.corners[row, 3 * m + 2]
+            pose,
+            tree.corners[row, 3 * m],
+            tree.corners[row, 3 * m + 1],
+            tree.corners[row, 3 * m + 2],
         )
         corners[m, 0], corners[m, 1], corners[m, 2] = x, y, z
     return solid_distance(solids, k, corners, True, k, limit, points)
@@ -41,9 +43,9 @@ def triangle_to_solid(tree, row, solids, k, pose, corners, limit, points):
 def nearest_to_solid(tree, volumes, solids, k, pose, guess, limit, search, points):
     """(distance, row) of the triangle nearest to solid k; (limit, -1) if none is nearer.
 
-    ``volumes`` (1, columns): around the solid in its own frame; ``pose`` (7, 3) of that frame in the
-    tree's. The radius is left out. ``points`` (2, 3) gets the nearest points in the tree's frame, on
-    the mesh and on the solid. Without ``search`` only the guess is measured.
+    ``volumes`` (1, columns): around the solid in its own frame; ``pose`` (7, 3) of that frame in
+    the tree's. The radius is left out. ``points`` (2, 3) gets the nearest points in the tree's
+    frame, on the mesh and on the solid. Without ``search`` only the guess is measured.
     """
     corners = work_space(limit, 4, 3)
     trial = work_space(limit, 2, 3)

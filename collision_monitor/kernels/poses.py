@@ -42,7 +42,7 @@ def compose_inverse(p, q, out):
 
 @kernel
 def invert(p, out):
-    """Out = p^-1; not in place."""
+    """The inverse of the pose p into ``out``; not in place."""
     for i in range(3):
         out[3, i] = -(p[0, i] * p[3, 0] + p[1, i] * p[3, 1] + p[2, i] * p[3, 2])
         for j in range(3):
