@@ -22,7 +22,7 @@ from collision_monitor.bounding.watchers import watchers_of
 from collision_monitor.clear_tables import clear_tables, copied
 from collision_monitor.clearance import Clearance
 from collision_monitor.errors import ConfigurationError, FitError, NothingToCheckError
-from collision_monitor.exact_distance import ExactDistance, ExactShapes, LinkShapes
+from collision_monitor.exact_distance import Crossing, ExactDistance, ExactShapes, LinkShapes
 from collision_monitor.kernels import query
 from collision_monitor.kernels.clear import CLEAR, DOUBTFUL, ClearTables, clear
 from collision_monitor.kernels.mesh_tree import KINDS
@@ -212,6 +212,27 @@ class CollisionModel:
         to compile; without it the first exact query does. Twins made later share the hierarchies.
         """
         self._exactly()
+
+    def crossing_triangles(
+        self, q: Sequence[float] | np.ndarray, pair: tuple[str, str], most: int = 1000
+    ) -> Crossing:
+        """Triangles of two links or obstacles that cross at ``q``, up to ``most`` pairs of them.
+
+        Raises:
+            ConfigurationError: q is bad, or the pair names no links with shapes.
+        """
+        if unknown := [name for name in pair if name not in self.link_names]:
+            raise ConfigurationError(
+                f"{unknown[0]!r} is not among the {len(self.link_names)} links and obstacles with "
+                f"shapes of '{self.name}'"
+            )
+        if most < 1:
+            raise ConfigurationError(f"most: {most!r} is not a number of triangles above 0")
+        return self._exactly().crossing(self._configuration(q), pair, most)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What is ready for exact queries knows addresses of this process alone.
+        return self.__dict__ | {"_exact": None}
 
     def _exactly(self) -> ExactDistance:
         if self._exact is None:

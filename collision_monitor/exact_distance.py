@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -12,7 +11,7 @@ import numpy as np
 
 from collision_monitor.bounding.exact_parts import Part, parts_of
 from collision_monitor.clearance import Clearance
-from collision_monitor.kernels import exact_deepest, exact_query
+from collision_monitor.kernels import exact_crossings, exact_deepest, exact_query
 from collision_monitor.kernels.exact_calls import calls, prepare
 from collision_monitor.kernels.exact_tables import new_state, pack_shapes
 from collision_monitor.robot.description import Shape
@@ -38,7 +37,6 @@ class ExactShapes:
         self._links = links
         self._leaf_links = np.asarray(leaf_links, dtype=np.int64)
         self._arrays: tuple[np.ndarray, np.ndarray] | None = None
-        self._lock = threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
         """All but the lock: a model may go to another process."""
@@ -50,9 +48,8 @@ class ExactShapes:
 
     def arrays(self) -> tuple[np.ndarray, np.ndarray]:
         """(numbers, index) of `kernels.exact_tables.Shapes`."""
-        with self._lock:
-            if self._arrays is None:
-                self._arrays = self._build()
+        if self._arrays is None:
+            self._arrays = self._build()
         return self._arrays
 
     def _build(self) -> tuple[np.ndarray, np.ndarray]:
@@ -104,6 +101,19 @@ def _ball_around(parts: Sequence[Part]) -> np.ndarray:
     return np.r_[center, (np.linalg.norm(balls[:, :3] - center, axis=1) + balls[:, 3]).max()]
 
 
+class Crossing(NamedTuple):
+    """Triangles of two links that cross.
+
+    Attributes:
+        triangles: (k, 2) numbers of the triangles in the meshes of their links, those of several
+            meshes counted one after another; -1 for a box, a cylinder, a sphere or a capsule.
+        corners: (k, 2, 3, 3) their corners in the base frame, metres; nan for those.
+    """
+
+    triangles: np.ndarray
+    corners: np.ndarray
+
+
 class ExactDistance:
     """The exact queries of one model, and their work space: for one thread."""
 
@@ -122,7 +132,7 @@ class ExactDistance:
         """
         self._pairs = list(pairs)
         self._refusal = refusal
-        rank = {name: k for k, name in enumerate(link_names)}
+        self._rank = rank = {name: k for k, name in enumerate(link_names)}
         ranks = np.array([[rank[a], rank[b]] for a, b in pairs], dtype=np.int64)
         prepare()
         numbers, index = shapes.arrays()
@@ -155,3 +165,14 @@ class ExactDistance:
         if touching > 0:
             exact_deepest.depths(*self._arrays, touching, out)
         return out
+
+    def crossing(self, q: np.ndarray, pair: tuple[str, str], most: int) -> Crossing:
+        """See `CollisionModel.crossing_triangles`."""
+        names = np.empty((most, 2), dtype=np.int64)
+        corners = np.empty((most, 18))
+        count = exact_crossings.list_crossings(
+            *self._arrays, q, self._rank[pair[0]], self._rank[pair[1]], names, corners
+        )
+        if count < 0:
+            raise self._refusal(count, q)
+        return Crossing(names[:count], corners[:count].reshape(-1, 2, 3, 3))

@@ -9,9 +9,9 @@ import time
 from functools import cache
 
 import numpy as np
-from numba import types
+from numba import typeof, types
 
-from collision_monitor.kernels import exact_deepest, exact_query
+from collision_monitor.kernels import exact_crossings, exact_deepest, exact_query
 from collision_monitor.kernels.exact_contact import list_contacts, part_depth, part_way_out
 from collision_monitor.kernels.exact_part import holds, part_distance
 from collision_monitor.kernels.exact_tables import Shapes, new_state, pack_shapes
@@ -64,5 +64,8 @@ def prepare() -> None:
     exact_query.exact_distances(*arrays, none, none)
     exact_deepest.deepest_pair(*arrays, 0, 0.0)
     exact_deepest.depths(*arrays, 0, none)
+    # Compiled, not called: there are no links to ask about.
+    rows = np.empty((1, 2), dtype=np.int64), np.empty((1, 18))
+    exact_crossings.list_crossings.compile(tuple(map(typeof, (*arrays, none, 0, 0, *rows))))
     if compile_now:
         logger.info("kernels of exact distances compiled in %.1f s", time.monotonic() - begin)
