@@ -195,15 +195,17 @@ class CollisionModel:
         links = self._leaf_links
         return Clearance(result[2], (links[i], links[j]), result[3:9], result[9:], (i, j))
 
-    def distances(self, q: Sequence[float] | np.ndarray, exact: bool = False) -> np.ndarray:
+    def distances(
+        self, q: Sequence[float] | np.ndarray, exact: bool = False, within: float = np.inf
+    ) -> np.ndarray:
         """Signed distance of every pair, (len(pairs),), in the order of ``pairs``.
 
-        ``exact`` as of `distance`; every pair is measured, which takes far longer than the nearest.
+        ``exact`` as of `distance`, for the pairs whose leaves are at most ``within`` metres apart;
+        all of them take far longer than the nearest.
         """
         q = self._configuration(q)
-        if exact:
-            return self._exactly().all(q)
-        return self._pair_distances(q.reshape(1, -1))[0]
+        out = self._pair_distances(q.reshape(1, -1))[0]
+        return self._exactly().refine(q, out, within) if exact else out
 
     def prepare_exact(self) -> None:
         """Build hierarchies over all triangles, and compile what exact queries run.

@@ -156,10 +156,9 @@ class ExactDistance:
             exact=True, triangles=(rest[0], rest[1]),
         )  # fmt: skip
 
-    def all(self, q: np.ndarray) -> np.ndarray:
-        """Signed distance (pairs,) of every pair at ``q``."""
-        out = np.empty(len(self._pairs))
-        touching = exact_query.exact_distances(*self._arrays, q, out)
+    def refine(self, q: np.ndarray, out: np.ndarray, within: float) -> np.ndarray:
+        """Put exact distances at ``q`` in the place of those (pairs,) that are at most ``within``."""
+        touching = exact_query.exact_distances(*self._arrays, q, float(within), out)
         if touching < 0:
             raise self._refusal(touching, q)
         if touching > 0:

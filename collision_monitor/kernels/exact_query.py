@@ -239,9 +239,12 @@ def exact_distance(numbers, index, shape_numbers, shape_index, work, work_index,
 
 
 @kernel
-def exact_distances(numbers, index, shape_numbers, shape_index, work, work_index, calls, q, out):
+def exact_distances(
+    numbers, index, shape_numbers, shape_index, work, work_index, calls, q, within, out
+):
     """out[p] = signed distance of the shapes of link pair p; how many pairs touch.
 
+    Only where out[p], the distance of its leaves, is not above ``within``.
     Those are in ``state.touching``, and have `TOUCH`. -2 - k when q[k] is not finite.
     """
     bad = first_bad(q)
@@ -255,6 +258,8 @@ def exact_distances(numbers, index, shape_numbers, shape_index, work, work_index
     found, points = work_space(bad, 1, 4), work_space(1.0, 3, 3)
     touching = 0
     for pair in range(len(view.pairs)):
+        if out[pair] > within:
+            continue
         overlap = state.least[pair, 0] < 0.0
         out[pair] = _open(view, shapes, state, data, pair, np.inf, overlap, found, points)
         if out[pair] == TOUCH:

@@ -15,7 +15,10 @@ from collision_monitor.clearance_colour import Rgb, clearance_colour
 from collision_monitor.collision_model import CollisionModel
 from collision_monitor.monitor import MonitorState
 
-LEAVES, OBSTACLES, NEAREST = "leaves", "obstacles", "nearest"
+LEAVES, OBSTACLES, NEAREST, CONTACT = "leaves", "obstacles", "nearest", "contact"
+
+# Triangles of a contact that are shown: more would be dear to send, and say no more.
+_SHOWN = 200
 
 _ALPHA = 0.35
 _UNKNOWN = (0.55, 0.55, 0.6)
@@ -47,7 +50,8 @@ class MarkerBuilder:
 
     A leaf is a list of one or two spheres, and a cylinder between two; both have the
     leaf's index as id, in the namespaces ``leaves`` or ``obstacles`` and the same
-    with ``/cylinders``. All are in the frame of the robot's root.
+    with ``/cylinders``. Triangles of an exact contact are in ``contact``. All are in the frame
+    of the robot's root.
     """
 
     def __init__(self, model: CollisionModel, lifetime: float) -> None:
@@ -66,6 +70,9 @@ class MarkerBuilder:
         self._line = self._marker(Marker.LINE_LIST, NEAREST, 0)
         self._line.scale.x = 0.006
         self._line.color = marker_colour((0.05, 0.05, 0.05), 1.0)
+        self._contact = self._marker(Marker.TRIANGLE_LIST, CONTACT, 0)
+        self._contact.scale.x = self._contact.scale.y = self._contact.scale.z = 1.0
+        self._contact.color = marker_colour((0.85, 0.0, 0.55), 1.0)
         self._text = self._marker(Marker.TEXT_VIEW_FACING, NEAREST, 1)
         self._text.scale.z = 0.06
         self._text.color = marker_colour((0.05, 0.05, 0.05), 1.0)
@@ -134,9 +141,23 @@ class MarkerBuilder:
             marker.color = colours[k]
         markers = [*self._spheres, *(marker for _, marker in self._cylinders)]
         markers += self._nearest(state)
+        markers.append(self._crossing(q, state))
         for marker in markers:
             marker.header.stamp = stamp
         return MarkerArray(markers=markers)
+
+    def _crossing(self, q: np.ndarray, state: MonitorState) -> Marker:
+        """The triangles of the nearest pair that cross, where it was measured on triangles."""
+        found, marker = state.clearance, self._contact
+        corners = np.empty((0, 3))
+        if found is not None and found.exact and found.distance <= 0.0:
+            corners = self._model.crossing_triangles(q, found.links, _SHOWN).corners
+            corners = corners.reshape(-1, 3, 3)
+            corners = corners[np.isfinite(corners).all(axis=(1, 2))]  # a box has no triangles
+            corners = np.unique(corners.round(7), axis=0).reshape(-1, 3)
+        marker.action = Marker.ADD if len(corners) else Marker.DELETE
+        marker.points = [marker_point(p) for p in corners]
+        return marker
 
     def _nearest(self, state: MonitorState) -> list[Marker]:
         known = state.clearance is not None
