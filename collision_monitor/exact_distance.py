@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -37,14 +37,6 @@ class ExactShapes:
         self._links = links
         self._leaf_links = np.asarray(leaf_links, dtype=np.int64)
         self._arrays: tuple[np.ndarray, np.ndarray] | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        """All but the lock: a model may go to another process."""
-        return {**vars(self), "_lock": None}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """With a lock of its own."""
-        vars(self).update(state, _lock=threading.Lock())
 
     def arrays(self) -> tuple[np.ndarray, np.ndarray]:
         """(numbers, index) of `kernels.exact_tables.Shapes`."""
@@ -157,7 +149,7 @@ class ExactDistance:
         )  # fmt: skip
 
     def refine(self, q: np.ndarray, out: np.ndarray, within: float) -> np.ndarray:
-        """Put exact distances at ``q`` in the place of those (pairs,) that are at most ``within``."""
+        """Put exact distances at ``q`` in the place of those that are at most ``within``."""
         touching = exact_query.exact_distances(*self._arrays, q, float(within), out)
         if touching < 0:
             raise self._refusal(touching, q)
