@@ -260,9 +260,14 @@ def set_parameters(graph, **values):
             else ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=value)
         )
         request.parameters.append(ParameterMessage(name=name, value=typed))
-    future = client.call_async(request)
-    graph.until(future.done)
-    return future.result().result
+    for _ in range(5):  # an answer is lost where the client has not been discovered yet
+        future = client.call_async(request)
+        end = time.monotonic() + 4.0
+        while time.monotonic() < end:
+            graph.spin(0.02)
+            if future.done():
+                return future.result().result
+    pytest.fail(f"the node did not answer to {values}")
 
 
 def test_thresholds_change_while_it_runs(cell):
