@@ -44,7 +44,7 @@ def poses(model):
 def graph(model):
     """A graph with the node."""
     graph = Graph()
-    given = {**demo_parameters(), "narrow_phase": "auto"}
+    given = {**demo_parameters(), "narrow_phase": "auto", "marker_rate": "2.0"}
     graph.start(*(word for name, value in given.items() for word in ("-p", f"{name}:={value}")))
     graph.until_distance(
         lambda: graph.send(model.joint_names, np.full(len(model.joint_names), 0.01))
@@ -94,6 +94,20 @@ def test_near_by_leaves_the_triangles_are_measured(graph, model, poses):
     )
 
 
+def test_the_phase_can_be_set_to_leaf_and_back(graph, model, poses):
+    q = poses["near"]
+    assert set_parameters(graph, narrow_phase="leaf").successful
+    heard(graph, model, q, model.distance(q).distance)
+    assert graph.values["narrow_phase"] == "leaf"
+    assert set_parameters(graph, narrow_phase="mesh").successful
+    heard(graph, model, poses["far"], model.distance(poses["far"], exact=True).distance)
+    assert graph.values["narrow_phase"] == "mesh"
+    refused = set_parameters(graph, narrow_phase="fine")
+    assert not refused.successful
+    assert "none of leaf, mesh, auto" in refused.reason
+    assert set_parameters(graph, narrow_phase="auto").successful
+
+
 def test_contact_shows_the_triangles_that_cross(graph, model, poses):
     q = poses["contact"]
     exact = model.distance(q, exact=True)
@@ -114,17 +128,3 @@ def test_contact_shows_the_triangles_that_cross(graph, model, poses):
     assert apart.min(axis=1).max() < 1e-6
     assert apart.min(axis=0).max() < 1e-6
     graph.until(lambda: not triangles(), 20.0, lambda: graph.send(model.joint_names, poses["far"]))
-
-
-def test_the_phase_can_be_set_to_leaf_and_back(graph, model, poses):
-    q = poses["near"]
-    assert set_parameters(graph, narrow_phase="leaf").successful
-    heard(graph, model, q, model.distance(q).distance)
-    assert graph.values["narrow_phase"] == "leaf"
-    assert set_parameters(graph, narrow_phase="mesh").successful
-    heard(graph, model, poses["far"], model.distance(poses["far"], exact=True).distance)
-    assert graph.values["narrow_phase"] == "mesh"
-    refused = set_parameters(graph, narrow_phase="fine")
-    assert not refused.successful
-    assert "none of leaf, mesh, auto" in refused.reason
-    assert set_parameters(graph, narrow_phase="auto").successful
