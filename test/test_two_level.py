@@ -86,9 +86,37 @@ def test_the_near_miss_has_the_printed_suspects_and_is_cleared_by_the_box(arm, r
     assert [k + 1 for k in tip(arm).all_points(rows, box(NEAR))] == [45, 46, 47]
 
 
+def test_our_form_says_the_same_in_fewer_tests(arm, rows):
+    end = tip(arm)
+    assert end.check(rows, box(CLEAR)).placed <= 2
+    near, published = end.check(rows, box(NEAR)), end.two_levels(rows, box(NEAR))
+    assert near.hits == ()
+    assert near.placed < 0.7 * published.placed
+    assert near.tests < 0.5 * published.tests
+    assert {44, 45, 46} <= set(near.suspects) <= set(range(40, 52))
+
+
+def test_what_our_form_certifies_stays_out_of_the_ball(arm):
+    """On ways that turn and come back; everything that is not suspected, between rows too."""
+    rng, certified = np.random.default_rng(4), 0
+    for _ in range(30):
+        rows = np.cumsum(rng.uniform(-0.1, 0.1, (20, 6)), axis=0) + START
+        center = place(arm, rows[rng.integers(20)]) + rng.uniform(-0.15, 0.15, 3)
+        found = tip(arm).check(rows, box(center))
+        for k in range(19):
+            if {k, k + 1} <= set(found.suspects):
+                continue
+            certified += 1
+            for part in np.linspace(0.0, 1.0, 9):
+                q = rows[k] + part * (rows[k + 1] - rows[k])
+                assert np.linalg.norm(place(arm, q) - center) > box(center).radius
+    assert certified > 200
+
+
 def test_a_hit_is_one(arm, rows):
-    found = tip(arm).two_levels(rows, box(place(arm, rows[45])))
-    assert 45 in found.hits
+    for check in (tip(arm).two_levels, tip(arm).check):
+        assert 45 in check(rows, box(place(arm, rows[45]))).hits
+        assert 94 in check(rows, box(place(arm, rows[94]))).hits
     turned = np.eye(4)
     turned[:3, 3] = place(arm, rows[45]) + [0.0, 0.012, 0.0]
     size = np.array([0.037, 0.014, 0.006])

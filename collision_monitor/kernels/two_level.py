@@ -13,7 +13,8 @@ import numpy as np
 
 from collision_monitor.kernels.jit import offline_kernel
 from collision_monitor.kernels.kinematics import forward_kinematics
-from collision_monitor.kernels.packed import unpack
+from collision_monitor.kernels.packed import PRISMATIC, unpack
+from collision_monitor.kernels.sweep import axis_distance
 
 
 @offline_kernel
@@ -108,3 +109,98 @@ def two_levels(
         first[size + 1], last[size + 1] = i, middle
         size += 2
     return tests, placed, hits
+
+
+@offline_kernel
+def _fill_arms(view, body, x, y, z, arms):
+    """Way of the point (x, y, z) of ``body`` for a unit of each column of q, into ``arms`` (nq,).
+
+    By its distance from the axes as the joints are now: turned one after another from the base
+    outwards, each finds it as it is.
+    """
+    for column in range(len(arms)):
+        arms[column] = 0.0
+    while body > 0:
+        k = body - 1
+        arm = 1.0
+        if view.joint_table[k, 1] != PRISMATIC:
+            arm = axis_distance(view, k, x, y, z)
+        arms[view.joint_table[k, 2]] += abs(view.joint_motion[k, 0]) * arm
+        body = view.joint_table[k, 0]
+
+
+@offline_kernel
+def _covers(rows, k, gap, arms, low, high):
+    """(first, last) row between ``low`` and ``high`` to which a gap at row k reaches."""
+    first, last, way = k, k, 0.0
+    while first > low:
+        for m in range(len(arms)):
+            way += arms[m] * abs(rows[first - 1, m] - rows[first, m])
+        if way >= gap:
+            break
+        first -= 1
+    way = 0.0
+    while last < high:
+        for m in range(len(arms)):
+            way += arms[m] * abs(rows[last + 1, m] - rows[last, m])
+        if way >= gap:
+            break
+        last += 1
+    return first, last
+
+
+@offline_kernel
+def _look(view, rows, k, body, point, box, radius, places, arms):
+    """Place the point at row k; its gap from the ball."""
+    _place(view, rows[k], body, point, places, k)
+    _fill_arms(view, body, places[k, 0], places[k, 1], places[k, 2], arms)
+    return _ball_gap(places, k, box, radius)
+
+
+@offline_kernel
+def cover(numbers, index, rows, body, point, box, radius, places, chosen, found):
+    """As `two_levels`, but each gap certifies as many rows about its own as it reaches to.
+
+    (rows at which the point was placed, rows in the box.) The motion is linear from row to row,
+    whatever way it takes.
+    """
+    view = unpack(numbers, index)
+    count, hits = len(rows), 0
+    first = np.empty(64, np.int64)
+    last = np.empty(64, np.int64)
+    for k in range(count):
+        chosen[k] = found[k] = False
+        places[k, 0] = np.nan
+    arms = np.empty(rows.shape[1])
+    gap = _look(view, rows, 0, body, point, box, radius, places, arms)
+    chosen[0] = gap <= 0.0
+    _, first[0] = _covers(rows, 0, gap, arms, 0, count - 1)
+    if first[0] == count - 1:
+        return 1, 0
+    gap = _look(view, rows, count - 1, body, point, box, radius, places, arms)
+    chosen[count - 1] = gap <= 0.0
+    last[0], _ = _covers(rows, count - 1, gap, arms, first[0], count - 1)
+    size, placed = 1, 2
+    while size > 0:
+        size -= 1
+        a, b = first[size], last[size]
+        if a >= b:
+            continue
+        if b - a == 1:
+            chosen[a] = chosen[b] = True
+            continue
+        k = (a + b) // 2
+        gap = _look(view, rows, k, body, point, box, radius, places, arms)
+        placed += 1
+        low, high = _covers(rows, k, gap, arms, a, b)
+        first[size], last[size] = high, b
+        first[size + 1], last[size + 1] = a, low
+        size += 2
+    for k in range(count):
+        if chosen[k]:
+            if np.isnan(places[k, 0]):
+                _place(view, rows[k], body, point, places, k)
+                placed += 1
+            found[k] = _in_box(places, k, box)
+            hits += found[k]
+    return placed, hits

@@ -46,7 +46,7 @@ class TwoLevel:
     """What the check of a motion of n points says.
 
     Attributes:
-        tests: of the bound on the way.
+        tests: of a bound on the way.
         placed: points at which the tip was placed for these.
         suspects: points that the first level cannot certify, from 0.
         hits: those of them that are in the box.
@@ -77,13 +77,30 @@ class Tip:
         self._body = model.bodies.link_bodies[link]
         self._point = np.ascontiguousarray(model.bodies.link_poses[link][:3, 3])
 
+    def arguments(self, rows: np.ndarray, box: Box) -> tuple:
+        """What the kernels of `kernels.two_level` begin with."""
+        return *self._arrays, rows, self._body, self._point, box.rows, box.radius
+
     def two_levels(self, rows: np.ndarray, box: Box, printed: bool = False) -> TwoLevel:
-        """Check the motion through ``rows`` (n, nq), linear between them, as published.
+        """Check a straight motion of the joints through ``rows`` (n, nq), as published.
 
         ``printed``: with gaps to the centre of the ball, as it is printed: no certificate.
         """
         tests, placed, hits, chosen, found = self._check(rows, box, printed, True)
         return TwoLevel(tests, placed, chosen, found if hits else ())
+
+    def check(self, rows: np.ndarray, box: Box) -> TwoLevel:
+        """As `two_levels`, in fewer tests, and for any way through ``rows`` (n, nq).
+
+        The distances from the axes are those where the arm is, and a gap certifies as many rows
+        about its own as it reaches to: no test asks again about what another has certified.
+        """
+        marks = np.empty((2, len(rows)), dtype=bool)
+        placed, hits = two_level.cover(
+            *self.arguments(rows, box), np.empty((len(rows), 3)), marks[0], marks[1]
+        )
+        chosen, found = (tuple(mark.nonzero()[0].tolist()) for mark in marks)
+        return TwoLevel(placed, placed, chosen, found if hits else ())
 
     def one_level(self, rows: np.ndarray, box: Box, printed: bool = False) -> tuple[int, ...]:
         """The suspects of the first level, which alone takes them for hits."""
@@ -94,18 +111,15 @@ class Tip:
     ) -> tuple[int, int, int, tuple[int, ...], tuple[int, ...]]:
         marks = np.empty((2, len(rows)), dtype=bool)
         counts = two_level.two_levels(
-            *self._arrays, rows, self._body, self._point, box.rows, 0.0 if printed else box.radius,
-            self.reaches, both, np.empty((len(rows), 3)), marks[0], marks[1],
+            *self.arguments(rows, box)[:-1], 0.0 if printed else box.radius, self.reaches, both,
+            np.empty((len(rows), 3)), marks[0], marks[1],
         )  # fmt: skip
         return *counts, *(tuple(mark.nonzero()[0].tolist()) for mark in marks)
 
     def all_points(self, rows: np.ndarray, box: Box) -> tuple[int, ...]:
         """Rows at which the tip is in the ball around the box: every point is tested."""
         found = np.empty(len(rows), dtype=bool)
-        two_level.in_ball(
-            *self._arrays, rows, self._body, self._point, box.rows, box.radius,
-            np.empty((len(rows), 3)), found,
-        )  # fmt: skip
+        two_level.in_ball(*self.arguments(rows, box), np.empty((len(rows), 3)), found)
         return tuple(found.nonzero()[0].tolist())
 
     def way_bound(self, start: np.ndarray, end: np.ndarray) -> float:
