@@ -9,6 +9,7 @@ they come no nearer than that distance less the way of those leaves that could m
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy as np
 from collision_monitor.kernels.clearance_scan import Wanted, target_of
 from collision_monitor.kernels.hull_sweep import Hulls, hull_bound
 from collision_monitor.kernels.pair_sweep import ROUNDING
+from collision_monitor.kernels.scan_space import Space
 from collision_monitor.kernels.suspects import suspects
 from collision_monitor.verification.scanner import Scan, Scanner
 from collision_monitor.verification.schedule import Schedule
@@ -44,6 +46,13 @@ class ExactLevel:
         self.decider = decider
         self.hulls = hulls
         self.most = most
+        self._spaces: dict[tuple[int, int], Space] = {}
+
+    def space(self, parts: int, order: int) -> Space:
+        """`Scanner.space`, one for all pairs: they are looked at one after another."""
+        if (parts, order) not in self._spaces:
+            self._spaces[parts, order] = self.scanner.space(parts, order)
+        return self._spaces[parts, order]
 
     def scan(
         self,
@@ -121,7 +130,7 @@ class Looker:
     def __init__(self, level: ExactLevel, schedule: Schedule, pair: int) -> None:
         self._level, self.pair = level, pair
         self._motion = schedule.packed()
-        self._space = level.scanner.space(len(schedule.parts), self._motion.order)
+        self._space = level.space(len(schedule.parts), self._motion.order)
         self._q = schedule.rest.copy()
         self.by_leaves = self.distance = self.travel = np.inf
 
@@ -148,8 +157,8 @@ class Looker:
         if self.travel >= 0.0:
             bound = max(bound, min(target, self.distance - self.travel - ROUNDING))
         if bound < target and self._level.hulls is not None and self.distance > _PARTED:
-            normal = (self._points[1] - self._points[0]) / self.distance
-            normal /= np.linalg.norm(normal)
+            normal = self._points[1] - self._points[0]
+            normal /= math.sqrt(normal @ normal)
             bound = max(
                 bound,
                 hull_bound(
@@ -236,7 +245,7 @@ class _Exact:
 
 def _halves(time: float, half: float, starts: np.ndarray, widths: np.ndarray) -> list[Piece]:
     """A box in time and starts, halved along its longest side; the earlier half last."""
-    side = int(np.argmax(widths))
+    side = int(widths.argmax())
     if widths[side] <= half:
         return [(time + sign * 0.5 * half, 0.5 * half, starts, widths) for sign in (1, -1)]
     step = np.zeros(len(widths))
