@@ -5,9 +5,9 @@
     python benchmarks/continuous_check.py [--robots baxter,ur5] [--blocks N]
 
 `check_clearance` with leaves: all pairs, self and scene, with their envelopes, on all processors
-and on one. Against pinocchio + coal on the robot's own collision geometry and the same obstacles, one
-thread, sample by sample: ``computeCollisions``, which stops at the first, and ``computeDistances``.
-These are timed on some of the samples and scaled. Blocks alternate; medians.
+and on one. Against pinocchio + coal on the robot's own collision geometry and the same obstacles,
+one thread, sample by sample: ``computeCollisions``, which stops at the first, and
+``computeDistances``. These are timed on some samples and scaled. Blocks alternate; medians.
 """
 
 from __future__ import annotations
