@@ -131,6 +131,7 @@ class CollisionModel:
         leaf_tolerance: float = FitSettings.leaf_tolerance,
         leaves: str | os.PathLike | Mapping | None = None,
         check_leaves: bool = True,
+        visual_meshes: bool = False,
     ) -> CollisionModel:
         """Load a robot, and a scene around it.
 
@@ -145,6 +146,8 @@ class CollisionModel:
             leaves: path of a file of leaves, or its content (docs/leaves.md), instead of
                 a fit; for the links of the robot, not for obstacles.
             check_leaves: whether leaves from a file that do not enclose are refused.
+            visual_meshes: whether links without collision geometry take their visual one; links
+                that have both keep their collision geometry.
 
         Raises:
             RobotDescriptionError, MeshError: the robot cannot be monitored whole.
@@ -152,7 +155,7 @@ class CollisionModel:
             FitError: max_leaves_per_link or leaf_tolerance mean nothing.
             LeavesError: the file of leaves is faulty, or they do not enclose a link.
         """
-        robot = load_robot(urdf, package_dirs)
+        robot = load_robot(urdf, package_dirs, visual_meshes)
         semantics = None if srdf is None else load_srdf(srdf, robot)
         surroundings = None if scene is None else load_scene(scene, robot, package_dirs)
         settings = FitSettings(max_leaves_per_link, leaf_tolerance)

@@ -26,6 +26,7 @@ COMMON = {
     "robot_description": "",
     "robot_description_semantic": "",
     "scene": "",
+    "visual_meshes": "",
     "log_level": "info",
 }
 

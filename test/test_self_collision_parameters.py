@@ -35,7 +35,7 @@ def test_all_are_declared_with_text_and_range():
             described = node.describe_parameter(parameter.name)
             assert len(described.description) > 10
             assert described.read_only == parameter.read_only
-            number = isinstance(parameter.default, int | float)
+            number = type(parameter.default) in (int, float)
             assert number == bool(described.floating_point_range or described.integer_range)
     finally:
         node.destroy_node()

@@ -21,6 +21,11 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="folder in which package:// is looked up; may be given several times",
     )
+    parser.add_argument(
+        "--visual-meshes",
+        action="store_true",
+        help="links without collision geometry take their visual one",
+    )
     parser.add_argument("--scene", help="scene file (YAML) with obstacles")
     parser.add_argument("--leaves", help="file of leaves (YAML), as fit --output writes it")
     parser.add_argument(
@@ -56,4 +61,5 @@ def load_model(options: argparse.Namespace) -> CollisionModel:
         leaf_tolerance=options.leaf_tolerance,
         leaves=options.leaves,
         check_leaves=not options.unchecked_leaves,
+        visual_meshes=options.visual_meshes,
     )

@@ -141,6 +141,7 @@ class CollisionMonitorNode(Node):
             max_leaves_per_link=v["max_leaves_per_link"],
             leaf_tolerance=v["leaf_tolerance"],
             leaves=v["leaves"] or None,
+            visual_meshes=v["visual_meshes"],
         )
         for reason, pairs in by_reason(model.unmonitored_pairs).items():
             names = ", ".join(f"{a} - {b}" for a, b in pairs)

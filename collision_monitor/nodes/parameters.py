@@ -49,6 +49,11 @@ PARAMETERS = (
         "package_dirs", [""],
         "folders in which package:// is looked up before the ament index", read_only=True,
     ),
+    Parameter(
+        "visual_meshes", False,
+        "links without collision geometry take their visual one; links that have both keep "
+        "their collision geometry", read_only=True,
+    ),
     Parameter("scene", "", "file (YAML) with obstacles and pairs to ignore", read_only=True),
     Parameter(
         "max_leaves_per_link", 8,

@@ -149,6 +149,7 @@ class SelfCollisionNode(Node):
             max_leaves_per_link=v["max_leaves_per_link"],
             leaf_tolerance=v["leaf_tolerance"],
             leaves=v["leaves"] or None,
+            visual_meshes=v["visual_meshes"],
         )
         arms = find_arms(model.robot, model.semantics, arm_names(v))
         guard = Guard(

@@ -5,7 +5,7 @@
 The description is parsed by urdf_parser_py, after everything that does not
 matter here is taken out (see `urdf_elements`), and checked: what cannot be
 monitored as it is written is an error that names the link or joint and the
-line. Visual geometry is never used.
+line. Visual geometry is used only when asked for, and only for links without collision geometry.
 """
 
 from __future__ import annotations
@@ -29,19 +29,24 @@ from collision_monitor.robot.urdf_elements import Elements, prune
 from collision_monitor.robot.urdf_joints import convert_joints
 from collision_monitor.robot.urdf_tree import check_names, depth_first
 
+_MOST_NAMED = 8
+
 
 def load_robot(
-    source: str | bytes | os.PathLike, package_dirs: Sequence[str | os.PathLike] = ()
+    source: str | bytes | os.PathLike,
+    package_dirs: Sequence[str | os.PathLike] = (),
+    visual_meshes: bool = False,
 ) -> Robot:
     """Load a URDF from a path, or from XML as text or bytes.
 
     ``package_dirs`` are looked at first for ``package://`` files, see
-    `packages.FileFinder`.
+    `packages.FileFinder`. With ``visual_meshes``, a link that has no collision element takes
+    the shapes of its visual elements, meshes or not; one that has both keeps its collision shapes.
 
     Raises RobotDescriptionError, and MeshError (one of its kind) for meshes.
     """
     document = parse_xml(source)
-    elements = prune(document)
+    elements = prune(document, visual_meshes)
     urdf = _parse(elements)
     check_names(urdf, elements)
     root, order = depth_first(urdf, elements)
@@ -59,10 +64,30 @@ def load_robot(
         links[link.name] = Link(link.name, shapes)
     if not any(link.shapes for link in links.values()):
         raise RobotDescriptionError(
-            f"{document.name}: robot {urdf.name!r} has no collision geometry: nothing to monitor "
-            "(visual geometry is not used)"
+            f"{document.name}: robot {urdf.name!r} has no collision geometry: nothing to monitor"
+            + _visual_hint(elements.only_visual)
+        )
+    if elements.only_visual and not visual_meshes:
+        warnings.append(
+            f"{_named(elements.only_visual)}: not monitored, for want of collision geometry; "
+            "visual_meshes=True takes their visual geometry"
         )
     return Robot(urdf.name, root, links, joints, tuple(warnings))
+
+
+def _named(links: Sequence[str]) -> str:
+    names = ", ".join(map(repr, links[:_MOST_NAMED]))
+    more = f" and {len(links) - _MOST_NAMED} more" if len(links) > _MOST_NAMED else ""
+    return f"link{'s' if len(links) > 1 else ''} {names}{more}"
+
+
+def _visual_hint(only_visual: Sequence[str]) -> str:
+    if not only_visual:
+        return ""
+    return (
+        f"; pass visual_meshes=True (commands: --visual-meshes; nodes: the parameter "
+        f"visual_meshes) to take the visual geometry of {_named(only_visual)}"
+    )
 
 
 def _parse(elements: Elements) -> parser.Robot:

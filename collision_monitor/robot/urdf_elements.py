@@ -3,9 +3,10 @@
 """The part of a URDF that a collision monitor needs, checked element by element.
 
 Keeps links with their collision geometry and joints; everything else (inertia,
-visuals, transmissions, simulator plugins) is dropped unread, since many a real
+transmissions, simulator plugins) is dropped unread, since many a real
 robot has parts there that no strict parser accepts. What is kept is checked
-for form here, where the line is still known.
+for form here, where the line is still known. Visual geometry is dropped as well, or, when
+asked for, stands in for the collision geometry of links that have none.
 """
 
 from __future__ import annotations
@@ -51,12 +52,14 @@ class Elements:
     collisions: list[list[str]] = field(default_factory=list)  # by link
     capsules: set[tuple[int, int]] = field(default_factory=set)  # (link, collision) numbers
     missing_limits: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by joint name
+    only_visual: list[str] = field(default_factory=list)  # links with visual geometry alone
 
 
-def prune(document: XmlDocument) -> Elements:
+def prune(document: XmlDocument, visual_meshes: bool = False) -> Elements:
     """Return a new tree of checked links and joints.
 
-    A capsule becomes a cylinder, since not every parser knows it, and is noted.
+    A capsule becomes a cylinder, since not every parser knows it, and is noted. With
+    ``visual_meshes``, each visual element of a link without collision elements becomes one.
     Raises RobotDescriptionError naming the element and ``file:line``.
     """
     root = document.root
@@ -71,7 +74,7 @@ def prune(document: XmlDocument) -> Elements:
     for element in root.iterchildren(etree.Element):
         _refuse_misspelt(element, document)
         if element.tag == "link":
-            _add_link(element, result)
+            _add_link(element, result, visual_meshes)
         elif element.tag == "joint":
             _add_joint(element, result)
     return result
@@ -86,32 +89,47 @@ def _refuse_xacro(document: XmlDocument) -> None:
             )
 
 
-def _refuse_misspelt(element: etree._Element, document: XmlDocument) -> None:
+def _refuse_misspelt(
+    element: etree._Element, document: XmlDocument, also: tuple[str, ...] = ()
+) -> None:
     # A <Collision> that nobody reads would be a hole in the robot.
-    if element.tag not in _KEPT and element.tag.lower() in _KEPT:
+    kept = (*_KEPT, *also)
+    if element.tag not in kept and element.tag.lower() in kept:
         raise RobotDescriptionError(
             f"{document.where(element)}: <{element.tag}>: write <{element.tag.lower()}>"
         )
 
 
-def _add_link(element: etree._Element, result: Elements) -> None:
+def _add_link(element: etree._Element, result: Elements, visual_meshes: bool) -> None:
     name = _name(element, result.document)
     link = etree.SubElement(result.robot, "link", name=name)
     places: list[str] = []
     for child in element.iterchildren(etree.Element):
-        _refuse_misspelt(child, result.document)
-        if child.tag == "collision":
-            if _add_collision(child, link, f"link {name!r}", result.document):
-                result.capsules.add((len(result.links), len(places)))
-            places.append(result.document.where(child))
+        _refuse_misspelt(child, result.document, also=("visual",) if visual_meshes else ())
+    shapes = element.findall("collision")
+    if not shapes and (visuals := [v for v in element.findall("visual") if _has_geometry(v)]):
+        result.only_visual.append(name)
+        shapes = visuals if visual_meshes else []
+    for child in shapes:
+        if _add_shape(child, link, f"link {name!r}", result.document):
+            result.capsules.add((len(result.links), len(places)))
+        places.append(result.document.where(child))
     result.links.append(result.document.where(element))
     result.collisions.append(places)
 
 
-def _add_collision(
+def _has_geometry(visual: etree._Element) -> bool:
+    """Whether there is anything to see: some robots have visual elements with nothing in them."""
+    return any(
+        child.tag.lower() == "geometry" and any(True for _ in child.iterchildren(etree.Element))
+        for child in visual.iterchildren(etree.Element)
+    )
+
+
+def _add_shape(
     element: etree._Element, link: etree._Element, user: str, document: XmlDocument
 ) -> bool:
-    """Copy a collision element; return whether it is a capsule."""
+    """Copy a collision or visual element as a collision; return whether it is a capsule."""
     collision = etree.SubElement(link, "collision")
     origin = _only_child(element, "origin", user, document)
     if origin is not None:
@@ -121,7 +139,7 @@ def _add_collision(
     if len(shapes) != 1 or shapes[0].tag not in GEOMETRIES:
         found = ", ".join(f"<{shape.tag}>" for shape in shapes) or "nothing"
         raise RobotDescriptionError(
-            f"{document.where(element)}: {user}: a collision element needs one geometry "
+            f"{document.where(element)}: {user}: a {element.tag} element needs one geometry "
             f"({', '.join(GEOMETRIES)}), found {found}"
         )
     shape = _copy(shapes[0], etree.SubElement(collision, "geometry"), user, document)
