@@ -41,6 +41,7 @@ from collision_monitor.robot.pairs import (
 )
 from collision_monitor.robot.reach import reach
 from collision_monitor.robot.scene import Scene, load_scene
+from collision_monitor.robot.scene_joints import with_joints
 from collision_monitor.robot.srdf import Semantics, load_srdf
 from collision_monitor.robot.urdf import load_robot
 
@@ -87,10 +88,12 @@ class CollisionModel:
     ) -> None:
         """Fit, build and compile; most callers want `from_urdf`.
 
+        Joints of ``scene`` are joints of the model, behind those of ``robot``.
         ``leaves``: of every link with shapes, in its frame; taken as they are.
         """
         semantics = Semantics() if semantics is None else semantics
         scene = Scene() if scene is None else scene
+        robot = with_joints(robot, scene.joints)
         self.robot = robot
         self.semantics = semantics
         self.scene = scene
@@ -392,7 +395,12 @@ class CollisionModel:
         """From where the links that are checked against each other are looked at."""
         pairs, _ = select_pairs(list(links), [], self._body_of, self._left_out())
         count = min(max(_PAIRS_WATCHED // max(1, len(pairs)), 64), _WATCH_SAMPLES)
-        samples = self.random_configurations(count, seed=1)
+        # Joints of the scene move no link: with them or without, the fits are the same.
+        samples = np.tile(np.clip(0.0, self.lower, self.upper), (count, 1))
+        own = len(self.joint_names) - len(self.scene.joints)
+        samples[:, :own] = np.random.default_rng(1).uniform(
+            self.lower[:own], self.upper[:own], (count, own)
+        )
         return watchers_of(links, link_poses(self._bodies, links, samples), pairs)
 
     def _left_out(self) -> dict[frozenset[str], str]:

@@ -13,8 +13,10 @@ import pytest
 from test_meshes import GOOD
 
 from collision_monitor.errors import CollisionMonitorError
+from collision_monitor.robot.bodies import rigid_bodies
 from collision_monitor.robot.meshes import MeshLoader
 from collision_monitor.robot.scene import load_scene
+from collision_monitor.robot.scene_joints import with_joints
 from collision_monitor.robot.srdf import load_srdf
 from collision_monitor.robot.urdf import load_robot
 
@@ -53,7 +55,10 @@ SCENE = """
 obstacles:
   - {name: table, type: box, size: [1, 2, 3], position: [0, 0, 0], rpy: [0, 0, 1]}
   - {name: ball, type: sphere, radius: 0.1, orientation: [0, 0, 0, 1], link: hand}
-  - {name: pipe, type: capsule, radius: 1.0e-3, length: 2}
+  - {name: pipe, type: capsule, radius: 1.0e-3, length: 2, joint: door}
+joints:
+  - {name: rail, type: prismatic, axis: [1, 0, 0], lower: 0, upper: 1, velocity: 2, link: b}
+  - {name: door, type: continuous, axis: [0, 0, 1], rpy: [0, 0, 1], joint: rail}
 ignore:
   - [table, ball]
 """
@@ -151,7 +156,11 @@ def test_mutated_scene(data):
         with contextlib.suppress(CollisionMonitorError):
             scene = load_scene(path, ROBOT)
             names = {*ROBOT.links, *(o.name for o in scene.obstacles)}
-            assert all(o.link in ROBOT.links for o in scene.obstacles)
+            whole = with_joints(ROBOT, scene.joints)
+            assert all(o.link in whole.links for o in scene.obstacles)
+            bodies = rigid_bodies(whole)
+            assert np.isfinite(bodies.placements).all()
+            assert len(bodies.joints) == 3 + len(scene.joints)
             assert all(set(pair) <= names for pair in scene.ignore)
             assert all(np.isfinite(o.shape.pose).all() for o in scene.obstacles)
 

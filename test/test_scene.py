@@ -131,10 +131,10 @@ def test_mesh_from_a_package(robot, tmp_path):
 
 
 BAD = {
-    "not a mapping": ([1], "expected a mapping with the keys obstacles, ignore, got list"),
+    "not a mapping": ([1], "expected a mapping with the keys obstacles, joints, ignore, got list"),
     "text": ("obstacles", "expected a mapping"),
     "unknown key": ({"obstacle": []}, "obstacle: unknown key; did you mean 'obstacles'?"),
-    "far off": ({"xyz": []}, "xyz: unknown key; known: obstacles, ignore"),
+    "far off": ({"xyz": []}, "xyz: unknown key; known: obstacles, joints, ignore"),
     "number as key": ({1: []}, "1: unknown key"),
     "no list": ({"obstacles": {"name": "a"}}, "obstacles: expected a list, got dict"),
     "no mapping": ({"obstacles": ["table"]}, "obstacles[0]: expected a mapping"),

@@ -76,8 +76,9 @@ class Joint:
 class Robot:
     """A tree of links.
 
-    ``joints`` are in depth-first order from the root (children in file order),
-    so a joint always comes after the joint that carries its parent link.
+    A joint always comes after the joint that carries its parent link: those of a URDF depth
+    first from the root (children in file order), those of several robots one robot after another.
+    ``mounts`` names the fixed joints by which robots were put together (`composed`).
     """
 
     name: str
@@ -85,3 +86,4 @@ class Robot:
     links: dict[str, Link]
     joints: tuple[Joint, ...]
     warnings: tuple[str, ...] = field(default=())
+    mounts: frozenset[str] = frozenset()

@@ -50,12 +50,14 @@ def neighbours(robot: Robot, bodies: Bodies) -> set[frozenset[str]]:
     """Pairs of links over one moving joint, with nothing but bare frames between them.
 
     A link further along the same rigid body is not a neighbour: a screen fixed
-    to a torso can be hit by the arm whose first link the torso carries.
+    to a torso can be hit by the arm whose first link the torso carries. Nor is a link of another
+    robot that stands on the same bare frame.
     """
     fixed: dict[str, list[str]] = {name: [] for name in robot.links}
     for joint in robot.joints:
         if bodies.link_bodies[joint.parent] == bodies.link_bodies[joint.child]:
-            fixed[joint.parent].append(joint.child)
+            if joint.name not in robot.mounts:
+                fixed[joint.parent].append(joint.child)
             fixed[joint.child].append(joint.parent)
     pairs = set()
     for joint in robot.joints:

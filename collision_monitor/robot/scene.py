@@ -20,6 +20,20 @@
         file: meshes/fixture.stl       # from the scene's folder, or package://, file://
         scale: 0.001                   # one number or three; default 1
         orientation: [0, 0, 0, 1]      # quaternion x y z w, instead of rpy
+      - name: door_panel
+        type: box
+        size: [0.9, 0.03, 2.0]
+        position: [0.45, 0.0, 1.0]     # in the frame of the joint
+        joint: door                    # moved by a joint of the scene, instead of link
+    joints:
+      - name: door
+        type: revolute                 # revolute, continuous or prismatic
+        axis: [0, 0, 1]                # in the joint's frame
+        position: [1.0, 0.5, 0.0]      # of that frame at zero, and rpy or orientation
+        link: base_link                # or joint: an earlier one; default the root
+        lower: 0.0                     # limits; none for a continuous joint
+        upper: 1.6
+        velocity: 0.5                  # limit, if there is one
     ignore:
       - [table, base_link]             # pairs not to check, links or obstacles
 
@@ -37,18 +51,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from collision_monitor.errors import SceneError
-from collision_monitor.robot.description import Robot, Shape
+from collision_monitor.robot.description import Joint, Robot, Shape
 from collision_monitor.robot.meshes import MeshLoader
 from collision_monitor.robot.packages import FileFinder
-from collision_monitor.robot.poses import (
-    pose,
-    rotation_from_quaternion,
-    rotation_from_rpy,
-)
-from collision_monitor.robot.scene_values import Entry, read_yaml, shown
+from collision_monitor.robot.scene_joints import carrier, read_joints
+from collision_monitor.robot.scene_values import Entry, pose_of, read_yaml, shown
 
 logger = logging.getLogger(__name__)
 
@@ -59,15 +67,16 @@ _KINDS = {
     "capsule": ("radius", "length"),
     "mesh": ("file", "scale"),
 }
-_COMMON = ("name", "type", "position", "orientation", "rpy", "link")
+_COMMON = ("name", "type", "position", "orientation", "rpy", "link", "joint")
 _ALL_KEYS = tuple(dict.fromkeys((*_COMMON, *(key for keys in _KINDS.values() for key in keys))))
-# A quaternion typed with three digits is off by about this much and still meant.
-_QUATERNION_TOLERANCE = 1e-2
 
 
 @dataclass(frozen=True, eq=False)
 class Obstacle:
-    """A named shape fixed to a link; the shape's pose is in that link's frame."""
+    """A named shape fixed to a link; the shape's pose is in that link's frame.
+
+    The link may be that of a joint of the scene, which has the joint's name.
+    """
 
     name: str
     link: str
@@ -76,10 +85,11 @@ class Obstacle:
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """Obstacles, and pairs of names (links or obstacles) not to check."""
+    """Obstacles, pairs of names (links or obstacles) not to check, joints that move obstacles."""
 
     obstacles: tuple[Obstacle, ...] = ()
     ignore: tuple[tuple[str, str], ...] = ()
+    joints: tuple[Joint, ...] = ()
 
 
 def load_scene(
@@ -100,15 +110,20 @@ def load_scene(
         raise SceneError(
             f"scene: expected the path of a YAML file or a mapping, got {type(source).__name__}"
         )
-    top = Entry(name, {} if data is None else data, ("obstacles", "ignore"))
+    top = Entry(name, {} if data is None else data, ("obstacles", "joints", "ignore"))
     finder = FileFinder(package_dirs, path)
     meshes = MeshLoader()
+    joints = read_joints(f"{name}: joints", top.list("joints"), robot)
     obstacles: dict[str, Obstacle] = {}
     for i, item in enumerate(top.list("obstacles")):
-        obstacle = _obstacle(f"{name}: obstacles[{i}]", item, robot, finder, meshes)
-        if obstacle.name in obstacles or obstacle.name in robot.links:
-            taken = "an obstacle" if obstacle.name in obstacles else "a link of the robot"
-            raise SceneError(f"{name}: obstacles[{i}].name: {obstacle.name!r} is already {taken}")
+        obstacle = _obstacle(f"{name}: obstacles[{i}]", item, robot, joints, finder, meshes)
+        for known, what in (
+            (obstacles, "an obstacle"), (robot.links, "a link of the robot"),
+            (joints, "a joint of the scene"),
+        ):  # fmt: skip
+            if obstacle.name in known:
+                taken = f"{obstacle.name!r} is already {what}"
+                raise SceneError(f"{name}: obstacles[{i}].name: {taken}")
         obstacles[obstacle.name] = obstacle
     if path is not None and not obstacles and not top.list("ignore"):
         logger.warning("%s: is empty; no obstacle is watched", path)
@@ -116,18 +131,31 @@ def load_scene(
     ignore = tuple(
         _pair(f"{name}: ignore[{i}]", item, known) for i, item in enumerate(top.list("ignore"))
     )
-    return Scene(tuple(obstacles.values()), ignore)
+    idle = dict.fromkeys(joints)
+    for obstacle in obstacles.values():
+        link = obstacle.link
+        while link in idle:
+            del idle[link]
+            link = joints[link].parent
+    if idle:
+        logger.warning("%s: joints that move no obstacle: %s", name, ", ".join(idle))
+    return Scene(tuple(obstacles.values()), ignore, tuple(joints.values()))
 
 
 def _obstacle(
-    path: str, item: object, robot: Robot, finder: FileFinder, meshes: MeshLoader
+    path: str,
+    item: object,
+    robot: Robot,
+    joints: dict[str, Joint],
+    finder: FileFinder,
+    meshes: MeshLoader,
 ) -> Obstacle:
     entry = Entry(path, item, _ALL_KEYS)
     name = entry.text("name")
     kind = entry.choice("type", tuple(_KINDS))
     entry.allow_only((*_COMMON, *_KINDS[kind]), f"a {kind}")
-    link = entry.choice("link", tuple(robot.links), "link") if "link" in entry else robot.root
-    placed = _placed(entry)
+    link = carrier(entry, robot, joints)
+    placed = pose_of(entry)
     if kind == "mesh":
         file = finder.find(entry.text("file"), f"{path}.file", SceneError)
         vertices, triangles = meshes.load(file, f"{path}.file", _scale(entry), SceneError)
@@ -151,24 +179,6 @@ def _scale(entry: Entry) -> tuple[float, ...]:
     if 0.0 in scale:
         entry.fail("scale", f"no factor may be zero, got {scale}")
     return scale
-
-
-def _placed(entry: Entry) -> np.ndarray:
-    """Return the pose (4, 4) of position and orientation."""
-    position = entry.numbers("position", 3) if "position" in entry else (0.0, 0.0, 0.0)
-    if "rpy" in entry and "orientation" in entry:
-        entry.fail("rpy", "give orientation or rpy, not both")
-    if "rpy" in entry:
-        return pose(rotation_from_rpy(entry.numbers("rpy", 3)), position)
-    if "orientation" not in entry:
-        return pose(rotation_from_rpy((0.0, 0.0, 0.0)), position)
-    quaternion = entry.numbers("orientation", 4)
-    norm = sum(value * value for value in quaternion) ** 0.5
-    if not abs(norm - 1.0) <= _QUATERNION_TOLERANCE:
-        entry.fail(
-            "orientation", f"a quaternion x y z w has norm 1, {list(quaternion)} has {norm:.4g}"
-        )
-    return pose(rotation_from_quaternion(quaternion), position)
 
 
 def _pair(path: str, item: object, known: Collection[str]) -> tuple[str, str]:

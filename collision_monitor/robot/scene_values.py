@@ -16,8 +16,15 @@ from typing import Any, NoReturn
 import numpy as np
 
 from collision_monitor.errors import SceneError
+from collision_monitor.robot.poses import (
+    pose,
+    rotation_from_quaternion,
+    rotation_from_rpy,
+)
 from collision_monitor.robot.safe_yaml import read_document
 
+# A quaternion typed with three digits is off by about this much and still meant.
+_QUATERNION_TOLERANCE = 1e-2
 _LARGEST_FILE = 10_000_000  # bytes
 
 
@@ -125,6 +132,24 @@ class Entry:
         if positive and result <= 0.0:
             self.fail(key, f"should be positive, got {result:g}")
         return result
+
+
+def pose_of(entry: Entry) -> np.ndarray:
+    """Return the pose (4, 4) of the keys position, and rpy or orientation; identity without."""
+    position = entry.numbers("position", 3) if "position" in entry else (0.0, 0.0, 0.0)
+    if "rpy" in entry and "orientation" in entry:
+        entry.fail("rpy", "give orientation or rpy, not both")
+    if "rpy" in entry:
+        return pose(rotation_from_rpy(entry.numbers("rpy", 3)), position)
+    if "orientation" not in entry:
+        return pose(rotation_from_rpy((0.0, 0.0, 0.0)), position)
+    quaternion = entry.numbers("orientation", 4)
+    norm = sum(value * value for value in quaternion) ** 0.5
+    if not abs(norm - 1.0) <= _QUATERNION_TOLERANCE:
+        entry.fail(
+            "orientation", f"a quaternion x y z w has norm 1, {list(quaternion)} has {norm:.4g}"
+        )
+    return pose(rotation_from_quaternion(quaternion), position)
 
 
 def _is_float(text: str) -> bool:

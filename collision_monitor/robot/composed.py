@@ -1,0 +1,168 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Several robots as one: two arms in a cell, a gripper on an arm, an object that moves.
+
+Each part keeps its links and joints, under names with a prefix, and is fixed to a common root
+or to a link of a part before it. The result is a robot like any other: its q is that of the
+parts one after another, and every pair of links across them is checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from collision_monitor.errors import RobotDescriptionError
+from collision_monitor.robot.description import Joint, Link, Robot
+from collision_monitor.robot.srdf import Semantics
+
+# What rounding, or typing a rotation with a few digits less, leaves of a rotation.
+_ROTATION_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Mounted:
+    """A robot as a part of a larger one.
+
+    Attributes:
+        robot: the part.
+        prefix: put before the names of its links, joints and groups; may be empty.
+        pose: (4, 4) of its root link in the frame of ``parent``, metres.
+        parent: the link that it is fixed to, by its name in the whole, of a part before this
+            one; None for the common root.
+        semantics: of its own SRDF.
+    """
+
+    robot: Robot
+    prefix: str = ""
+    pose: np.ndarray = field(default_factory=lambda: np.eye(4))
+    parent: str | None = None
+    semantics: Semantics | None = None
+
+
+def compose(parts: Sequence[Mounted], name: str = "cell", root: str = "world") -> Robot:
+    """One robot out of several.
+
+    Args:
+        parts: those that others are fixed to come first.
+        name: of the whole.
+        root: a new link without a shape, to which parts without a parent are fixed; distances
+            are in its frame.
+
+    Raises:
+        RobotDescriptionError: no parts, two links or joints of one name, an unknown parent, or
+            a pose that is none; it names the part.
+    """
+    if not parts:
+        raise RobotDescriptionError(f"robot {name!r} is composed of nothing: one part is needed")
+    links: dict[str, Link] = {root: Link(root)}
+    joints: list[Joint] = []
+    owners: dict[str, dict[str, str]] = {"link": {root: "the common root"}, "joint": {}}
+    mounts: set[str] = set()
+    warnings: list[str] = []
+    for number, part in enumerate(parts, 1):
+        who = f"part {number} ({part.robot.name!r}, prefix {part.prefix!r})"
+        parent = root if part.parent is None else part.parent
+        if parent not in links:
+            raise RobotDescriptionError(
+                f"{who}: there is no link {parent!r} to fix it to; it should be the common root "
+                f"{root!r} or a link of a part before it, with its prefix"
+            )
+        whole = _prefixed(part.robot, part.prefix)
+        mount = Joint(
+            f"{parent}_to_{whole.root}", "fixed", parent, whole.root,
+            _checked_pose(part.pose, who), np.array([1.0, 0.0, 0.0]),
+        )  # fmt: skip
+        for link in whole.links:
+            _claim(owners["link"], "link", link, who)
+        for joint in (mount, *whole.joints):
+            _claim(owners["joint"], "joint", joint.name, who)
+        links |= whole.links
+        joints += [mount, *whole.joints]
+        mounts |= {mount.name, *whole.mounts}
+        warnings += [f"{who}: {text}" for text in whole.warnings]
+    return Robot(name, root, links, tuple(joints), tuple(warnings), frozenset(mounts))
+
+
+def compose_semantics(parts: Sequence[Mounted]) -> Semantics:
+    """The SRDFs of the parts as one: disabled pairs and groups, with the prefixes.
+
+    Nothing is disabled across parts; pairs that touch on purpose belong under ``ignore`` in the
+    scene.
+
+    Raises:
+        RobotDescriptionError: two groups of one name; it names the part.
+    """
+    disabled: dict[frozenset[str], str] = {}
+    groups: dict[str, tuple[str, ...]] = {}
+    group_joints: dict[str, tuple[str, ...]] = {}
+    warnings: list[str] = []
+    owners: dict[str, str] = {}
+    for number, part in enumerate(parts, 1):
+        who = f"part {number} ({part.robot.name!r}, prefix {part.prefix!r})"
+        if part.semantics is None:
+            continue
+        for pair, reason in part.semantics.disabled.items():
+            disabled[frozenset(part.prefix + link for link in pair)] = reason
+        for ours, theirs in (
+            (groups, part.semantics.groups),
+            (group_joints, part.semantics.group_joints),
+        ):
+            for group, members in theirs.items():
+                ours[part.prefix + group] = tuple(part.prefix + member for member in members)
+        for group in part.semantics.groups:
+            _claim(owners, "group", part.prefix + group, who)
+        warnings += [f"{who}: {text}" for text in part.semantics.warnings]
+    return Semantics(disabled, groups, group_joints, tuple(warnings))
+
+
+def _claim(owners: dict[str, str], what: str, name: str, who: str) -> None:
+    if name in owners:
+        raise RobotDescriptionError(
+            f"{who}: {what} {name!r} is already one of {owners[name]}; give the parts prefixes "
+            "that tell them apart" + (", or the root another name" if what == "link" else "")
+        )
+    owners[name] = who
+
+
+def _prefixed(robot: Robot, prefix: str) -> Robot:
+    """The robot with ``prefix`` before all names."""
+    return Robot(
+        robot.name,
+        prefix + robot.root,
+        {prefix + name: Link(prefix + name, link.shapes) for name, link in robot.links.items()},
+        tuple(
+            replace(
+                joint,
+                name=prefix + joint.name,
+                parent=prefix + joint.parent,
+                child=prefix + joint.child,
+                mimic=joint.mimic and replace(joint.mimic, joint=prefix + joint.mimic.joint),
+            )
+            for joint in robot.joints
+        ),
+        robot.warnings,
+        frozenset(prefix + name for name in robot.mounts),
+    )
+
+
+def _checked_pose(pose: np.ndarray, who: str) -> np.ndarray:
+    try:
+        pose = np.array(pose, dtype=float)
+    except (TypeError, ValueError) as problem:
+        raise RobotDescriptionError(f"{who}: its pose is no matrix: {problem}") from None
+    if pose.shape != (4, 4) or not np.isfinite(pose).all():
+        raise RobotDescriptionError(
+            f"{who}: its pose should be a finite matrix (4, 4), got shape {pose.shape}:\n{pose}"
+        )
+    rotation = pose[:3, :3]
+    skew = np.abs(rotation.T @ rotation - np.eye(3)).max()
+    last = np.abs(pose[3] - [0.0, 0.0, 0.0, 1.0]).max()
+    if max(skew, last) > _ROTATION_TOLERANCE or np.linalg.det(rotation) < 0.0:
+        raise RobotDescriptionError(
+            f"{who}: its pose is no rotation and translation: it scales, shears or mirrors:\n"
+            f"{pose}"
+        )
+    return pose
