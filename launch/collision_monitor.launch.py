@@ -14,7 +14,8 @@ from collision_monitor.nodes import launch_parts as parts
 
 def monitor(context: LaunchContext) -> list[Node]:
     """Return the monitor, with those arguments as parameters that are not empty."""
-    parameters = {"use_sim_time": parts.flag("use_sim_time"), **parts.given(context, parts.ROBOT)}
+    given = parts.given(context, (*parts.ROBOT, *parts.SWITCHES))
+    parameters = {"use_sim_time": parts.flag("use_sim_time"), **given}
     return [parts.package_node("collision_monitor", parameters)]
 
 

@@ -21,7 +21,8 @@ OVERRIDES = {
 
 def self_collision(context: LaunchContext) -> list[Node]:
     """Return the node, with those arguments as parameters and names that are not empty."""
-    parameters = {"use_sim_time": parts.flag("use_sim_time"), **parts.given(context, OVERRIDES)}
+    given = parts.given(context, (*OVERRIDES, *parts.SWITCHES))
+    parameters = {"use_sim_time": parts.flag("use_sim_time"), **given}
     topic = LaunchConfiguration("controller_topic").perform(context)
     remappings = [("~/joint_trajectory", topic)] if topic else []
     return [parts.package_node("self_collision", parameters, remappings=remappings)]

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fits of a whole robot: once each, kept on disk, the budget shared out."""
 
+import re
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -37,6 +39,21 @@ def counted(monkeypatch, tmp_path):
 
     monkeypatch.setattr(fitter, "fits_in_own_frame", counting)
     return calls
+
+
+def test_what_has_no_part_in_a_fit_is_not_imported_by_one():
+    folder = Path(fitter.__file__).parent
+    named = re.compile(r"^(?:from|import) collision_monitor\.bounding\.(\w+)", re.MULTILINE)
+    found, waiting = set(), ["shapes"]
+    while waiting:
+        if (name := waiting.pop()) not in found:
+            found.add(name)
+            waiting += named.findall((folder / f"{name}.py").read_text(encoding="utf-8"))
+    assert {"body", "several_leaves", "outermost"} <= found
+    for pattern in fitter._NO_PART:
+        excluded = {path.stem for path in folder.glob(pattern)}
+        assert excluded, f"{pattern}: no such file"
+        assert not excluded & found
 
 
 def test_equal_shapes_are_fitted_once_and_placed_where_they_are(counted):

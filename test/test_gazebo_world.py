@@ -72,5 +72,8 @@ def test_what_moves_and_what_is_a_mesh_is_refused():
     with pytest.raises(SceneError, match="'a' is fixed to link 'arm', which moves"):
         world(robot, {"obstacles": [{**SHAPES[0], "link": "arm"}]})
     mesh = {"name": "m", "type": "mesh", "file": str(ROOT / "urdf/meshes/base.stl")}
+    door = {"name": "door", "type": "continuous", "axis": [0, 0, 1]}
+    with pytest.raises(SceneError, match="'b' is fixed to link 'door', which moves"):
+        world(robot, {"joints": [door], "obstacles": [{**SHAPES[0], "name": "b", "joint": "door"}]})
     with pytest.raises(SceneError, match="'m' is a mesh"):
         world(robot, {"obstacles": [mesh]})

@@ -99,3 +99,23 @@ def test_what_becomes_unstable_is_an_error_and_writes_no_file(tmp_path, monkeypa
 def test_what_had_to_be_assumed_is_said(caplog):
     Simulation.from_urdf(toys.chain(3))
     assert "l1, l2: no mass is given" in caplog.text
+
+
+def test_a_joint_of_the_scene_turns_its_obstacle():
+    scene = {
+        "joints": [
+            {"name": "hinge", "type": "revolute", "axis": [0, 0, 1], "position": [0, 1, 0],
+             "lower": -2.0, "upper": 2.0},
+        ],
+        "obstacles": [
+            {"name": "wing", "type": "box", "size": [1.2, 0.1, 0.1], "position": [0.6, 0, 0],
+             "joint": "hinge"},
+        ],
+    }  # fmt: skip
+    sim = Simulation.from_urdf(toys.chain(3, axis="0 0 1"), scene=scene)
+    assert sim.joint_names == ("j1", "j2", "hinge")
+    sim.command(command(sim, [0.0, 0.0, -1.5], 2.0))
+    sim.advance(1500)
+    assert sim.q[2] == pytest.approx(-1.5, abs=0.2)
+    # It hangs down through where the first link stands.
+    assert {frozenset(pair) for pair in sim.log.touches} == {frozenset(("l0", "wing"))}

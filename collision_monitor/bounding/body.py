@@ -76,10 +76,12 @@ class Body:
         triangles: np.ndarray,
         box: OrientedBox,
         watchers: np.ndarray | None = None,
+        outer: np.ndarray | None = None,
     ) -> None:
         """``vertices`` (n, 3), metres; ``triangles`` (m, 3); ``box``: around them.
 
         ``watchers`` (w, 4): points in the frame of the vertices, and their weights.
+        ``outer`` (k, 3): those whose hull stands in for the vertices' own.
         """
         rng = np.random.default_rng(0)
         self.box = box
@@ -87,7 +89,9 @@ class Body:
         self.size = float(np.cbrt(np.prod(np.maximum(box.extents, floor))))
         local = (vertices - box.center) @ box.axes / self.size
         self.triangles = np.ascontiguousarray(local[triangles])
-        hull = trimesh.convex.convex_hull(local)
+        hull = trimesh.convex.convex_hull(
+            local if outer is None else (outer - box.center) @ box.axes / self.size
+        )
         self.hull_points = np.asarray(hull.vertices)
         self.hull_area = float(hull.area)
         self.hull_volume = float(hull.volume)

@@ -31,8 +31,11 @@ _OBSTACLE_FACTOR = 4
 # Of the leaves that links may have at most, so many are for them in the mean: some links need
 # all, and for most of the others the last ones hardly pay.
 _MEAN = 0.75
-# Files beside this one that have no part in a fit of given watchers.
-_NO_PART = ("fitter.py", "hierarchy.py", "enclosure.py", "watchers.py")
+# Files beside this one that have no part in a fit of given watchers, and so may change without
+# that meshes are fitted anew.
+_NO_PART = (
+    "fitter.py", "hierarchy.py", "enclosure.py", "link_solid.py", "watchers.py", "triangle_*.py",
+)  # fmt: skip
 _CLOSED_FORMS = ("sphere", "capsule", "box")
 
 Job = tuple[Shape, int, np.ndarray]
@@ -43,7 +46,8 @@ def _method() -> str:
     """Digest of the text of all that decides a fit: another method, other fits."""
     digest = hashlib.sha256()
     folder = Path(__file__).parent
-    decides = sorted(set(folder.glob("*.py")) - {folder / name for name in _NO_PART})
+    no_part = {path for name in _NO_PART for path in folder.glob(name)}
+    decides = sorted(set(folder.glob("*.py")) - no_part)
     for path in [*decides, folder.parent / "kernels" / "coverage.py"]:
         digest.update(path.read_bytes())
     return digest.hexdigest()

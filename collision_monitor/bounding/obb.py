@@ -33,7 +33,7 @@ class OrientedBox:
         return self.axes[:, 2]
 
 
-def _along_axes(points: np.ndarray, axes: np.ndarray) -> OrientedBox:
+def box_along(points: np.ndarray, axes: np.ndarray) -> OrientedBox:
     """The box of ``points`` whose sides are parallel to the columns of ``axes``."""
     local = points @ axes
     low, high = local.min(axis=0), local.max(axis=0)
@@ -68,9 +68,9 @@ def fit_box(points: np.ndarray) -> OrientedBox:
         )
     centred = points - points.mean(axis=0)
     squares, axes = np.linalg.eigh(centred.T @ centred)
-    boxes = [_along_axes(points, np.eye(3)), _along_axes(points, axes)]
+    boxes = [box_along(points, np.eye(3)), box_along(points, axes)]
     if len(points) > 3 and squares[0] > 1e-14 * squares[-1]:
         with contextlib.suppress(QhullError, ValueError):  # flat within qhull's tolerance
             to_origin, _ = trimesh.bounds.oriented_bounds(points)
-            boxes.append(_along_axes(points, to_origin[:3, :3].T))
+            boxes.append(box_along(points, to_origin[:3, :3].T))
     return min(boxes, key=lambda box: (box.volume, float(np.prod(box.extents[1:]))))

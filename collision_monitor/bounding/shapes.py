@@ -16,9 +16,10 @@ from scipy.spatial import QhullError
 from collision_monitor.bounding.body import Body
 from collision_monitor.bounding.box_leaves import cover_box, covers_of_box
 from collision_monitor.bounding.fit_settings import FitSettings
-from collision_monitor.bounding.leaf import Leaf, moved
+from collision_monitor.bounding.leaf import Leaf, enclosing, moved
 from collision_monitor.bounding.least_capsule import fit_least_capsule
-from collision_monitor.bounding.obb import OrientedBox, fit_box, hull_points
+from collision_monitor.bounding.obb import OrientedBox, box_along, fit_box, hull_points
+from collision_monitor.bounding.outermost import outermost
 from collision_monitor.bounding.several_leaves import fit_union, lost, thickness
 from collision_monitor.bounding.sphere import fit_least_sphere
 from collision_monitor.bounding.union import union_volume
@@ -113,19 +114,27 @@ def _fit_mesh(
     most: int,
     tolerance: float,
     watchers: np.ndarray | None = None,
-) -> tuple[list[Found], OrientedBox]:
+) -> tuple[list[Found], OrientedBox, np.ndarray | None]:
     """([(leaves, stand-off, what watchers lose), ...], oriented box) of a mesh in its own frame.
 
     More and more leaves, until they stand off by no more than ``tolerance``, in the mean and
-    towards watchers; only such as are clearly better than any fewer.
+    towards watchers; only such as are clearly better than any fewer. Of a hull of very many
+    vertices the third is those that stood in for it.
     """
     vertices = np.asarray(vertices, dtype=float)
     points = hull_points(vertices)
-    box = fit_box(points)
-    leaf = single_leaf(points, box)
+    outer = outermost(points)
+    box = fit_box(outer)
+    if outer is points:
+        outer = None
+        leaf = single_leaf(points, box)
+    else:
+        box = box_along(points, box.axes)
+        leaf = single_leaf(outer, box)
+        leaf = enclosing(leaf.p0, leaf.p1, leaf.radius, points)
     if box.extents[0] <= _FLAT * box.extents[2]:
-        return _fit_flat(box, leaf, most, tolerance), box
-    body = Body(vertices, np.asarray(triangles), box, watchers)
+        return _fit_flat(box, leaf, most, tolerance), box, outer
+    body = Body(vertices, np.asarray(triangles), box, watchers, outer)
     best = body.scaled(leaf_rows([leaf]))
     found = [((leaf,), thickness(body, best), lost(body, best))]
     for count in counts_up_to(most):
@@ -136,7 +145,7 @@ def _fit_mesh(
         now = thickness(body, best), lost(body, best)
         if sum(now) <= _WORTH * (off + loss):
             found.append((leaves_of(body.unscaled(best)), *now))
-    return found, box
+    return found, box, outer
 
 
 def counts_up_to(most: int) -> list[int]:
@@ -156,15 +165,21 @@ def _fit_flat(
     return [((leaf,), 0.0, 0.0)]
 
 
-def _mesh_volumes(shape: Shape) -> tuple[float, float, float]:
-    """Volume of a mesh's convex hull, of the mesh (of the hull if it is open), hull's area."""
+def _mesh_volumes(shape: Shape, outer: np.ndarray | None) -> tuple[float, float, float]:
+    """Volume of a mesh's convex hull, of the mesh (of the hull if it is open), hull's area.
+
+    ``outer`` (k, 3): points whose hull stands in for that of the mesh.
+    """
     mesh = trimesh.Trimesh(shape.vertices, shape.triangles, process=True)
     try:
-        hull = mesh.convex_hull
+        hull = mesh.convex_hull if outer is None else trimesh.convex.convex_hull(outer)
     except (QhullError, ValueError):  # nearly in one plane
         return 0.0, 0.0, 0.0
     volume = float(hull.volume)
-    return volume, float(abs(mesh.volume)) if mesh.is_watertight else volume, float(hull.area)
+    own = float(abs(mesh.volume)) if mesh.is_watertight else volume
+    if outer is not None:
+        volume = max(volume, own)
+    return volume, own, float(hull.area)
 
 
 def _several(
@@ -193,12 +208,12 @@ def fits_in_own_frame(
         return _box_fits(shape.size, most, tolerance)
     if shape.kind == "cylinder":
         radius, length = shape.size
-        found, _ = _fit_mesh(*_prism(radius, length), most, tolerance, watchers)
+        found, _, _ = _fit_mesh(*_prism(radius, length), most, tolerance, watchers)
         volume = math.pi * radius**2 * length
         area = 2.0 * math.pi * radius * (radius + length)
         return _several(found, volume, volume, 4.0 * radius**2 * length, area)
-    found, box = _fit_mesh(shape.vertices, shape.triangles, most, tolerance, watchers)
-    hull, volume, area = _mesh_volumes(shape) if box.volume > 0.0 else (0.0, 0.0, 0.0)
+    found, box, outer = _fit_mesh(shape.vertices, shape.triangles, most, tolerance, watchers)
+    hull, volume, area = _mesh_volumes(shape, outer) if box.volume > 0.0 else (0.0, 0.0, 0.0)
     return _several(found, volume, hull, box.volume, area)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 import trimesh
 
 from collision_monitor.bounding.body import surface_points
+from collision_monitor.bounding.outermost import farthest, spread_directions
 from collision_monitor.kernels.coverage import closest_points
 from collision_monitor.private_cache import Store, content_key
 from collision_monitor.robot.description import Shape
@@ -48,14 +49,6 @@ def shape_mesh(shape: Shape) -> trimesh.Trimesh:
     return trimesh.creation.capsule(length, radius, count=[16, 16])
 
 
-def _directions(count: int) -> np.ndarray:
-    """Unit vectors (count, 3), evenly spread: a spiral from pole to pole."""
-    z = 1.0 - (2.0 * np.arange(count) + 1.0) / count
-    turn = np.pi * (3.0 - np.sqrt(5.0)) * np.arange(count)
-    rim = np.sqrt(1.0 - z**2)
-    return np.column_stack([rim * np.cos(turn), rim * np.sin(turn), z])
-
-
 def _cloud(shapes: Sequence[Shape]) -> np.ndarray:
     """Points (n, 4) on the shapes of a link, in its frame, each with the number of its shape."""
     soups, owners = [], []
@@ -66,10 +59,10 @@ def _cloud(shapes: Sequence[Shape]) -> np.ndarray:
         owners.append(np.full(len(mesh.faces), float(k)))
     triangles, owner = np.concatenate(soups), np.concatenate(owners)
     vertices, of_vertices = triangles.reshape(-1, 3), np.repeat(owner, 3)
-    farthest = np.unique((vertices @ _directions(_DIRECTIONS).T).argmax(axis=0))
+    out = farthest(vertices, spread_directions(_DIRECTIONS))
     samples, chosen = surface_points(triangles, _SAMPLES, np.random.default_rng(0))
     return np.column_stack(
-        [np.vstack([vertices[farthest], samples]), np.r_[of_vertices[farthest], owner[chosen]]]
+        [np.vstack([vertices[out], samples]), np.r_[of_vertices[out], owner[chosen]]]
     )
 
 

@@ -25,11 +25,11 @@ ROBOT = {
     "robot_description_semantic": "SRDF file of the robot; empty: what params_file says",
     "scene": "YAML file with obstacles and pairs to ignore; empty: what params_file says",
 }
-
-
-VISUAL_MESHES = (
-    "true: links without collision geometry take their visual one; empty: what params_file says"
-)
+# The same for those that are true or false.
+SWITCHES = {
+    "visual_meshes": "whether links without collision geometry take their visual one; empty: what "
+    "params_file says",
+}
 
 
 def share(*parts: str) -> str:
@@ -59,7 +59,7 @@ def common_arguments(
         switch("use_sim_time", False, "take the time from /clock"),
         switch("rviz", False, "start RViz and show the markers"),
         *[argument(name, "", text) for name, text in overrides.items()],
-        argument("visual_meshes", "", VISUAL_MESHES, choices=["", *SWITCH]),
+        *[argument(name, "", text, choices=["", *SWITCH]) for name, text in SWITCHES.items()],
         argument("log_level", "info", "debug, info, warn, error or fatal"),
     ]
 
@@ -74,13 +74,14 @@ def flag(name: str) -> ParameterValue:
     return ParameterValue(LaunchConfiguration(name), value_type=bool)
 
 
-def given(context: LaunchContext, names: Iterable[str]) -> dict[str, Any]:
-    """Those arguments, and visual_meshes, that are not empty, as parameters."""
+def given(context: LaunchContext, names: Iterable[str]) -> dict[str, ParameterValue | bool]:
+    """Those arguments that are not empty, as parameters."""
     values = {name: LaunchConfiguration(name).perform(context) for name in names}
-    parameters = {name: as_text(value) for name, value in values.items() if value}
-    if visual_meshes := LaunchConfiguration("visual_meshes", default="").perform(context):
-        parameters["visual_meshes"] = visual_meshes == "true"
-    return parameters
+    return {
+        name: value == "true" if name in SWITCHES else as_text(value)
+        for name, value in values.items()
+        if value
+    }
 
 
 def package_node(

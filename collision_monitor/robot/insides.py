@@ -9,11 +9,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from collision_monitor.bounding.closed_surfaces import closed_pieces, connected_pieces
+from collision_monitor.kernels.ray_crossings import any_inside
 from collision_monitor.robot.description import Shape
 
 # No direction of a machine part: a ray along it hits no edge, but for bad luck.
 _DIRECTION = np.array([0.43713, 0.27519, 0.85626])
 _DIRECTION /= np.linalg.norm(_DIRECTION)
+_ACROSS = np.cross([0.0, 0.0, 1.0], _DIRECTION)
+_ACROSS /= np.linalg.norm(_ACROSS)
+_FRAME = np.array([_ACROSS, np.cross(_DIRECTION, _ACROSS), _DIRECTION])  # z along the ray
 
 
 class Inside:
@@ -37,10 +41,11 @@ class Inside:
             keep = closed_pieces(len(vertices), shape.triangles, parts)
             closed.append(vertices[shape.triangles[keep]])
         self.probes = np.array(probes).reshape(-1, 3)
-        self._triangles = np.concatenate([np.zeros((0, 3, 3)), *closed])
-        corners = self._triangles.reshape(-1, 3)
+        triangles = np.concatenate([np.zeros((0, 3, 3)), *closed])
+        corners = triangles.reshape(-1, 3)
         self._low = corners.min(axis=0, initial=np.inf)
         self._high = corners.max(axis=0, initial=-np.inf)
+        self._triangles = np.ascontiguousarray(triangles @ _FRAME.T)  # seen along the ray
 
     def near(self, points: np.ndarray) -> np.ndarray:
         """Whether points (..., 3) are in the box around the closed parts."""
@@ -52,20 +57,7 @@ class Inside:
         The winding number of the surface about a point is the number of times that
         a ray from it leaves the surface, less the number of times it enters.
         """
-        for point in points[self.near(points)]:
-            if self._winding_number(point) != 0:
-                return True
-        return False
-
-    def _winding_number(self, point: np.ndarray) -> int:
-        a, b, c = (self._triangles[:, k] - point for k in range(3))
-        # The ray passes a triangle on the same side of all three edges.
-        sides = np.stack(
-            [np.cross(p, q) @ _DIRECTION for p, q in ((a, b), (b, c), (c, a))], axis=1
-        )
-        leaves, enters = (sides > 0.0).all(axis=1), (sides < 0.0).all(axis=1)
-        hit = leaves | enters
-        a, b, c = a[hit], b[hit], c[hit]
-        normals = np.cross(b - a, c - a)
-        ahead = np.einsum("ij,ij->i", normals, a) * (normals @ _DIRECTION) > 0.0
-        return int(leaves[hit][ahead].sum()) - int(enters[hit][ahead].sum())
+        near = points[self.near(points)]
+        if len(near) == 0:
+            return False
+        return bool(any_inside(np.ascontiguousarray(near @ _FRAME.T), self._triangles))

@@ -12,6 +12,7 @@ from collision_monitor.errors import SceneError
 from collision_monitor.robot.bodies import rigid_bodies
 from collision_monitor.robot.description import Robot, Shape
 from collision_monitor.robot.scene import Scene
+from collision_monitor.robot.scene_joints import with_joints
 
 # What a world needs so that a robot can be put into it, move, and be seen: file, class.
 _SYSTEMS = {
@@ -30,7 +31,7 @@ def world_sdf(robot: Robot, scene: Scene, name: str = "cell") -> str:
     Raises:
         SceneError: an obstacle that is a mesh, or is carried by a link that moves.
     """
-    bodies = rigid_bodies(robot)
+    bodies = rigid_bodies(with_joints(robot, scene.joints))
     sdf = etree.Element("sdf", version="1.9")
     world = etree.SubElement(sdf, "world", name=name)
     physics = etree.SubElement(world, "physics", name="1ms", type="ignored")

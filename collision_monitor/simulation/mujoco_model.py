@@ -23,6 +23,7 @@ from collision_monitor.robot.joint_friction import JointFriction
 from collision_monitor.robot.pairs import UnmonitoredPair
 from collision_monitor.robot.poses import joint_motion
 from collision_monitor.robot.scene import Scene
+from collision_monitor.robot.scene_joints import with_joints
 from collision_monitor.robot.srdf import Semantics
 from collision_monitor.simulation.exclusions import excluded_pairs
 from collision_monitor.simulation.hulls import convex_hull
@@ -91,7 +92,7 @@ def simulated_robot(
         inertials: of the links, by name.
         friction: of the joints, by name.
         semantics: the SRDF, whose disabled pairs do not touch.
-        scene: obstacles, fixed to their links.
+        scene: obstacles, fixed to their links or moved by joints of the scene.
         timestep: of the integration, s.
         gravity: m/s^2.
         effort_limits: whether servos keep to the effort limits of the URDF.
@@ -101,6 +102,7 @@ def simulated_robot(
     """
     semantics = Semantics() if semantics is None else semantics
     scene = Scene() if scene is None else scene
+    robot = with_joints(robot, scene.joints)
     bodies = rigid_bodies(robot)
     masses, warnings = link_masses(robot, bodies, inertials)
     builder = _Builder(robot, bodies, masses, friction or {}, scene, timestep, gravity)
