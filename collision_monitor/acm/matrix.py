@@ -12,14 +12,14 @@ from itertools import combinations
 import numpy as np
 
 from collision_monitor.acm.link_geometry import LinkGeometry, link_geometry
-from collision_monitor.acm.link_pair import LinkPair, link_pair
+from collision_monitor.acm.link_pair import LinkPair, between, link_pair
 from collision_monitor.acm.pair_search import PairSearch
 from collision_monitor.acm.verdict import Ground, Meeting, Verdict
 from collision_monitor.bounding.leaf import Leaf
 from collision_monitor.collision_model import CollisionModel
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.robot.batch_poses import link_poses
-from collision_monitor.robot.mesh_contacts import meeting_shares
+from collision_monitor.robot.mesh_contacts import where_they_meet
 
 # Of the samples so many come first; pairs that meet in some of these only are settled.
 _FIRST = 200
@@ -98,13 +98,18 @@ def default_pose(model: CollisionModel) -> np.ndarray:
     return np.clip(0.0, model.lower, model.upper)
 
 
-def links_meet(
-    model: CollisionModel, pairs: Sequence[tuple[str, str]], q: np.ndarray
+def link_columns(model: CollisionModel, pair: tuple[str, str]) -> np.ndarray:
+    """Entries of q (c,) that move two links against each other."""
+    bodies = model.bodies
+    up, down = between(bodies, *(bodies.link_bodies[link] for link in pair))
+    return np.unique(bodies.columns[[*up, *down]]) if up or down else np.empty(0, dtype=int)
+
+
+def where_links_meet(
+    model: CollisionModel, pair: tuple[str, str], rows: np.ndarray
 ) -> np.ndarray:
-    """Whether (pairs,) the shapes of two links meet at ``q`` (nq,), by the library coal."""
-    names = sorted({name for pair in pairs for name in pair})
-    poses = link_poses(model.bodies, names, q.reshape(1, -1))
-    return meeting_shares(model.robot, poses, pairs, 0.0) > 0.0
+    """Whether (n,) the shapes of two links meet at configurations (n, nq), by the library coal."""
+    return where_they_meet(model.robot, link_poses(model.bodies, pair, rows), pair)
 
 
 def classify(
@@ -135,7 +140,8 @@ def classify(
     body = model.bodies.link_bodies
     rigid = [pair for pair in pairs if body[pair[0]] == body[pair[1]]]
     found: dict[tuple[str, str], Verdict] = {}
-    for pair, meet in zip(rigid, links_meet(model, rigid, default), strict=True):
+    for pair in rigid:
+        meet = where_links_meet(model, pair, default[None])[0]
         kind, share = (Meeting.ALWAYS, 1.0) if meet else (Meeting.NEVER, 0.0)
         found[pair] = Verdict(
             pair, kind, Ground.RIGID, unproved=0.0, samples=1, meets=int(meet),
@@ -213,8 +219,6 @@ def _confirmed(model: CollisionModel, verdict: Verdict, samples: np.ndarray) -> 
     """The verdict; "always" only where the meshes themselves, by coal, are found to meet too."""
     if verdict.meeting is not Meeting.ALWAYS or verdict.ground is not Ground.SAMPLES:
         return verdict
-    rows = samples[:_FIRST]
-    poses = link_poses(model.bodies, verdict.links, rows)
-    if meeting_shares(model.robot, poses, [verdict.links], 1.0)[0] == 1.0:
+    if where_links_meet(model, verdict.links, samples[:_FIRST]).all():
         return verdict
     return replace(verdict, meeting=Meeting.SOMETIMES, ground=Ground.WITNESS)
