@@ -74,6 +74,14 @@ def between(bodies: Bodies, body_a: int, body_b: int) -> tuple[list[int], list[i
     return up, down[::-1]
 
 
+def _swept(ends: np.ndarray, radius: float, turns: bool) -> tuple[np.ndarray, float]:
+    """A leaf (6,) and its radius, swept about the z axis if its body ``turns`` about it."""
+    if not turns:
+        return ends, radius
+    away = max(np.hypot(ends[0], ends[1]), np.hypot(ends[3], ends[4]))
+    return np.array([0.0, 0.0, ends[2], 0.0, 0.0, ends[5]]), radius + away
+
+
 def link_pair(
     bodies: Bodies,
     links: tuple[str, str],
@@ -85,6 +93,13 @@ def link_pair(
     columns = sorted({int(bodies.columns[k]) for k in joints})
     local = {column: c for c, column in enumerate(columns)}
     a, b = geometries
+    swept = np.array(
+        [bool(up) and not bodies.slides[up[0]], bool(down) and not bodies.slides[down[-1]]]
+    )
+    ends = np.concatenate([a.ends, b.ends])
+    radii = np.concatenate([a.radii, b.radii])
+    whose = np.repeat([0, 1], [len(a.ends), len(b.ends)])
+    around = [_swept(row, radius, swept[k]) for row, radius, k in zip(ends, radii, whose, strict=True)]
     chain = Chain(
         joints=np.array(
             [
@@ -97,8 +112,8 @@ def link_pair(
         placements=np.array(
             [[*bodies.placements[k][:3, :3].ravel(), *bodies.placements[k][:3, 3]] for k in joints]
         ),
-        ends=np.concatenate([a.ends, b.ends]),
-        radii=np.concatenate([a.radii, b.radii])[:, None],
+        ends=np.concatenate([ends, [row for row, _ in around]]),
+        radii=np.concatenate([radii, [radius for _, radius in around]])[:, None],
         hull_a=a.hull,
         hull_b=b.hull,
         thick=np.array([a.thick, b.thick]),
@@ -110,8 +125,10 @@ def link_pair(
         index_b=b.index,
         pieces_b=b.pieces,
         skins_b=b.skins,
+        swept=swept,
         up=len(up),
         leaves=len(a.ends),
+        rows=len(ends),
     )
     low = np.array([bodies.joints[column].lower for column in columns])
     high = np.array([bodies.joints[column].upper for column in columns])

@@ -27,11 +27,13 @@ class Chain(NamedTuple):
 
     ``joints`` (n, 2) kind and column of each; ``motion`` (n, 2) gain and offset, so that position =
     gain * q[column] + offset; ``placements`` (n, 12) rotation and translation in the parent's
-    body at position 0, the axis along z. ``ends`` (m, 6) and ``radii`` (m, 1): leaves in their
-    body's frame, first the ``leaves`` of A. ``hull_a``, ``hull_b`` (k, 3): vertices around which
+    body at position 0, the axis along z. ``ends`` (2 m, 6) and ``radii`` (2 m, 1): leaves in their
+    body's frame, first the ``leaves`` of A. Then come as many that are swept: each encloses a leaf
+    at any position of its body's own joint, where ``swept`` (2,) says of A and B that this joint is
+    between them and turns. ``hull_a``, ``hull_b`` (k, 3): vertices around which
     balls of the radii ``thick`` (2,) enclose the links. ``numbers_a``, ``index_a``: trees of
     triangles one after another, ``pieces_a`` (k, 2) where each begins, ``skins_a`` (k,) the
-    radius of a ball swept along its triangles; the same for B.
+    radius of a ball swept along its triangles; the same for B. ``rows``: m.
     """
 
     joints: np.ndarray
@@ -50,8 +52,10 @@ class Chain(NamedTuple):
     index_b: np.ndarray
     pieces_b: np.ndarray
     skins_b: np.ndarray
+    swept: np.ndarray
     up: int
     leaves: int
+    rows: int
 
 
 @offline_kernel
@@ -100,9 +104,9 @@ def carry(pose, local, i, at, out, j, to):
 
 @offline_kernel
 def place_ends(chain, poses, ends):
-    """End points (m, 6) of all leaves."""
+    """End points (2 m, 6) of all leaves."""
     for i in range(len(ends)):
-        side = 0 if i < chain.leaves else 1
+        side = 0 if i % chain.rows < chain.leaves else 1
         carry(poses[side], chain.ends, i, 0, ends, i, 0)
         carry(poses[side], chain.ends, i, 3, ends, i, 3)
 

@@ -13,6 +13,9 @@ joints but for half the accelerations of both points. With d2p / dq_j dq_k = z_j
 nearer than k to the body that is held, these are at most the sum over k of
 w_k R_k (w_k + 2 sum of w_j between k and that body). Any body on the way may be the one that is held.
 
+A joint that turns the last body of the chain about its own axis can be left out where the leaves are
+swept about it: many a forearm is round.
+
 A reach R_k is the distance from the axis in the middle of the box, plus what the joints between
 the axis and the body can add to it: it becomes exact as the box shrinks.
 """
@@ -53,20 +56,24 @@ def _from_axis(axes, k, x, y, z):
 
 @offline_kernel
 def fill_reaches(chain, axes, chords, ends, reaches):
-    """Upper bounds (m, n) of the distance of every leaf from every axis, anywhere in the box.
+    """Upper bounds (2 m, n) of the distance of every leaf from every axis, anywhere in the box.
 
-    1 for joints that slide. Row m is for A as a whole, row m + 1 for B.
+    1 for joints that slide; 0 for the joint that a leaf is swept about. Two more rows are for A and
+    B as a whole.
     """
     joints, leaves = len(chain.joints), len(ends)
     for side in range(2):
         for k in range(joints):
             reaches[leaves + side, k] = 0.0
     for i in range(leaves):
-        first = i < chain.leaves
+        first = i % chain.rows < chain.leaves
+        still = i >= chain.rows and chain.swept[0 if first else 1]
         total = 0.0
         for step in range(joints):
             k = step if first else joints - 1 - step
-            if chain.joints[k, 0] == PRISMATIC:
+            if step == 0 and still:
+                reach = 0.0
+            elif chain.joints[k, 0] == PRISMATIC:
                 reach = 1.0
             else:
                 reach = (
@@ -80,18 +87,20 @@ def fill_reaches(chain, axes, chords, ends, reaches):
             reaches[i, k] = reach
             total += chords[k] * reach
             whole = leaves if first else leaves + 1
-            reaches[whole, k] = max(reaches[whole, k], reach)
+            if i < chain.rows:
+                reaches[whole, k] = max(reaches[whole, k], reach)
 
 
 @offline_kernel
 def fill_bends(chain, widths, reaches, bends):
-    """Upper bounds (m, n + 1) of accelerations, for each body that may be held.
+    """Upper bounds (2 m + 2, n + 1) of accelerations, for each body that may be held.
 
     Column s: the first s joints move A, the others B. Rows as of ``reaches``.
     """
     joints = len(widths)
     for i in range(len(reaches)):
-        first = i < chain.leaves or i == len(reaches) - 2
+        whole = i - 2 * chain.rows
+        first = i % chain.rows < chain.leaves if whole < 0 else whole == 0
         bend, path = 0.0, 0.0
         bends[i, 0 if first else joints] = 0.0
         for step in range(joints):
@@ -173,14 +182,15 @@ def hulls_gap(chain, axes, poses, widths, bends, nx, ny, nz, point):
 
 
 @offline_kernel
-def leaves_bound(chain, axes, widths, chords, reaches, bends, ends):
+def leaves_bound(chain, axes, widths, chords, reaches, bends, ends, begin):
     """(bound, leaf, leaf): at most the distance of any two leaves in the box, and which two.
 
-    The bound is infinite, and the leaves -1, where none can touch.
+    The bound is infinite, and the leaves -1, where none can touch. ``begin``: 0 for leaves as they
+    are, ``chain.rows`` for swept ones.
     """
     least, best_i, best_j = np.inf, -1, -1
-    for i in range(chain.leaves):
-        for j in range(chain.leaves, len(ends)):
+    for i in range(begin, begin + chain.leaves):
+        for j in range(begin + chain.leaves, begin + chain.rows):
             loss = travel(chords, reaches, i, j) + ROUNDING
             if surely_farther(ends, chain.radii, i, j, loss):
                 continue

@@ -26,7 +26,7 @@ from collision_monitor.kernels.range_bound import (
     spans,
     travel,
 )
-from collision_monitor.kernels.segments import capsule_witness
+from collision_monitor.kernels.segments import capsule_distance, capsule_witness
 
 PROVED, MEETS, OPEN, TOUCHING = 0, 1, 2, 3
 
@@ -98,17 +98,29 @@ def _cut(chain, work, i, j, points, nx, ny, nz):
         scores[c] = 0.0
     for k in range(len(work.widths)):
         side = 0 if k < chain.up else 1
+        w = work.widths[k]
+        reach = min(work.reaches[i, k], work.reaches[j, k])
+        if reach <= 0.0:  # swept over
+            continue
         speed = rate(
             chain, work.axes, k, points[side, 0], points[side, 1], points[side, 2], nx, ny, nz
         )
-        w = work.widths[k]
-        reach = min(work.reaches[i, k], work.reaches[j, k])
         scores[chain.joints[k, 1]] += w * (abs(speed) + w * reach)
     best = 0
     for c in range(1, len(scores)):
         if scores[c] > scores[best]:
             best = c
     return best
+
+
+@offline_kernel
+def _cut_by_leaves(chain, work, i, j):
+    """As `_cut`, by the nearest points of two leaves."""
+    points = work.points
+    _, ax, ay, az, bx, by, bz, nx, ny, nz = capsule_witness(work.ends, chain.radii, i, j)
+    points[0, 0], points[0, 1], points[0, 2] = ax, ay, az
+    points[1, 0], points[1, 1], points[1, 2] = bx, by, bz
+    return _cut(chain, work, i, j, points, nx, ny, nz)
 
 
 @offline_kernel
@@ -126,19 +138,34 @@ def _test(chain, boxes, row, work):
     fill_reaches(chain, work.axes, work.chords, work.ends, work.reaches)
     fill_bends(chain, work.widths, work.reaches, work.bends)
     key, i, j = leaves_bound(
-        chain, work.axes, work.widths, work.chords, work.reaches, work.bends, work.ends
+        chain, work.axes, work.widths, work.chords, work.reaches, work.bends, work.ends, 0
     )
     if i < 0:
         boxes.counts[1] += 1
         return PROVED, key, 0
+    swept, swept_i, swept_j = -np.inf, -1, -1
+    if chain.swept[0] or chain.swept[1]:
+        swept, swept_i, swept_j = leaves_bound(
+            chain, work.axes, work.widths, work.chords, work.reaches, work.bends, work.ends,
+            chain.rows,
+        )  # fmt: skip
+        if swept_i < 0:
+            boxes.counts[1] += 1
+            return PROVED, swept, 0
+    key = max(key, swept)
     points = work.points
-    d, ax, ay, az, bx, by, bz, nx, ny, nz = capsule_witness(work.ends, chain.radii, i, j)
-    points[0, 0], points[0, 1], points[0, 2] = ax, ay, az
-    points[1, 0], points[1, 1], points[1, 2] = bx, by, bz
+    d = capsule_distance(work.ends, chain.radii, i, j)
     rows = len(work.reaches)
     loss = travel(work.chords, work.reaches, rows - 2, rows - 1) + ROUNDING
+    done = 0.0  # the part of what is needed that swept leaves have
+    if swept_i >= 0:
+        done = capsule_distance(work.ends, chain.radii, swept_i, swept_j) / (
+            travel(work.chords, work.reaches, swept_i, swept_j) + ROUNDING
+        )
     if d > 0.0 and loss > d + _HOPELESS:
-        return OPEN, key, _cut(chain, work, i, j, points, nx, ny, nz)
+        if done * loss > d:
+            return OPEN, key, _cut_by_leaves(chain, work, swept_i, swept_j)
+        return OPEN, key, _cut_by_leaves(chain, work, i, j)
     apart = surface_distance(chain, work.poses, np.inf, boxes.guess, points)
     if apart <= 0.0:
         return MEETS, apart, 0
@@ -161,6 +188,8 @@ def _test(chain, boxes, row, work):
     key = max(key, apart - loss)
     if loss < _RESOLUTION:
         return TOUCHING, key, 0
+    if done * loss > apart:
+        return OPEN, key, _cut_by_leaves(chain, work, swept_i, swept_j)
     return OPEN, key, _cut(chain, work, rows - 2, rows - 1, points, nx, ny, nz)
 
 

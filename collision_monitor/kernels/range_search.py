@@ -24,7 +24,7 @@ def _nearest_leaves(chain, ends):
     """(signed distance, leaf of A, leaf of B) of the nearest two leaves."""
     least, first, second = np.inf, 0, chain.leaves
     for i in range(chain.leaves):
-        for j in range(chain.leaves, len(ends)):
+        for j in range(chain.leaves, chain.rows):
             if not surely_farther(ends, chain.radii, i, j, least):
                 apart = capsule_distance(ends, chain.radii, i, j)
                 if apart < least:
