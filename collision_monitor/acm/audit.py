@@ -101,6 +101,8 @@ def audit(
             harmless.append((reason, verdict))
             continue
         verdict, confirmed, unseen = _best_witness(model, verdict, met[:_KEPT], rows)
+        if confirmed:
+            verdict = replace(verdict, q=_tidied(model, verdict, unseen))
         is_near = frozenset(verdict.links) in near
         findings.append(Finding(verdict.links, reason, is_near, verdict, confirmed, unseen))
     findings.sort(key=lambda f: (not f.unseen, f.neighbours, not f.confirmed))
@@ -145,6 +147,26 @@ def _best_witness(
     if meet.any():
         return replace(verdict, q=rows[int(meet.argmax())]), True, False
     return verdict, False, False
+
+
+def _tidied(model: CollisionModel, verdict: Verdict, unseen: bool) -> np.ndarray:
+    """The witness (nq,) with joints in the default pose where they may be, and few digits."""
+    q, default = verdict.q.copy(), default_pose(model)
+    matter = link_columns(model, verdict.links)
+
+    def is_unseen(row: np.ndarray) -> bool:
+        return not unseen or not model.pairs or model.min_distances(row[None])[0] > 0.0
+
+    for column in np.setdiff1d(np.arange(len(q)), matter):
+        other = q.copy()
+        other[column] = default[column]
+        if is_unseen(other):
+            q = other
+    for digits in (2, 3, 4, 5, 6):
+        other = np.clip(np.round(q, digits), model.lower, model.upper)
+        if is_unseen(other) and where_links_meet(model, verdict.links, other[None])[0]:
+            return other
+    return q
 
 
 def _missing(model: CollisionModel, rows: np.ndarray, always: float) -> list[tuple[str, str]]:

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""A link for proofs: its leaves, hull and triangles in the frame of the body that it is fixed to."""
+"""A link for proofs: its leaves, hull and triangles in the frame of its body."""
 
 from __future__ import annotations
 

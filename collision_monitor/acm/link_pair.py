@@ -99,7 +99,9 @@ def link_pair(
     ends = np.concatenate([a.ends, b.ends])
     radii = np.concatenate([a.radii, b.radii])
     whose = np.repeat([0, 1], [len(a.ends), len(b.ends)])
-    around = [_swept(row, radius, swept[k]) for row, radius, k in zip(ends, radii, whose, strict=True)]
+    around = [
+        _swept(row, radius, swept[k]) for row, radius, k in zip(ends, radii, whose, strict=True)
+    ]
     chain = Chain(
         joints=np.array(
             [

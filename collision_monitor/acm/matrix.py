@@ -23,8 +23,8 @@ from collision_monitor.robot.mesh_contacts import where_they_meet
 
 # Of the samples so many come first; pairs that meet in some of these only are settled.
 _FIRST = 200
-# Boxes and descents in the rounds of a search; later rounds have four times as many boxes as the last.
-_BOXES, _DESCENTS, _GROWTH = 250, 4, 4
+# Boxes and descents in a round of a search; every round has four times as many boxes.
+_BOXES, _DESCENTS, _GROWTH = 250, 8, 4
 # Part of the time that is kept for samples in what is not proved.
 _KEPT = 0.15
 
@@ -122,8 +122,8 @@ def classify(
 
     Every pair is sampled. Of those that never met, each is tried to be proved free, box by box of
     the ranges of the joints between them, and to be brought together, downhill from the
-    nearest samples; in turns, until ``settings.seconds`` are over. What is undecided then is sampled
-    in what is not proved.
+    nearest samples; in turns, until ``settings.seconds`` are over. What is undecided then is
+    sampled in what is not proved.
 
     Args:
         model: whose links are asked about; which pairs it checks does not matter.

@@ -11,7 +11,7 @@ from collision_monitor.acm.link_pair import LinkPair
 from collision_monitor.acm.verdict import Ground, Meeting, Verdict
 from collision_monitor.kernels import range_proof, range_search
 
-# Rows for boxes at first, and at most: from then on few boxes wait, at the price of a later witness.
+# Rows for boxes at first; boxes that may wait before the search goes deep, where hardly more do.
 _ROOM, _MOST_WAITING = 256, 20_000
 _NEAREST = 64  # samples from which to descend, kept
 _STEPS = 60  # of a descent
@@ -63,8 +63,11 @@ class PairSearch:
         distances = np.empty(len(values))
         range_search.sample(self.pair.chain, values, self._guess, states, distances)
         met = states == range_search.MEET
-        # Where surfaces never cross, what is inside at one configuration is so at all.
-        for row in np.flatnonzero(states == range_search.NEAR)[:_LOOKED_INTO]:
+        # What is inside here and not there crosses the surface in between: few need a look.
+        near = np.flatnonzero(states == range_search.NEAR)
+        for count, row in enumerate(near):
+            if count >= _LOOKED_INTO and not met[near[:count]].any():
+                break
             met[row] = self.pair.one_holds_the_other(values[row])
         if met.any() and self.witness is None:
             self.witness = values[np.flatnonzero(met)[0]].copy()

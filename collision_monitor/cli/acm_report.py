@@ -63,7 +63,10 @@ def _summary(verdicts: Sequence[Verdict]) -> str:
 
 
 def _how(settings: SearchSettings) -> str:
-    return f"Samples within the joint limits, seed {settings.seed}; bounds with {settings.confidence:.4g} confidence."
+    return (
+        f"Samples within the joint limits, seed {settings.seed}; bounds with "
+        f"{settings.confidence:.4g} confidence."
+    )
 
 
 # -- the matrix --------------------------------------------------------------------------
@@ -93,8 +96,12 @@ def matrix_text(
     settings: SearchSettings,
 ) -> str:
     """A table of exempted pairs, what stays, and what deserves a look."""
-    rows = [[" - ".join(e.links), e.reason, e.detail] for e in exempted]
-    parts = [text_table(("exempted pair", "reason", "on what it rests"), rows)] if rows else []
+    parts = []
+    if exempted:
+        rows = [(" - ".join(e.links), e.reason, e.detail) for e in exempted]
+        rows.insert(0, ("exempted pair", "reason", "on what it rests"))
+        widths = [max(len(row[k]) for row in rows) for k in range(2)]
+        parts.append("\n".join(f"{a:{widths[0]}}  {b:{widths[1]}}  {c}" for a, b, c in rows))
     checked = len(verdicts) - len(exempted)
     parts.append(
         f"{model.name}: {_count(len(verdicts), 'pair')}, {len(exempted)} exempted, {checked} "
@@ -142,7 +149,7 @@ def _pose(model: CollisionModel, q: np.ndarray) -> str:
     """The joints that are not where they are by default, as ``--q`` of ``distance`` takes them."""
     default = default_pose(model)
     parts = [
-        f"{name}={value:.4f}"
+        f"{name}={value:.10g}"
         for name, value, usual in zip(model.joint_names, q, default, strict=True)
         if value != usual
     ]
@@ -196,6 +203,7 @@ def audit_text(model: CollisionModel, result: Audit, settings: SearchSettings) -
         names = ", ".join(" - ".join(pair) for pair in result.missing)
         parts.append(f"Not exempted though they meet nearly always: {names}")
     if result.shapeless:
-        count = _count(len(result.shapeless), "exempted pair")
-        parts.append(f"{count} {'has' if len(result.shapeless) == 1 else 'have'} a link without a shape")
+        count = len(result.shapeless)
+        has = "has" if count == 1 else "have"
+        parts.append(f"{_count(count, 'exempted pair')} {has} a link without a shape")
     return "\n\n".join(parts)

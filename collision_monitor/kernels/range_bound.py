@@ -5,16 +5,17 @@
 Two bounds, after Schwarzer, Saha and Latombe (IEEE Trans. Robotics 21(3), 2005), made tighter.
 
 First order: moving one joint by w turns everything on one side of it against everything on the
-other side, so that two bodies lose no more than w times the reach of the *one* that is nearer to the
-axis; the joints may be moved one after another. For large w the chord 2 sin(w / 2) stands for w.
+other side, so that two bodies lose no more than w times the reach of the *one* that is nearer to
+the axis; the joints may be moved one after another. Instead of a large w counts the chord,
+2 sin(w / 2).
 
 Second order: along the direction n of the nearest points in the middle, the gap is linear in the
-joints but for half the accelerations of both points. With d2p / dq_j dq_k = z_j x (z_k x (p - o_k)), j
-nearer than k to the body that is held, these are at most the sum over k of
-w_k R_k (w_k + 2 sum of w_j between k and that body). Any body on the way may be the one that is held.
+joints but for half the accelerations of both points. With d2p / dq_j dq_k =
+z_j x (z_k x (p - o_k)), j nearer than k to the body that is held, these are at most the sum over k
+of w_k R_k (w_k + 2 sum of w_j between k and that body). Any body on the way may be held.
 
-A joint that turns the last body of the chain about its own axis can be left out where the leaves are
-swept about it: many a forearm is round.
+A joint that turns the last body of the chain about its own axis can be left out where the leaves
+are swept about it: many a forearm is round.
 
 A reach R_k is the distance from the axis in the middle of the box, plus what the joints between
 the axis and the body can add to it: it becomes exact as the box shrinks.

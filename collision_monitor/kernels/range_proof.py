@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from collision_monitor.kernels.chain import Chain, place_chain, place_ends, rate, surface_distance
+from collision_monitor.kernels.chain import place_chain, place_ends, rate, surface_distance
 from collision_monitor.kernels.jit import offline_kernel
 from collision_monitor.kernels.range_bound import (
     ROUNDING,
@@ -34,6 +34,8 @@ PROVED, MEETS, OPEN, TOUCHING = 0, 1, 2, 3
 _RESOLUTION = 2e-5
 # Triangles are not asked where leaves are so far from sufficing, in metres of travel.
 _HOPELESS = 0.25
+# Swept leaves count while they lose this part of what leaves as they are do.
+_WORTH = 0.3
 
 
 class Boxes(NamedTuple):
@@ -157,11 +159,13 @@ def _test(chain, boxes, row, work):
     d = capsule_distance(work.ends, chain.radii, i, j)
     rows = len(work.reaches)
     loss = travel(work.chords, work.reaches, rows - 2, rows - 1) + ROUNDING
-    done = 0.0  # the part of what is needed that swept leaves have
+    # The part of what is needed that swept leaves have. Where they are as good as at zero, only the
+    # joint that they are swept about can help.
+    done = 0.0
     if swept_i >= 0:
-        done = capsule_distance(work.ends, chain.radii, swept_i, swept_j) / (
-            travel(work.chords, work.reaches, swept_i, swept_j) + ROUNDING
-        )
+        swept_loss = travel(work.chords, work.reaches, swept_i, swept_j) + ROUNDING
+        if swept_loss > _WORTH * loss:
+            done = capsule_distance(work.ends, chain.radii, swept_i, swept_j) / swept_loss
     if d > 0.0 and loss > d + _HOPELESS:
         if done * loss > d:
             return OPEN, key, _cut_by_leaves(chain, work, swept_i, swept_j)

@@ -36,8 +36,8 @@ def _nearest_leaves(chain, ends):
 def sample(chain, configurations, guess, states, distances):
     """Whether surfaces meet at each row of ``configurations`` (n, columns).
 
-    ``states`` (n,): APART by leaves; MEET; NEAR where leaves overlap and the surfaces do not meet, so
-    that one link may still be inside the other. ``distances`` (n,): signed, of the leaves.
+    ``states`` (n,): APART by leaves; MEET; NEAR where leaves overlap and the surfaces do not meet,
+    so that one link may still be inside the other. ``distances`` (n,): signed, of the leaves.
     """
     axes, poses = np.empty((len(chain.joints), 6)), np.empty((2, 12))
     ends, points = np.empty((len(chain.ends), 6)), np.empty((2, 3))
