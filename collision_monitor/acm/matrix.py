@@ -11,6 +11,7 @@ from itertools import combinations
 
 import numpy as np
 
+from collision_monitor.acm.confidence import share_bounds
 from collision_monitor.acm.link_geometry import LinkGeometry, link_geometry
 from collision_monitor.acm.link_pair import LinkPair, between, link_pair
 from collision_monitor.acm.pair_search import PairSearch
@@ -23,6 +24,7 @@ from collision_monitor.robot.mesh_contacts import where_they_meet
 
 # Of the samples so many come first; pairs that meet in some of these only are settled.
 _FIRST = 200
+_NEARLY_ALL = 0.9  # share of the samples from which on coal is asked as well
 # Boxes and descents in a round of a search; every round has four times as many boxes.
 _BOXES, _DESCENTS, _GROWTH = 250, 8, 4
 # Part of the time that is kept for samples in what is not proved.
@@ -158,7 +160,7 @@ def classify(
     _search(list(searches.values()), samples, stop, settings, tell)
     for pair, search in searches.items():
         found[pair] = search.verdict(default, settings.confidence)
-    return [_confirmed(model, found[pair], samples) for pair in pairs]
+    return [_confirmed(model, found[pair], samples, settings.confidence) for pair in pairs]
 
 
 def _compile(pair: tuple[str, str], geometries: PairGeometries, samples: np.ndarray) -> None:
@@ -195,8 +197,9 @@ def _search(
     total, boxes = len(searches), _BOXES
     until = stop - _KEPT * settings.seconds
     while left and time.perf_counter() < until:
-        for k, search in enumerate(left):
-            tell("decided", total - len(left) + sum(not s.open for s in left[:k]), total)
+        decided = total - len(left)
+        for search in left:
+            tell("decided", decided, total)
             for _ in range(0, boxes, _BOXES):
                 if not search.open or time.perf_counter() > until:
                     break
@@ -205,6 +208,7 @@ def _search(
                 search.sample(samples[search.samples :, search.pair.columns])
             if search.open:
                 search.descend(_DESCENTS)
+            decided += not search.open
         left = [search for search in left if search.open]
         boxes *= _GROWTH
     for k, search in enumerate(left):
@@ -215,10 +219,23 @@ def _search(
         search.sample_unproved(settings.samples, rng)
 
 
-def _confirmed(model: CollisionModel, verdict: Verdict, samples: np.ndarray) -> Verdict:
-    """The verdict; "always" only where the meshes themselves, by coal, are found to meet too."""
-    if verdict.meeting is not Meeting.ALWAYS or verdict.ground is not Ground.SAMPLES:
+def _confirmed(
+    model: CollisionModel, verdict: Verdict, samples: np.ndarray, confidence: float
+) -> Verdict:
+    """The verdict; where links meet nearly always, by what the meshes, by coal, say of it too."""
+    if verdict.ground is Ground.RIGID or verdict.meets < _NEARLY_ALL * verdict.samples:
         return verdict
-    if where_links_meet(model, verdict.links, samples[:_FIRST]).all():
+    if verdict.meets == 0:
         return verdict
-    return replace(verdict, meeting=Meeting.SOMETIMES, ground=Ground.WITNESS)
+    rows = samples[:_FIRST]
+    meets = int(where_links_meet(model, verdict.links, rows).sum())
+    if meets == len(rows) and verdict.meeting is Meeting.ALWAYS:
+        return verdict
+    return replace(
+        verdict,
+        meeting=Meeting.SOMETIMES,
+        ground=Ground.WITNESS,
+        samples=len(rows),
+        meets=meets,
+        share=share_bounds(meets, len(rows), confidence),
+    )

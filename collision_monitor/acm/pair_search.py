@@ -63,12 +63,14 @@ class PairSearch:
         distances = np.empty(len(values))
         range_search.sample(self.pair.chain, values, self._guess, states, distances)
         met = states == range_search.MEET
-        # What is inside here and not there crosses the surface in between: few need a look.
         near = np.flatnonzero(states == range_search.NEAR)
-        for count, row in enumerate(near):
-            if count >= _LOOKED_INTO and not met[near[:count]].any():
-                break
-            met[row] = self.pair.one_holds_the_other(values[row])
+        if len(near):
+            inside = [self.pair.one_holds_the_other(row) for row in values[near[:_LOOKED_INTO]]]
+            met[near[:_LOOKED_INTO]] = inside
+            # What is inside here and not there crosses the surface in between, so a few tell of
+            # most. Where it matters, at shares near 1, `matrix` asks the meshes again.
+            if all(inside):
+                met[near[_LOOKED_INTO:]] = True
         if met.any() and self.witness is None:
             self.witness = values[np.flatnonzero(met)[0]].copy()
         return met, distances
