@@ -5,10 +5,10 @@
 import numpy as np
 import pytest
 import robots
-from collision_monitor.robot.composed import Mounted, compose, compose_semantics
 
 from collision_monitor import CollisionModel
 from collision_monitor.bounding.fit_settings import FitSettings
+from collision_monitor.robot.composed import Mounted, compose, compose_semantics
 from collision_monitor.robot.poses import pose_from_xyz_rpy
 from collision_monitor.robot.scene import load_scene
 from collision_monitor.robot.srdf import load_srdf

@@ -71,6 +71,23 @@ def meeting_shares(
     return np.array(shares, dtype=float)
 
 
+def where_they_meet(
+    robot: Robot, link_poses: Mapping[str, np.ndarray], pair: tuple[str, str]
+) -> np.ndarray:
+    """Whether (n,) the shapes of two links of ``robot`` meet, configuration by configuration.
+
+    As `meeting_shares`, but not kept.
+
+    Raises:
+        MissingDependencyError: the library coal is not installed.
+    """
+    a, b = (_Solid(robot.links[name].shapes, link_poses[name]) for name in pair)
+    met = np.linalg.norm(a.centers - b.centers, axis=1) <= a.radius + b.radius
+    for k in np.flatnonzero(met):
+        met[k] = _surfaces_meet(a, b, k) or _one_holds_the_other(a, b, k)
+    return met
+
+
 def _content(shape: Shape) -> tuple:
     return shape.kind, shape.pose, shape.size, shape.vertices, shape.triangles
 

@@ -1,0 +1,123 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Which pairs of links to exempt from checking, each with its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from collision_monitor.acm.matrix import default_pose, where_links_meet
+from collision_monitor.acm.verdict import Ground, Meeting, Verdict
+from collision_monitor.collision_model import CollisionModel
+from collision_monitor.robot.pairs import neighbours
+
+# The words for reasons that MoveIt's setup assistant writes, and knows when it reads them.
+ADJACENT, NEVER, ALWAYS, DEFAULT, USER = "Adjacent", "Never", "Always", "Default", "User"
+
+
+@dataclass(frozen=True)
+class Exemption:
+    """A pair that need not be checked.
+
+    Attributes:
+        links: names.
+        reason: one of the words that MoveIt writes; of a pair that the SRDF exempts, its own.
+        detail: on what it rests, in words.
+        given: the SRDF that was handed in has it.
+    """
+
+    links: tuple[str, str]
+    reason: str
+    detail: str
+    given: bool = False
+
+
+def exemptions(
+    model: CollisionModel,
+    verdicts: Sequence[Verdict],
+    always: float = 0.95,
+    proved_only: bool = False,
+    in_default_pose: bool = False,
+    renew: bool = False,
+) -> list[Exemption]:
+    """Pairs to exempt, in the order of ``verdicts``.
+
+    Args:
+        model: the robot, and the SRDF that it was loaded with, whose exemptions stay.
+        verdicts: of all pairs of links.
+        always: a pair that meets in at least this share of the samples is exempted: checking it
+            would be an alarm without end.
+        proved_only: leave pairs in that were only sampled, and never met.
+        in_default_pose: exempt pairs that meet with all joints at zero, as MoveIt does, though they
+            can be apart elsewhere.
+        renew: drop what the SRDF exempts, and judge anew.
+    """
+    given = {} if renew else model.semantics.disabled
+    near = neighbours(model.robot, model.bodies)
+    joined = {frozenset((joint.parent, joint.child)) for joint in model.robot.joints}
+    at_default: set[frozenset[str]] = set()
+    if in_default_pose:
+        rows = default_pose(model)[None]
+        at_default = {
+            frozenset(verdict.links)
+            for verdict in verdicts
+            if verdict.meeting is Meeting.SOMETIMES
+            and where_links_meet(model, verdict.links, rows)[0]
+        }
+    found = []
+    for verdict in verdicts:
+        pair = frozenset(verdict.links)
+        detail = grounds(verdict)
+        if pair in given:
+            reason = given[pair] or USER
+            found.append(Exemption(verdict.links, reason, f"in the SRDF; {detail}", True))
+            continue
+        if pair in joined:
+            reason = ADJACENT
+            detail = f"joined by one joint; {detail}"
+        elif pair in near:
+            reason = ADJACENT
+            detail = f"neighbours over one joint; {detail}"
+        elif verdict.meeting is Meeting.NEVER:
+            if proved_only and verdict.ground is Ground.SAMPLES:
+                continue
+            reason = NEVER
+        elif verdict.meeting is Meeting.ALWAYS or (
+            verdict.samples > 0 and verdict.meets >= always * verdict.samples
+        ):
+            reason = ALWAYS
+        elif pair in at_default:
+            reason = DEFAULT
+            detail = f"in the default pose; {detail}"
+        else:
+            continue
+        found.append(Exemption(verdict.links, reason, detail))
+    return found
+
+
+def grounds(verdict: Verdict) -> str:
+    """What a verdict says and on what it rests, in words."""
+    kind = verdict.meeting.value
+    if verdict.ground is Ground.RIGID:
+        return f"rigidly joined, {kind} meet"
+    if verdict.ground is Ground.PROOF:
+        return f"never: proved by {_count(verdict.boxes, 'box', 'boxes')}"
+    if verdict.meeting is Meeting.NEVER:
+        where = (
+            f", all in the {verdict.unproved:.1%} of the ranges that is not proved"
+            if verdict.unproved < 1.0
+            else ""
+        )
+        return (
+            f"never in {_count(verdict.samples, 'sample', 'samples')}{where}: "
+            f"less than {verdict.share[1]:.2g} of all configurations"
+        )
+    samples = _count(verdict.samples, "sample", "samples")
+    if verdict.meets == 0:
+        return f"{kind}: at a configuration that was searched for, in none of {samples}"
+    return f"{kind}: in {verdict.meets} of {samples}"
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"

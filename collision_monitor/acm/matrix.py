@@ -1,0 +1,241 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Every pair of links of a robot: never, sometimes or always, as far as a time allows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+
+from collision_monitor.acm.confidence import share_bounds
+from collision_monitor.acm.link_geometry import LinkGeometry, link_geometry
+from collision_monitor.acm.link_pair import LinkPair, between, link_pair
+from collision_monitor.acm.pair_search import PairSearch
+from collision_monitor.acm.verdict import Ground, Meeting, Verdict
+from collision_monitor.bounding.leaf import Leaf
+from collision_monitor.collision_model import CollisionModel
+from collision_monitor.errors import ConfigurationError
+from collision_monitor.robot.batch_poses import link_poses
+from collision_monitor.robot.mesh_contacts import where_they_meet
+
+# Of the samples so many come first; pairs that meet in some of these only are settled.
+_FIRST = 200
+_NEARLY_ALL = 0.9  # share of the samples from which on coal is asked as well
+# Boxes and descents in a round of a search; every round has four times as many boxes.
+_BOXES, _DESCENTS, _GROWTH = 250, 8, 4
+# Part of the time that is kept for samples in what is not proved.
+_KEPT = 0.15
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """How long to search, and how surely.
+
+    Attributes:
+        seconds: time for all pairs together, after loading; every pair is sampled all the same.
+        samples: configurations to look at, within the joint limits.
+        confidence: of the bounds that rest on samples.
+        seed: of all that is random.
+    """
+
+    seconds: float = 30.0
+    samples: int = 2000
+    confidence: float = 0.95
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse what means nothing.
+
+        Raises:
+            ConfigurationError: a value out of its range.
+        """
+        if not (np.isfinite(self.seconds) and self.seconds >= 0.0):
+            raise ConfigurationError(f"seconds: {self.seconds!r} is not a time of 0 s or more")
+        if self.samples < 1:
+            raise ConfigurationError(f"samples: {self.samples!r} is not 1 or more")
+        if not 0.0 < self.confidence < 1.0:
+            raise ConfigurationError(
+                f"confidence: {self.confidence!r} is not between 0 and 1, such as 0.95"
+            )
+
+
+class PairGeometries:
+    """The links of a model for proofs, each made when it is first asked for."""
+
+    def __init__(self, model: CollisionModel) -> None:
+        self._model = model
+        self._leaves: dict[str, list[Leaf]] = {}
+        for leaf in model.leaves:
+            self._leaves.setdefault(leaf.link, []).append(leaf)
+        self._made: dict[str, LinkGeometry] = {}
+
+    @property
+    def links(self) -> list[str]:
+        """Links of the robot that have shapes, in the order of the robot."""
+        return [link.name for link in self._model.robot.links.values() if link.shapes]
+
+    def __getitem__(self, link: str) -> LinkGeometry:
+        """The geometry of a link that has shapes."""
+        if link not in self._made:
+            self._made[link] = link_geometry(
+                self._model.robot.links[link].shapes,
+                self._leaves[link],
+                self._model.bodies.link_poses[link],
+            )
+        return self._made[link]
+
+    def pair(self, a: str, b: str) -> LinkPair:
+        """Two links that can move against each other."""
+        return link_pair(self._model.bodies, (a, b), (self[a], self[b]))
+
+
+def default_pose(model: CollisionModel) -> np.ndarray:
+    """All joints (nq,) at zero, or at the nearer limit where zero is outside the limits."""
+    return np.clip(0.0, model.lower, model.upper)
+
+
+def link_columns(model: CollisionModel, pair: tuple[str, str]) -> np.ndarray:
+    """Entries of q (c,) that move two links against each other."""
+    bodies = model.bodies
+    up, down = between(bodies, *(bodies.link_bodies[link] for link in pair))
+    return np.unique(bodies.columns[[*up, *down]]) if up or down else np.empty(0, dtype=int)
+
+
+def where_links_meet(
+    model: CollisionModel, pair: tuple[str, str], rows: np.ndarray
+) -> np.ndarray:
+    """Whether (n,) the shapes of two links meet at configurations (n, nq), by the library coal."""
+    return where_they_meet(model.robot, link_poses(model.bodies, pair, rows), pair)
+
+
+def classify(
+    model: CollisionModel,
+    pairs: Sequence[tuple[str, str]] | None = None,
+    settings: SearchSettings | None = None,
+    progress: Progress | None = None,
+) -> list[Verdict]:
+    """Find out about ``pairs`` of links with shapes, all of the robot's without it, in their order.
+
+    Every pair is sampled. Of those that never met, each is tried to be proved free, box by box of
+    the ranges of the joints between them, and to be brought together, downhill from the
+    nearest samples; in turns, until ``settings.seconds`` are over. What is undecided then is
+    sampled in what is not proved.
+
+    Args:
+        model: whose links are asked about; which pairs it checks does not matter.
+        pairs: names of links.
+        settings: how long, and how surely.
+        progress: called with what is done, how many pairs are through, and how many there are.
+    """
+    settings = SearchSettings() if settings is None else settings
+    tell = progress if progress is not None else lambda *_: None
+    geometries = PairGeometries(model)
+    if pairs is None:
+        pairs = list(combinations(geometries.links, 2))
+    default = default_pose(model)
+    body = model.bodies.link_bodies
+    rigid = [pair for pair in pairs if body[pair[0]] == body[pair[1]]]
+    found: dict[tuple[str, str], Verdict] = {}
+    for pair in rigid:
+        meet = where_links_meet(model, pair, default[None])[0]
+        kind, share = (Meeting.ALWAYS, 1.0) if meet else (Meeting.NEVER, 0.0)
+        found[pair] = Verdict(
+            pair, kind, Ground.RIGID, unproved=0.0, samples=1, meets=int(meet),
+            share=(share, share), q=default if meet else None,
+        )  # fmt: skip
+    searches = {
+        pair: PairSearch(geometries.pair(*pair)) for pair in pairs if pair not in found
+    }
+    samples = model.random_configurations(settings.samples, settings.seed)
+    if searches:
+        _compile(next(iter(searches)), geometries, samples)
+    stop = time.perf_counter() + settings.seconds
+    _sample_first(searches.values(), samples, tell)
+    _search(list(searches.values()), samples, stop, settings, tell)
+    for pair, search in searches.items():
+        found[pair] = search.verdict(default, settings.confidence)
+    return [_confirmed(model, found[pair], samples, settings.confidence) for pair in pairs]
+
+
+def _compile(pair: tuple[str, str], geometries: PairGeometries, samples: np.ndarray) -> None:
+    """Have all kernels compiled before the time begins."""
+    search = PairSearch(geometries.pair(*pair))
+    search.sample(samples[:1, search.pair.columns])
+    search.witness = None
+    search.starts = samples[:1, search.pair.columns]
+    search.descend(1)
+    search.witness = None
+    search.prove(1)
+
+
+def _sample_first(
+    searches: Collection[PairSearch], samples: np.ndarray, tell: Progress
+) -> None:
+    """Look at the first samples, and at all where links meet in each of these."""
+    for k, search in enumerate(searches):
+        tell("sampled", k, len(searches))
+        search.sample(samples[:_FIRST, search.pair.columns])
+        if search.meets == search.samples:
+            search.sample(samples[_FIRST:, search.pair.columns])
+
+
+def _search(
+    searches: Sequence[PairSearch],
+    samples: np.ndarray,
+    stop: float,
+    settings: SearchSettings,
+    tell: Progress,
+) -> None:
+    """Prove, sample and descend in rounds, then sample what is not proved."""
+    left = [search for search in searches if search.open]
+    total, boxes = len(searches), _BOXES
+    until = stop - _KEPT * settings.seconds
+    while left and time.perf_counter() < until:
+        decided = total - len(left)
+        for search in left:
+            tell("decided", decided, total)
+            for _ in range(0, boxes, _BOXES):
+                if not search.open or time.perf_counter() > until:
+                    break
+                search.prove(_BOXES)
+            if search.open and search.samples < len(samples):
+                search.sample(samples[search.samples :, search.pair.columns])
+            if search.open:
+                search.descend(_DESCENTS)
+            decided += not search.open
+        left = [search for search in left if search.open]
+        boxes *= _GROWTH
+    for k, search in enumerate(left):
+        tell("decided", total - len(left), total)
+        if time.perf_counter() > stop:
+            break
+        rng = np.random.default_rng([settings.seed, k])
+        search.sample_unproved(settings.samples, rng)
+
+
+def _confirmed(
+    model: CollisionModel, verdict: Verdict, samples: np.ndarray, confidence: float
+) -> Verdict:
+    """The verdict; where links meet nearly always, by what the meshes, by coal, say of it too."""
+    if verdict.ground is Ground.RIGID or verdict.meets < _NEARLY_ALL * verdict.samples:
+        return verdict
+    if verdict.meets == 0:
+        return verdict
+    rows = samples[:_FIRST]
+    meets = int(where_links_meet(model, verdict.links, rows).sum())
+    if meets == len(rows) and verdict.meeting is Meeting.ALWAYS:
+        return verdict
+    return replace(
+        verdict,
+        meeting=Meeting.SOMETIMES,
+        ground=Ground.WITNESS,
+        samples=len(rows),
+        meets=meets,
+        share=share_bounds(meets, len(rows), confidence),
+    )

@@ -1,0 +1,200 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""The search of one pair of links: samples, descents, and a proof box by box."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from collision_monitor.acm.confidence import share_bounds
+from collision_monitor.acm.link_pair import LinkPair
+from collision_monitor.acm.verdict import Ground, Meeting, Verdict
+from collision_monitor.kernels import range_proof, range_search
+
+# Rows for boxes at first; boxes that may wait before the search goes deep, where hardly more do.
+_ROOM, _MOST_WAITING = 256, 20_000
+_NEAREST = 64  # samples from which to descend, kept
+_STEPS = 60  # of a descent
+_LOOKED_INTO = 4  # samples at which leaves overlap that are asked whether one link is in the other
+
+
+class PairSearch:
+    """All that has been found about one pair so far; `verdict` sums it up.
+
+    ``guess`` is work space, and so are trees that the pair shares with others: one thread.
+    """
+
+    def __init__(self, pair: LinkPair) -> None:
+        self.pair = pair
+        self.samples = 0
+        self.meets = 0
+        self.boxes = 0
+        self.witness: np.ndarray | None = None  # (c,) values of the pair's columns
+        self.proved = False
+        self.left: tuple[int, int] | None = None  # samples in what is unproved, and meets
+        self.starts = np.empty((0, len(pair.columns)))
+        self._nearness = np.empty(0)
+        self._descended = 0
+        self._guess = pair.guess()
+        self._boxes: range_proof.Boxes | None = None
+
+    @property
+    def open(self) -> bool:
+        """Neither proved nor met so far."""
+        return not self.proved and self.witness is None
+
+    # -- samples ---------------------------------------------------------------------
+
+    def sample(self, values: np.ndarray) -> np.ndarray:
+        """Count at which rows of ``values`` (n, c) the links meet; returns these, bool (n,)."""
+        met, distances = self._look(values)
+        self.samples += len(values)
+        self.meets += int(met.sum())
+        apart = np.flatnonzero(~met)
+        self.starts = np.concatenate([self.starts, values[apart]])
+        self._nearness = np.concatenate([self._nearness, distances[apart]])
+        nearest = np.argsort(self._nearness, kind="stable")[:_NEAREST]
+        self.starts, self._nearness = self.starts[nearest], self._nearness[nearest]
+        return met
+
+    def _look(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        values = np.ascontiguousarray(values)
+        states = np.empty(len(values), dtype=np.uint8)
+        distances = np.empty(len(values))
+        range_search.sample(self.pair.chain, values, self._guess, states, distances)
+        met = states == range_search.MEET
+        near = np.flatnonzero(states == range_search.NEAR)
+        if len(near):
+            inside = [self.pair.one_holds_the_other(row) for row in values[near[:_LOOKED_INTO]]]
+            met[near[:_LOOKED_INTO]] = inside
+            # What is inside here and not there crosses the surface in between, so a few tell of
+            # most. Where it matters, at shares near 1, `matrix` asks the meshes again.
+            if all(inside):
+                met[near[_LOOKED_INTO:]] = True
+        if met.any() and self.witness is None:
+            self.witness = values[np.flatnonzero(met)[0]].copy()
+        return met, distances
+
+    def descend(self, count: int) -> None:
+        """Walk downhill from the next ``count`` of the nearest samples, until the links meet."""
+        for start in self.starts[self._descended : self._descended + count]:
+            self._descended += 1
+            q = start.copy()
+            apart = range_search.descend(
+                self.pair.chain, self.pair.low, self.pair.high, q, _STEPS, self._guess
+            )
+            if apart <= 0.0:
+                self.witness = q
+                return
+
+    # -- proof -----------------------------------------------------------------------
+
+    def prove(self, most: int) -> None:
+        """Test about ``most`` further boxes, until the pair is proved or a witness found."""
+        if self._boxes is None:
+            self._boxes = self._room(_ROOM)
+            self._boxes.bounds[0] = np.column_stack([self.pair.low, self.pair.high])
+        stop = self.boxes + most
+        while self.open and self.boxes < stop:
+            boxes = self._boxes
+            if boxes.counts[0] + 1 >= len(boxes.order):
+                self._boxes = boxes = self._grown(boxes)
+            if boxes.counts[0] > _MOST_WAITING and not boxes.deep[0]:
+                self._go_deep(boxes)
+            state = range_proof.prove(self.pair.chain, boxes, stop - self.boxes)
+            self.boxes = 1 + 2 * int(boxes.counts[3])
+            if state in (range_proof.MEETS, range_proof.TOUCHING):
+                self.witness = boxes.found.copy()
+            elif state == range_proof.PROVED:
+                middle = 0.5 * (self.pair.low + self.pair.high)
+                if self.pair.one_holds_the_other(middle):
+                    self.witness = middle
+                else:
+                    self.proved = True
+
+    def _room(self, rows: int) -> range_proof.Boxes:
+        columns = len(self.pair.columns)
+        return range_proof.Boxes(
+            bounds=np.empty((rows, columns, 2)),
+            keys=np.empty(rows),
+            cuts=np.empty(rows, dtype=np.int64),
+            order=np.arange(rows),
+            counts=np.zeros(4, dtype=np.int64),
+            guess=self._guess,
+            found=np.empty(columns),
+            deep=np.zeros(1, dtype=np.bool_),
+        )
+
+    def _grown(self, old: range_proof.Boxes) -> range_proof.Boxes:
+        """The same boxes with twice the room."""
+        rows = len(old.order)
+        new = self._room(2 * rows)
+        new.bounds[:rows], new.keys[:rows], new.cuts[:rows] = old.bounds, old.keys, old.cuts
+        new.order[:rows] = old.order
+        return new._replace(counts=old.counts, found=old.found, deep=old.deep)
+
+    @staticmethod
+    def _go_deep(boxes: range_proof.Boxes) -> None:
+        """From now on the smallest box comes first, so that hardly more of them wait."""
+        waiting = boxes.order[: boxes.counts[0]].copy()
+        boxes.keys[waiting] = np.prod(boxes.bounds[waiting, :, 1] - boxes.bounds[waiting, :, 0], 1)
+        boxes.order[: len(waiting)] = waiting[np.argsort(boxes.keys[waiting], kind="stable")]
+        boxes.deep[0] = True
+
+    def _waiting(self) -> tuple[np.ndarray, np.ndarray]:
+        """Bounds (k, c, 2) of the boxes that are not proved, and their shares (k,) of all."""
+        if self.proved:
+            return np.empty((0, len(self.pair.columns), 2)), np.empty(0)
+        if self._boxes is None or self.boxes == 0:
+            whole = np.column_stack([self.pair.low, self.pair.high])[None]
+            return whole, np.ones(1)
+        bounds = self._boxes.bounds[self._boxes.order[: self._boxes.counts[0]]]
+        extents = self.pair.high - self.pair.low
+        sizes = (bounds[:, :, 1] - bounds[:, :, 0]) / np.where(extents > 0.0, extents, 1.0)
+        return bounds, np.prod(np.where(extents > 0.0, sizes, 1.0), axis=1)
+
+    @property
+    def unproved(self) -> float:
+        """Share of the joint ranges that is not proved free."""
+        return min(1.0, float(self._waiting()[1].sum()))
+
+    def sample_unproved(self, count: int, rng: np.random.Generator) -> None:
+        """Look at ``count`` random configurations in what is not proved."""
+        bounds, shares = self._waiting()
+        if not len(shares):
+            return
+        chosen = bounds[rng.choice(len(shares), count, p=shares / shares.sum())]
+        values = rng.uniform(chosen[:, :, 0], chosen[:, :, 1])
+        met, _ = self._look(values)
+        self.left = (count, int(met.sum()))
+
+    # -- the end ---------------------------------------------------------------------
+
+    def verdict(self, default: np.ndarray, confidence: float) -> Verdict:
+        """What is known; joints that are not between the links are as in ``default`` (nq,)."""
+        links, pair = self.pair.links, self.pair
+        q = None if self.witness is None else pair.complete(self.witness, default)
+        share = share_bounds(self.meets, self.samples, confidence)
+        if self.proved:
+            return Verdict(
+                links, Meeting.NEVER, Ground.PROOF, self.boxes, 0.0, self.samples, 0, (0.0, 0.0)
+            )
+        if self.witness is None:
+            samples, _ = self.left or (self.samples, 0)
+            unproved = self.unproved if self.left else 1.0
+            most = unproved * share_bounds(0, samples, confidence)[1]
+            return Verdict(
+                links, Meeting.NEVER, Ground.SAMPLES, self.boxes, unproved, samples, 0, (0.0, most)
+            )
+        always = self.samples > 0 and self.meets == self.samples
+        return Verdict(
+            links,
+            Meeting.ALWAYS if always else Meeting.SOMETIMES,
+            Ground.SAMPLES if always else Ground.WITNESS,
+            self.boxes,
+            1.0,
+            self.samples,
+            self.meets,
+            share,
+            q,
+        )
