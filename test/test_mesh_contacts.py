@@ -18,7 +18,7 @@ from collision_monitor.robot.batch_poses import link_poses
 from collision_monitor.robot.bodies import rigid_bodies
 from collision_monitor.robot.description import Link, Robot, Shape
 from collision_monitor.robot.insides import Inside
-from collision_monitor.robot.mesh_contacts import meeting_shares
+from collision_monitor.robot.mesh_contacts import meeting_shares, where_they_meet
 from collision_monitor.robot.scene import Obstacle
 from collision_monitor.robot.urdf import load_robot
 
@@ -269,3 +269,13 @@ def test_tiago_hands_and_wheels():
     assert shares["base_link", "wheel_right_link"] == 1.0
     assert shares["arm_left_1_link", "arm_left_2_link"] == 1.0
     assert shares["base_link", "arm_left_1_link"] < 0.95
+
+
+def test_where_they_meet_is_what_the_share_counts():
+    robot = two((mesh_shape(BALL),), (mesh_shape(ROOM),))
+    # Outside, through the wall, wholly inside, in the middle, far away.
+    places = at((1.5, 0, 0), (1, 0, 0), (0.5, 0, 0), (0, 0, 0), (9, 9, 9))
+    poses = {"a": places, "b": at(*[(0, 0, 0)] * 5)}
+    met = where_they_meet(robot, poses, ("a", "b"))
+    assert met.tolist() == [False, True, True, True, False]
+    assert meeting_shares(robot, poses, [("a", "b")], 0.0)[0] == met.mean()

@@ -163,7 +163,8 @@ def _tidied(model: CollisionModel, verdict: Verdict, unseen: bool) -> np.ndarray
         if is_unseen(other):
             q = other
     for digits in (2, 3, 4, 5, 6):
-        other = np.clip(np.round(q, digits), model.lower, model.upper)
+        other = q.copy()
+        other[matter] = np.clip(q[matter].round(digits), model.lower[matter], model.upper[matter])
         if is_unseen(other) and where_links_meet(model, verdict.links, other[None])[0]:
             return other
     return q

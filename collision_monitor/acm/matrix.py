@@ -158,6 +158,7 @@ def classify(
     stop = time.perf_counter() + settings.seconds
     _sample_first(searches.values(), samples, tell)
     _search(list(searches.values()), samples, stop, settings, tell)
+    tell("decided", len(searches), len(searches))
     for pair, search in searches.items():
         found[pair] = search.verdict(default, settings.confidence)
     return [_confirmed(model, found[pair], samples, settings.confidence) for pair in pairs]
