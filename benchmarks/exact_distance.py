@@ -72,7 +72,7 @@ def measure(model: CollisionModel, peer: MeshPeer, rows: np.ndarray) -> dict:
         model.distance(block[0], exact=True)
         answers = []
         for q in block:
-            ours.append(microseconds(lambda q=q: answers.append(model.distance(q, exact=True))))
+            ours.append(microseconds(lambda q=q, to=answers: to.append(model.distance(q, True))))
         for q, answer in zip(block, answers, strict=True):
             touches += answer.distance <= 0.0
             near = model.distances(q) < max(answer.distance, 0.0) + 1e-9

@@ -18,8 +18,14 @@ import numpy as np
 from collision_monitor.kernels.borrow import work_space
 from collision_monitor.kernels.clearing import fill_axes, turn_axes, way_out
 from collision_monitor.kernels.convex import RADIUS, ROUND, farthest, solid_distance
-from collision_monitor.kernels.exact_part import holds, tree_of
-from collision_monitor.kernels.exact_tables import HOLDS, LIST_CONTACTS, MESH, WAY_OUT
+from collision_monitor.kernels.exact_part import finish, holds, part_distance, tree_of
+from collision_monitor.kernels.exact_tables import (
+    HOLDS,
+    LIST_CONTACTS,
+    MESH,
+    PART_DISTANCE,
+    WAY_OUT,
+)
 from collision_monitor.kernels.far_call import far_call
 from collision_monitor.kernels.jit import kernel
 from collision_monitor.kernels.mesh_crossing import crossing_triangles
@@ -36,9 +42,10 @@ from collision_monitor.kernels.poses import (
 
 # Pairs of triangles that give directions, those of them that are looked at closely, directions,
 # the two ways of each, and how many of them are followed to their end, the most promising first.
-_PAIRS, _CLOSE_LOOKS, _DIRECTIONS, _WAYS, _TRIED = 48, 6, 30, 60, 8
-# Directions nearer than this to one that is known, as the cosine, add nothing.
-_SAME = 0.995
+_PAIRS, _CLOSE_LOOKS, _DIRECTIONS, _WAYS, _TRIED = 48, 8, 64, 128, 8
+# Cosine from which on directions are the same, and from which on another one adds little: where
+# few triangles cross the right one is among their normals, and none may be left out.
+_SAME, _SIMILAR = 1.0 - 1e-10, 0.99
 # Metres beyond the place where triangles just touch.
 _BEYOND = 1e-7
 
@@ -161,14 +168,17 @@ def _way(shapes, i, j, first, second, rows, count, corners, x, y, z, enough):
 
 
 @kernel
-def _add(directions, count, x, y, z):
-    """Add a direction of any length that is not known yet; how many there are."""
+def _add(directions, count, x, y, z, same):
+    """Add a direction of any length, unless one is known that is nearer than the cosine ``same``.
+
+    Returns how many there are.
+    """
     length = math.sqrt(x * x + y * y + z * z)
     if length < 1e-12 or count >= len(directions):
         return count
     x, y, z = x / length, y / length, z / length
     for k in range(count):
-        if abs(directions[k, 0] * x + directions[k, 1] * y + directions[k, 2] * z) > _SAME:
+        if abs(directions[k, 0] * x + directions[k, 1] * y + directions[k, 2] * z) > same:
             return count
     directions[count, 0], directions[count, 1], directions[count, 2] = x, y, z
     return count + 1
@@ -186,13 +196,13 @@ def _edge(corners, k, side, m):
 
 
 @kernel
-def _add_product(directions, known, u, v):
+def _add_product(directions, known, u, v, same):
     """Add the product of two vectors, if they are not nearly parallel."""
     x, y, z = u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]
     size = (u[0] * u[0] + u[1] * u[1] + u[2] * u[2]) * (v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
     if x * x + y * y + z * z <= 1e-10 * size:
         return known
-    return _add(directions, known, x, y, z)
+    return _add(directions, known, x, y, z, same)
 
 
 @kernel
@@ -225,7 +235,7 @@ def _add_way(placed, points, directions, known):
         directions, known,
         placed[0, 0] * x + placed[0, 1] * y + placed[0, 2] * z,
         placed[1, 0] * x + placed[1, 1] * y + placed[1, 2] * z,
-        placed[2, 0] * x + placed[2, 1] * y + placed[2, 2] * z,
+        placed[2, 0] * x + placed[2, 1] * y + placed[2, 2] * z, _SAME,
     )  # fmt: skip
 
 
@@ -255,44 +265,41 @@ def _add_ways_between_solids(shapes, i, j, first, second, directions, known):
             break
     for m in range(3):
         for n in range(3):
-            known = _add_product(directions, known, _axis(first, m), _axis(second, n))
+            known = _add_product(directions, known, _axis(first, m), _axis(second, n), _SAME)
     return known
 
 
 @kernel
-def _find_directions(shapes, i, j, first, second, rows, count, corners, directions):
-    """Fill ``directions`` (k, 3) with unit vectors, either way of which may be a way out."""
-    known = 0
+def _find_directions(shapes, i, j, first, second, rows, count, corners, directions, known):
+    """Add unit vectors, either way of which may be a way out; how many there are."""
     i_is_solid, j_is_solid = shapes.parts[i, 0] != MESH, shapes.parts[j, 0] != MESH
     if i_is_solid and j_is_solid:
         known = _add_ways_between_solids(shapes, i, j, first, second, directions, known)
     for m in range(3):
         if i_is_solid:
-            known = _add(directions, known, first[0, m], first[1, m], first[2, m])
+            known = _add(directions, known, first[0, m], first[1, m], first[2, m], _SAME)
         if j_is_solid:
-            known = _add(directions, known, second[0, m], second[1, m], second[2, m])
+            known = _add(directions, known, second[0, m], second[1, m], second[2, m], _SAME)
     for k in range(min(count, _CLOSE_LOOKS)):
         if i_is_solid and not j_is_solid:
             known = _add_ways_out_of_solid(shapes, i, first, corners, k, 1, directions, known)
         if j_is_solid and not i_is_solid:
             known = _add_ways_out_of_solid(shapes, j, second, corners, k, 0, directions, known)
     for k in range(count):
-        if known >= _DIRECTIONS - 12:
-            break
+        same = _SAME if k < _CLOSE_LOOKS else _SIMILAR
         for side in range(2):
             if rows[k, side] >= 0:
-                known = _add_product(
-                    directions, known, _edge(corners, k, side, 0), _edge(corners, k, side, 1)
-                )
+                u, v = _edge(corners, k, side, 0), _edge(corners, k, side, 1)
+                known = _add_product(directions, known, u, v, same)
     for k in range(min(count, _CLOSE_LOOKS)):
         for m in range(9):
             u = _axis(first, m // 3) if i_is_solid else _edge(corners, k, 0, m // 3)
             v = _axis(second, m % 3) if j_is_solid else _edge(corners, k, 1, m % 3)
-            known = _add_product(directions, known, u, v)
+            known = _add_product(directions, known, u, v, _SAME)
     if known == 0:  # points and segments alone
-        known = _add(directions, known, 1.0, 0.0, 0.0)
-        known = _add(directions, known, 0.0, 1.0, 0.0)
-        known = _add(directions, known, 0.0, 0.0, 1.0)
+        known = _add(directions, known, 1.0, 0.0, 0.0, _SAME)
+        known = _add(directions, known, 0.0, 1.0, 0.0, _SAME)
+        known = _add(directions, known, 0.0, 0.0, 1.0, _SAME)
     return known
 
 
@@ -374,12 +381,11 @@ def _move(pose, way, x, y, z, out):
 
 
 @kernel
-def _axes_of_links(pose, directions):
-    """The axes of both links as directions; how many."""
-    known = 0
+def _axes_of_links(pose, directions, known):
+    """Add the axes of both links to the directions; how many there are."""
     for m in range(3):
-        known = _add(directions, known, 1.0 * (m == 0), 1.0 * (m == 1), 1.0 * (m == 2))
-        known = _add(directions, known, pose[0, m], pose[1, m], pose[2, m])
+        known = _add(directions, known, 1.0 * (m == 0), 1.0 * (m == 1), 1.0 * (m == 2), _SAME)
+        known = _add(directions, known, pose[0, m], pose[1, m], pose[2, m], _SAME)
     return known
 
 
@@ -413,6 +419,19 @@ def part_depth(data, shapes, i, j, pose, enough, most, points):
     first, second, moved = work_space(most, 7, 3), work_space(most, 7, 3), work_space(most, 7, 3)
     directions, ways = work_space(most, _DIRECTIONS, 3), work_space(most, _WAYS, 1)
     none = np.int64(-1)
+    radii = shapes.solids[i, RADIUS] + shapes.solids[j, RADIUS]
+    known = 0
+    if radii > 0.0:
+        core, row_a, row_b = far_call(
+            part_distance, data[4][PART_DISTANCE],
+            (data, shapes, i, j, pose, none, none, radii + _BEYOND, True, points),
+        )  # fmt: skip
+        if 0.0 < core < radii + _BEYOND:
+            depth = min(-finish(shapes, i, j, core, points), most)
+            if shapes.parts[i, 0] != MESH and shapes.parts[j, 0] != MESH:
+                return max(depth, -1.0), row_a, row_b
+            x, y, z = points[2, 0], points[2, 1], points[2, 2]
+            known = _add(directions, known, x, y, z, _SAME)
     _solid_pose(shapes, i, pose, False, first)
     _solid_pose(shapes, j, pose, True, second)
     count = far_call(list_contacts, data[4][LIST_CONTACTS], (data, shapes, i, j, pose, rows))
@@ -420,10 +439,12 @@ def part_depth(data, shapes, i, j, pose, enough, most, points):
     if held:
         if not far_call(holds, data[4][HOLDS], (data, shapes, i, j, pose)):
             return -1.0, none, none
-        known = 2 * _axes_of_links(pose, directions)
+        known = 2 * _axes_of_links(pose, directions, known)
     else:
         _take_triangles(data, shapes, i, j, pose, rows, count, corners)
-        known = 2 * _find_directions(shapes, i, j, first, second, rows, count, corners, directions)
+        known = 2 * _find_directions(
+            shapes, i, j, first, second, rows, count, corners, directions, known
+        )
     for k in range(known):
         ways[k, 0] = 0.0
         if not held:

@@ -10,14 +10,12 @@ from __future__ import annotations
 import numpy as np
 
 from collision_monitor.kernels.borrow import work_space
-from collision_monitor.kernels.convex import RADIUS
 from collision_monitor.kernels.exact_contact import part_depth
 from collision_monitor.kernels.exact_pair import copy_rows, relative_pose
-from collision_monitor.kernels.exact_part import balls_gap, finish, part_distance, tree_of
+from collision_monitor.kernels.exact_part import balls_gap, tree_of
 from collision_monitor.kernels.exact_query import to_base
 from collision_monitor.kernels.exact_tables import (
     PART_DEPTH,
-    PART_DISTANCE,
     data_of,
     unpack_shapes,
     unpack_state,
@@ -37,26 +35,14 @@ def _pair_depth(data, shapes, a, b, pose, enough, most, found, points):
     """
     best = -np.inf
     trial = work_space(most, 3, 3)
-    none = np.int64(-1)
     for i in range(shapes.links[a, 1], shapes.links[a, 1] + shapes.links[a, 2]):
         for j in range(shapes.links[b, 1], shapes.links[b, 1] + shapes.links[b, 2]):
             if balls_gap(shapes.balls, i, j, pose) > 0.0 or best >= most:
                 continue
-            radii = shapes.solids[i, RADIUS] + shapes.solids[j, RADIUS]
-            depth, row_a, row_b = -1.0, none, none
-            core = 0.0
-            if radii > 0.0:
-                core, row_a, row_b = far_call(
-                    part_distance, data[4][PART_DISTANCE],
-                    (data, shapes, i, j, pose, none, none, radii, True, trial),
-                )  # fmt: skip
-            if core > 0.0 and core < radii:
-                depth = min(-finish(shapes, i, j, core, trial), most)
-            elif core == 0.0:
-                depth, row_a, row_b = far_call(
-                    part_depth, data[4][PART_DEPTH],
-                    (data, shapes, i, j, pose, max(enough, best), most, trial),
-                )  # fmt: skip
+            depth, row_a, row_b = far_call(
+                part_depth, data[4][PART_DEPTH],
+                (data, shapes, i, j, pose, max(enough, best), most, trial),
+            )  # fmt: skip
             if depth > best:
                 best = depth
                 found[0, 0], found[0, 1], found[0, 2], found[0, 3] = i, j, row_a, row_b

@@ -11,7 +11,7 @@ import numpy as np
 from collision_monitor.kernels.borrow import work_space
 from collision_monitor.kernels.convex import RADIUS
 from collision_monitor.kernels.exact_part import balls_gap, finish, holds, part_distance
-from collision_monitor.kernels.exact_tables import HOLDS, PART_DISTANCE
+from collision_monitor.kernels.exact_tables import HOLDS, PART_DISTANCE, SOLID
 from collision_monitor.kernels.far_call import far_call
 from collision_monitor.kernels.jit import kernel
 from collision_monitor.kernels.poses import compose, compose_inverse, fill_absolute, take_pose
@@ -90,7 +90,8 @@ def copy_rows(source, out, rows, columns):
 def _measure(data, shapes, state, pair, i, j, pose, limit, search, found, points):
     """Signed distance of two parts if below ``limit``, and then where; else any number from it on.
 
-    TOUCH where they meet. ``search``: if not, only the triangles that were nearest last time are
+    TOUCH where they meet, but for the radii of two solids: convex things are as deep as their cores
+    are near. ``search``: if not, only the triangles that were nearest last time are
     measured.
     """
     radii = shapes.solids[i, RADIUS] + shapes.solids[j, RADIUS]
@@ -103,7 +104,8 @@ def _measure(data, shapes, state, pair, i, j, pose, limit, search, found, points
         part_distance, data[4][PART_DISTANCE],
         (data, shapes, i, j, pose, row_a, row_b, core_limit, search, trial),
     )  # fmt: skip
-    if core == 0.0:
+    solids = shapes.parts[i, 0] == SOLID and shapes.parts[j, 0] == SOLID
+    if core == 0.0 or (core <= radii and not solids):
         value = TOUCH
     elif core < core_limit and core - radii < limit:
         value = finish(shapes, i, j, core, trial)

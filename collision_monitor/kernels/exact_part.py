@@ -32,7 +32,7 @@ def tree_of(data, shapes, part):
     """The tree of a part; the reaches in it are the thread's own."""
     numbers, index, work, begin, _ = data
     tree = unpack_tree(numbers, index, shapes.parts[part, 1], shapes.parts[part, 2])
-    reaches = borrow(work, begin + shapes.parts[part, 3], len(tree.nodes), 2)
+    reaches = borrow(work, begin + 2 * shapes.parts[part, 3], len(tree.nodes), 2)
     return MeshTree(
         tree.nodes, tree.slots, tree.names, tree.volumes, tree.corners, reaches, tree.kind
     )

@@ -38,6 +38,9 @@ _STACK = 512  # as in tree.py
 # Metres by which the nearest pair of the last query may have come nearer or moved away for its
 # distance to say where to look; else the leaves are asked for a better one first.
 _STEADY = 2e-3
+# Metres beyond the best so far to which pairs are measured along a steady motion, so that they need
+# not be measured again in the next cycles.
+_SPARE = 2e-2
 # Metres that rounding may put between a leaf and what it encloses.
 _ROUNDING = 1e-9
 
@@ -95,11 +98,11 @@ def list_near(view, shapes, state, limit):
 
 
 @kernel
-def _open(view, shapes, state, data, pair, limit, overlap, found, points):
+def _open(view, shapes, state, data, pair, limit, spare, overlap, found, points):
     """`pair_distance` of a pair; what is found is kept for the next query.
 
     ``overlap``: whether the leaves of the pair overlap. Not measured again where it cannot have
-    come nearer than ``limit`` since it last was.
+    come nearer than ``limit`` since it last was; for that it is measured ``spare`` metres beyond.
     """
     pose = work_space(limit, 7, 3)
     a, b = view.pairs[pair, 0], view.pairs[pair, 1]
@@ -108,12 +111,13 @@ def _open(view, shapes, state, data, pair, limit, overlap, found, points):
     if kept[pair, 0] - moved_since(kept, pair, shapes.link_balls, b, pose) >= limit:
         return limit
     rows = work_space(pair, 1, 4)
-    value = pair_distance(data, shapes, state, pair, a, b, pose, limit, rows, points)
+    wide = limit + spare
+    value = pair_distance(data, shapes, state, pair, a, b, pose, wide, rows, points)
     if value != TOUCH and overlap and one_holds_the_other(data, shapes, a, b, pose):
         value = TOUCH
         rows[0, 0] = -1
     keep(kept, pair, value, pose)
-    if value < limit:
+    if value < wide:
         for k in range(4):
             found[0, k] = state.guesses[pair, k] = rows[0, k]
     return value
@@ -150,7 +154,9 @@ def nearest_pair(view, shapes, state, data, found, points):
     limit = np.inf
     if last >= 0:
         limit = _guess(view, shapes, state, data, last, found, points)
+    spare = _SPARE
     if not abs(limit - (state.kept[last, 0] if last >= 0 else np.inf)) < _STEADY:
+        spare = 0.0
         leaves, i, j = nearest_leaves(view)
         if i < 0:
             return np.int64(-1), np.inf, 0
@@ -158,7 +164,7 @@ def nearest_pair(view, shapes, state, data, found, points):
         if pair != last:
             limit = min(limit, _guess(view, shapes, state, data, pair, found, points))
         if limit == np.inf:
-            limit = _open(view, shapes, state, data, pair, limit, leaves < 0.0, found, points)
+            limit = _open(view, shapes, state, data, pair, limit, 0.0, leaves < 0.0, found, points)
     limit = max(limit, 0.0) + _ROUNDING
     count = list_near(view, shapes, state, limit)
     best, best_pair, touching = limit, np.int64(-1), 0
@@ -177,7 +183,8 @@ def nearest_pair(view, shapes, state, data, found, points):
         state.near[at, 0], state.near[left, 0] = state.near[left, 0], pair
         if leaves >= best and pair != last:
             break
-        value = _open(view, shapes, state, data, pair, best, leaves < 0.0, rows, trial)
+        more = 0.0 if pair == last else spare
+        value = _open(view, shapes, state, data, pair, best, more, leaves < 0.0, rows, trial)
         if value == TOUCH:
             state.touching[touching, 0] = pair
             touching += 1
@@ -261,7 +268,7 @@ def exact_distances(
         if out[pair] > within:
             continue
         overlap = state.least[pair, 0] < 0.0
-        out[pair] = _open(view, shapes, state, data, pair, np.inf, overlap, found, points)
+        out[pair] = _open(view, shapes, state, data, pair, np.inf, 0.0, overlap, found, points)
         if out[pair] == TOUCH:
             state.touching[touching, 0] = pair
             touching += 1
