@@ -53,6 +53,34 @@ class ExactLevel:
             scan.look_at(column)
         return scan.result()
 
+    def keeps(
+        self, schedule: Schedule, pair: int, limit: float, low: float, high: float, instant: float
+    ) -> bool:
+        """Whether ``pair`` keeps ``limit`` from ``low`` to ``high`` s, and that is certain.
+
+        Pieces are halved to ``instant`` s. A limit of 0 is kept without touching.
+        """
+        motion = schedule.packed()
+        space = self.scanner.space(len(schedule.parts), motion.order)
+        q = schedule.rest.copy()
+        waiting = [(0.5 * (low + high), 0.5 * (high - low), schedule.starts, schedule.widths)]
+        for _ in range(self.most):
+            if not waiting:
+                return True
+            time, half, starts, widths = waiting.pop()
+            _, travel = suspects(
+                *self.scanner.arrays, space, motion, starts, widths, time, half, pair, limit, q
+            )
+            if travel < 0.0:
+                continue
+            distance = _touching(self.decider(q, pair)[0])
+            if distance - travel - ROUNDING >= limit:
+                continue
+            if distance < limit or 2.0 * max(half, widths.max()) <= instant:
+                return False
+            waiting += _halves(time, half, starts, widths)
+        return False
+
     def first_below(
         self, schedule: Schedule, pair: int, limit: float, low: float, high: float, instant: float
     ) -> float:
