@@ -18,6 +18,7 @@ ROS = [
 ]
 PICTURE = ["pyvista>=0.43", "matplotlib>=3.7"]
 ADJUST = ["daqp>=0.7", "piqp>=0.5", "toppra>=0.6", "matplotlib>=3.7"]
+VERIFY = ["pin>=3.4", "rosbags>=0.11"]
 PEERS = ["pin>=3.4", "example-robot-data>=4.3"]
 FOLLOWERS = ["pin-pink>=4.0", "qpsolvers>=4.3"]
 
@@ -75,12 +76,15 @@ setup(
         "demo": ROS,
         "picture": PICTURE,
         "adjust": ADJUST,
+        "verify": VERIFY,
         "bench": [*PEERS, *ADJUST, *FOLLOWERS],
         "test": [
             *ROS,
             *PICTURE,
             *ADJUST,
+            *VERIFY,
             *PEERS,
+            "mujoco>=3.3",
             "pytest>=7",
             "pytest-xdist>=3",
             "hypothesis>=6.80",

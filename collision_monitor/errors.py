@@ -63,6 +63,10 @@ class ThresholdsError(CollisionMonitorError, ValueError):
     """Thresholds of clearance that cannot be used; the message starts with where they are from."""
 
 
+class DynamicsError(CollisionMonitorError, ValueError):
+    """Torques that cannot be computed: a bad file of drives, a joint that moves no mass."""
+
+
 class ArmsError(CollisionMonitorError, ValueError):
     """Two arms that cannot be told: unknown groups or links, or arms that share a joint."""
 

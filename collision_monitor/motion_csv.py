@@ -19,7 +19,7 @@ def read_csv(path: Path) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             lines = [(k, row) for k, row in enumerate(csv.reader(file), 1) if any(row)]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except (OSError, ValueError, csv.Error) as error:
         raise MotionError(f"{path}: cannot be read as CSV: {error}") from None
     if not lines:
         raise MotionError(f"{path}: is empty; a header 'time,<joint>,...' and rows are needed")

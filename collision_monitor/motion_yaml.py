@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Motions as a trajectory_msgs/JointTrajectory in YAML, as ROS 2's command line has it.
 
-``ros2 topic echo`` prints such a file, ``ros2 topic pub`` takes one. Positions and
-``time_from_start`` are used; a message inside a goal or a plan (``trajectory``,
-``joint_trajectory``) is found.
+``ros2 topic echo`` prints such a file, ``ros2 topic pub`` takes one. A message inside a goal, a
+plan or an answer (``trajectory``, ``joint_trajectory`` and so on) is found.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ import json
 import logging
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,51 +26,121 @@ logger = logging.getLogger(__name__)
 
 _LARGEST_FILE = 200_000_000  # bytes
 _NANO = 1_000_000_000
+_DEEPEST = 8  # levels of messages around a JointTrajectory
+_KEYS = {"joint_names", "points"}
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """The points of a JointTrajectory.
+
+    Attributes:
+        joint_names: names of the columns.
+        times: (n,) seconds, increasing.
+        positions: (n, len(joint_names)) radians or metres.
+        velocities: (n, len(joint_names)) per second; rows of NaN where none are given.
+        accelerations: (n, len(joint_names)) per second squared; rows of NaN likewise.
+        efforts: how many points have efforts.
+    """
+
+    joint_names: tuple[str, ...]
+    times: np.ndarray
+    positions: np.ndarray
+    velocities: np.ndarray
+    accelerations: np.ndarray
+    efforts: int
 
 
 def read_yaml(path: Path) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
     """Joint names, times (n,) and positions (n, joints) of a file; see `motion.read_motion`."""
-    documents = [
-        document
-        for document in read_documents(path, MotionError, _LARGEST_FILE, "motion")
-        if document is not None
-    ]
-    if len(documents) != 1:
-        found = f"{len(documents)} messages" if documents else "is empty"
-        raise MotionError(f"{path}: {found}; one JointTrajectory is right")
-    message = documents[0]
-    while isinstance(message, Mapping) and "points" not in message:
-        inner = next((key for key in ("trajectory", "joint_trajectory") if key in message), None)
-        if inner is None:
-            break
-        message = message[inner]
-    if not isinstance(message, Mapping) or not {"joint_names", "points"} <= set(message):
-        raise MotionError(f"{path}: no JointTrajectory: 'joint_names' and 'points' are needed")
-    names = _names(message["joint_names"], path)
-    points = message["points"]
-    if not isinstance(points, list) or not points:
-        raise MotionError(f"{path}: points: a list of at least one is needed")
-    times = np.empty(len(points))
-    positions = np.empty((len(points), len(names)))
-    with_rates = 0
-    for k, point in enumerate(points):
-        where = f"{path}: points[{k}]"
-        if not isinstance(point, Mapping):
-            raise MotionError(f"{where}: {shown(point)} is not a point with 'positions'")
-        positions[k] = _positions(point.get("positions"), names, where)
-        times[k] = _seconds(point.get("time_from_start"), where)
-        with_rates += bool(point.get("velocities"))
-        if k and times[k] <= times[k - 1]:
-            raise MotionError(
-                f"{where}: time_from_start {times[k]:g} s does not increase after {times[k - 1]:g}"
-            )
+    points = find_points(documents(path), path)
+    with_rates = int((~np.isnan(points.velocities).all(axis=1)).sum())
     if with_rates:
         logger.warning(
             "%s: velocities of %d points are not used: a motion is linear between its points, "
             "and a controller that goes by velocities takes another way",
             path, with_rates,
         )  # fmt: skip
-    return names, times, positions
+    return points.joint_names, points.times, points.positions
+
+
+def documents(path: Path) -> list[Any]:
+    """What stands in a YAML file, empty documents left out.
+
+    Raises:
+        MotionError: naming the file; no such file, too large, no YAML.
+    """
+    found = read_documents(path, MotionError, _LARGEST_FILE, "motion")
+    return [document for document in found if document is not None]
+
+
+def find_points(documents: Sequence[Any], path: Path) -> Points:
+    """The points of the only JointTrajectory in the documents of a YAML file.
+
+    Raises:
+        MotionError: naming file and point; none or several messages, names that are none or
+            twice there, values that are missing, too many or not finite, accelerations
+            without velocities, times that do not increase.
+    """
+    if len(documents) != 1:
+        found = f"{len(documents)} messages" if documents else "is empty"
+        raise MotionError(f"{path}: {found}; one JointTrajectory is right")
+    message = _message(documents[0], path)
+    names = _names(message["joint_names"], path)
+    points = message["points"]
+    if not isinstance(points, list) or not points:
+        raise MotionError(f"{path}: points: a list of at least one is needed")
+    times = np.empty(len(points))
+    rows = np.full((3, len(points), len(names)), np.nan)
+    efforts = 0
+    for k, point in enumerate(points):
+        where = f"{path}: points[{k}]"
+        if not isinstance(point, Mapping):
+            raise MotionError(f"{where}: {shown(point)} is not a point with 'positions'")
+        rows[0, k] = _values("positions", point.get("positions"), names, where)
+        for row, key in enumerate(("velocities", "accelerations"), 1):
+            if point.get(key) not in (None, []):
+                rows[row, k] = _values(key, point[key], names, where)
+        if np.isnan(rows[1, k, 0]) and not np.isnan(rows[2, k, 0]):
+            raise MotionError(
+                f"{where}: accelerations without velocities; controllers take both, or neither"
+            )
+        times[k] = _seconds(point.get("time_from_start"), where)
+        efforts += bool(point.get("effort"))
+        if k and times[k] <= times[k - 1]:
+            raise MotionError(
+                f"{where}: time_from_start {times[k]:g} s does not increase after {times[k - 1]:g}"
+            )
+    return Points(names, times, *rows, efforts)
+
+
+def _message(document: Any, path: Path) -> Mapping:
+    """The mapping with ``joint_names`` and ``points`` in a document, which others may wrap.
+
+    A trajectory of joints with several degrees of freedom has these keys too; it is passed over.
+    """
+    level, found, seen = [document], [], set()
+    for _ in range(_DEEPEST):
+        inner = []
+        for value in level:
+            if id(value) in seen:  # an alias: the same again
+                continue
+            seen.add(id(value))
+            if isinstance(value, list):
+                inner += value
+            elif isinstance(value, Mapping):
+                if _KEYS <= set(value):
+                    found.append(value)
+                    continue
+                inner += [v for k, v in value.items() if k != "multi_dof_joint_trajectory"]
+        if found:
+            break
+        level = [value for value in inner if isinstance(value, (list, Mapping))]
+    if not found:
+        raise MotionError(f"{path}: no JointTrajectory: 'joint_names' and 'points' are needed")
+    if len(found) > 1:
+        raise MotionError(f"{path}: {len(found)} JointTrajectories in one message; one is right")
+    return found[0]
 
 
 def _names(names: Any, path: Path) -> tuple[str, ...]:
@@ -96,16 +166,14 @@ def _number(value: Any) -> float:
     return number if math.isfinite(number) else math.nan
 
 
-def _positions(values: Any, names: tuple[str, ...], where: str) -> list[float]:
+def _values(key: str, values: Any, names: tuple[str, ...], where: str) -> list[float]:
     if not isinstance(values, list) or len(values) != len(names):
         count = f"{len(values)} values" if isinstance(values, list) else shown(values)
-        raise MotionError(f"{where}: positions: {count} for {len(names)} joint_names")
+        raise MotionError(f"{where}: {key}: {count} for {len(names)} joint_names")
     numbers = [_number(value) for value in values]
     for name, value, number in zip(names, values, numbers, strict=True):
         if math.isnan(number):
-            raise MotionError(
-                f"{where}: positions: {shown(value)} of {name!r} is not a finite number"
-            )
+            raise MotionError(f"{where}: {key}: {shown(value)} of {name!r} is not a finite number")
     return numbers
 
 

@@ -69,8 +69,11 @@ THIRD_PARTY = {
 }
 # pyvista, matplotlib: asked for by an extra, and a message where missing. diskcache, threadpoolctl:
 # without them loading is slow, and a warning says so. toppra, daqp, piqp: for `adjust`.
-# All but matplotlib have no rosdep keys.
-OPTIONAL = {"pyvista", "matplotlib", "diskcache", "threadpoolctl", "toppra", "daqp", "piqp"}
+# rosbags, pinocchio: for `verify`. Most have no rosdep keys.
+OPTIONAL = {
+    "pyvista", "matplotlib", "diskcache", "threadpoolctl", "toppra", "daqp", "piqp", "rosbags",
+    "pinocchio",
+}  # fmt: skip
 
 
 def name_of(path: Path) -> str:

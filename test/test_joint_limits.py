@@ -6,9 +6,16 @@ import logging
 import math
 
 import pytest
+import toys
 
 from collision_monitor.errors import JointLimitsError
-from collision_monitor.repulsion.joint_limits import JointLimits, read_joint_limits
+from collision_monitor.robot.joint_limits import (
+    JointLimits,
+    joint_limits,
+    read_joint_limits,
+    urdf_limits,
+)
+from collision_monitor.robot.urdf import load_robot
 
 MOVEIT = """\
 default_velocity_scaling_factor: 0.1
@@ -27,6 +34,8 @@ joint_limits:
     max_acceleration: 0
   c: {max_acceleration: 1e-3}
   d: {has_position_limits: true, min_position: -1, max_position: 2.0}
+  e: {max_jerk: 7, has_effort_limits: true, max_effort: 80.5}
+  f: {max_jerk: 7, has_jerk_limits: false, max_deceleration: 2, angle_wraparound: true}
 """
 
 
@@ -43,15 +52,35 @@ def test_limits_count_where_they_are_said_to(tmp_path):
         "b": JointLimits(),
         "c": JointLimits(acceleration=0.001),
         "d": JointLimits(-1.0, 2.0),
+        "e": JointLimits(jerk=7.0, effort=80.5),
+        "f": JointLimits(),
     }
+
+
+def test_keys_that_nothing_uses_are_named(tmp_path, caplog):
+    with caplog.at_level(logging.WARNING):
+        read_joint_limits(file(tmp_path, MOVEIT))
+    assert "joint_limits.f: not used: max_deceleration, angle_wraparound" in caplog.text
+
+
+def test_the_tighter_of_urdf_and_file_counts(tmp_path):
+    robot = load_robot(toys.chain(3))
+    entry = "{min_position: -1, max_position: 9, max_velocity: 3, max_effort: 2}"
+    assert urdf_limits(robot)["j1"] == JointLimits(-2.0, 2.0, 1.0, effort=1.0)
+    found = joint_limits(robot, file(tmp_path, f"joint_limits: {{j1: {entry}}}"))
+    assert found["j1"] == JointLimits(-1.0, 2.0, 1.0, effort=1.0)
+    assert found["j2"] == joint_limits(robot)["j2"] == urdf_limits(robot)["j2"]
+    apart = file(tmp_path, "joint_limits: {j1: {min_position: 3, max_position: 9}}")
+    with pytest.raises(JointLimitsError, match=r"j1: nothing is left .* 3 \.\. 9"):
+        joint_limits(robot, apart)
 
 
 def test_joints_that_the_robot_lacks_are_named(tmp_path, caplog):
     with caplog.at_level(logging.WARNING):
         found = read_joint_limits(file(tmp_path, MOVEIT), ["a", "d", "x"])
     assert list(found) == ["a", "d"]
-    assert "unknown joints are ignored: b, c" in caplog.text
-    with pytest.raises(JointLimitsError, match=r"no joint of the robot .*\(a, b, c, d\)"):
+    assert "unknown joints are ignored: b, c, e, f" in caplog.text
+    with pytest.raises(JointLimitsError, match=r"no joint of the robot .*\(a, b, c, d, e\)"):
         read_joint_limits(file(tmp_path, MOVEIT), ["x", "y"])
 
 

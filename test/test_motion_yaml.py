@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from collision_monitor.errors import MotionError
-from collision_monitor.motion_yaml import read_yaml, yaml_text
+from collision_monitor.motion_yaml import documents, find_points, read_yaml, yaml_text
 
 # What `ros2 topic echo --once` prints.
 ECHO = """\
@@ -77,10 +77,36 @@ def test_what_ros_takes_is_read(tmp_path):
         "joint_trajectory: " + PUB,
         "goal: 1\ntrajectory: {joint_trajectory: " + PUB + "}",
         "---\n" + PUB + "\n---\n---\n",
+        "goal: {trajectory: " + PUB + "}",
+        "trajectory: [{joint_trajectory: " + PUB + "}]",
+        "header: {stamp: {sec: 1, nanosec: 0}}\njoint_trajectory: " + PUB,
+        "motion_plan_response: {trajectory: {joint_trajectory: " + PUB + ", "
+        "multi_dof_joint_trajectory: {joint_names: [], points: []}}, error_code: {val: 1}}",
     ],
 )
 def test_a_trajectory_inside_something_else_is_found(tmp_path, text):
     assert read(tmp_path, text)[0] == ("a", "b")
+
+
+def rates(tmp_path, text):
+    """The points read from this text."""
+    path = tmp_path / "motion.yaml"
+    path.write_text(text)
+    return find_points(documents(path), path)
+
+
+def test_rates_are_read_where_they_are_given(tmp_path):
+    points = rates(
+        tmp_path,
+        "{joint_names: [a, b], points: [{positions: [0, 1], time_from_start: {sec: 1}},"
+        "{positions: [2, 3], velocities: [4, 5e-1], accelerations: [6, 7], effort: [8, 9],"
+        " time_from_start: {sec: 2}}]}",
+    )
+    assert np.isnan(points.velocities[0]).all() and np.isnan(points.accelerations[0]).all()
+    assert points.velocities[1].tolist() == [4.0, 0.5]
+    assert points.accelerations[1].tolist() == [6.0, 7.0]
+    assert points.efforts == 1
+    assert rates(tmp_path, ECHO).efforts == 0
 
 
 def test_times_of_ros_1_are_understood(tmp_path):
@@ -143,6 +169,11 @@ def point(positions="[0]", time="{sec: 0}"):
         (point("[true]"), r"points\[0\]: positions: True of 'a'"),
         (point("[one]"), r"points\[0\]: positions: 'one' of 'a'"),
         (point(f"[{'9' * 400}]"), r"points\[0\]: positions: 999"),
+        (point("[0]\n  velocities: [1, 2]"), r"points\[0\]: velocities: 2 values for 1"),
+        (point("[0]\n  velocities: 7"), r"points\[0\]: velocities: 7 for 1"),
+        (point("[0]\n  velocities: [.inf]"), r"points\[0\]: velocities: inf of 'a'"),
+        (point("[0]\n  accelerations: [1]"), r"points\[0\]: accelerations without velocities"),
+        (f"[{PUB}, {PUB}]", "2 JointTrajectories in one message"),
         (point(time="1.5"), r"points\[0\]: time_from_start: 1.5; {sec"),
         (point(time="{}"), r"points\[0\]: time_from_start: {}; {sec"),
         (point(time="{seconds: 1}"), "unknown 'seconds'"),

@@ -27,7 +27,7 @@ from collision_monitor.errors import (
     SemanticDescriptionError,
 )
 from collision_monitor.motion import Motion, read_motion, write_motion
-from collision_monitor.repulsion.joint_limits import read_joint_limits
+from collision_monitor.robot.joint_limits import read_joint_limits
 from collision_monitor.robot.srdf_beside import srdf_beside
 
 EXIT_NO_ADJUSTMENT = 1

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.interpolate import BPoly, PPoly
+from scipy.interpolate import PPoly
 
 from collision_monitor.errors import TrajectoryError
+from collision_monitor.verification import hermite
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,39 +52,40 @@ class Trajectory:
     ) -> Trajectory:
         """Interpolate points as controllers do: the joint_trajectory_controller of ros2_control.
 
-        Linear through positions (n, joints); cubic where velocities are given too; quintic with
-        accelerations. ``times`` (n,) seconds, increasing; the trajectory begins at the first.
+        Linear through positions (n, joints); cubic where velocities are given at both ends of a
+        piece; quintic where accelerations are given too. A row of NaN in velocities or
+        accelerations is one that is not given. ``times`` (n,) seconds, increasing; the
+        trajectory begins at the first.
 
         Raises:
             TrajectoryError: fewer than one point, shapes that differ, times that do not
                 increase, values that are not finite, accelerations without velocities.
         """
         times = np.asarray(times, dtype=float)
-        rows = [positions] if velocities is None else [positions, velocities]
-        if accelerations is not None:
-            if velocities is None:
-                raise TrajectoryError(
-                    "accelerations are given without velocities: give both, or positions alone"
-                )
-            rows.append(accelerations)
-        rows = [np.asarray(part, dtype=float) for part in rows]
+        if velocities is None and accelerations is not None:
+            raise TrajectoryError(
+                "accelerations are given without velocities: give both, or positions alone"
+            )
+        rows = [np.asarray(positions, dtype=float)]
+        for part in (velocities, accelerations):
+            missing = np.full(rows[0].shape, np.nan)
+            rows.append(missing if part is None else np.asarray(part, dtype=float))
         shape = (len(times), len(joint_names))
-        for name, part in zip(("positions", "velocities", "accelerations"), rows, strict=False):
+        for name, part in zip(("positions", "velocities", "accelerations"), rows, strict=True):
             if part.shape != shape:
                 raise TrajectoryError(f"{name} have shape {part.shape}; {shape} is right")
-            if not np.isfinite(part).all():
-                row = int(np.flatnonzero(~np.isfinite(part).all(axis=1))[0])
+            finite = np.isfinite(part).all(axis=1)
+            if part is not rows[0]:
+                finite |= np.isnan(part).all(axis=1)
+            if not finite.all():
+                row = int(np.flatnonzero(~finite)[0])
                 raise TrajectoryError(f"{name} of point {row} are not finite: {part[row]}")
         _check_times(times)
         times = times - times[0]
         if len(times) == 1:  # rests
-            times, rows = np.array([0.0, 1e-9]), [rows[0].repeat(2, axis=0)]
-        if len(rows) == 1:
-            slopes = np.diff(rows[0], axis=0) / np.diff(times)[:, None]
-            coefficients = np.stack([slopes, rows[0][:-1]])
-            return cls(tuple(joint_names), PPoly(coefficients, times))
-        points = BPoly.from_derivatives(times, np.stack(rows, axis=1))
-        return cls(tuple(joint_names), PPoly.from_bernstein_basis(points))
+            times, rows = np.array([0.0, 1e-9]), [row.repeat(2, axis=0) for row in rows]
+            rows[1:] = [np.full(rows[0].shape, np.nan)] * 2
+        return cls(tuple(joint_names), PPoly(_coefficients(np.diff(times), *rows), times))
 
     @property
     def times(self) -> np.ndarray:
@@ -94,6 +96,11 @@ class Trajectory:
     def duration(self) -> float:
         """Seconds."""
         return float(self.polynomial.x[-1])
+
+    @property
+    def is_straight(self) -> bool:
+        """Whether all its pieces are straight lines."""
+        return not self.polynomial.c[:-2].any()
 
     def positions(self, times: np.ndarray) -> np.ndarray:
         """Joint positions (n, joints) at ``times`` (n,), held beyond the ends."""
@@ -109,6 +116,31 @@ class Trajectory:
         at = np.clip(times, 0.0, self.duration)
         rates = [np.where(inside, self.polynomial(at, k), 0.0) for k in (1, 2, 3)]
         return Samples(times, self.polynomial(at), *rates)
+
+
+def _coefficients(
+    steps: np.ndarray, p: np.ndarray, v: np.ndarray, a: np.ndarray
+) -> np.ndarray:
+    """Of each piece, the polynomial of the highest order that both its ends allow."""
+    points = [~np.isnan(part).all(axis=1) if part.size else np.ones(len(part), bool)
+              for part in (v, a)]  # fmt: skip
+    alone = np.flatnonzero(points[1] & ~points[0])
+    if len(alone):
+        raise TrajectoryError(
+            f"accelerations of point {alone[0]} are given without velocities: give both, or neither"
+        )
+    with_v, with_a = (given[:-1] & given[1:] for given in points)
+    if not with_v.any():
+        return hermite.linear(steps, p[:-1], p[1:])
+    out = np.empty((6, len(steps), p.shape[1]))
+    for chosen, function, parts in (
+        (~with_v, hermite.linear, (p,)),
+        (with_v & ~with_a, hermite.cubic, (p, v)),
+        (with_a, hermite.quintic, (p, v, a)),
+    ):
+        ends = [part[:-1][chosen] for part in parts] + [part[1:][chosen] for part in parts]
+        out[:, chosen] = hermite.raised(function(steps[chosen], *ends), 6)
+    return out if with_a.any() else out[2:]
 
 
 def _check_times(times: np.ndarray) -> None:

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Limits of joints from a ``joint_limits.yaml``, as MoveIt and ros2_control have them.
+"""Limits of joints: of a URDF, and of a ``joint_limits.yaml`` as MoveIt and ros2_control have it.
 
 ::
 
@@ -10,9 +10,13 @@
         max_velocity: 2.0
         has_acceleration_limits: true
         max_acceleration: 5.0
+        has_jerk_limits: true
+        max_jerk: 50.0
+        has_effort_limits: true
+        max_effort: 80.0
 
 A limit counts where its ``has_...`` is true; one that is given without a ``has_...``
-counts as well. Other keys (scaling factors, jerk, effort) are not used.
+counts as well. Scaling factors are not used; other keys of a joint are named in a warning.
 """
 
 from __future__ import annotations
@@ -27,22 +31,76 @@ from pathlib import Path
 from typing import Any
 
 from collision_monitor.errors import JointLimitsError
+from collision_monitor.robot.description import Robot
 from collision_monitor.robot.safe_yaml import read_document
 from collision_monitor.robot.scene_values import shown
 
 logger = logging.getLogger(__name__)
 
 _LARGEST_FILE = 10_000_000  # bytes
+_UPPER = ("upper", "velocity", "acceleration", "jerk", "effort")
+_KEYS = {"has_position_limits", "min_position", "max_position"}.union(
+    *({f"has_{what}_limits", f"max_{what}"} for what in _UPPER[1:])
+)
 
 
 @dataclass(frozen=True)
 class JointLimits:
-    """Limits of one joint, in radians or metres and seconds; infinite where there is none."""
+    """Limits of one joint, in rad or m, seconds, and N m or N; infinite where there is none."""
 
     lower: float = -math.inf
     upper: float = math.inf
     velocity: float = math.inf
     acceleration: float = math.inf
+    jerk: float = math.inf
+    effort: float = math.inf
+
+    def tightened(self, other: JointLimits) -> JointLimits:
+        """The tighter of both, limit by limit; ``lower`` may come out above ``upper``."""
+        return JointLimits(
+            max(self.lower, other.lower),
+            *(min(getattr(self, key), getattr(other, key)) for key in _UPPER),
+        )
+
+
+def urdf_limits(robot: Robot) -> dict[str, JointLimits]:
+    """Limits of all joints that move, by name.
+
+    A continuous joint has no limits of positions. A velocity or effort of 0, as many a CAD export
+    writes it, is taken for none.
+    """
+    limits = {}
+    for joint in robot.joints:
+        if joint.moves:
+            turns = joint.kind == "continuous"
+            limits[joint.name] = JointLimits(
+                -math.inf if turns else joint.lower,
+                math.inf if turns else joint.upper,
+                velocity=joint.velocity if joint.velocity > 0.0 else math.inf,
+                effort=joint.effort if joint.effort > 0.0 else math.inf,
+            )
+    return limits
+
+
+def joint_limits(robot: Robot, path: str | os.PathLike | None = None) -> dict[str, JointLimits]:
+    """Limits of all joints that move: those of the URDF, and of a file where they are tighter.
+
+    Raises:
+        JointLimitsError: as `read_joint_limits`, and where nothing is left between the
+            positions of both.
+    """
+    limits = urdf_limits(robot)
+    if path is None:
+        return limits
+    for name, given in read_joint_limits(path, tuple(limits)).items():
+        both = limits[name].tightened(given)
+        if both.lower > both.upper:
+            raise JointLimitsError(
+                f"{path}: {name}: nothing is left between its positions {given.lower:g} .. "
+                f"{given.upper:g} and {limits[name].lower:g} .. {limits[name].upper:g} of the URDF"
+            )
+        limits[name] = both
+    return limits
 
 
 def read_joint_limits(
@@ -90,13 +148,16 @@ def _limits(entry: Any, where: str) -> JointLimits:
         if lower > upper:
             raise JointLimitsError(f"{where}: min_position {lower:g} is above {upper:g}")
     found = {}
-    for what in ("velocity", "acceleration"):
+    for what in _UPPER[1:]:
         key = f"max_{what}"
         if _counts(entry, what, (key,), where):
             value = _number(entry, key, where)
             if value <= 0.0:
                 raise JointLimitsError(f"{where}.{key}: {value:g} is not above zero")
             found[what] = value
+    unused = [str(key) for key in entry if key not in _KEYS]
+    if unused:
+        logger.warning("%s: not used: %s", where, ", ".join(unused))
     return JointLimits(lower, upper, **found)
 
 
