@@ -4,8 +4,8 @@
 
     python benchmarks/continuous_check.py [--robots baxter,ur5] [--blocks N]
 
-`check_clearance` with leaves: all pairs, self and scene, with their envelopes, on all processors and
-on one. Against pinocchio + coal on the robot's own collision geometry and the same obstacles, one
+`check_clearance` with leaves: all pairs, self and scene, with their envelopes, on all processors
+and on one. Against pinocchio + coal on the robot's own collision geometry and the same obstacles, one
 thread, sample by sample: ``computeCollisions``, which stops at the first, and ``computeDistances``.
 These are timed on some of the samples and scaled. Blocks alternate; medians.
 """
@@ -130,7 +130,7 @@ def measure(name: str, spread: float, blocks: int) -> None:
     ours = statistics.median(times["ours, 1 threads"])
     for key, values in times.items():
         value = statistics.median(values)
-        print(f"  {key:<20} {value:9.3f} s   {value / ours:9.1f} times ours on one thread", flush=True)
+        print(f"  {key:<20} {value:9.3f} s   {value / ours:9.1f} times ours on one", flush=True)
 
 
 def main() -> None:

@@ -4,8 +4,8 @@
 
     python benchmarks/random_motions.py [--robots ur5,baxter] [--motions 1000] [--samples 10000]
 
-Motions are drawn until dense sampling finds a collision in so many: straight, cubic and quintic pieces
-through random configurations, short and long. Of every motion both verdicts are compared: no motion
+Motions are drawn until dense sampling finds a collision in so many: straight, cubic and quintic
+pieces through random configurations, short and long. Of every motion both verdicts are compared: no motion
 in which a sample collides may be called free, with leaves as with shapes. The shapes are asked at
 all samples at which leaves overlap, since nowhere else they can meet, by the pairs alone.
 """

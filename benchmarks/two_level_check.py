@@ -70,7 +70,8 @@ def show(title: str, found: dict[str, float], base: str) -> None:
     print(title)
     for name, value in found.items():
         less = 100.0 * (1.0 - value / found[base])
-        print(f"  {name:<44} {value:10.2f} us   {less:6.2f} % less, {found[base] / value:5.1f} times")
+        times = found[base] / value
+        print(f"  {name:<44} {value:10.2f} us   {less:6.2f} % less, {times:5.1f} times")
 
 
 def as_published(blocks: int) -> None:

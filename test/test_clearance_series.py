@@ -77,9 +77,9 @@ def test_a_file_that_cannot_be_written_is_an_error(series, tmp_path):
 
 def test_pairs_of_interest_are_measured_between_their_shapes(model):
     motion = random_motion(model, 11, 5, 3)
-    free = [k for k, p in enumerate(clearance_series(model, motion, bins=9).minima) if p.upper > 0.1]
-    assert free
-    chosen = [model.pairs.index(clearance_series(model, motion, bins=9).minima[free[0]].links)]
+    by_leaves = clearance_series(model, motion, bins=9)
+    free = next(pair.links for pair in by_leaves.minima if pair.upper > 0.1)
+    chosen = [model.pairs.index(free)]
     found = clearance_series(model, motion, exact=True, exact_pairs=chosen, bins=9)
     pair = next(p for p in found.minima if p.links == model.pairs[chosen[0]])
     assert pair.exact

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Yes or no: whether a motion is certainly clear at every instant; two levels, nothing else told."""
+"""Yes or no: whether a motion is certainly clear at every instant. Two levels, no series."""
 
 from __future__ import annotations
 

@@ -187,7 +187,8 @@ def clearance_series(
         model: the robot, or several as one, with what is around.
         motion: a trajectory, or several that run together, each with its start.
         thresholds: distances that matter: bounds are told from these down to ``resolution``.
-        held: positions of joints that nothing moves; else 0, or the limit nearest to it.
+        held: positions of joints that nothing moves; else 0, or the middle of their limits where
+            0 is beyond them.
         exact: whether pairs whose leaves do not keep a threshold are measured between their
             shapes; or what measures them.
         exact_pairs: indices of pairs that are measured so in any case.

@@ -4,8 +4,8 @@
 
 After Gao Jiacai, Li Lihong and Yuan Gang (Computer Simulation 39(6), 2022): a bound on the way of
 the tip certifies what stays away from a ball around the obstacle; what is left is tested against
-its box. `clearance_check` does the same for all links, without gaps, and is what to use; this is the
-method as it was published, with its errors mended:
+its box. `clearance_check` does the same for all links, without gaps, and is what to use; this is
+the method as it was published, with its errors mended:
 
 - The way is bounded by the sum over the joints of |dq| times the tip's greatest distance from the
   axis (Schwarzer, Saha, Latombe). The number that is printed is less than the true way.
