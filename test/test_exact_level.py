@@ -11,9 +11,9 @@ from toys import joint, link, robot
 from collision_monitor import CollisionModel
 from collision_monitor.kernels.clearance_scan import Wanted
 from collision_monitor.verification.exact_level import ExactLevel
+from collision_monitor.verification.exact_shapes import ShapeDecider
 from collision_monitor.verification.scanner import Scanner
 from collision_monitor.verification.schedule import Schedule, Scheduled
-from collision_monitor.verification.shape_decider import ShapeDecider
 from collision_monitor.verification.trajectory import Trajectory
 
 # A flat box turns above a table: its one capsule dips into the table, the box does not.

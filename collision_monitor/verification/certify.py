@@ -10,10 +10,10 @@ import numpy as np
 
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.kernels.clearance_scan import LIMITS, Wanted
-from collision_monitor.verification.exact_level import Decider, ExactLevel
+from collision_monitor.verification.exact_level import Decider
+from collision_monitor.verification.exact_shapes import exact_level
 from collision_monitor.verification.scanner import Scanner
 from collision_monitor.verification.schedule import Schedule
-from collision_monitor.verification.shape_decider import ShapeDecider
 
 if TYPE_CHECKING:
     from collision_monitor.collision_model import CollisionModel
@@ -44,8 +44,7 @@ class Certifier:
             if not (np.isfinite(value) and value > 0.0):
                 raise ConfigurationError(f"{name}: {value!r} is not a number above 0")
         self.scanner = Scanner(model)
-        decider = ShapeDecider(model) if exact is True else exact
-        self._level = ExactLevel(self.scanner, decider) if decider else None
+        self._level = exact_level(self.scanner, exact)
         self._wanted = Wanted(_NO_SERIES, 0.0, 0.0, resolution)
         self._instant = instant
 

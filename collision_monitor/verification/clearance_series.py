@@ -17,9 +17,9 @@ from collision_monitor.kernels.clearance_scan import LIMITS, Wanted
 from collision_monitor.kernels.suspects import witness
 from collision_monitor.verification.any_start import scan_any_start
 from collision_monitor.verification.exact_level import Decider, ExactLevel
+from collision_monitor.verification.exact_shapes import exact_level
 from collision_monitor.verification.scanner import Scan, Scanner
 from collision_monitor.verification.schedule import Schedule, Scheduled
-from collision_monitor.verification.shape_decider import ShapeDecider
 from collision_monitor.verification.thresholds import Thresholds
 from collision_monitor.verification.trajectory import Trajectory
 
@@ -162,8 +162,7 @@ def study(
     limits = np.column_stack([np.zeros(len(both)), both])
     assert limits.shape[1] == LIMITS
     scanner = Scanner(model)
-    decider = ShapeDecider(model) if exact is True else exact
-    level = ExactLevel(scanner, decider) if decider else None
+    level = exact_level(scanner, exact)
     schedule = Schedule(model, motion, held)
     return Study(model, schedule, limits, scanner, level, accuracy, resolution, threads)
 
