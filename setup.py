@@ -91,7 +91,7 @@ setup(
             *ADJUST,
             *VERIFY,
             *PEERS,
-            "mujoco>=3.2",
+            "mujoco>=3.3",
             "pytest>=7",
             "pytest-xdist>=3",
             "hypothesis>=6.80",

@@ -59,12 +59,12 @@ class TrajectoryError(CollisionMonitorError, ValueError):
     """A desired trajectory that cannot be taken as it is; the message names joint or point."""
 
 
-class DynamicsError(CollisionMonitorError, ValueError):
-    """Torques that cannot be computed: a bad file of drives, a joint that moves no mass."""
-
-
 class ThresholdsError(CollisionMonitorError, ValueError):
     """Thresholds of clearance that cannot be used; the message starts with where they are from."""
+
+
+class DynamicsError(CollisionMonitorError, ValueError):
+    """Torques that cannot be computed: a bad file of drives, a joint that moves no mass."""
 
 
 class ArmsError(CollisionMonitorError, ValueError):

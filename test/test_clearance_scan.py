@@ -31,7 +31,8 @@ def limits_of(model, *values):
 def twin_target(limits, upper, best):
     """`target_of` written out."""
     kept = limits[limits <= upper].max(initial=-np.inf)
-    return max(upper - 1e-3 - 0.1 * abs(upper), best - 1e-3 - 0.01 * abs(best), kept)
+    slack = min(1e-3, best / 2) if best > 0 else 1e-3
+    return max(upper - 1e-3 - 0.1 * abs(upper), best - slack - 0.01 * abs(best), kept)
 
 
 @given(

@@ -5,7 +5,9 @@
 import numpy as np
 import pytest
 from scan_cases import two_arms
+from toys import joint, link, robot
 
+from collision_monitor import CollisionModel
 from collision_monitor.errors import ConfigurationError, TrajectoryError
 from collision_monitor.verification.schedule import Schedule, Scheduled
 from collision_monitor.verification.trajectory import Trajectory
@@ -16,8 +18,15 @@ def model():
     return two_arms()
 
 
-def line(joint, end, duration=2.0):
-    return Trajectory.through((joint,), [0.0, duration], [[0.0], [end]])
+def joint_at(name):
+    """A link on a joint from 0.5 to 1."""
+    child = link("top")
+    text = joint(name, "base", "top", "prismatic").replace('"-2"', '"0.5"').replace('"2"', '"1"')
+    return child + text
+
+
+def line(name, end, duration=2.0):
+    return Trajectory.through((name,), [0.0, duration], [[0.0], [end]])
 
 
 def test_each_part_moves_its_joints_from_its_start_on(model):
@@ -28,6 +37,21 @@ def test_each_part_moves_its_joints_from_its_start_on(model):
     assert at == {"lift": 0.3, "a_1": 1.0, "a_2": 0.0, "a_3": 0.0, "b_1": 0.0, "b_2": -0.5}
     at = dict(zip(model.joint_names, schedule.configuration(9.0), strict=True))
     assert (at["a_1"], at["b_2"]) == (1.0, -1.0)
+
+
+def test_a_prefix_tells_whose_joints_they_are(model):
+    schedule = Schedule(model, [Scheduled(line("1", 1.0), prefix="a_"), line("b_1", 2.0)])
+    at = dict(zip(model.joint_names, schedule.configuration(2.0), strict=True))
+    assert (at["a_1"], at["b_1"]) == (1.0, 2.0)
+    with pytest.raises(TrajectoryError, match="no joint 'c_1'"):
+        Schedule(model, Scheduled(line("1", 1.0), prefix="c_"))
+
+
+def test_joints_that_cannot_be_at_zero_rest_in_the_middle():
+    text = robot(link("base"), link("arm"), joint("turn", "base", "arm"), joint_at("lift"))
+    model = CollisionModel.from_urdf(text)
+    schedule = Schedule(model, line("turn", 1.0))
+    assert schedule.configuration(0.0).tolist() == [0.0, 0.75]
 
 
 def test_a_part_alone_has_a_time_of_its_own(model):

@@ -46,7 +46,8 @@ class Wanted(NamedTuple):
     """How precise an answer is to be, metres or parts.
 
     Attributes:
-        accuracy: by which the least distance of a pair may be too small.
+        accuracy: by which the least distance of a pair may be too small; at most half of it,
+            so that what is free is known to be by how much.
         share: the same, as a part of that distance.
         bin_share: by which that of a bin may be too small, as a part of it, beside ``accuracy``.
         resolution: a threshold this near is not told from touching it.
@@ -66,7 +67,8 @@ def target_of(wanted, limits, p, upper, best):
     remain; and the bounds of the bin are to lie together.
     """
     target = upper - wanted.accuracy - wanted.bin_share * abs(upper)
-    target = max(target, best - wanted.accuracy - wanted.share * abs(best))
+    slack = wanted.accuracy if best <= 0.0 else min(wanted.accuracy, 0.5 * best)
+    target = max(target, best - slack - wanted.share * abs(best))
     for m in range(LIMITS):
         if limits[p, m] <= upper:
             target = max(target, limits[p, m])

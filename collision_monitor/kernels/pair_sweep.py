@@ -85,7 +85,7 @@ def _beyond(balls, i, j, distance):
 
 
 @offline_kernel
-def _leaf_ready(view, balls, sweep, i, query):
+def leaf_ready(view, balls, sweep, i, query):
     """Fill the row of `Sweep` of a leaf that moves, unless this query has done so."""
     if balls.filled[i, 0] != query:
         balls.filled[i, 0] = query
@@ -225,9 +225,9 @@ def pair_bound(view, balls, sweep, groups, p, travel, target, hint_i, hint_j, qu
                 if turn > 0 and _beyond(balls, i, j, least + travel):
                     continue
                 if first_a >= 0:
-                    _leaf_ready(view, balls, sweep, i, query)
+                    leaf_ready(view, balls, sweep, i, query)
                 if first_b >= 0:
-                    _leaf_ready(view, balls, sweep, j, query)
+                    leaf_ready(view, balls, sweep, j, query)
                 bound = capsule_distance(view.ends, view.radii, i, j)
                 bound -= _both(sweep.travel, i, first_a, j, first_b)
                 if bound < least and bound < target + ROUNDING:
@@ -262,9 +262,9 @@ def pair_suspects(view, balls, sweep, groups, p, travel, target, query):
                 least = min(least, target)
                 continue
             if first_a >= 0:
-                _leaf_ready(view, balls, sweep, i, query)
+                leaf_ready(view, balls, sweep, i, query)
             if first_b >= 0:
-                _leaf_ready(view, balls, sweep, j, query)
+                leaf_ready(view, balls, sweep, j, query)
             way = _both(sweep.travel, i, first_a, j, first_b)
             bound = capsule_distance(view.ends, view.radii, i, j) - way
             if bound < target + ROUNDING:

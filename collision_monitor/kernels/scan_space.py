@@ -65,12 +65,10 @@ def paths_of(motion):
 
 
 @offline_kernel
-def balls_of(view, space, groups):
-    """`Balls` of a model: windows; those that stand still are placed."""
+def balls_at(view, space, groups):
+    """`Balls` of a model as they are: windows."""
     leaves, links, rows = len(view.leaf_bodies), len(view.links), len(space.filled)
-    for row in range(rows):
-        space.filled[row] = -1
-    balls = Balls(
+    return Balls(
         borrow(space.centers, 0, leaves + links, 3),
         borrow(space.radii, 0, leaves + links, 1),
         borrow(space.link_centers, 0, links, 4),
@@ -78,7 +76,15 @@ def balls_of(view, space, groups):
         borrow(space.speeds, 0, 4, groups),
         borrow(space.firsts, 0, len(view.pairs), 2),
     )
-    place_balls(view, balls, view.moving_leaves, leaves, False)
+
+
+@offline_kernel
+def balls_of(view, space, groups):
+    """`Balls` of a model: those that stand still are placed, and nothing is filled."""
+    balls = balls_at(view, space, groups)
+    for row in range(len(space.filled)):
+        space.filled[row] = -1
+    place_balls(view, balls, view.moving_leaves, len(view.leaf_bodies), False)
     return balls
 
 

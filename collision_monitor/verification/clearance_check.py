@@ -73,7 +73,7 @@ def check_clearance(
     thresholds: Thresholds | None = None,
     *,
     held: Mapping[str, float] | None = None,
-    exact: Decider | None = None,
+    exact: Decider | bool = False,
     exact_pairs: Sequence[int] | None = None,
     bins: int = 400,
     accuracy: float = 1e-3,

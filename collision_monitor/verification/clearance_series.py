@@ -17,6 +17,7 @@ from collision_monitor.kernels.clearance_scan import LIMITS, Wanted
 from collision_monitor.kernels.suspects import witness
 from collision_monitor.verification.any_start import scan_any_start
 from collision_monitor.verification.exact_level import Decider, ExactLevel
+from collision_monitor.verification.exact_shapes import exact_level
 from collision_monitor.verification.scanner import Scan, Scanner
 from collision_monitor.verification.schedule import Schedule, Scheduled
 from collision_monitor.verification.thresholds import Thresholds
@@ -146,7 +147,7 @@ def study(
     motion: Trajectory | Scheduled | Sequence[Trajectory | Scheduled],
     thresholds: Thresholds | None,
     held: Mapping[str, float] | None,
-    exact: Decider | None,
+    exact: Decider | bool,
     accuracy: float,
     resolution: float,
     threads: int,
@@ -161,7 +162,7 @@ def study(
     limits = np.column_stack([np.zeros(len(both)), both])
     assert limits.shape[1] == LIMITS
     scanner = Scanner(model)
-    level = None if exact is None else ExactLevel(scanner, exact)
+    level = exact_level(scanner, exact)
     schedule = Schedule(model, motion, held)
     return Study(model, schedule, limits, scanner, level, accuracy, resolution, threads)
 
@@ -172,7 +173,7 @@ def clearance_series(
     thresholds: Thresholds | None = None,
     *,
     held: Mapping[str, float] | None = None,
-    exact: Decider | None = None,
+    exact: Decider | bool = False,
     exact_pairs: Sequence[int] | None = None,
     bins: int = 400,
     accuracy: float = 1e-3,
@@ -185,9 +186,11 @@ def clearance_series(
         model: the robot, or several as one, with what is around.
         motion: a trajectory, or several that run together, each with its start.
         thresholds: distances that matter: bounds are told from these down to ``resolution``.
-        held: positions of joints that nothing moves; else 0, or the limit nearest to it.
-        exact: measures a pair between its meshes; asked where leaves do not keep a threshold.
-        exact_pairs: indices of pairs for which it is asked besides.
+        held: positions of joints that nothing moves; else 0, or the middle of their limits where
+            0 is beyond them.
+        exact: whether pairs whose leaves do not keep a threshold are measured between their
+            shapes; or what measures them.
+        exact_pairs: indices of pairs that are measured so in any case.
         bins: about so many bins of time.
         accuracy: metres by which a least distance may be too small, beside 1 % of it (10 %
             where ``exact``); that of a bin beside 10 % (30 %).
@@ -233,7 +236,8 @@ def series_of(given: Study, bins: int, exact_pairs: Sequence[int] | None = None)
 
 def _merged(scan: Scan, exact: Scan, columns: np.ndarray) -> Scan:
     """``scan`` with the columns that were looked at again."""
-    for name in ("lows", "ups", "when", "doubts"):
+    scan.lows[:, columns] = np.maximum(scan.lows[:, columns], exact.lows)
+    for name in ("ups", "when", "doubts"):
         getattr(scan, name)[:, columns] = getattr(exact, name)
     for name in ("best", "leaves", "instants"):
         getattr(scan, name)[columns] = getattr(exact, name)

@@ -9,7 +9,7 @@
       elbow:
         rotor_inertia: 2.0e-5               # kg m^2 of the rotor itself
         gear_ratio: 100
-        stiffness: 1.5e4                    # N m/rad of the spring between gear and link
+        stiffness: 15000                    # N m/rad of the spring between gear and link
         damping: 12.0                       # N m s/rad of it
         max_motor_torque: 60.0              # N m after the gear; else the joint's effort
         margin: {relative: 0.1, absolute: 2.0}

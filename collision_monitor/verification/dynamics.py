@@ -35,7 +35,7 @@ class RobotDynamics:
         floating: whether the base floats.
         gravity: (3,) in the frame of the root link; of a floating base, that at the start.
         units: of torques, N m, or N of joints that slide.
-        notes: links whose masses are missing or impossible.
+        notes: links whose masses are missing or impossible, joints that move no mass.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class RobotDynamics:
             held: positions of the joints that are not named; else 0, or the nearer limit.
 
         Raises:
-            DynamicsError: an unknown joint or link, a joint that moves no mass, a base
+            DynamicsError: an unknown joint or link, joints that all move no mass, a base
                 that floats without mass.
             MissingDependencyError: pinocchio is not installed.
         """
@@ -92,8 +92,8 @@ class RobotDynamics:
             raise DynamicsError(_unknown("payload: link", payload.link, bodies.link_poses))
         self._data = model.createData()
         self._base = 6 if floating else 0
-        self.notes = _notes(robot, inertials)
-        _require_mass(self, bodies, [model.inertias[i].mass for i in ids])
+        self.notes = _notes(robot, inertials, () if floating else _fixed(bodies))
+        self.notes += _weightless(self, bodies, [model.inertias[i].mass for i in ids])
 
     @property
     def mass(self) -> float:
@@ -210,32 +210,46 @@ def _vector(default: Sequence[float], given: Sequence[float] | None) -> np.ndarr
     return vector
 
 
-def _notes(robot: Robot, inertials: Mapping[str, Inertial]) -> tuple[str, ...]:
+def _fixed(bodies: Bodies) -> Sequence[str]:
+    return [name for name, body in bodies.link_bodies.items() if body == 0]
+
+
+def _notes(
+    robot: Robot, inertials: Mapping[str, Inertial], fixed: Sequence[str]
+) -> tuple[str, ...]:
     notes = []
-    bare = [name for name, link in robot.links.items() if link.shapes and name not in inertials]
+    moving = {name: link for name, link in robot.links.items() if name not in fixed}
+    bare = [name for name, link in moving.items() if link.shapes and name not in inertials]
     if bare:
         notes.append(f"no mass in the URDF, so taken for weightless: {', '.join(bare)}")
-    odd = [n for n, one in inertials.items() if n in robot.links and not one.is_possible]
+    odd = [n for n, one in inertials.items() if n in moving and not one.is_possible]
     if odd:
         notes.append(f"an inertia that no body has, taken as it is: {', '.join(odd)}")
     return tuple(notes)
 
 
-def _require_mass(dynamics: RobotDynamics, bodies: Bodies, masses: list[float]) -> None:
-    """Raise DynamicsError where a joint of the motion, or a floating base, moves no mass."""
+def _weightless(
+    dynamics: RobotDynamics, bodies: Bodies, masses: list[float]
+) -> tuple[str, ...]:
+    """A note of joints that move no mass; DynamicsError where that is all of them."""
     if dynamics.floating and dynamics.mass <= 0.0:
         raise DynamicsError("the base floats, and no link of the URDF has a mass: add <inertial>")
-    moved = [set() for _ in masses]
+    moved: list[set[str]] = [set() for _ in masses]
     for link, body in bodies.link_bodies.items():
         moved[body].add(link)
     for k in range(len(bodies.parents), 0, -1):
         parent = bodies.parents[k - 1]
         masses[parent] += masses[k]
         moved[parent] |= moved[k]
+    light = []
     for j, name in enumerate(dynamics.joint_names):
         own = [k + 1 for k in np.flatnonzero(dynamics._drive[:, j])]
         if sum(masses[k] for k in own) <= 0.0:
             links = ", ".join(sorted(set().union(*(moved[k] for k in own))))
-            raise DynamicsError(
-                f"joint {name!r} moves no mass: add <inertial> to one of {links} in the URDF"
-            )
+            light.append(f"{name!r} ({links})")
+    if not light:
+        return ()
+    text = f"no mass is moved by joint {', '.join(light)}"
+    if len(light) == len(dynamics.joint_names):
+        raise DynamicsError(f"{text}: add <inertial> to these links in the URDF")
+    return (f"{text}, so torques there are not checked",)

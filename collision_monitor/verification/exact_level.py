@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from collision_monitor.kernels.clearance_scan import Wanted, target_of
+from collision_monitor.kernels.hull_sweep import Hulls, hull_bound
 from collision_monitor.kernels.pair_sweep import ROUNDING
-from collision_monitor.kernels.scan_space import Motion, Space
 from collision_monitor.kernels.suspects import suspects
 from collision_monitor.verification.scanner import Scan, Scanner
 from collision_monitor.verification.schedule import Schedule
@@ -23,18 +23,26 @@ from collision_monitor.verification.schedule import Schedule
 # (q (nq,), index of a pair) -> (signed distance in metres, 0 or less where they touch; points).
 Decider = Callable[[np.ndarray, int], tuple[float, np.ndarray]]
 
+# A piece of a motion: its middle and half of its time, and middles and halves of the starts.
+Piece = tuple[float, float, np.ndarray, np.ndarray]
+
 _TOUCH = -1e-12  # a distance of 0 is a collision
+_PARTED = 1e-9  # m: nearer points have no direction
 
 
 class ExactLevel:
     """Scans like `Scanner`, with distances between meshes.
 
-    ``most``: measurements of one pair in one scan; what is left then stays undecided.
+    ``hulls``: of what the decider measures; without them bounds are of first order. ``most``:
+    measurements of one pair in one scan; what is left then stays undecided.
     """
 
-    def __init__(self, scanner: Scanner, decider: Decider, most: int = 20_000) -> None:
+    def __init__(
+        self, scanner: Scanner, decider: Decider, hulls: Hulls | None = None, most: int = 20_000
+    ) -> None:
         self.scanner = scanner
         self.decider = decider
+        self.hulls = hulls
         self.most = most
 
     def scan(
@@ -53,31 +61,103 @@ class ExactLevel:
             scan.look_at(column)
         return scan.result()
 
+    def keeps(
+        self, schedule: Schedule, pair: int, limit: float, low: float, high: float, instant: float
+    ) -> bool:
+        """Whether ``pair`` keeps ``limit`` from ``low`` to ``high`` s, and that is certain.
+
+        Pieces are halved to ``instant`` s. A limit of 0 is kept without touching.
+        """
+        looker = Looker(self, schedule, pair)
+        waiting = [(0.5 * (low + high), 0.5 * (high - low), schedule.starts, schedule.widths)]
+        for _ in range(self.most):
+            if not waiting:
+                return True
+            piece = waiting.pop()
+            looker.place(piece, limit)
+            if looker.by_leaves >= limit:
+                continue
+            if looker.measure() < limit:
+                return False
+            if looker.bound(limit) < limit:
+                if 2.0 * max(piece[1], piece[3].max()) <= instant:
+                    return False
+                waiting += _halves(*piece)
+        return False
+
     def first_below(
         self, schedule: Schedule, pair: int, limit: float, low: float, high: float, instant: float
     ) -> float:
         """As `Scanner.first_below`."""
-        motion = schedule.packed()
-        space = self.scanner.space(len(schedule.parts), motion.order)
+        looker = Looker(self, schedule, pair)
         waiting = [(0.5 * (low + high), 0.5 * (high - low), schedule.starts, schedule.widths)]
-        first, left = np.inf, self.most
-        while waiting and left > 0:
-            time, half, starts, widths = waiting.pop()
-            if time - half >= first:
+        first = np.inf
+        for _ in range(self.most):
+            if not waiting:
+                break
+            piece = waiting.pop()
+            if piece[0] - piece[1] >= first:
                 continue
-            distance = _touching(self.decider(schedule.configuration(time, starts), pair)[0])
-            left -= 1
-            if distance < limit:
-                first = min(first, time)
-            if 2.0 * max(half, widths.max()) <= instant:
+            looker.place(piece, limit)
+            if looker.by_leaves >= limit:
                 continue
-            _, travel = suspects(
-                *self.scanner.arrays, space, motion, starts, widths, time, half, pair, limit,
-                schedule.rest.copy(),
-            )  # fmt: skip
-            if travel >= 0.0 and distance - travel - ROUNDING < limit:
-                waiting += _halves(time, half, starts, widths)
+            if looker.measure() < limit:
+                first = min(first, piece[0])
+            if 2.0 * max(piece[1], piece[3].max()) > instant and looker.bound(limit) < limit:
+                waiting += _halves(*piece)
         return first
+
+
+class Looker:
+    """One pair about one instant after another: by its leaves, its shapes, and its hulls.
+
+    Attributes:
+        pair: its index.
+        by_leaves: metres: no leaves come nearer in the piece of `place`.
+        travel: metres by which those come nearer that may not keep its target; -1: none.
+        distance: that of `measure`.
+    """
+
+    def __init__(self, level: ExactLevel, schedule: Schedule, pair: int) -> None:
+        self._level, self.pair = level, pair
+        self._motion = schedule.packed()
+        self._space = level.scanner.space(len(schedule.parts), self._motion.order)
+        self._q = schedule.rest.copy()
+        self.by_leaves = self.distance = self.travel = np.inf
+
+    def place(self, piece: Piece, target: float) -> None:
+        """Go to the middle of a piece, and look at the leaves that may not keep ``target``."""
+        time, half, starts, widths = piece
+        self.by_leaves, self.travel = suspects(
+            *self._level.scanner.arrays, self._space, self._motion, starts, widths, time, half,
+            self.pair, target, self._q,
+        )  # fmt: skip
+
+    def measure(self) -> float:
+        """Distance of the shapes there, below 0 where they touch; metres."""
+        distance, self._points = self._level.decider(self._q, self.pair)
+        self.distance = float(distance) if distance > 0.0 else min(float(distance), _TOUCH)
+        return self.distance
+
+    def bound(self, target: float) -> float:
+        """Metres: the shapes come no nearer in the piece. ``target`` as before, or less.
+
+        Not above ``target`` where only that is known.
+        """
+        bound = self.by_leaves
+        if self.travel >= 0.0:
+            bound = max(bound, min(target, self.distance - self.travel - ROUNDING))
+        if bound < target and self._level.hulls is not None and self.distance > _PARTED:
+            normal = (self._points[1] - self._points[0]) / self.distance
+            normal /= np.linalg.norm(normal)
+            bound = max(
+                bound,
+                hull_bound(
+                    *self._level.scanner.arrays, self._space, self._motion, self._level.hulls,
+                    self.pair, normal,
+                ),
+            )  # fmt: skip
+        return bound
 
 
 class _Exact:
@@ -93,8 +173,6 @@ class _Exact:
     ) -> None:
         self._level, self._schedule, self._limits = level, schedule, limits
         self._wanted, self._leaves = wanted, by_leaves
-        self._motion: Motion = schedule.packed()
-        self._space: Space = level.scanner.space(len(schedule.parts), self._motion.order)
         shape = by_leaves.lows.shape
         self.lows = by_leaves.lows.copy()
         self.ups, self.when, self.doubts = (np.full(shape, np.nan) for _ in range(3))
@@ -113,61 +191,50 @@ class _Exact:
     def look_at(self, column: int) -> None:
         """Bins of one pair, those first in which its leaves come nearest."""
         self._left = self._level.most
+        self._looker = Looker(self._level, self._schedule, int(self._leaves.pairs[column]))
         for b in np.argsort(self._leaves.lows[:, column], kind="stable").tolist():
             self._bin(b, column)
 
-    def _measure(self, b: int, column: int, time: float, starts: np.ndarray) -> float:
-        q = self._schedule.configuration(time, starts)
-        distance = _touching(self._level.decider(q, int(self._leaves.pairs[column]))[0])
-        self.looks += 1
-        self._left -= 1
-        if not distance >= self.ups[b, column]:
-            self.ups[b, column], self.when[b, column] = distance, time
-        if distance < self.best[column]:
-            self.best[column] = distance
-            self.instants[column] = time, *starts
-        return distance
+    def _target(self, upper: float, column: int) -> float:
+        return target_of(self._wanted, self._limits, self._looker.pair, upper, self.best[column])
 
     def _bin(self, b: int, column: int) -> None:
-        edges, pair = self._leaves.edges, int(self._leaves.pairs[column])
-        schedule = self._schedule
+        edges = self._leaves.edges
+        schedule, looker = self._schedule, self._looker
         low, high = edges[b], edges[b + 1]
         by_leaves, least = self._leaves.lows[b, column], np.inf
         waiting = [(0.5 * (low + high), 0.5 * (high - low), schedule.starts, schedule.widths)]
         while waiting:
-            time, half, starts, widths = waiting.pop()
-            distance = self._measure(b, column, time, starts)
-            target = target_of(
-                self._wanted, self._limits, pair, self.ups[b, column], self.best[column]
-            )
+            piece = waiting.pop()
+            time, _, starts, _ = piece
+            known = self.ups[b, column]
+            guess = by_leaves if np.isnan(known) else self._target(known, column)
+            looker.place(piece, guess)
+            distance = looker.measure()
+            self.looks += 1
+            self._left -= 1
+            if not distance >= self.ups[b, column]:
+                self.ups[b, column], self.when[b, column] = distance, time
+            if distance < self.best[column]:
+                self.best[column] = distance
+                self.instants[column] = time, *starts
+            target = self._target(self.ups[b, column], column)
             if by_leaves >= target:  # of the whole bin
                 least = min(least, by_leaves)
                 break
-            bound, travel = suspects(
-                *self._level.scanner.arrays, self._space, self._motion, starts, widths, time, half,
-                pair, target, schedule.rest.copy(),
-            )  # fmt: skip
-            if travel >= 0.0:
-                bound = max(bound, min(target, distance - travel - ROUNDING))
-            if bound >= target:
-                least = min(least, bound)
-                continue
-            if travel <= self._wanted.resolution or self._left <= 0:
-                least = min(least, bound)
+            if target != guess:
+                looker.place(piece, target)
+            bound = looker.bound(target)
+            if bound < target:
+                if looker.travel > self._wanted.resolution and self._left > 0:
+                    waiting += _halves(*piece)
+                    continue
                 self.doubts[b, column] = time
-                continue
-            waiting += _halves(time, half, starts, widths)
+            least = min(least, bound)
         self.lows[b, column] = max(by_leaves, least)
 
 
-def _touching(distance: float) -> float:
-    """A distance of 0 as one below it."""
-    return float(distance) if distance > 0.0 else min(float(distance), _TOUCH)
-
-
-def _halves(
-    time: float, half: float, starts: np.ndarray, widths: np.ndarray
-) -> list[tuple[float, float, np.ndarray, np.ndarray]]:
+def _halves(time: float, half: float, starts: np.ndarray, widths: np.ndarray) -> list[Piece]:
     """A box in time and starts, halved along its longest side; the earlier half last."""
     side = int(np.argmax(widths))
     if widths[side] <= half:

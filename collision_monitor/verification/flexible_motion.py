@@ -10,6 +10,7 @@ anew where velocities or accelerations of the command step.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -20,9 +21,16 @@ from collision_monitor.errors import DynamicsError
 from collision_monitor.verification.flexible_joints import FlexibleJoints, Motors
 from collision_monitor.verification.motor_command import MotorCommand
 
+logger = logging.getLogger(__name__)
+
 METHODS = ("DOP853", "RK45", "Radau", "BDF", "LSODA")
 TOLERANCE = 1e-6  # of the largest rigid torque
-_STIFF = 1e5  # radians that the fastest mode turns in the whole motion: above, a stiff solver pays
+_DAMPED = 0.02  # of critical damping: what is damped less rings through the whole motion
+# A stiff solver pays where the fastest mode is damped, faster than all that ring by this factor,
+# and by this many radians faster than the motion.
+_FASTER = 3.0
+_STIFF = 2000.0
+_MANY = 10_000  # periods, of some milliseconds of computing each
 _WITHIN = 8  # rows a step of the solver, so that no top between its steps is missed
 
 
@@ -65,8 +73,8 @@ def follow(
     Args:
         joints: the robot.
         command: of all its motors.
-        method: of scipy's solve_ivp; ``auto``: DOP853, or Radau where the fastest mode swings
-            very often during the motion.
+        method: of scipy's solve_ivp; ``auto``: DOP853, or Radau where the fastest mode is
+            damped and much faster than the motion.
         tolerance: relative, of torques and speeds.
         from_rest: else links begin as rigid ones would.
 
@@ -182,11 +190,22 @@ def driven(
 
 
 def _method(method: str, slopes: np.ndarray, duration: float) -> str:
-    if method == "auto":
-        fastest = np.abs(np.linalg.eigvals(slopes)).max()
-        return "Radau" if fastest * duration > _STIFF else "DOP853"
-    if method not in METHODS:
+    if method not in ("auto", *METHODS):
         raise DynamicsError(f"method: {method!r} is none of auto, {', '.join(METHODS)}")
+    modes = np.linalg.eigvals(slopes)
+    ringing = np.abs(modes.imag[modes.real >= -_DAMPED * np.abs(modes)]).max(initial=0.0)
+    periods = ringing * duration / (2.0 * np.pi)
+    if periods > _MANY:
+        logger.warning(
+            "springs: %.0f periods of a mode of %.3g Hz that is hardly damped have to be followed, "
+            "which takes long; damping in the file of drives makes it short",
+            periods,
+            ringing / (2.0 * np.pi),
+        )
+    if method == "auto":
+        fastest = np.abs(modes).max()
+        stiff = fastest > _FASTER * ringing and fastest * duration > _STIFF
+        return "Radau" if stiff else "DOP853"
     return method
 
 

@@ -48,11 +48,16 @@ def instants_of(trajectory: Trajectory, steps: Steps, longest: float) -> Instant
     local = place * gaps[piece]
     rows = [trajectory.polynomial.c, *(trajectory.polynomial.derivative(k).c for k in (1, 2))]
     values = [_values(c[:, piece], local) for c in rows]
-    knots = np.flatnonzero(step)
+    alone = np.append(sampled, sampled[-1]) & np.append(sampled[0], sampled)
+    knots = np.flatnonzero(step | alone)
+    accelerations = steps.accelerations.copy()
+    for end, next_one in ((0, 1), (-1, -2)):  # a sample at an end has but one neighbour
+        if alone[end] and not step[end]:
+            accelerations[end] = accelerations[next_one]
     met = (trajectory.positions(trajectory.times[knots]), steps.velocities[knots])
     values = [
         np.concatenate([of_pieces, of_knots])
-        for of_pieces, of_knots in zip(values, (*met, steps.accelerations[knots]), strict=True)
+        for of_pieces, of_knots in zip(values, (*met, accelerations[knots]), strict=True)
     ]
     times = np.concatenate([trajectory.times[piece] + local, trajectory.times[knots]])
     # A knot comes after the piece that ends there, and before the one that begins there.

@@ -215,7 +215,7 @@ def _plotted(trajectory: Trajectory, steps: Steps) -> tuple[np.ndarray, ...]:
     times = np.linspace(0.0, trajectory.duration, _PLOTTED)
     samples = trajectory.sample(times)
     accelerations, jerks = samples.accelerations, samples.jerks
-    if len(trajectory.polynomial.c) <= 2:
+    if trajectory.is_straight:
         columns = range(len(trajectory.joint_names))
         accelerations, jerks = (
             np.column_stack([np.interp(times, steps.times, rows[:, j]) for j in columns])

@@ -35,7 +35,7 @@ class MotorCommand:
         knocks to a spring that nobody meant.
         """
         times, polynomial = trajectory.times, trajectory.polynomial
-        if len(polynomial.c) == 2 and len(times) > 2 and np.diff(times).max() <= LONGEST_STEP:
+        if trajectory.is_straight and len(times) > 2 and np.diff(times).max() <= LONGEST_STEP:
             ends = "clamped" if from_rest else "not-a-knot"
             polynomial = CubicSpline(times, trajectory.positions(times), bc_type=ends)
         polynomial = PPoly(polynomial.c, polynomial.x)

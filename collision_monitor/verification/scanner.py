@@ -144,6 +144,20 @@ class Scanner:
             known.instants[chosen], looks,
         )  # fmt: skip
 
+    def bounds(
+        self, schedule: Schedule, edges: np.ndarray, limits: np.ndarray, wanted: Wanted
+    ) -> np.ndarray:
+        """``lows`` (bins, pairs) of `scan` alone, for small questions: one thread, one call."""
+        motion = schedule.packed()
+        shape = len(edges) - 1, len(self.model.pairs)
+        lows = np.empty(shape)
+        scan(
+            *self.arrays, self.space(len(schedule.parts), motion.order), motion, schedule.starts,
+            schedule.widths, edges, np.arange(shape[1]), limits, wanted, schedule.rest.copy(),
+            self._found(len(schedule.parts)), lows, *(np.empty(shape) for _ in range(3)),
+        )  # fmt: skip
+        return lows
+
     def first_below(
         self, schedule: Schedule, pair: int, limit: float, low: float, high: float, instant: float
     ) -> float:

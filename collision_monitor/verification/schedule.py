@@ -30,11 +30,14 @@ class Scheduled:
         trajectory: of some joints of the model.
         earliest: it begins no sooner than this, seconds.
         latest: and no later than this; at ``earliest`` without it.
+        prefix: put before the names of its joints: that of its robot among several
+            (`robot.composed.Mounted`).
     """
 
     trajectory: Trajectory
     earliest: float = 0.0
     latest: float | None = None
+    prefix: str = ""
 
     def __post_init__(self) -> None:
         """Refuse ranges that are none."""
@@ -75,7 +78,8 @@ class Schedule:
     ) -> None:
         """Put ``motion`` together, and check that it fits to the model.
 
-        ``held``: positions of joints that nothing drives; else 0, or the limit nearest to it.
+        ``held``: positions of joints that nothing drives; else 0, or the middle of their limits
+        where 0 is beyond them.
 
         Raises:
             TrajectoryError: no trajectory, a joint that the model lacks or that is driven twice,
@@ -103,7 +107,8 @@ class Schedule:
         trajectory = self.parts[k].trajectory
         if not np.isfinite(trajectory.polynomial.c).all():
             raise TrajectoryError(f"trajectory {k} has coefficients that are not finite")
-        for name in trajectory.joint_names:
+        for own_name in trajectory.joint_names:
+            name = self.parts[k].prefix + own_name
             if name not in model.joint_names:
                 raise TrajectoryError(
                     f"'{model.name}' has no joint '{name}' that a trajectory can move; it has "
@@ -190,7 +195,8 @@ class Schedule:
 
 def _rest(model: CollisionModel, held: Mapping[str, float]) -> np.ndarray:
     """(nq,) positions of joints that nothing drives."""
-    rest = np.clip(0.0, model.lower, model.upper)
+    beyond = (model.lower > 0.0) | (model.upper < 0.0)
+    rest = np.where(beyond, 0.5 * (model.lower + model.upper), 0.0)
     for name, value in held.items():
         if name not in model.joint_names:
             raise ConfigurationError(f"held: '{model.name}' has no joint '{name}'")

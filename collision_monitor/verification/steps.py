@@ -7,6 +7,9 @@ meant is nearly always a motion that was sampled: so a step is taken to last fro
 piece before to the middle of the next. A table of positions has then the accelerations and jerks
 that its second and third differences give. Pieces longer than `LONGEST_STEP` are no samples but
 lines that a controller will follow: a step lasts no longer than that.
+
+A joint of a recording may have been sampled at every second or third knot alone, the others being
+those of other publishers. Then its own knots count.
 """
 
 from __future__ import annotations
@@ -18,6 +21,9 @@ import numpy as np
 from collision_monitor.verification.trajectory import Trajectory
 
 LONGEST_STEP = 0.1  # seconds
+_UNEVEN = 2.0  # pieces whose lengths differ by more are not two of one row of samples
+_APART = 8  # knots between two of its own at most, for a joint that is sampled among others
+_ROUNDING = 1e-9  # of the largest rate of a joint
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,26 +51,44 @@ def steps_of(trajectory: Trajectory, from_rest: bool = True) -> Steps:
     """
     before, after = _both_sides(trajectory, from_rest)
     velocity, acceleration = after[0] - before[0], after[1] - before[1]
-    gaps = np.diff(trajectory.times)
-    around = np.concatenate([gaps[:1], 0.5 * (gaps[1:] + gaps[:-1]), gaps[-1:]])
-    lasting = np.minimum(around, LONGEST_STEP)[:, None]
-    extra = velocity / lasting
-    jerks = acceleration / lasting
-    change = np.diff(extra, axis=0) / np.minimum(gaps, LONGEST_STEP)[:, None]
-    if not from_rest:
-        change[[0, -1]] = 0.0  # nobody knows what the accelerations before and after are
-    ends = np.zeros_like(change[:1])
-    nearby = np.stack([np.concatenate([ends, change]), np.concatenate([change, ends])])
-    larger = np.take_along_axis(nearby, np.abs(nearby).argmax(axis=0)[None], axis=0)[0]
+    extra, jerks = np.zeros_like(velocity), np.zeros_like(velocity)
+    means = 0.5 * (before + after)
+    accelerations = means[1].copy()
+    for j in range(velocity.shape[1]):
+        own = _own_knots(velocity[:, j], np.abs(after[0, :, j]).max())
+        row = np.s_[own, j]
+        gaps = np.diff(trajectory.times[own])
+        lasting = _lasting(gaps)
+        extra[row] = velocity[row] / lasting
+        jerks[:, j] = acceleration[:, j] / _lasting(np.diff(trajectory.times))
+        change = np.diff(extra[row]) / np.minimum(gaps, LONGEST_STEP)
+        if not from_rest:
+            change[[0, -1]] = 0.0  # nobody knows what the accelerations before and after are
+        nearby = np.stack([np.append(0.0, change), np.append(change, 0.0)])
+        larger = nearby[np.abs(nearby).argmax(axis=0), np.arange(len(own))]
+        jerks[row] = np.where(np.abs(larger) > np.abs(jerks[row]), larger, jerks[row])
+        # Between its own knots, a joint that is sampled among others goes on speeding up.
+        accelerations[:, j] += np.interp(trajectory.times, trajectory.times[own], extra[row])
     return Steps(
-        trajectory.times,
-        velocity,
-        acceleration,
-        0.5 * (before[0] + after[0]),
-        extra,
-        0.5 * (before[1] + after[1]) + extra,
-        np.where(np.abs(larger) > np.abs(jerks), larger, jerks),
+        trajectory.times, velocity, acceleration, means[0], extra, accelerations, jerks
     )
+
+
+def _own_knots(velocity: np.ndarray, fastest: float) -> np.ndarray:
+    """Knots at which a joint was sampled: all, or every second or so if it steps at these alone."""
+    everyone = np.arange(len(velocity))
+    real = np.flatnonzero(np.abs(velocity) > _ROUNDING * (1e-3 + fastest))
+    if len(real) < 4 or not 2 <= np.median(np.diff(real)) <= _APART:
+        return everyone
+    return np.unique(np.concatenate([everyone[:1], real, everyone[-1:]]))
+
+
+def _lasting(gaps: np.ndarray) -> np.ndarray:
+    """Seconds (knots,) that a step between pieces of ``gaps`` seconds is taken to last."""
+    before, after = np.append(gaps[0], gaps), np.append(gaps, gaps[-1])
+    shorter, mean = np.minimum(before, after), 0.5 * (before + after)
+    even = np.maximum(before, after) <= _UNEVEN * shorter
+    return np.minimum(np.where(even, mean, shorter), LONGEST_STEP)
 
 
 def _both_sides(trajectory: Trajectory, from_rest: bool) -> tuple[np.ndarray, np.ndarray]:

@@ -97,6 +97,11 @@ class Trajectory:
         """Seconds."""
         return float(self.polynomial.x[-1])
 
+    @property
+    def is_straight(self) -> bool:
+        """Whether all its pieces are straight lines."""
+        return not self.polynomial.c[:-2].any()
+
     def positions(self, times: np.ndarray) -> np.ndarray:
         """Joint positions (n, joints) at ``times`` (n,), held beyond the ends."""
         return self.polynomial(np.clip(times, 0.0, self.duration))

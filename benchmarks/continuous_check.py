@@ -1,0 +1,148 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""A trajectory of a minute at 500 Hz verified at every instant, against checking each sample.
+
+    python benchmarks/continuous_check.py [--robots baxter,ur5] [--blocks N]
+
+`check_clearance` with leaves: all pairs, self and scene, with their envelopes, on all processors
+and on one. Against pinocchio + coal on the robot's own collision geometry and the same obstacles, one
+thread, sample by sample: ``computeCollisions``, which stops at the first, and ``computeDistances``.
+These are timed on some of the samples and scaled. Blocks alternate; medians.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "test")]
+
+from reference import Reference, coal, pin  # noqa: E402
+from robots import ROBOTS  # noqa: E402
+
+from collision_monitor import CollisionModel  # noqa: E402
+from collision_monitor.verification.clearance_check import check_clearance  # noqa: E402
+from collision_monitor.verification.thresholds import Thresholds  # noqa: E402
+from collision_monitor.verification.trajectory import Trajectory  # noqa: E402
+
+SCENE = {
+    "obstacles": [
+        {"name": "table", "type": "box", "size": [0.8, 1.6, 0.05], "position": [0.9, 0.0, -0.2]},
+        {"name": "wall", "type": "box", "size": [0.1, 3.0, 2.0], "position": [-0.9, 0.0, 0.0]},
+        {"name": "ball", "type": "sphere", "radius": 0.15, "position": [0.8, 0.5, 0.6]},
+        {"name": "post", "type": "cylinder", "radius": 0.05, "length": 1.5,
+         "position": [0.6, -0.8, 0.3]},
+    ]
+}  # fmt: skip
+DURATION, RATE, POINTS = 60.0, 500, 13
+SAMPLES = 60
+
+
+def motion_of(model: CollisionModel, spread: float) -> Trajectory:
+    """A spline through random points about a pose, as a controller gets it: 500 points a second.
+
+    ``spread``: part of the ranges of the joints; small ones stay clear of everything.
+    """
+    rng = np.random.default_rng(3)
+    poses = model.random_configurations(20_000, 4)
+    clear = poses[model.min_distances(poses, threads=0).argmax()]
+    reach = 0.5 * spread * (model.upper - model.lower)
+    points = clear + rng.uniform(-reach, reach, (POINTS, len(clear)))
+    times = np.linspace(0.0, DURATION, POINTS)
+    spline = CubicSpline(times, np.clip(points, model.lower, model.upper), bc_type="clamped")
+    samples = np.arange(int(DURATION * RATE) + 1) / RATE
+    return Trajectory.through(model.joint_names, samples, spline(samples))
+
+
+def peer(model: CollisionModel, name: str) -> dict[str, Callable[[np.ndarray], object]]:
+    """The two questions to pinocchio and coal, for one configuration."""
+    files = ROBOTS[name]
+    reference = Reference(files.urdf, files.package_dirs, model)
+    geometry = pin.buildGeomFromUrdf(
+        reference.pin_model, str(files.urdf), pin.GeometryType.COLLISION,
+        package_dirs=[str(folder) for folder in files.package_dirs],
+    )  # fmt: skip
+    objects: dict[str, list[int]] = {}
+    for k, item in enumerate(geometry.geometryObjects):
+        link = reference.pin_model.frames[item.parentFrame].name
+        objects.setdefault(link, []).append(k)
+    for obstacle in SCENE["obstacles"]:
+        sizes = obstacle.get("size") or [obstacle[k] for k in ("radius", "length") if k in obstacle]
+        shape = getattr(coal, obstacle["type"].capitalize())(*sizes)
+        pose = pin.SE3(np.eye(3), np.array(obstacle["position"], dtype=float))
+        item = pin.GeometryObject(obstacle["name"], 0, pose, shape)
+        objects[obstacle["name"]] = [geometry.addGeometryObject(item)]
+    for a, b in model.pairs:
+        for i in objects[a]:
+            for j in objects[b]:
+                geometry.addCollisionPair(pin.CollisionPair(i, j))
+    data = pin.GeometryData(geometry)
+    robot, robot_data = reference.pin_model, reference.pin_data
+
+    def collisions(q: np.ndarray) -> bool:
+        q = reference.configuration(q)
+        return pin.computeCollisions(robot, robot_data, geometry, data, q, True)
+
+    def distances(q: np.ndarray) -> None:
+        pin.computeDistances(robot, robot_data, geometry, data, reference.configuration(q))
+
+    return {"collisions": collisions, "distances": distances}
+
+
+def seconds(call: Callable[[], object]) -> float:
+    """Time of one call."""
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def measure(name: str, spread: float, blocks: int) -> None:
+    """Time one motion of one robot and print it."""
+    files = ROBOTS[name]
+    model = CollisionModel.from_urdf(files.urdf, files.srdf, files.package_dirs, scene=SCENE)
+    motion = motion_of(model, spread)
+    thresholds = Thresholds(0.05, 0.01)
+    found = check_clearance(model, motion, thresholds)
+    rows = motion.positions(np.linspace(0.0, DURATION, SAMPLES))
+    ways = peer(model, name)
+    times: dict[str, list[float]] = {}
+    for _ in range(blocks):
+        for threads in (0, 1):
+            key = f"ours, {threads or 'all'} threads"
+            value = seconds(lambda: check_clearance(model, motion, thresholds, threads=threads))  # noqa: B023
+            times.setdefault(key, []).append(value)
+        for key, ask in ways.items():
+            value = seconds(lambda: [ask(q) for q in rows])  # noqa: B023
+            times.setdefault(f"coal {key}", []).append(value / SAMPLES * (DURATION * RATE + 1))
+    print(
+        f"{name}, {len(model.pairs)} pairs, {len(motion.times) - 1} pieces, spread {spread}: "
+        f"{found.verdict.value}, at least {found.at_least:.4f} m, {len(found.violations)} "
+        f"violations, {found.series.looks[0]} configurations looked at"
+    )
+    ours = statistics.median(times["ours, 1 threads"])
+    for key, values in times.items():
+        value = statistics.median(values)
+        print(f"  {key:<20} {value:9.3f} s   {value / ours:9.1f} times ours on one", flush=True)
+
+
+def main() -> None:
+    """Measure each robot, on a motion that is clear and one that is not."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--robots", default="baxter,ur5")
+    parser.add_argument("--blocks", type=int, default=9)
+    options = parser.parse_args()
+    for name in options.robots.split(","):
+        for spread in (0.02, 0.8):
+            measure(name, spread, options.blocks)
+
+
+if __name__ == "__main__":
+    main()
