@@ -14,7 +14,7 @@ from collision_monitor.errors import MissingDependencyError
 from collision_monitor.verification.figures import Plot, svg
 from collision_monitor.verification.verdict import Verdict
 from collision_monitor.verification.verification import Check, Verification
-from collision_monitor.verification.wording import sentence, value
+from collision_monitor.verification.wording import brief, value
 
 _LOOKS = {Verdict.SAFE: "safe", Verdict.NOT_SAFE: "unsafe", Verdict.NOT_CHECKED: "unknown"}
 
@@ -36,10 +36,8 @@ class Section:
     rows: Sequence[Sequence[str]] = ()
 
 
-def page(
-    result: Verification, sections: Sequence[Section], picture: bytes | None = None
-) -> str:
-    """The page; ``picture`` is a PNG of the nearest moment.
+def page(result: Verification, sections: Sequence[Section], pictures: Sequence[bytes] = ()) -> str:
+    """The page; ``pictures`` are PNGs of the nearest moment.
 
     Raises:
         MissingDependencyError: jinja2 or matplotlib is not installed.
@@ -58,7 +56,7 @@ def page(
         headline=headline(result),
         made_at=datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
         checks=[_row(check, result) for check in result.checks],
-        picture=base64.b64encode(picture).decode() if picture else "",
+        pictures=[base64.b64encode(picture).decode() for picture in pictures],
         sections=[
             {**vars(section), "images": [svg(plot) for plot in section.plots]}
             for section in sections
@@ -75,7 +73,7 @@ def headline(result: Verification) -> str:
     unsafe = [v for v in result.violations if not v.warning]
     if unsafe:
         more = f", and {len(unsafe) - 1} more" if len(unsafe) > 1 else ""
-        return f"{word}: {sentence(unsafe[0])}{more}"
+        return f"{word}: {brief(unsafe[0])}{more}"
     warnings = len(result.violations)
     return word + (f", with {warnings} warning{'s' * (warnings > 1)}" if warnings else "")
 

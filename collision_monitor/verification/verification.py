@@ -39,12 +39,14 @@ class Moment:
         q: (nq,) configuration.
         pair: the two links.
         distance: metres, signed.
+        points: (2, 3) nearest points of the two, base frame.
     """
 
     time: float
     q: np.ndarray
     pair: tuple[str, str]
     distance: float
+    points: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)

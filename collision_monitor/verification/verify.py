@@ -197,4 +197,4 @@ def _worst(schedule: Schedule, clearance: ClearanceCheck) -> Moment:
     """The moment of the smallest distance that occurs."""
     pair = clearance.series.minima[0]
     q = schedule.configuration(pair.time, pair.starts)
-    return Moment(pair.time, q, pair.links, pair.upper)
+    return Moment(pair.time, q, pair.links, pair.upper, pair.points)
