@@ -141,16 +141,21 @@ def _limits(curves: Sequence[Curve]) -> tuple[dict[float, list[int]], list[float
     return near, far
 
 
-def _figure(plot: Plot) -> Any:
+def require_matplotlib() -> Any:
+    """Its class of figures; MissingDependencyError says how to get it."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise MissingDependencyError(
             f"a report needs matplotlib ({error}): pip install 'collision_monitor[verify]'"
         ) from None
+    return Figure
+
+
+def _figure(plot: Plot) -> Any:
     panels = groups(plot)
     height = _PANEL * len(panels) + 0.4
-    figure = Figure(figsize=(_WIDTH, height))
+    figure = require_matplotlib()(figsize=(_WIDTH, height))
     axes = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
     # Not matplotlib's own layout, which takes as long as all the rest.
     labels = [label for one in (plot.curves, plot.levels, plot.marks) for label in map(_label, one)]

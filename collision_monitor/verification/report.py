@@ -16,7 +16,7 @@ from collision_monitor.atomic_file import write_text
 from collision_monitor.errors import MissingDependencyError
 from collision_monitor.verification.clearance_section import clearance_section
 from collision_monitor.verification.limits_section import limits_section
-from collision_monitor.verification.report_page import Section, page
+from collision_monitor.verification.report_page import Section, listing, page
 from collision_monitor.verification.torque_section import torque_section
 from collision_monitor.verification.verification import Verification
 
@@ -30,7 +30,9 @@ _SIZE = (1000, 750)  # of a picture, pixels
 def write_reports(
     path: str | os.PathLike, model: CollisionModel, results: Sequence[Verification]
 ) -> list[Path]:
-    """Write the page of one motion to ``path``; of several, ``name-1.html`` and so on.
+    """Write the page of one motion to ``path``; of several a list, and ``name-1.html`` and so on.
+
+    Returns the paths that were written.
 
     Raises:
         MissingDependencyError: jinja2 or matplotlib is not installed.
@@ -38,17 +40,18 @@ def write_reports(
     """
     path = Path(path)
     if len(results) == 1:
-        paths = [path]
-    else:
-        numbers = range(1, len(results) + 1)
-        paths = [path.with_name(f"{path.stem}-{k}{path.suffix}") for k in numbers]
-    for one, result in zip(paths, results, strict=True):
-        write_text(one, report(model, result))
-    return paths
+        write_text(path, report(model, results[0]))
+        return [path]
+    numbers = range(1, len(results) + 1)
+    pages = [path.with_name(f"{path.stem}-{k}{path.suffix}") for k in numbers]
+    for one, result in zip(pages, results, strict=True):
+        write_text(one, report(model, result, path.name))
+    write_text(path, listing(results, [one.name for one in pages]))
+    return [path, *pages]
 
 
-def report(model: CollisionModel, result: Verification) -> str:
-    """The page of one motion."""
+def report(model: CollisionModel, result: Verification, back: str = "") -> str:
+    """The page of one motion; ``back``: where all motions are."""
     sections: list[Section] = []
     if result.clearance is not None:
         sections.append(clearance_section(result.clearance))
@@ -56,7 +59,7 @@ def report(model: CollisionModel, result: Verification) -> str:
         sections.append(limits_section(result.limits))
     if result.torques is not None:
         sections.append(torque_section(result.torques))
-    return page(result, sections, pictures(model, result))
+    return page(result, sections, pictures(model, result), back)
 
 
 def pictures(model: CollisionModel, result: Verification) -> list[bytes]:

@@ -40,6 +40,8 @@ class Moment:
         pair: the two links.
         distance: metres, signed.
         points: (2, 3) nearest points of the two, base frame.
+        starts: when motions beside begin that may begin at any time of a range: what they are
+            from, and seconds.
     """
 
     time: float
@@ -47,6 +49,7 @@ class Moment:
     pair: tuple[str, str]
     distance: float
     points: np.ndarray
+    starts: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -141,7 +141,7 @@ def _verified(
         limits=joints,
         torques=torques,
         clearance=clearance,
-        worst=_worst(schedule, clearance),
+        worst=_worst(schedule, clearance, settings.beside),
     )
 
 
@@ -193,8 +193,13 @@ def _checks(motion: LoadedMotion, torques: TorqueCheck | None) -> tuple[Check, .
     )
 
 
-def _worst(schedule: Schedule, clearance: ClearanceCheck) -> Moment:
+def _worst(schedule: Schedule, clearance: ClearanceCheck, beside: Sequence[Beside]) -> Moment:
     """The moment of the smallest distance that occurs."""
     pair = clearance.series.minima[0]
     q = schedule.configuration(pair.time, pair.starts)
-    return Moment(pair.time, q, pair.links, pair.upper, pair.points)
+    starts = tuple(
+        (b.motion.source, start)
+        for b, start in zip(beside, pair.starts[1:], strict=True)
+        if b.latest > b.earliest
+    )
+    return Moment(pair.time, q, pair.links, pair.upper, pair.points, starts)
