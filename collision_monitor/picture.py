@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ _OBSTACLE_COLOR = "#c9b79c"
 _MARKED_COLORS = ("#d62828", "#f08a24")
 _SIDES = 48
 _MARGIN = 1.08  # of the picture around what it shows
+_FLATTEST = 2.4  # width over height of a picture that is cut to what it shows
 
 
 def require_pyvista() -> Any:
@@ -71,11 +73,25 @@ def _capsule_mesh(pyvista: Any, p0: np.ndarray, p1: np.ndarray, radius: float) -
     return sphere
 
 
-def _aim(plotter: Any, direction: np.ndarray, aspect: float) -> None:
-    """Put the camera where all that is drawn just fills a picture of ``aspect`` (width/height)."""
-    plotter.view_vector(direction, viewup=(0, 0, 1))
-    meshes = (actor.mapper.dataset for actor in plotter.actors.values() if actor.mapper)
-    points = np.vstack([np.asarray(mesh.points, dtype=float) for mesh in meshes])
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without what VTK says of machines that have no display, where it draws all the same."""
+    from vtkmodules.vtkCommonCore import vtkLogger
+
+    before = vtkLogger.GetCurrentVerbosityCutoff()
+    vtkLogger.SetStderrVerbosity(vtkLogger.VERBOSITY_ERROR)
+    try:
+        yield
+    finally:
+        vtkLogger.SetStderrVerbosity(before)
+
+
+def _aim(plotter: Any, points: np.ndarray, direction: np.ndarray, aspect: float) -> float:
+    """Put the camera where ``points`` just fill a picture of ``aspect`` (width/height).
+
+    Returns the aspect of a picture that they would fill in both ways.
+    """
+    plotter.view_vector(direction, viewup=(0, 0, 1), render=False)
     back = direction / np.linalg.norm(direction)
     right = np.cross(plotter.camera.up, back)
     right /= np.linalg.norm(right)
@@ -87,19 +103,43 @@ def _aim(plotter: Any, direction: np.ndarray, aspect: float) -> None:
     low = (seen[:, :2] - slopes * seen[:, 2:]).min(axis=0)
     high = (seen[:, :2] + slopes * seen[:, 2:]).max(axis=0)
     center = 0.5 * (low + high)
-    distance = float((0.5 * (high - low) / slopes).max())
+    distances = 0.5 * (high - low) / slopes
     frame = np.array([right, np.cross(back, right), back])
     middle = 0.5 * float(seen[:, 2].min() + seen[:, 2].max())
     plotter.camera.focal_point = np.r_[center, middle] @ frame
-    plotter.camera.position = np.r_[center, distance] @ frame
+    plotter.camera.position = np.r_[center, distances.max()] @ frame
     plotter.renderer.ResetCameraClippingRange()
+    return aspect * float(distances[0] / distances[1])
+
+
+def _drawn(plotter: Any) -> np.ndarray:
+    """Points (n, 3) of all that is drawn."""
+    meshes = (actor.mapper.dataset for actor in plotter.actors.values() if actor.mapper)
+    return np.vstack([np.asarray(mesh.points, dtype=float) for mesh in meshes])
+
+
+def _around(model: CollisionModel, q: np.ndarray, pair: Sequence[str], ends: np.ndarray) -> Any:
+    """Corners of a box around nearest points (2, 3) that has much of the smaller link in it."""
+    extents = []
+    segments = model.leaf_segments(q)
+    for name in pair:
+        own = [k for k, leaf in enumerate(model.leaves) if leaf.link == name]
+        points = np.vstack([segments[k] for k in own])
+        radius = max(model.leaves[k].radius for k in own)
+        extents.append(np.ptp(points, axis=0).max() + 2.0 * radius)
+    half = max(0.5 * min(extents), 2.0 * float(np.linalg.norm(ends[1] - ends[0])))
+    corners = np.array(np.meshgrid(*([-half, half],) * 3)).reshape(3, -1).T
+    return ends.mean(axis=0) + corners
 
 
 def _look(name: str, colour: str, marked: Sequence[str]) -> dict[str, Any]:
     """How a link or an obstacle is drawn."""
     if name in marked:
         return {"color": _MARKED_COLORS[list(marked).index(name) % 2]}
-    return {"color": colour, "opacity": 0.35 if marked else 1.0}
+    if not marked:
+        return {"color": colour}
+    # Without back faces: translucent ones flicker through those in front.
+    return {"color": colour, "opacity": 0.35, "culling": "back"}
 
 
 def render(
@@ -114,20 +154,61 @@ def render(
     direction: tuple[float, float, float] = (1.6, 0.5, 0.7),
     zoom: float = 1.0,
     marked: Sequence[str] = (),
+    nearest: np.ndarray | None = None,
+    close_up: str | os.PathLike = "",
 ) -> None:
     """Write a PNG of the robot at ``q``: its links, translucent leaves, the nearest points.
 
     Leaves take the colour of their link's clearance between ``stop`` and ``warn`` metres.
     ``direction`` is where the camera stands, seen from the robot's middle; it comes as near as
     it can with everything in the picture, and by ``zoom`` nearer. Links and obstacles that are
-    ``marked`` stand out, and the others let them shine through.
+    ``marked`` stand out, and the others let them shine through; such a picture is cut to what it
+    shows. ``nearest`` (2, 3) are the points of the marked two that are shown, in the base frame;
+    else those of the nearest leaves. ``close_up`` is the path of a second picture of them, from
+    near by.
 
     Raises:
         MissingDependencyError: pyvista is not installed.
     """
     pyvista = require_pyvista()
-    plotter = pyvista.Plotter(off_screen=True, window_size=list(size))
-    plotter.set_background("white")
+    with _quiet():
+        plotter = pyvista.Plotter(off_screen=True, window_size=list(size))
+        try:
+            _place(pyvista, plotter, model, q, marked)
+            if leaves:
+                _place_leaves(pyvista, plotter, model, q, warn, stop)
+            if nearest is None and model.pairs:
+                nearest = model.distance(q).points
+            if nearest is not None:
+                plotter.add_mesh(pyvista.Line(*nearest), color="black", line_width=4)
+                plotter.add_points(
+                    nearest, color="black", point_size=9, render_points_as_spheres=True
+                )
+            plotter.add_light(pyvista.Light(position=(4, 3, 6), intensity=0.35))
+            if marked:  # perhaps seen from the side that this does not light
+                plotter.add_light(pyvista.Light(light_type="headlight", intensity=0.35))
+            plotter.enable_anti_aliasing("ssaa")
+            towards, aspect = np.array(direction, dtype=float), size[0] / size[1]
+            filled = _aim(plotter, _drawn(plotter), towards, aspect)
+            if marked:
+                plotter.enable_depth_peeling(8)
+                aspect = min(max(filled, aspect), _FLATTEST)
+                plotter.window_size = [size[0], round(size[0] / aspect)]
+                _aim(plotter, _drawn(plotter), towards, aspect)
+            plotter.camera.zoom(zoom)
+            plotter.screenshot(os.fspath(path))
+            if close_up and nearest is not None:
+                _aim(plotter, _around(model, q, marked, nearest), towards, aspect)
+                plotter.render()
+                plotter.screenshot(os.fspath(close_up))
+        finally:
+            plotter.close()
+
+
+def _place(
+    pyvista: Any, plotter: Any, model: CollisionModel, q: np.ndarray, marked: Sequence[str]
+) -> None:
+    """Links and obstacles."""
     poses = model.link_poses(q)
     for link in model.robot.links.values():
         for shape in link.shapes:
@@ -142,25 +223,20 @@ def render(
         pose = poses[obstacle.link] @ obstacle.shape.pose
         mesh = _shape_mesh(pyvista, obstacle.shape).transform(pose, inplace=False)
         plotter.add_mesh(mesh, **_look(obstacle.name, _OBSTACLE_COLOR, marked))
+
+
+def _place_leaves(
+    pyvista: Any, plotter: Any, model: CollisionModel, q: np.ndarray, warn: float, stop: float
+) -> None:
+    """Leaves of links, in the colour of their clearance."""
     obstacles = {obstacle.name for obstacle in model.scene.obstacles}
-    if leaves:
-        nearest = model.link_distances(q)
-        for leaf, (p0, p1) in zip(model.leaves, model.leaf_segments(q), strict=True):
-            if leaf.link in obstacles:
-                continue
-            plotter.add_mesh(
-                _capsule_mesh(pyvista, p0, p1, leaf.radius),
-                color=clearance_colour(nearest[leaf.link], warn, stop),
-                opacity=0.28,
-                smooth_shading=True,
-            )
-    if model.pairs:
-        points = model.distance(q).points
-        plotter.add_mesh(pyvista.Line(*points), color="black", line_width=4)
-        plotter.add_points(points, color="black", point_size=9, render_points_as_spheres=True)
-    plotter.add_light(pyvista.Light(position=(4, 3, 6), intensity=0.35))
-    plotter.enable_anti_aliasing("ssaa")
-    _aim(plotter, np.array(direction, dtype=float), size[0] / size[1])
-    plotter.camera.zoom(zoom)
-    plotter.screenshot(os.fspath(path))
-    plotter.close()
+    nearest = model.link_distances(q)
+    for leaf, (p0, p1) in zip(model.leaves, model.leaf_segments(q), strict=True):
+        if leaf.link in obstacles:
+            continue
+        plotter.add_mesh(
+            _capsule_mesh(pyvista, p0, p1, leaf.radius),
+            color=clearance_colour(nearest[leaf.link], warn, stop),
+            opacity=0.28,
+            smooth_shading=True,
+        )

@@ -58,3 +58,24 @@ def test_a_peak_of_one_sample_survives_thinning():
 
 def test_no_curves_are_an_empty_panel():
     assert "<svg" in svg(Plot("none", "m", TIMES, []))
+
+
+def test_limits_far_off_are_told_and_not_drawn():
+    near = Plot("near", "m", TIMES, [Curve("a", TIMES, -3.9, 3.9)])
+    far = Plot("far", "m", TIMES, [Curve("a", TIMES, -50.0, 4.1), Curve("b", 0.1 * TIMES)])
+    assert len(_figure(near).axes[0].lines) == 3
+    axis = _figure(far).axes[0]
+    assert len(axis.lines) == 2
+    (text,) = axis.texts
+    assert "4.1 on" in text.get_text()
+    assert axis.get_ylim()[1] < 1.5
+
+
+def test_a_limit_of_several_curves_has_the_colour_of_none():
+    curves = [Curve("a", TIMES, upper=2.0), Curve("b", 2.0 * TIMES, upper=2.0)]
+    curves.append(Curve("c", TIMES, upper=1.5))
+    lines = _figure(Plot("some", "m", TIMES, curves)).axes[0].lines
+    colours = {float(line.get_ydata()[0]): line.get_color() for line in lines[3:]}
+    assert colours[1.5] == lines[2].get_color()
+    assert colours[2.0] not in [line.get_color() for line in lines[:3]]
+    assert len(lines) == 5

@@ -169,3 +169,25 @@ def test_without_pyvista_it_says_what_to_install(chain, monkeypatch, tmp_path):
     with pytest.raises(MissingDependencyError, match=r"collision_monitor\[picture\]"):
         render(chain, np.zeros(2), tmp_path / "none.png")
     assert not (tmp_path / "none.png").exists()
+
+
+def test_a_close_up_shows_the_nearest_points_and_both_pictures_are_cut_to_size(chain, tmp_path):
+    pyvista = pytest.importorskip("pyvista")
+    paths = tmp_path / "whole.png", tmp_path / "near.png"
+    inside = chain.link_poses(np.array(CLEAR))["l2"][:3, 3]
+    render(
+        chain, np.array(CLEAR), paths[0], leaves=False, size=(320, 240), marked=("l2", "l0"),
+        nearest=inside + [[0.0, 0.0, 0.0], [0.0, 0.0, 0.01]], close_up=paths[1],
+    )  # fmt: skip
+    whole, near = (pyvista.read(path) for path in paths)
+    assert whole.dimensions[0] == near.dimensions[0] == 320
+    assert whole.dimensions[1] == near.dimensions[1] <= 240
+    marked = [red(np.asarray(image.active_scalars, dtype=int)[..., :3]) for image in (whole, near)]
+    assert marked[1] > 1.15 * marked[0] > 0
+
+
+def test_machines_without_a_display_are_not_complained_about(chain, tmp_path, capfd):
+    pytest.importorskip("pyvista")
+    render(chain, np.array(CLEAR), tmp_path / "some.png", size=(64, 48))
+    out, err = capfd.readouterr()
+    assert (out, err) == ("", "")

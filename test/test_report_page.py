@@ -3,6 +3,7 @@
 """The page: the verdict first, everything in one file, nothing of the input taken for HTML."""
 
 import re
+from dataclasses import replace
 
 import lxml.html
 import pytest
@@ -69,7 +70,23 @@ def test_what_was_not_checked_shows_why_and_no_plots(pages):
     assert "<svg" not in text
 
 
-def test_several_motions_get_a_page_each(tmp_path):
-    paths = write_reports(tmp_path / "r.html", model(), [unchecked(), unchecked()])
-    assert [path.name for path in paths] == ["r-1.html", "r-2.html"]
-    assert all("no_joint" in path.read_text() for path in paths)
+def test_several_motions_get_a_page_each_and_one_that_lists_them(tmp_path):
+    results = [unchecked(), safe(), colliding()]
+    paths = write_reports(tmp_path / "r.html", model(), results)
+    assert [path.name for path in paths] == ["r.html", "r-1.html", "r-2.html", "r-3.html"]
+    listed = lxml.html.parse(paths[0]).getroot()
+    title = listed.find("body/h1")
+    assert title.text == "3 motions: 1 could not be checked, 1 not safe, 1 safe"
+    assert title.get("class") == "unknown"
+    for row, path, result in zip(listed.xpath("//tbody/tr"), paths[1:], results, strict=True):
+        (link,) = row.xpath(".//a")
+        assert (link.get("href"), link.text) == (path.name, result.source)
+        assert result.verdict.value in row.text_content()
+        assert lxml.html.parse(path).xpath("//a/@href") == ["r.html"]
+    assert "no_joint" in paths[0].read_text()
+
+
+def test_a_start_that_is_not_known_is_told_at_the_nearest_moment():
+    moment = replace(colliding().worst, starts=(("door.csv", 2.5),))
+    text = report(model(), replace(colliding(), worst=moment))
+    assert "where door.csv begins at 2.500 s" in text

@@ -23,6 +23,12 @@ def test_documents_are_read_one_by_one(tmp_path):
     assert read_document(file(tmp_path, ""), SceneError, 100, "scene") is None
 
 
+def test_numbers_with_exponents_are_numbers(tmp_path):
+    text = "[1e5, 1.0e5, -2.5E-3, .5e1, 1.e+2, 1.0e-05, '1e5', e5, 1e5m, 1e]"
+    expected = [1e5, 1e5, -2.5e-3, 5.0, 100.0, 1e-5, "1e5", "e5", "1e5m", "1e"]
+    assert read_document(file(tmp_path, text), SceneError, 100, "scene") == expected
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [

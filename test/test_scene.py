@@ -160,7 +160,7 @@ BAD = {
     "negative": (box(size=[1, -1, 1]), "obstacles[0].size[1]: should be positive, got -1"),
     "nan": (box(size=[1, math.nan, 1]), "obstacles[0].size[1]: expected a finite number, got nan"),
     "huge": (box(size=[1, 10**400, 1]), "obstacles[0].size[1]: expected a finite number, got inf"),
-    "quoted": (box(size=[1, 1, "1e-3"]), "write 1.0e-3"),
+    "quoted": (box(size=[1, 1, "1.5"]), "write numbers without quotes"),
     "radius": ({"name": "a", "type": "sphere", "radius": 0}, "obstacles[0].radius: should be pos"),
     "no length": ({"name": "a", "type": "capsule", "radius": 1}, "obstacles[0].length: is missing"),
     "radius list": (

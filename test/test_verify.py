@@ -5,13 +5,17 @@
 import numpy as np
 import pytest
 from made_verifications import SETTINGS, colliding, model, motion, safe, unchecked
+from toys import joint, link, robot
 
+from collision_monitor import CollisionModel
+from collision_monitor.robot.inertials import read_inertials
 from collision_monitor.robot.joint_limits import JointLimits
+from collision_monitor.verification.drives import Drive, Drives
 from collision_monitor.verification.motion_files import LoadedMotion
 from collision_monitor.verification.thresholds import Rule, Thresholds
 from collision_monitor.verification.trajectory import Trajectory
 from collision_monitor.verification.verdict import Verdict
-from collision_monitor.verification.verify import Beside, Settings, verify
+from collision_monitor.verification.verify import Beside, Settings, Torques, verify
 from collision_monitor.verification.violation import Code
 
 
@@ -95,3 +99,35 @@ def test_motions_beside_each_other_meet_only_when_their_times_do():
         settings = Settings(threshold, exact=False, beside=beside)
         verdicts.append(verify(model(), folding("j1", "j3"), settings).verdict)
     assert verdicts == [Verdict.SAFE, Verdict.NOT_SAFE, Verdict.NOT_SAFE, Verdict.SAFE]
+
+
+def test_joints_of_a_scene_move_no_mass_and_do_not_keep_torques_from_being_checked():
+    pytest.importorskip("pinocchio")
+    mass = (
+        '<inertial><mass value="2"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
+        "</inertial>"
+    )
+    text = robot(
+        link("base", '<sphere radius="0.1"/>'),
+        link("arm", '<sphere radius="0.1"/>', xyz="1 0 0"),
+        joint("j", "base", "arm"),
+    )
+    text = text.replace('<link name="arm">', f'<link name="arm">{mass}')
+    door = {"name": "door", "type": "revolute", "axis": [0, 0, 1], "lower": 0.0, "upper": 1.0}
+    panel = {"name": "panel", "type": "box", "size": [1, 1, 1], "position": [9, 0, 0]}
+    post = {"name": "post", "type": "sphere", "radius": 0.1, "position": [0, -3, 0]}
+    still = {"obstacles": [post]}
+    turning = {"joints": [door], "obstacles": [post, {**panel, "joint": "door"}]}
+    peaks = []
+    for around in (still, turning):
+        one = CollisionModel.from_urdf(text, scene=around)
+        names = one.joint_names
+        rows = [[0.0] * len(names), [0.5] * len(names)]
+        given = LoadedMotion(Trajectory.through(names, [0.0, 2.0], rows), (), (), "m.csv")
+        torques = Torques(read_inertials(text), Drives(default=Drive(stiffness=1e4, damping=9.0)))
+        result = verify(one, given, Settings(exact=False, torques=torques))
+        assert result.torques is not None, result.reason
+        assert result.torques.joint_names == ("j",)
+        peaks.append([peak.value for peak in result.torques.peaks])
+        assert ("door" in " ".join(result.notes)) == (around is turning)
+    assert peaks[0] == peaks[1]

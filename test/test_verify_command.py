@@ -3,6 +3,7 @@
 """``verify`` on the command line: verdict, exit code, files."""
 
 import json
+import re
 import subprocess
 import sys
 from xml.etree import ElementTree
@@ -57,7 +58,8 @@ def test_exit_code_and_first_line_are_the_verdict(verify, motion, code, first):
 def test_a_folder_is_as_bad_as_its_worst_motion_and_names_each(verify, cell):
     code, out, _ = verify("motions")
     assert code == 2
-    lines = out.splitlines()
+    *lines, summary = out.splitlines()
+    assert summary == "3 motions: 1 could not be checked, 1 not safe, 1 safe"
     assert [line.split(":")[0].split(" ")[0] for line in lines] == ["a.csv", "b.csv", "c.csv"]
     (cell / "motions/c.csv").unlink()
     assert verify("motions")[0] == 1
@@ -78,6 +80,15 @@ def test_json_junit_report_and_envelopes(verify, cell):
     assert len(rows) > 10
 
 
+def test_reports_of_a_folder_are_listed_and_all_that_is_written_is_named(verify, cell):
+    report = cell / "r.html"
+    _, out, _ = verify("motions", "--report", str(report), "--junit", str(cell / "j.xml"))
+    written = [line.removeprefix("written: ") for line in out.splitlines() if "written" in line]
+    names = ("r.html", "r-1.html", "r-2.html", "r-3.html", "j.xml")
+    assert written == [str(cell / name) for name in names]
+    assert all((cell / name).is_file() for name in written)
+
+
 def test_thresholds_and_limits_out_of_files(verify, cell):
     (cell / "t.yaml").write_text("warn: 0.1\npairs: [{pair: 'l3 l0', stop: 2.79}]\n")
     (cell / "l.yaml").write_text("joint_limits: {j1: {max_velocity: 0.01}}\n")
@@ -94,6 +105,11 @@ def test_a_motion_beside_it_may_begin_at_any_time_of_a_range(verify, cell):
     assert verify("one.csv", "--beside", f"{cell / 'other.csv'}@30")[0] == 0
     assert verify("one.csv", "--beside", str(cell / "other.csv"))[0] == 1
     assert verify("one.csv", "--beside", f"{cell / 'other.csv'}@0..30")[0] == 1
+    _, out, _ = verify("one.csv", "--beside", f"{cell / 'other.csv'}@0..30")
+    assert re.search(r"nearest: .* where other.csv .* begins at [0-9.]+ s", out)
+    assert not re.search("not named are held: .*j2", out)
+    code, _, errors = verify("one.csv", "--beside", str(cell / "other.csv"), "--q", "j2=1")
+    assert (code, "--q j2=1" in errors) == (2, True)
     code, _, errors = verify("one.csv", "--beside", f"{cell / 'other.csv'}@soon")
     assert code == 2
     assert "'soon' is not seconds" in errors

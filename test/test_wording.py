@@ -7,7 +7,7 @@ import math
 import pytest
 
 from collision_monitor.verification.violation import Code, Violation
-from collision_monitor.verification.wording import sentence, value, what
+from collision_monitor.verification.wording import brief, sentence, value, what
 
 
 @pytest.mark.parametrize("code", list(Code))
@@ -28,3 +28,8 @@ def test_what_has_no_limit_and_one_instant_says_no_more():
     v = Violation(Code.COLLISION, "a - b", 1.0, 1.0, -0.02, math.inf, "m")
     assert sentence(v) == "a - b collide from 1.000 s (-0.02 m)"
     assert value(math.nan, "m") == "none"
+
+
+def test_in_brief_it_is_who_what_and_when():
+    v = Violation(Code.COLLISION, "a - b", 1.0, 2.0, -0.02, 0.0, "m", text="Much more.")
+    assert brief(v) == "a - b collide from 1.000 s"

@@ -126,7 +126,7 @@ def run(options: argparse.Namespace) -> int:
         _check_outputs(options, paths)
         model = load_model(options)
         settings = _settings(options, model)
-        load = _loader(options, model)
+        load = _loader(options, model, settings)
         motions, results = {}, {}
         for path in paths:
             try:
@@ -143,11 +143,11 @@ def run(options: argparse.Namespace) -> int:
         ):
             results[path] = result
         found = [results[path] for path in paths]
-        _write(options, model, found)
+        written = _write(options, model, found)
     except OSError as error:
         # Exit code 1 says that a motion is not safe: not so here.
         raise MotionError(str(error)) from None
-    _say(options, found)
+    _say(options, found, written)
     return max(result.verdict.exit_code for result in found)
 
 
@@ -172,7 +172,11 @@ def _is_bag(path: Path) -> bool:
 
 
 def _check_outputs(options: argparse.Namespace, motions: Sequence[Path]) -> None:
-    """Find out before the work that a result would overwrite what is read, or another result."""
+    """Find out before the work that a result cannot be written, or would overwrite another file."""
+    if options.report:
+        from collision_monitor.verification.report_page import require_report
+
+        require_report()
     taken = {os.path.realpath(path): "motion" for path in motions}
     for name in ("urdf", "srdf", "scene", "leaves", "limits", "thresholds", "drives"):
         if path := getattr(options, name, None):
@@ -241,22 +245,29 @@ def _beside(text: str, options: argparse.Namespace, model: CollisionModel) -> An
         raise MotionError(
             f"--beside {text!r}: {when!r} is not seconds, such as 2.5, or 0..10"
         ) from None
-    motion = load_trajectory(path, model.robot, ignored=options.ignore)
+    joints = model.joint_names  # those that it does not name move with the other motion
+    motion = load_trajectory(path, model.robot, ignored=options.ignore, elsewhere=joints)
     return Beside(motion, earliest, latest)
 
 
-def _loader(options: argparse.Namespace, model: CollisionModel) -> Callable[[Path], Any]:
+def _loader(
+    options: argparse.Namespace, model: CollisionModel, settings: Any
+) -> Callable[[Path], Any]:
     """Reads one motion of the robot."""
     from collision_monitor.verification.bags import is_bag
     from collision_monitor.verification.motion_files import load_trajectory
 
     held = parse_positions(options.q, model)
+    elsewhere = frozenset().union(*(beside.motion.named for beside in settings.beside))
+    if both := sorted(elsewhere & held.keys()):
+        raise MotionError(f"--q {both[0]}={held[both[0]]:g}: a motion beside moves this joint")
     return lambda path: load_trajectory(
         path,
         model.robot,
         topic=options.topic if is_bag(path) else None,
         held=held,
         ignored=options.ignore,
+        elsewhere=elsewhere,
     )
 
 
@@ -278,23 +289,29 @@ def _progress(count: int, failed: int, quiet: bool) -> Callable[[Verification], 
 
 def _write(
     options: argparse.Namespace, model: CollisionModel, results: Sequence[Verification]
-) -> None:
-    """The files that are asked for."""
+) -> list[Path]:
+    """Write the files that are asked for; their paths."""
     from collision_monitor.verification.junit import junit
     from collision_monitor.verification.report import write_reports
 
+    written: list[Path] = []
+    if options.report:
+        written += write_reports(options.report, model, results)
     if options.junit:
         write_text(options.junit, junit(results))
-    if options.report:
-        write_reports(options.report, model, results)
+        written.append(options.junit)
     if options.envelopes and results[0].clearance is not None:
         results[0].clearance.series.write_csv(options.envelopes)
+        written.append(options.envelopes)
+    return written
 
 
-def _say(options: argparse.Namespace, results: Sequence[Verification]) -> None:
+def _say(
+    options: argparse.Namespace, results: Sequence[Verification], written: Sequence[Path]
+) -> None:
     """The verdicts on the terminal."""
     from collision_monitor.verification.report_data import as_data
-    from collision_monitor.verification.report_page import headline
+    from collision_monitor.verification.report_page import headline, starting, summary
     from collision_monitor.verification.wording import sentence
 
     if options.json:
@@ -305,7 +322,7 @@ def _say(options: argparse.Namespace, results: Sequence[Verification]) -> None:
         prefix = f"{result.source}: " if len(results) > 1 else ""
         print(prefix + headline(result))
         if len(results) > 1:
-            continue
+            continue  # the first reason alone
         for v in result.violations[:_LISTED]:
             print(f"  {'warning' if v.warning else 'unsafe ':7s} [{v.code.value}] {sentence(v)}")
         if len(result.violations) > _LISTED:
@@ -314,10 +331,11 @@ def _say(options: argparse.Namespace, results: Sequence[Verification]) -> None:
             a, b = result.worst.pair
             print(
                 f"  nearest: {result.worst.distance:.4f} m between {a} and {b} at "
-                f"{result.worst.time:.3f} s"
+                f"{result.worst.time:.3f} s{starting(result.worst)}"
             )
         for note in result.notes:
             print(f"  note: {note}")
-    for name in ("report", "junit", "envelopes"):
-        if path := getattr(options, name):
-            print(f"written: {path}")
+    if len(results) > 1:
+        print(summary(results))
+    for path in written:
+        print(f"written: {path}")

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,14 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
                 )
             seen.add(key.value)
         return super().construct_mapping(node, deep)
+
+
+# As YAML 1.2 has it: 1e5 and 1.0e5 are numbers. In 1.1, which the library reads, they are text.
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)[eE][-+]?[0-9]+$"),
+    list("-+.0123456789"),
+)
 
 
 def _refuse_deep(text: bytes) -> None:

@@ -58,6 +58,18 @@ def with_joints(robot: Robot, joints: Sequence[Joint]) -> Robot:
     return replace(robot, links=robot.links | frames, joints=(*robot.joints, *joints))
 
 
+def without_joints(robot: Robot, joints: Sequence[Joint]) -> Robot:
+    """The robot as it was before `with_joints`."""
+    if not joints:
+        return robot
+    names = {joint.name for joint in joints}
+    return replace(
+        robot,
+        links={name: link for name, link in robot.links.items() if name not in names},
+        joints=tuple(joint for joint in robot.joints if joint.name not in names),
+    )
+
+
 def _joint(path: str, item: object, robot: Robot, joints: dict[str, Joint]) -> Joint:
     entry = Entry(path, item, (*_COMMON, *_LIMITS))
     name = entry.text("name")

@@ -121,7 +121,7 @@ class Entry:
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
             hint = ""
             if isinstance(value, str) and _is_float(value):
-                hint = "; YAML takes 1e-3 for text, write 1.0e-3, and numbers without quotes"
+                hint = "; write numbers without quotes"
             self.fail(key, f"expected a number, got {_kind(value)}{hint}")
         try:
             result = float(value)

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 from scipy.interpolate import PPoly
@@ -52,6 +52,7 @@ def line_motion(
     where: str,
     held: Mapping[str, float] | None = None,
     ignored: Sequence[str] = (),
+    elsewhere: Collection[str] = (),
 ) -> tuple[Trajectory, tuple[Violation, ...], list[str]]:
     """The link of the command along its line; see `line_motion.follow_line`.
 
@@ -62,7 +63,7 @@ def line_motion(
     """
     bodies = rigid_bodies(robot)
     at_start = Trajectory.through(tuple(command.start), [0.0], [list(command.start.values())])
-    rest, warnings = on_robot(at_start, robot, f"{where}: start", held, ignored)
+    rest, warnings = on_robot(at_start, robot, f"{where}: start", held, ignored, elsewhere)
     q = rest.positions(np.zeros(1))[0]
     goal = _goal_configuration(command, bodies.joint_names, q, where)
     rows = np.array([q, q if goal is None else goal])

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Plots as SVG text, to stand in a page of their own."""
+"""Plots over time: as SVG text, to stand in a page of their own, or in any axes of matplotlib."""
 
 from __future__ import annotations
 
@@ -18,6 +18,11 @@ from collision_monitor.errors import MissingDependencyError
 _LINES_A_PANEL = 7  # more cannot be told apart
 _DOTS = 1200  # instants that a curve is drawn through at most
 _LIMIT = "#b3261e"
+_SHARED = "#5b6472"  # a limit of several curves
+_DASHES = {"stop": (0, (5, 2)), "warn": (0, (1, 2))}  # others: as they are
+_FAR = 4.0  # a limit this many times as large as all values would flatten these: it is not drawn
+_WIDTH, _PANEL = 9.5, 2.7  # inches
+_LETTER = 0.062  # inches of a letter in the legend
 
 
 @dataclass(frozen=True)
@@ -78,26 +83,15 @@ def svg(plot: Plot) -> str:
     return text[text.index("<svg") :]
 
 
-def _figure(plot: Plot) -> Any:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"a report needs matplotlib ({error}): pip install 'collision_monitor[verify]'"
-        ) from None
+def groups(plot: Plot) -> list[Sequence[Curve]]:
+    """The curves of each panel, one panel at least."""
     curves = list(plot.curves)
-    groups = [curves[k : k + _LINES_A_PANEL] for k in range(0, len(curves), _LINES_A_PANEL)]
-    groups = groups or [[]]
-    figure = Figure(figsize=(9.5, 2.7 * len(groups) + 0.4), layout="constrained")
-    axes = figure.subplots(len(groups), 1, sharex=True, squeeze=False)[:, 0]
-    axes[0].set_title(plot.title, loc="left", fontsize=10)
-    for axis, group in zip(axes, groups, strict=True):
-        _panel(axis, plot, group)
-    axes[-1].set_xlabel("time, s")
-    return figure
+    found = [curves[k : k + _LINES_A_PANEL] for k in range(0, len(curves), _LINES_A_PANEL)]
+    return found or [[]]
 
 
-def _panel(axis: Any, plot: Plot, curves: Sequence[Curve]) -> None:
+def draw(axis: Any, plot: Plot, curves: Sequence[Curve]) -> None:
+    """Draw ``curves`` of the plot into axes of matplotlib, with its levels and marks."""
     rows = _rows(plot, curves)
     times = plot.times[rows]
     for k, curve in enumerate(curves):
@@ -106,18 +100,79 @@ def _panel(axis: Any, plot: Plot, curves: Sequence[Curve]) -> None:
             band = np.broadcast_to(curve.band, np.shape(curve.values))[rows]
             axis.fill_between(times, values - band, values + band, color=colour, alpha=0.18, lw=0)
         axis.plot(times, values, color=colour, linewidth=1.3, label=curve.label)
-        for limit in {curve.lower, curve.upper}:
-            if math.isfinite(limit):
-                axis.axhline(limit, color=colour, linewidth=0.9, linestyle=(0, (4, 3)), alpha=0.8)
+    near, far = _limits(curves)
+    for limit, whose in near.items():
+        colour = f"C{whose[0]}" if len(whose) == 1 else _SHARED
+        axis.axhline(limit, color=colour, linewidth=0.9, linestyle=(0, (4, 3)), alpha=0.8)
     for level, label in plot.levels:
-        axis.axhline(level, color=_LIMIT, linewidth=1.0, linestyle="--", label=label)
+        dashes = _DASHES.get(label, "--")
+        axis.axhline(level, color=_LIMIT, linewidth=1.0, linestyle=dashes, label=label)
     for when, label in plot.marks:
         axis.axvline(when, color=_LIMIT, linewidth=1.0, alpha=0.7, label=label)
+    if far:
+        least = min(far, key=abs)
+        axis.text(
+            0.99, 0.96, f"limits from \N{PLUS-MINUS SIGN}{abs(least):.4g} on: not drawn",
+            transform=axis.transAxes, ha="right", va="top", fontsize=8, color="0.4",
+        )  # fmt: skip
     axis.set_ylabel(plot.unit)
     axis.margins(x=0.01)
     axis.grid(alpha=0.3)
     if axis.get_legend_handles_labels()[0]:
         axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8, frameon=False)
+
+
+def _limits(curves: Sequence[Curve]) -> tuple[dict[float, list[int]], list[float]]:
+    """Limits to be drawn, each with the curves that have it; and those too far off."""
+    reach = 0.0
+    for curve in curves:
+        values = np.abs(curve.values) + curve.band
+        reach = max(reach, float(np.nanmax(values, initial=0.0)))
+    near: dict[float, list[int]] = {}
+    far = []
+    for k, curve in enumerate(curves):
+        for limit in (curve.lower, curve.upper):
+            if not math.isfinite(limit):
+                continue
+            if abs(limit) > _FAR * reach > 0.0:
+                far.append(limit)
+            else:
+                near.setdefault(limit, []).append(k)
+    return near, far
+
+
+def require_matplotlib() -> Any:
+    """Its class of figures; MissingDependencyError says how to get it."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"a report needs matplotlib ({error}): pip install 'collision_monitor[verify]'"
+        ) from None
+    return Figure
+
+
+def _figure(plot: Plot) -> Any:
+    panels = groups(plot)
+    height = _PANEL * len(panels) + 0.4
+    figure = require_matplotlib()(figsize=(_WIDTH, height))
+    axes = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
+    # Not matplotlib's own layout, which takes as long as all the rest.
+    labels = [label for one in (plot.curves, plot.levels, plot.marks) for label in map(_label, one)]
+    legend = 0.5 + _LETTER * max(map(len, labels), default=0)
+    figure.subplots_adjust(
+        left=0.9 / _WIDTH, right=max(1.0 - legend / _WIDTH, 0.4), bottom=0.5 / height,
+        top=1.0 - 0.35 / height, hspace=0.12,
+    )  # fmt: skip
+    axes[0].set_title(plot.title, loc="left", fontsize=10)
+    for axis, curves in zip(axes, panels, strict=True):
+        draw(axis, plot, curves)
+    axes[-1].set_xlabel("time, s")
+    return figure
+
+
+def _label(thing: Curve | tuple[float, str]) -> str:
+    return thing.label if isinstance(thing, Curve) else thing[1]
 
 
 def _rows(plot: Plot, curves: Sequence[Curve]) -> np.ndarray:

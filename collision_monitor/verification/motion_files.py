@@ -66,6 +66,7 @@ def load_trajectory(
     stamps: str = "header",
     held: Mapping[str, float] | None = None,
     ignored: Sequence[str] = (),
+    elsewhere: Collection[str] = (),
 ) -> LoadedMotion:
     """A motion of ``robot`` from a file, see docs/verify.md.
 
@@ -79,6 +80,7 @@ def load_trajectory(
         held: positions of joints that the file does not name, radians or metres; the others
             are held at zero, or in their middle where zero is beyond their limits.
         ignored: names of joints in the file that are not the robot's, with wildcards.
+        elsewhere: joints that another motion moves: no warning that they are held in this one.
 
     Raises:
         MotionError: the message begins with the file; it cannot be read, or does not fit the
@@ -97,13 +99,13 @@ def load_trajectory(
         elif _is_yaml(path):
             found = documents(path)
             if len(found) == 1 and is_command(found[0]):
-                return _commanded(found[0], path, robot, held, ignored)
+                return _commanded(found[0], path, robot, held, ignored, elsewhere)
             motion, source, warnings = _from_yaml(found, path)
         else:
             names, times, positions = read_csv(path)
             motion = _through(path, names, times, positions)
             source, warnings = f"{path.name} (CSV, {len(times)} rows)", _late(path, times)
-        trajectory, more = on_robot(motion, robot, str(path), held, ignored)
+        trajectory, more = on_robot(motion, robot, str(path), held, ignored, elsewhere)
     named = led_by(motion.joint_names, robot)
     return LoadedMotion(trajectory, (), (*warnings, *more), source, named=named)
 
@@ -114,16 +116,19 @@ def _commanded(
     robot: Robot,
     held: Mapping[str, float] | None,
     ignored: Sequence[str],
+    elsewhere: Collection[str],
 ) -> LoadedMotion:
     where = str(path)
     command = parse_command(document, where, robot)
     if isinstance(command, JointCommand):
         motion, warnings = joint_motion(command, where)
-        trajectory, more = on_robot(motion, robot, where, held, ignored)
+        trajectory, more = on_robot(motion, robot, where, held, ignored, elsewhere)
         source = f"{path.name} (command, joint mode)"
         named = led_by(motion.joint_names, robot)
         return LoadedMotion(trajectory, (), (*warnings, *more), source, named=named)
-    trajectory, violations, warnings = line_motion(command, robot, where, held, ignored)
+    trajectory, violations, warnings = line_motion(
+        command, robot, where, held, ignored, elsewhere
+    )
     if not np.isfinite(trajectory.polynomial.c).all():
         raise MotionError(f"{where}: numbers too large to be computed with")
     source = f"{path.name} (command, {command.link} along a line)"

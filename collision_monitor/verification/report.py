@@ -10,22 +10,29 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from collision_monitor.atomic_file import write_text
 from collision_monitor.errors import MissingDependencyError
 from collision_monitor.verification.clearance_section import clearance_section
 from collision_monitor.verification.limits_section import limits_section
-from collision_monitor.verification.report_page import Section, page
+from collision_monitor.verification.report_page import Section, listing, page
 from collision_monitor.verification.torque_section import torque_section
 from collision_monitor.verification.verification import Verification
 
 if TYPE_CHECKING:
     from collision_monitor.collision_model import CollisionModel
 
+_CAMERA = np.array([1.2, 0.8, 0.7])  # where it stands, seen from the robot's middle
+_SIZE = (1000, 750)  # of a picture, pixels
+
 
 def write_reports(
     path: str | os.PathLike, model: CollisionModel, results: Sequence[Verification]
 ) -> list[Path]:
-    """Write the page of one motion to ``path``; of several, ``name-1.html`` and so on.
+    """Write the page of one motion to ``path``; of several a list, and ``name-1.html`` and so on.
+
+    Returns the paths that were written.
 
     Raises:
         MissingDependencyError: jinja2 or matplotlib is not installed.
@@ -33,17 +40,18 @@ def write_reports(
     """
     path = Path(path)
     if len(results) == 1:
-        paths = [path]
-    else:
-        numbers = range(1, len(results) + 1)
-        paths = [path.with_name(f"{path.stem}-{k}{path.suffix}") for k in numbers]
-    for one, result in zip(paths, results, strict=True):
-        write_text(one, report(model, result))
-    return paths
+        write_text(path, report(model, results[0]))
+        return [path]
+    numbers = range(1, len(results) + 1)
+    pages = [path.with_name(f"{path.stem}-{k}{path.suffix}") for k in numbers]
+    for one, result in zip(pages, results, strict=True):
+        write_text(one, report(model, result, path.name))
+    write_text(path, listing(results, [one.name for one in pages]))
+    return [path, *pages]
 
 
-def report(model: CollisionModel, result: Verification) -> str:
-    """The page of one motion."""
+def report(model: CollisionModel, result: Verification, back: str = "") -> str:
+    """The page of one motion; ``back``: where all motions are."""
     sections: list[Section] = []
     if result.clearance is not None:
         sections.append(clearance_section(result.clearance))
@@ -51,20 +59,27 @@ def report(model: CollisionModel, result: Verification) -> str:
         sections.append(limits_section(result.limits))
     if result.torques is not None:
         sections.append(torque_section(result.torques))
-    return page(result, sections, _picture(model, result))
+    return page(result, sections, pictures(model, result), back)
 
 
-def _picture(model: CollisionModel, result: Verification) -> bytes | None:
-    """A PNG of the nearest moment; None where it cannot be drawn here."""
+def pictures(model: CollisionModel, result: Verification) -> list[bytes]:
+    """PNGs of the nearest moment, the whole and its nearest points; none if not drawn here."""
     worst = result.worst
     if worst is None:
-        return None
+        return []
     from collision_monitor.picture import render
 
+    # From the side of the robot where the two are near.
+    middle = np.mean([point for ends in model.leaf_segments(worst.q) for point in ends], axis=0)
+    beside = worst.points.mean(axis=0) - middle
+    direction = _CAMERA * np.where(beside < 0.0, (-1.0, -1.0, 1.0), 1.0)
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "moment.png")
+        paths = [Path(folder, f"{name}.png") for name in ("whole", "near")]
         try:
-            render(model, worst.q, path, leaves=False, size=(1200, 800), marked=worst.pair)
+            render(
+                model, worst.q, paths[0], leaves=False, size=_SIZE, direction=tuple(direction),
+                marked=worst.pair, nearest=worst.points, close_up=paths[1],
+            )  # fmt: skip
         except MissingDependencyError:
-            return None
-        return path.read_bytes()
+            return []
+        return [path.read_bytes() for path in paths]

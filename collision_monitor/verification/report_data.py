@@ -33,6 +33,8 @@ def as_data(result: Verification) -> dict[str, Any]:
             "distance": _number(worst.distance),
             "links": list(worst.pair),
             "configuration": [float(x) for x in worst.q],
+            "points": [[float(x) for x in point] for point in worst.points],
+            "starts": [{"motion": source, "time": start} for source, start in worst.starts],
         },
         "notes": list(result.notes),
     }

@@ -9,13 +9,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from importlib.resources import files
+from typing import Any
 
 from collision_monitor.errors import MissingDependencyError
-from collision_monitor.verification.figures import Plot, svg
+from collision_monitor.verification.figures import Plot, require_matplotlib, svg
 from collision_monitor.verification.verdict import Verdict
-from collision_monitor.verification.verification import Check, Verification
-from collision_monitor.verification.wording import sentence, value
+from collision_monitor.verification.verification import Check, Moment, Verification
+from collision_monitor.verification.wording import brief, value
 
+_TAGS = {Verdict.SAFE: "done", Verdict.NOT_SAFE: "", Verdict.NOT_CHECKED: "warning"}
 _LOOKS = {Verdict.SAFE: "safe", Verdict.NOT_SAFE: "unsafe", Verdict.NOT_CHECKED: "unknown"}
 
 
@@ -37,34 +39,90 @@ class Section:
 
 
 def page(
-    result: Verification, sections: Sequence[Section], picture: bytes | None = None
+    result: Verification,
+    sections: Sequence[Section],
+    pictures: Sequence[bytes] = (),
+    back: str = "",
 ) -> str:
-    """The page; ``picture`` is a PNG of the nearest moment.
+    """The page; ``pictures`` are PNGs of the nearest moment, ``back`` is the page of all motions.
 
     Raises:
         MissingDependencyError: jinja2 or matplotlib is not installed.
     """
+    return _template("report_page.html").render(
+        result=result,
+        look=_LOOKS[result.verdict],
+        headline=headline(result),
+        made_at=_now(),
+        checks=[_row(check, result) for check in result.checks],
+        pictures=[base64.b64encode(picture).decode() for picture in pictures],
+        sections=[
+            {**vars(section), "images": [svg(plot) for plot in section.plots]}
+            for section in sections
+        ],
+        number=value,
+        starting=starting,
+        back=back,
+    )
+
+
+def listing(results: Sequence[Verification], pages: Sequence[str]) -> str:
+    """A page with a line for each motion and links to ``pages``.
+
+    Raises:
+        MissingDependencyError: jinja2 is not installed.
+    """
+    worst = max((result.verdict for result in results), key=lambda verdict: verdict.exit_code)
+    rows = [
+        {
+            "result": result,
+            "page": page,
+            "tag": _TAGS[result.verdict],
+            "reason": headline(result).partition(": ")[2],
+        }
+        for result, page in zip(results, pages, strict=True)
+    ]
+    return _template("report_list.html").render(
+        rows=rows, look=_LOOKS[worst], summary=summary(results), made_at=_now(), number=value
+    )
+
+
+def require_report() -> None:
+    """Raise MissingDependencyError where no report can be made here."""
+    _template("report_page.html")
+    require_matplotlib()
+
+
+def _template(name: str) -> Any:
     try:
         import jinja2
     except ImportError as error:
         raise MissingDependencyError(
             f"a report needs jinja2 ({error}): pip install 'collision_monitor[verify]'"
         ) from None
-    text = files("collision_monitor.verification").joinpath("report_page.html").read_text("utf-8")
-    template = jinja2.Environment(autoescape=True).from_string(text)
-    return template.render(
-        result=result,
-        look=_LOOKS[result.verdict],
-        headline=headline(result),
-        made_at=datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
-        checks=[_row(check, result) for check in result.checks],
-        picture=base64.b64encode(picture).decode() if picture else "",
-        sections=[
-            {**vars(section), "images": [svg(plot) for plot in section.plots]}
-            for section in sections
-        ],
-        number=value,
+    folder = files("collision_monitor.verification")
+    loader = jinja2.FunctionLoader(lambda file: folder.joinpath(file).read_text("utf-8"))
+    return jinja2.Environment(autoescape=True, loader=loader).get_template(name)
+
+
+def _now() -> str:
+    return datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def summary(results: Sequence[Verification]) -> str:
+    """How many motions have which verdict, the gravest first."""
+    counts = [(verdict, sum(r.verdict is verdict for r in results)) for verdict in Verdict]
+    return f"{len(results)} motions: " + ", ".join(
+        f"{count} {verdict.value}" for verdict, count in reversed(counts) if count
     )
+
+
+def starting(moment: Moment) -> str:
+    """When motions beside began, as the end of a sentence; nothing where that is known."""
+    if not moment.starts:
+        return ""
+    said = " and ".join(f"{source} begins at {at:.3f} s" for source, at in moment.starts)
+    return f", where {said}"
 
 
 def headline(result: Verification) -> str:
@@ -75,7 +133,7 @@ def headline(result: Verification) -> str:
     unsafe = [v for v in result.violations if not v.warning]
     if unsafe:
         more = f", and {len(unsafe) - 1} more" if len(unsafe) > 1 else ""
-        return f"{word}: {sentence(unsafe[0])}{more}"
+        return f"{word}: {brief(unsafe[0])}{more}"
     warnings = len(result.violations)
     return word + (f", with {warnings} warning{'s' * (warnings > 1)}" if warnings else "")
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import difflib
 import fnmatch
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 from scipy.interpolate import PPoly
@@ -27,6 +27,7 @@ def on_robot(
     where: str,
     held: Mapping[str, float] | None = None,
     ignored: Sequence[str] = (),
+    elsewhere: Collection[str] = (),
 ) -> tuple[Trajectory, tuple[str, ...]]:
     """The motion of all joints that `robot` moves by, in its order, and warnings.
 
@@ -40,6 +41,7 @@ def on_robot(
         where: what the messages begin with, such as the file.
         held: positions of joints, radians or metres.
         ignored: names of joints that are not the robot's, with ``*`` and ``?`` as wildcards.
+        elsewhere: joints that another motion moves: no warning that they are held in this one.
 
     Raises:
         MotionError: a joint twice, or one that the robot lacks; a fixed joint that moves; a
@@ -78,7 +80,11 @@ def on_robot(
     at_rest = {j.name: held.get(j.name, _rest(j)) for j in own if j.name not in given}
     for name, value in at_rest.items():
         out[-1, :, column[name]] = value
-    unasked = {name: value for name, value in at_rest.items() if name not in held}
+    unasked = {
+        name: value
+        for name, value in at_rest.items()
+        if name not in held and name not in elsewhere
+    }
     if unasked:
         said = ", ".join(f"{name} at {value:g}" for name, value in unasked.items())
         warnings.append(f"{where}: joints that are not named are held: {said}")

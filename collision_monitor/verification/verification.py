@@ -39,12 +39,17 @@ class Moment:
         q: (nq,) configuration.
         pair: the two links.
         distance: metres, signed.
+        points: (2, 3) nearest points of the two, base frame.
+        starts: when motions beside begin that may begin at any time of a range: what they are
+            from, and seconds.
     """
 
     time: float
     q: np.ndarray
     pair: tuple[str, str]
     distance: float
+    points: np.ndarray
+    starts: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

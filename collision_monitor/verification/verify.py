@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from collision_monitor.errors import CollisionMonitorError
 from collision_monitor.robot.inertials import Inertial
 from collision_monitor.robot.joint_limits import JointLimits, urdf_limits
+from collision_monitor.robot.scene_joints import without_joints
 from collision_monitor.verification.clearance_check import ClearanceCheck, check_clearance
 from collision_monitor.verification.drives import Drives
 from collision_monitor.verification.dynamics import RobotDynamics
@@ -116,9 +117,17 @@ def _verified(
     found += [*joints.violations, *clearance.violations]
     notes = [*motion.warnings, *(w for b in settings.beside for w in b.motion.warnings)]
     notes += joints.notes
+    notes += [
+        f"{b.motion.source}: runs beside this motion; its own limits and torques are not "
+        "checked here"
+        for b in settings.beside
+    ]
     if torques is not None:
         found += torques.violations
         notes += torques.notes
+        if model.scene.joints:
+            moved = ", ".join(joint.name for joint in model.scene.joints)
+            notes.append(f"joints of the scene move no mass that torques know of: {moved}")
     violations = by_urgency(found)
     return Verification(
         motion.source,
@@ -132,7 +141,7 @@ def _verified(
         limits=joints,
         torques=torques,
         clearance=clearance,
-        worst=_worst(schedule, clearance),
+        worst=_worst(schedule, clearance, settings.beside),
     )
 
 
@@ -156,16 +165,19 @@ def _torques(
     given = settings.torques
     if given is None:
         return None
+    robot = without_joints(model.robot, model.scene.joints)
+    own = [joint.name for joint in robot.joints]
+    trajectory = motion.only(own).trajectory
     dynamics = RobotDynamics(
-        model.robot,
+        robot,
         given.inertials,
-        motion.trajectory.joint_names,
+        trajectory.joint_names,
         given.floating,
         given.gravity,
         given.drives.payload,
     )
     return check_torques(
-        motion.trajectory, dynamics, limits, given.drives, from_rest=settings.from_rest
+        trajectory, dynamics, limits, given.drives, from_rest=settings.from_rest
     )
 
 
@@ -181,8 +193,13 @@ def _checks(motion: LoadedMotion, torques: TorqueCheck | None) -> tuple[Check, .
     )
 
 
-def _worst(schedule: Schedule, clearance: ClearanceCheck) -> Moment:
+def _worst(schedule: Schedule, clearance: ClearanceCheck, beside: Sequence[Beside]) -> Moment:
     """The moment of the smallest distance that occurs."""
     pair = clearance.series.minima[0]
     q = schedule.configuration(pair.time, pair.starts)
-    return Moment(pair.time, q, pair.links, pair.upper)
+    starts = tuple(
+        (b.motion.source, start)
+        for b, start in zip(beside, pair.starts[1:], strict=True)
+        if b.latest > b.earliest
+    )
+    return Moment(pair.time, q, pair.links, pair.upper, pair.points, starts)

@@ -34,6 +34,11 @@ def value(number: float, unit: str) -> str:
     return f"{number:.4g} {unit}".rstrip() if math.isfinite(number) else "none"
 
 
+def brief(violation: Violation) -> str:
+    """Who breaks what, and when."""
+    return f"{violation.subject} {what(violation.code)} from {violation.first:.3f} s"
+
+
 def sentence(violation: Violation) -> str:
     """Who breaks what, when, and by how much."""
     v = violation
