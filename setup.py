@@ -52,7 +52,7 @@ setup(
     license="Apache-2.0",
     python_requires=">=3.10",
     packages=find_packages(include=[NAME, f"{NAME}.*"]),
-    package_data={f"{NAME}.verification": ["*.html"]},
+    package_data={f"{NAME}.verification": ["*.html", "*.css"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
         (SHARE, ["package.xml"]),
