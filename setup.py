@@ -57,11 +57,14 @@ setup(
     license="Apache-2.0",
     python_requires=">=3.10",
     packages=find_packages(include=[NAME, f"{NAME}.*"]),
-    package_data={f"{NAME}.verification": ["*.html"]},
+    package_data={f"{NAME}.verification": ["*.html", "*.css"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
         (SHARE, ["package.xml"]),
-        *data_files("launch", "config", "rviz", "urdf", "urdf/meshes"),
+        *data_files(
+            "launch", "config", "config/space_arm", "config/space_arm/motions", "rviz", "urdf",
+            "urdf/meshes",
+        ),  # fmt: skip
     ],
     zip_safe=False,  # kernels/jit.py reads the files beside it
     install_requires=[
