@@ -6,7 +6,7 @@ TEST_ARGS ?=
 DEMO_ARGS ?=
 BENCH_ARGS ?=
 
-.PHONY: help test demo bench lint picture adjustment-plots clean
+.PHONY: help test demo bench lint picture adjustment-plots verification-plots clean
 .DEFAULT_GOAL := help
 
 help:
@@ -16,6 +16,7 @@ help:
 	@echo "make lint     check style with ruff"
 	@echo "make picture  render the picture of the README"
 	@echo "make adjustment-plots  plot the published experiment of two arms, before and after"
+	@echo "make verification-plots  verify four motions of the space arm and plot them"
 	@echo "make clean    remove $(VENV), caches and build folders"
 	@echo "Another Python: PYTHON=python3.12; another place for the environment: VENV=path"
 
@@ -54,6 +55,9 @@ picture: $(VENV)/.has-picture
 
 adjustment-plots: $(VENV)/.has-adjust
 	PYTHONPATH=test "$(BIN)/python" docs/make_adjustment_plots.py
+
+verification-plots: $(VENV)/.has-verify
+	PYTHONPATH=test "$(BIN)/python" docs/make_verification_plots.py
 
 clean:
 	rm -rf "$(VENV)" build install log dist *.egg-info .pytest_cache .ruff_cache .hypothesis

@@ -56,7 +56,10 @@ setup(
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
         (SHARE, ["package.xml"]),
-        *data_files("launch", "config", "rviz", "urdf", "urdf/meshes"),
+        *data_files(
+            "launch", "config", "config/space_arm", "config/space_arm/motions", "rviz", "urdf",
+            "urdf/meshes",
+        ),  # fmt: skip
     ],
     zip_safe=False,  # kernels/jit.py reads the files beside it
     install_requires=[

@@ -46,7 +46,7 @@ def test_a_motion_at_its_limits_keeps_them():
     assert check.violations == ()
     assert peak(check, Code.JOINT_VELOCITY).value == pytest.approx(1.0)
     assert peak(check, Code.JOINT_POSITION).value == pytest.approx(1.5)
-    assert "no limit of jerk, so not checked: j1, j2" in check.notes
+    assert "no limit of jerk, so not checked: any joint" in check.notes
 
 
 def test_each_limit_is_broken_where_the_formula_says():
@@ -179,7 +179,7 @@ def test_continuous_joints_turn_for_ever_and_zeros_are_no_limits():
     check = check_joint_limits(trajectory, robot)
     (found,) = check.violations
     assert (found.subject, found.unit, found.limit) == ("slide", "m/s", 0.1)
-    assert "no limit of velocity, so not checked: turn" in check.notes
+    assert "no limit of position or velocity, so not checked: turn" in check.notes
 
 
 def test_what_the_robot_lacks_is_refused():

@@ -96,7 +96,7 @@ def test_a_fixed_joint_may_be_named_but_not_moved():
         (["turn"], {"held": {"no": 0.0}}, "held: robot 'toy' has no joint 'no'"),
         (["turn"], {"held": {"follow": 0.0}}, "held: joint 'follow' follows another"),
         (["turn"], {"held": {"hold": 0.0}}, "held: joint 'hold' does not move"),
-        (["turn"], {"held": {"turn": 0.0}}, "'turn' move: they cannot be held as well"),
+        (["turn"], {"held": {"turn": 0.0}}, "held: 'turn': the motion itself moves what is held"),
         (["turn"], {"held": {"high": 0.0}}, "high at 0 is beyond its limits 1 to 2"),
         (["turn"], {"held": {"high": float("nan")}}, "high at nan is beyond"),
         (["turn"], {"held": {"high": "1"}}, "'1' for 'high' is not a number"),

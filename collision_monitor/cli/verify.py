@@ -98,6 +98,10 @@ def add_parser(commands: Any) -> None:
         "--topic", action="append", help="topic of a bag; may be given several times"
     )
     motions.add_argument(
+        "--stamps", choices=("header", "receive"), default="header",
+        help="times of a bag: those in headers, or of recording (default %(default)s)",
+    )  # fmt: skip
+    motions.add_argument(
         "--beside", action="append", default=[], metavar="MOTION[@START[..LATEST]]",
         help="a motion of other joints that runs at the same time, and begins at START seconds, or "
         "at an unknown instant up to LATEST",
@@ -133,7 +137,7 @@ def run(options: argparse.Namespace) -> int:
                 motions[path] = load(path)
             except CollisionMonitorError as error:
                 results[path] = Verification(
-                    path.name, model.name, Verdict.NOT_CHECKED, reason=str(error)
+                    path.name, model.name, Verdict.NOT_CHECKED, reason=_reason(error, path, paths)
                 )
         said = _progress(len(paths), len(results), options.json)
         for path, result in zip(
@@ -149,6 +153,11 @@ def run(options: argparse.Namespace) -> int:
         raise MotionError(str(error)) from None
     _say(options, found, written)
     return max(result.verdict.exit_code for result in found)
+
+
+def _reason(error: CollisionMonitorError, path: Path, paths: Sequence[Path]) -> str:
+    """What is wrong, without the file that begins the line where there are several."""
+    return str(error).removeprefix(f"{path}: " if len(paths) > 1 else "")
 
 
 def _motions(given: Sequence[Path]) -> list[Path]:
@@ -265,6 +274,7 @@ def _loader(
         path,
         model.robot,
         topic=options.topic if is_bag(path) else None,
+        stamps=options.stamps,
         held=held,
         ignored=options.ignore,
         elsewhere=elsewhere,
@@ -319,10 +329,10 @@ def _say(
         print(json.dumps(data[0] if len(data) == 1 else data, indent=2, allow_nan=False))
         return
     for result in results:
-        prefix = f"{result.source}: " if len(results) > 1 else ""
-        print(prefix + headline(result))
-        if len(results) > 1:
-            continue  # the first reason alone
+        if len(results) > 1:  # the first reason alone
+            print(f"{result.source}: {headline(result)}")
+            continue
+        print(headline(result))
         for v in result.violations[:_LISTED]:
             print(f"  {'warning' if v.warning else 'unsafe ':7s} [{v.code.value}] {sentence(v)}")
         if len(result.violations) > _LISTED:

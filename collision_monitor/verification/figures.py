@@ -114,6 +114,7 @@ def draw(axis: Any, plot: Plot, curves: Sequence[Curve]) -> None:
         axis.text(
             0.99, 0.96, f"limits from \N{PLUS-MINUS SIGN}{abs(least):.4g} on: not drawn",
             transform=axis.transAxes, ha="right", va="top", fontsize=8, color="0.4",
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5},
         )  # fmt: skip
     axis.set_ylabel(plot.unit)
     axis.margins(x=0.01)

@@ -202,12 +202,17 @@ def _reason(steps: Steps, rate: int, row: int, j: int, unit: str) -> str:
 
 
 def _notes(peaks: tuple[Peak, ...]) -> tuple[str, ...]:
-    notes = []
+    """Rates without limits, together where the same joints lack them."""
+    kinds: dict[tuple[str, ...], list[str]] = {}
     for code in RATES:
-        free = [p.joint for p in peaks if p.code is code and math.isinf(p.limit)]
+        free = tuple(p.joint for p in peaks if p.code is code and math.isinf(p.limit))
         if free:
-            what = code.value.removeprefix("joint-")
-            notes.append(f"no limit of {what}, so not checked: {', '.join(free)}")
+            kinds.setdefault(free, []).append(code.value.removeprefix("joint-"))
+    count = len({p.joint for p in peaks})
+    notes = []
+    for free, rates in kinds.items():
+        whose = "any joint" if len(free) == count > 1 else ", ".join(free)
+        notes.append(f"no limit of {' or '.join(rates)}, so not checked: {whose}")
     return tuple(notes)
 
 

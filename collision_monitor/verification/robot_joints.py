@@ -76,7 +76,8 @@ def on_robot(
         )
     both = given & held.keys()
     if both:
-        raise MotionError(f"{where}: {_list(sorted(both))} move: they cannot be held as well")
+        names = _list(sorted(both))
+        raise MotionError(f"{where}: held: {names}: the motion itself moves what is held")
     at_rest = {j.name: held.get(j.name, _rest(j)) for j in own if j.name not in given}
     for name, value in at_rest.items():
         out[-1, :, column[name]] = value

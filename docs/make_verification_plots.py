@@ -1,0 +1,96 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Make the plots of verified motions: the space arm's story, after Liu Qian et al. (2022).
+
+Run it with ``make verification-plots``; it verifies as ``python -m collision_monitor verify`` does
+and writes a picture for each verification to docs/. The story is in test/space_arm_story.py.
+"""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
+from space_arm_story import STORY, Chapter, model, motion, result
+
+from collision_monitor.verification.clearance_section import clearance_section
+from collision_monitor.verification.figures import Plot, draw
+from collision_monitor.verification.limits_section import limits_section
+from collision_monitor.verification.report import pictures
+from collision_monitor.verification.report_page import headline
+from collision_monitor.verification.torque_section import torque_section
+from collision_monitor.verification.verification import Moment, Verification
+
+DOCS = Path(__file__).resolve().parent
+WIDTH, HEIGHT = 10.5, 11.5  # inches
+TOP = 0.965  # of the pictures, of the height
+
+
+def plots(found: Verification) -> list[Plot]:
+    """Angles, rates, torques against their limits, and the least distance, as in the paper."""
+    position, velocity, *_ = limits_section(found.limits).plots
+    return [position, velocity, torque_section(found.torques).plots[-1],
+            clearance_section(found.clearance).plots[0]]  # fmt: skip
+
+
+def moment(chapter: Chapter, found: Verification) -> Moment:
+    """When the two that matter came nearest."""
+    minima = found.clearance.series.minima
+    pair = next(pair for pair in minima if set(pair.links) == set(chapter.pair))
+    q = motion(chapter).trajectory.positions(np.array([pair.time]))[0]
+    return Moment(pair.time, q, pair.links, pair.upper, pair.points)
+
+
+def figure(chapter: Chapter, found: Verification) -> plt.Figure:
+    """The nearest moment above the plots."""
+    near = moment(chapter, found)
+    shown = [plt.imread(io.BytesIO(png)) for png in pictures(model(), replace(found, worst=near))]
+    below = plots(found)
+    made = plt.figure(figsize=(WIDTH, HEIGHT))
+    made.text(0.02, 0.985, f"{chapter.title}: {headline(found)}", fontsize=12, va="center")
+    for column, image in enumerate(shown):
+        high, wide, _ = image.shape
+        height = 0.475 * WIDTH / HEIGHT * high / wide
+        axis = made.add_axes([0.02 + 0.485 * column, TOP - height, 0.475, height])
+        axis.imshow(image)
+        axis.axis("off")
+    made.text(
+        0.02, TOP - height - 0.014, f"{' and '.join(near.pair)} at {near.time:.3f} s",
+        fontsize=9, color="0.3", va="center",
+    )  # fmt: skip
+    grid = made.add_gridspec(
+        len(below), 1, left=0.085, right=0.795, top=TOP - height - 0.05, bottom=0.045, hspace=0.4
+    )
+    first = None
+    for row, plot in enumerate(below):
+        axis = made.add_subplot(grid[row], sharex=first)
+        first = first or axis
+        draw(axis, plot, plot.curves)
+        axis.set_title(plot.title, loc="left", fontsize=10)
+    axis.set_xlabel("time, s")
+    return made
+
+
+def main() -> None:
+    """Verify and draw."""
+    from PIL import Image  # comes with matplotlib
+
+    for chapter in STORY:
+        found = result(chapter)
+        made = figure(chapter, found)
+        picture = io.BytesIO()
+        made.savefig(picture, dpi=100)
+        plt.close(made)
+        path = DOCS / f"verify_{chapter.name}.png"
+        Image.open(picture).convert("RGB").quantize(256).save(path, optimize=True)
+        print(f"{path}: {headline(found)} ({path.stat().st_size / 1000:.0f} kB)")
+
+
+if __name__ == "__main__":
+    main()
