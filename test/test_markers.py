@@ -105,7 +105,9 @@ def test_balls_have_their_diameter_and_a_sphere_has_one(arm):
 def test_every_marker_has_frame_stamp_lifetime_and_a_name_of_its_own(arm):
     markers = build(arm, [0.3, 0.2])
     assert len({(m.ns, m.id) for m in markers}) == len(markers)
-    assert {m.ns for m in markers} == {"leaves", "leaves/cylinders", "obstacles", "nearest"}
+    assert {m.ns for m in markers} == {
+        "leaves", "leaves/cylinders", "obstacles", "nearest", "contact",
+    }  # fmt: skip
     for marker in markers:
         assert marker.header.frame_id == "floor"
         assert marker.header.stamp == STAMP
@@ -205,8 +207,8 @@ def test_what_is_not_known_is_grey_and_has_no_nearest_line(arm):
     builder = MarkerBuilder(arm, 1.0)
     build(arm, [0.3, 0.2], builder=builder)
     unknown = build(arm, [0.3, 0.2], clearance=None, builder=builder)
-    assert {m.action for m in of(unknown, "nearest")} == {Marker.DELETE}
-    shown = [m for m in unknown if m.ns != "nearest"]
+    assert {m.action for m in of(unknown, "nearest", "contact")} == {Marker.DELETE}
+    shown = [m for m in unknown if m.ns not in ("nearest", "contact")]
     assert {m.action for m in shown} == {Marker.ADD}
     assert all(np.ptp(rgb(m)) < 0.1 for m in shown)
     assert len({tuple(rgb(m)) for m in shown}) == 1

@@ -151,7 +151,7 @@ def surface_distance(chain, poses, limit, guess, points):
             row = i * len(chain.pieces_b) + j
             skin = chain.skins_a[i] + chain.skins_b[j]
             square, first, second = nearest_triangles(
-                tree_a, tree_b, relative, guess[row, 0], guess[row, 1], least + skin, found
+                tree_a, tree_b, relative, guess[row, 0], guess[row, 1], least + skin, True, found
             )
             if first < 0:
                 continue
