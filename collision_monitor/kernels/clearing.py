@@ -3,9 +3,9 @@
 """How far one part must move along a given direction until it is free of another.
 
 While the second part moves along n, two triangles can only meet where their shadows along n
-overlap, and only from where the highest point of the one passes the lowest of the other up to where
-it is the other way round. The way sought is the first place that no such stretch covers. It
-may be longer than the exact one, as a stretch takes triangles for as thick as they are high.
+overlap, and are surely past one another where the highest point of the first is below the lowest of
+the second. From such a place to the next: the way ends where nothing meets. It is never
+shorter than the way to the first place where they are free, and may be longer.
 
 Nodes of the hierarchies are asked through the intervals that their boxes cover along n and along
 four directions across, which are all that has to be worked out for them.
@@ -18,10 +18,14 @@ import math
 import numpy as np
 
 from collision_monitor.kernels.borrow import work_space
+from collision_monitor.kernels.convex import RADIUS, solid_distance
 from collision_monitor.kernels.jit import kernel
 from collision_monitor.kernels.mesh_tree import OBB, RSS, STACK
+from collision_monitor.kernels.triangles import triangles_intersect
 
 _AXES = 5
+# Metres beyond a place where triangles just touch.
+_BEYOND = 1e-9
 _DIAGONAL = math.sqrt(2.0)  # the length of the last two
 
 
@@ -139,7 +143,33 @@ def _stretch_of(s, way, anywhere):
 
 
 @kernel
-def _covered_to(a, b, a_is_mesh, b_is_mesh, axes, turned, ends, way, anywhere, limit):
+def _triangles_meet(s, way):
+    """Whether the triangles of both rows share a point when the second has moved so far."""
+    p = work_space(way, 6, 3)
+    for row in range(2):
+        for m in range(3):
+            p[3 * row + m, 0] = s[row, 10 + m] + (way if row == 1 else 0.0)
+            p[3 * row + m, 1], p[3 * row + m, 2] = s[row, 13 + m], s[row, 16 + m]
+    return triangles_intersect(p, 0, 3)
+
+
+@kernel
+def _solid_meets(s, row, way, axes, solids, k):
+    """Whether the triangle of a row, moved so far, meets a solid; ``axes`` are in its frame."""
+    corners, points = work_space(way, 4, 3), work_space(way, 2, 3)
+    for m in range(3):
+        n = s[row, 10 + m] + way - axes[0, 3]
+        u, v = s[row, 13 + m] - axes[1, 3], s[row, 16 + m] - axes[2, 3]
+        for i in range(3):
+            corners[m, i] = n * axes[0, i] + u * axes[1, i] + v * axes[2, i]
+    radius = solids[k, RADIUS]
+    return solid_distance(solids, k, corners, True, k, radius + _BEYOND, points) <= radius
+
+
+@kernel
+def _covered_to(
+    a, b, a_is_mesh, b_is_mesh, solids, first, second, axes, turned, ends, way, anywhere, limit
+):
     """How far the stretches reach that cover ``way``; ``way`` if none does.
 
     The stretch that may reach farthest first.
@@ -170,12 +200,19 @@ def _covered_to(a, b, a_is_mesh, b_is_mesh, axes, turned, ends, way, anywhere, l
                     if a_is_mesh:
                         fill_triangle(a.corners, a.slots[k, 0], axes, s, 0)
                     end = _stretch_of(s, way, anywhere)
-                    if end <= way or (
-                        a_is_mesh
-                        and b_is_mesh
-                        and (_edge_parts_shadows(s, 0, 1) or _edge_parts_shadows(s, 1, 0))
-                    ):
+                    if end <= way:
                         continue
+                    if a_is_mesh and b_is_mesh:
+                        if _edge_parts_shadows(s, 0, 1) or _edge_parts_shadows(s, 1, 0):
+                            continue
+                        if not anywhere and not _triangles_meet(s, way + _BEYOND):
+                            continue
+                    elif not anywhere and a_is_mesh:
+                        if not _solid_meets(s, 0, -way - _BEYOND, turned, solids, second):
+                            continue
+                    elif not anywhere and b_is_mesh:
+                        if not _solid_meets(s, 1, way + _BEYOND, axes, solids, first):
+                            continue
                     way = end
                     if way >= limit:
                         return way
@@ -213,19 +250,22 @@ def _covered_to(a, b, a_is_mesh, b_is_mesh, axes, turned, ends, way, anywhere, l
 
 
 @kernel
-def way_out(a, b, a_is_mesh, b_is_mesh, axes, turned, ends, way, anywhere, limit):
+def way_out(
+    a, b, a_is_mesh, b_is_mesh, solids, first, second, axes, turned, ends, way, anywhere, limit
+):
     """From ``way`` on, the first length of a move along n at which two parts are free, metres.
 
     Any number from ``limit`` on as soon as it is known to be that far. Trees a and b, of a solid
-    with its volume alone; ``ends`` (2, 3) are then its least and largest height along n, and its
-    radius.
+    with its volume alone; it is row ``first`` or ``second`` of ``solids`` then, and ``ends`` (2, 3)
+    are its least and largest height along n, and its radius.
     ``axes`` by `fill_axes` for the frame of a, ``turned`` by `turn_axes` for that of b.
     ``anywhere``: to be free from there on, however far the second goes on moving.
     """
     while way < limit:
         further = _covered_to(
-            a, b, a_is_mesh, b_is_mesh, axes, turned, ends, way, anywhere, limit
-        )
+            a, b, a_is_mesh, b_is_mesh, solids, first, second, axes, turned, ends, way, anywhere,
+            limit,
+        )  # fmt: skip
         if further <= way:
             return way
         way = further

@@ -242,7 +242,7 @@ def _add_way(placed, points, directions, known):
 @kernel
 def _shrink_solid(solids, part, step, out, row):
     """A solid with its sides moved inwards, by more the higher ``step`` of 0 to 3 is."""
-    share = 0.03 if step == 0 else (0.15 if step == 1 else (0.5 if step == 2 else 1.0))
+    share = 1e-4 if step == 0 else (3e-3 if step == 1 else (0.1 if step == 2 else 1.0))
     least = math.inf
     for k in range(3):
         if solids[part, k] > 0.0:
@@ -367,7 +367,10 @@ def part_way_out(data, shapes, i, j, pose, first, second, start, x, y, z, anywhe
         ends[1, 0] = -_reach(shapes, j, second, -x, -y, -z)
         ends[1, 1], ends[1, 2] = _reach(shapes, j, second, x, y, z), shapes.solids[j, RADIUS]
     a, b = tree_of(data, shapes, i), tree_of(data, shapes, j)
-    return way_out(a, b, i_is_mesh, j_is_mesh, axes_a, axes_b, ends, start, anywhere, limit)
+    return way_out(
+        a, b, i_is_mesh, j_is_mesh, shapes.solids, i, j, axes_a, axes_b, ends, start, anywhere,
+        limit,
+    )  # fmt: skip
 
 
 @kernel
