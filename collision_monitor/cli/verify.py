@@ -151,7 +151,7 @@ def run(options: argparse.Namespace) -> int:
     except OSError as error:
         # Exit code 1 says that a motion is not safe: not so here.
         raise MotionError(str(error)) from None
-    _say(options, found, written)
+    _say(options, model, found, written)
     return max(result.verdict.exit_code for result in found)
 
 
@@ -299,25 +299,30 @@ def _progress(count: int, failed: int, quiet: bool) -> Callable[[Verification], 
 
 def _write(
     options: argparse.Namespace, model: CollisionModel, results: Sequence[Verification]
-) -> list[Path]:
-    """Write the files that are asked for; their paths."""
+) -> list[str]:
+    """Write the files that are asked for, and return what to say of them."""
     from collision_monitor.verification.junit import junit
     from collision_monitor.verification.report import write_reports
 
-    written: list[Path] = []
+    written: list[str] = []
     if options.report:
-        written += write_reports(options.report, model, results)
+        path, *pages = write_reports(options.report, model, results)
+        beside = f" and {pages[0].name} to {pages[-1].name} beside it" if pages else ""
+        written.append(f"{path}{beside}")
     if options.junit:
         write_text(options.junit, junit(results))
-        written.append(options.junit)
+        written.append(str(options.junit))
     if options.envelopes and results[0].clearance is not None:
         results[0].clearance.series.write_csv(options.envelopes)
-        written.append(options.envelopes)
+        written.append(str(options.envelopes))
     return written
 
 
 def _say(
-    options: argparse.Namespace, results: Sequence[Verification], written: Sequence[Path]
+    options: argparse.Namespace,
+    model: CollisionModel,
+    results: Sequence[Verification],
+    written: Sequence[str],
 ) -> None:
     """The verdicts on the terminal."""
     from collision_monitor.verification.report_data import as_data
@@ -344,8 +349,9 @@ def _say(
                 f"{result.worst.time:.3f} s{starting(result.worst)}"
             )
         for note in result.notes:
-            print(f"  note: {note}")
+            if note not in model.warnings:  # which are logged
+                print(f"  note: {note}")
     if len(results) > 1:
         print(summary(results))
-    for path in written:
-        print(f"written: {path}")
+    for what in written:
+        print(f"written: {what}")
