@@ -76,7 +76,7 @@ THIRD_PARTY = {
 # slow, and a warning says so. All but matplotlib have no rosdep keys.
 OPTIONAL = {
     "diskcache", "threadpoolctl",
-    "pyvista", "matplotlib",
+    "pyvista", "vtkmodules", "matplotlib",  # vtkmodules is what pyvista draws with
     "toppra", "daqp", "piqp",  # adjust
     "pinocchio", "rosbags", "jinja2", "distributed",  # verify
     "mujoco",  # simulation
