@@ -127,7 +127,7 @@ def _around(model: CollisionModel, q: np.ndarray, pair: Sequence[str], ends: np.
         points = np.vstack([segments[k] for k in own])
         radius = max(model.leaves[k].radius for k in own)
         extents.append(np.ptp(points, axis=0).max() + 2.0 * radius)
-    half = max(0.5 * min(extents), 2.0 * float(np.linalg.norm(ends[1] - ends[0])))
+    half = max(0.4 * min(extents), 0.75 * float(np.linalg.norm(ends[1] - ends[0])))
     corners = np.array(np.meshgrid(*([-half, half],) * 3)).reshape(3, -1).T
     return ends.mean(axis=0) + corners
 

@@ -131,3 +131,28 @@ def test_joints_of_a_scene_move_no_mass_and_do_not_keep_torques_from_being_check
         peaks.append([peak.value for peak in result.torques.peaks])
         assert ("door" in " ".join(result.notes)) == (around is turning)
     assert peaks[0] == peaks[1]
+
+
+def test_torques_without_drives_are_told_once_and_what_is_not_monitored_is_told():
+    pytest.importorskip("pinocchio")
+    mass = '<inertial><mass value="2"/><inertia ixx="1" iyy="1" izz="1"/></inertial>'
+    text = robot(
+        link("base", '<sphere radius="0.1"/>'),
+        link("arm", '<sphere radius="0.1"/>', xyz="1 0 0"),
+        '<link name="seen"><visual><geometry><sphere radius="1"/></geometry></visual></link>',
+        joint("j", "base", "arm"),
+        joint("fixed", "arm", "seen", "fixed"),
+    )
+    text = text.replace('<link name="arm">', f'<link name="arm">{mass}')
+    post = {"name": "post", "type": "sphere", "radius": 0.1, "position": [0, -3, 0]}
+    one = CollisionModel.from_urdf(text, scene={"obstacles": [post]})
+    trajectory = Trajectory.through(("j",), [0.0, 2.0], [[0.0], [0.5]])
+    given = LoadedMotion(trajectory, (), (), "m.csv")
+    limits = {"j": JointLimits(effort=0.1)}
+    expected = {None: [Code.LINK_TORQUE], 1.0: [Code.LINK_TORQUE, Code.MOTOR_TORQUE]}
+    for inertia, codes in expected.items():
+        drives = Drives(default=Drive(rotor_inertia=inertia)) if inertia else Drives()
+        torques = Torques(read_inertials(text), drives)
+        result = verify(one, given, Settings(exact=False, limits=limits, torques=torques))
+        assert [v.code for v in result.violations] == codes
+        assert any("'seen'" in note and "not monitored" in note for note in result.notes)

@@ -28,6 +28,7 @@ def test_what_has_no_limit_and_one_instant_says_no_more():
     v = Violation(Code.COLLISION, "a - b", 1.0, 1.0, -0.02, math.inf, "m")
     assert sentence(v) == "a - b collide from 1.000 s (-0.02 m)"
     assert value(math.nan, "m") == "none"
+    assert value(0.01, "1") == "0.01"
 
 
 def test_in_brief_it_is_who_what_and_when():

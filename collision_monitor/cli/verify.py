@@ -151,7 +151,7 @@ def run(options: argparse.Namespace) -> int:
     except OSError as error:
         # Exit code 1 says that a motion is not safe: not so here.
         raise MotionError(str(error)) from None
-    _say(options, found, written)
+    _say(options, model, found, written)
     return max(result.verdict.exit_code for result in found)
 
 
@@ -317,7 +317,10 @@ def _write(
 
 
 def _say(
-    options: argparse.Namespace, results: Sequence[Verification], written: Sequence[Path]
+    options: argparse.Namespace,
+    model: CollisionModel,
+    results: Sequence[Verification],
+    written: Sequence[Path],
 ) -> None:
     """The verdicts on the terminal."""
     from collision_monitor.verification.report_data import as_data
@@ -344,7 +347,8 @@ def _say(
                 f"{result.worst.time:.3f} s{starting(result.worst)}"
             )
         for note in result.notes:
-            print(f"  note: {note}")
+            if note not in model.warnings:  # which are logged
+                print(f"  note: {note}")
     if len(results) > 1:
         print(summary(results))
     for path in written:

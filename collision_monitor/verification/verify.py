@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from collision_monitor.errors import CollisionMonitorError
@@ -22,7 +22,7 @@ from collision_monitor.verification.thresholds import Thresholds
 from collision_monitor.verification.torque_check import TorqueCheck, check_torques
 from collision_monitor.verification.verdict import Verdict, by_urgency, verdict_of
 from collision_monitor.verification.verification import Check, Moment, Verification
-from collision_monitor.verification.violation import Code
+from collision_monitor.verification.violation import Code, Violation
 
 if TYPE_CHECKING:
     from collision_monitor.collision_model import CollisionModel
@@ -123,11 +123,12 @@ def _verified(
         for b in settings.beside
     ]
     if torques is not None:
-        found += torques.violations
+        found += _told_once(torques.violations)
         notes += torques.notes
         if model.scene.joints:
             moved = ", ".join(joint.name for joint in model.scene.joints)
             notes.append(f"joints of the scene move no mass that torques know of: {moved}")
+    notes += model.warnings
     violations = by_urgency(found)
     return Verification(
         motion.source,
@@ -179,6 +180,16 @@ def _torques(
     return check_torques(
         trajectory, dynamics, limits, given.drives, from_rest=settings.from_rest
     )
+
+
+def _told_once(violations: Sequence[Violation]) -> list[Violation]:
+    """Without motors that bear what their links do: joints without drives."""
+    links = {_same(v) for v in violations if v.code is Code.LINK_TORQUE}
+    return [v for v in violations if v.code is Code.LINK_TORQUE or _same(v) not in links]
+
+
+def _same(violation: Violation) -> Violation:
+    return replace(violation, code=Code.LINK_TORQUE)
 
 
 def _checks(motion: LoadedMotion, torques: TorqueCheck | None) -> tuple[Check, ...]:

@@ -31,6 +31,7 @@ def what(code: Code) -> str:
 
 def value(number: float, unit: str) -> str:
     """A number and its unit, short enough for a table; ``none`` for what is not finite."""
+    unit = "" if unit == "1" else unit
     return f"{number:.4g} {unit}".rstrip() if math.isfinite(number) else "none"
 
 
