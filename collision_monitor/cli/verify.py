@@ -299,20 +299,22 @@ def _progress(count: int, failed: int, quiet: bool) -> Callable[[Verification], 
 
 def _write(
     options: argparse.Namespace, model: CollisionModel, results: Sequence[Verification]
-) -> list[Path]:
-    """Write the files that are asked for; their paths."""
+) -> list[str]:
+    """Write the files that are asked for, and return what to say of them."""
     from collision_monitor.verification.junit import junit
     from collision_monitor.verification.report import write_reports
 
-    written: list[Path] = []
+    written: list[str] = []
     if options.report:
-        written += write_reports(options.report, model, results)
+        path, *pages = write_reports(options.report, model, results)
+        beside = f" and {pages[0].name} to {pages[-1].name} beside it" if pages else ""
+        written.append(f"{path}{beside}")
     if options.junit:
         write_text(options.junit, junit(results))
-        written.append(options.junit)
+        written.append(str(options.junit))
     if options.envelopes and results[0].clearance is not None:
         results[0].clearance.series.write_csv(options.envelopes)
-        written.append(options.envelopes)
+        written.append(str(options.envelopes))
     return written
 
 
@@ -320,7 +322,7 @@ def _say(
     options: argparse.Namespace,
     model: CollisionModel,
     results: Sequence[Verification],
-    written: Sequence[Path],
+    written: Sequence[str],
 ) -> None:
     """The verdicts on the terminal."""
     from collision_monitor.verification.report_data import as_data
@@ -351,5 +353,5 @@ def _say(
                 print(f"  note: {note}")
     if len(results) > 1:
         print(summary(results))
-    for path in written:
-        print(f"written: {path}")
+    for what in written:
+        print(f"written: {what}")
