@@ -4,7 +4,6 @@
 
 from functools import cache
 
-import numpy as np
 import pytest
 from exact_reference import ExactReference
 from reference import Reference
