@@ -27,8 +27,8 @@ from collision_monitor.robot.scene_joints import with_joints
 from collision_monitor.robot.srdf import Semantics
 from collision_monitor.simulation.exclusions import excluded_pairs
 from collision_monitor.simulation.hulls import convex_hull
-from collision_monitor.simulation.library import mujoco_library
 from collision_monitor.simulation.masses import Principal, link_masses
+from collision_monitor.simulation.needs_mujoco import mujoco_library
 
 ALWAYS = "their hulls always touch"
 _SAMPLES = 200
