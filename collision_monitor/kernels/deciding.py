@@ -1,0 +1,107 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""What near pairs mean for the speed, held until it has been otherwise for some cycles.
+
+For a pair that does not part the allowed scale falls evenly from 1 at its warning distance to 0 at
+its stop distance, by the least clearance on its braking path. A pair parts if its distance grows
+and braking does not bring it nearer than it is: that costs nothing, but for ``escape`` within the
+stop distance.
+
+A flag is raised at once. It falls after ``cycles`` cycles in which no pair was within
+``release`` metres of raising it. The scale is the least of the last ``cycles``. ``memory`` holds
+a counter for each flag, how many cycles there have been, and the last scales in a ring.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from collision_monitor.kernels.braking import DISTANCE, LEAST, PAIR, RATE
+from collision_monitor.kernels.jit import kernel
+
+INSIDE, NEAR, STOP, SLOW, APPROACH = range(5)  # flags, and their places in ``memory``
+_PLACE = 5
+RING, MOST_CYCLES = 6, 100
+MEMORY = RING + MOST_CYCLES
+
+
+@kernel
+def ramp(value, stop, warn):
+    """1 at ``warn`` and beyond, 0 at ``stop`` and below; NaN is 0."""
+    if value > warn:
+        return 1.0
+    if value > stop:
+        return (value - stop) / (warn - stop)
+    return 0.0
+
+
+@kernel
+def parts(rate, distance, least, parting, tolerance):
+    """Whether a pair moves away: faster than ``parting`` m/s, and not back while braking."""
+    return rate > parting and least >= distance - tolerance
+
+
+@kernel
+def _hold(memory, flag, raised, held, cycles):
+    """Count down a flag that nothing holds; whether it is up."""
+    if raised or (held and memory[flag] > 0.0):
+        memory[flag] = cycles
+    elif memory[flag] > 0.0:
+        memory[flag] -= 1.0
+    return memory[flag] > 0.0
+
+
+@kernel
+def decide(rows, count, thresholds, release, cycles, escape, parting, tolerance, memory):
+    """(scale, inside, near, stop, slow, approach, row, braking, calm) of one cycle.
+
+    ``rows`` as `braking.outlook` writes them. inside, near: some pair is within its stop, its
+    warning distance. Of pairs that do not part: stop: one is within its stop distance, or comes
+    there while braking; slow, approach: within its warning distance, or comes there. row: of the
+    pair that decides, -1 without one. braking: least clearance on the braking path of pairs
+    that do not part, inf without any. calm: nothing is held, and the scale is 1.
+    """
+    scale, worst, worst_margin, braking, braking_margin = 1.0, -1, np.inf, np.inf, np.inf
+    inside = near = stop = slow = approach = False
+    held_inside = held_near = held_stop = held_slow = held_approach = False
+    for k in range(count):
+        pair = int(rows[k, PAIR])
+        low, high = thresholds[pair, 0], thresholds[pair, 1]
+        distance, least = rows[k, DISTANCE], rows[k, LEAST]
+        # Written so that what is no number is near.
+        inside |= not distance > low
+        held_inside |= not distance > low + release
+        near |= not distance > high
+        held_near |= not distance > high + release
+        if parts(rows[k, RATE], distance, least, parting, tolerance):
+            allowed = escape if not distance > low else 1.0
+            margin = distance - low
+        else:
+            allowed = ramp(least, low, high)
+            margin = least - low
+            stop |= not least > low
+            held_stop |= not least > low + release
+            slow |= not distance > high
+            held_slow |= not distance > high + release
+            approach |= not least > high
+            held_approach |= not least > high + release
+            if not margin >= braking_margin:
+                braking, braking_margin = least, margin
+        if allowed < scale or (allowed == scale and not margin >= worst_margin):
+            scale, worst, worst_margin = allowed, k, margin
+    inside = _hold(memory, INSIDE, inside, held_inside, cycles)
+    near = _hold(memory, NEAR, near, held_near, cycles)
+    stop = _hold(memory, STOP, stop, held_stop, cycles)
+    slow = _hold(memory, SLOW, slow, held_slow, cycles)
+    approach = _hold(memory, APPROACH, approach, held_approach, cycles)
+    if stop:
+        scale = 0.0
+    elif inside:
+        scale = min(scale, escape)
+    place = int(memory[_PLACE])
+    memory[RING + place % cycles] = scale
+    memory[_PLACE] = place + 1
+    for k in range(cycles):
+        scale = min(scale, memory[RING + k])
+    calm = not (inside or near or stop or slow or approach) and scale == 1.0
+    return scale, inside, near, stop, slow, approach, worst, braking, calm
