@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from collision_monitor.kernels import deciding
 from collision_monitor.kernels.braking import COLUMNS, DISTANCE, LEAST, PAIR, RATE
-from collision_monitor.kernels.deciding import MEMORY, RING
+from collision_monitor.kernels.deciding import GIVEN, MEMORY
 
 STOP, WARN, RELEASE, ESCAPE, PARTING, TOLERANCE = 0.02, 0.1, 0.005, 0.25, 0.005, 0.002
 LENGTHS = st.floats(-0.05, 0.2)
@@ -19,13 +19,13 @@ RATES = st.floats(-0.5, 0.5)
 class Decider:
     """One memory, asked cycle after cycle."""
 
-    def __init__(self, pairs=1, cycles=1, release=RELEASE, thresholds=None):
-        self.cycles, self.release = cycles, release
+    def __init__(self, pairs=1, cycles=1, release=RELEASE, thresholds=None, rise=np.inf):
+        self.cycles, self.release, self.rise = cycles, release, rise
         self.thresholds = (
             np.tile([STOP, WARN], (pairs, 1)) if thresholds is None else np.array(thresholds)
         )
         self.memory = np.zeros(MEMORY)
-        self.memory[RING:] = 1.0
+        self.memory[GIVEN:] = 1.0
 
     def __call__(self, *pairs):
         """pairs: (distance, rate, least on the path) each, in the order of the thresholds."""
@@ -34,8 +34,8 @@ class Decider:
             rows[k, [PAIR, DISTANCE, RATE, LEAST]] = k, distance, rate, least
         names = ("scale", "inside", "near", "stop", "slow", "approach", "row", "braking", "calm")
         found = deciding.decide(
-            rows, len(pairs), self.thresholds, self.release, self.cycles, ESCAPE, PARTING,
-            TOLERANCE, self.memory,
+            rows, len(pairs), self.thresholds, self.release, self.cycles, self.rise, ESCAPE,
+            PARTING, TOLERANCE, self.memory,
         )  # fmt: skip
         return dict(zip(names, found, strict=True))
 
@@ -103,10 +103,27 @@ def test_noise_about_a_threshold_is_one_change_not_many(flag):
         said = []
         for k in range(1000):
             distance = threshold + 0.03 * np.cos(2.0 * np.pi * k / 1000) + rng.normal(0.0, 0.001)
-            said.append(decider((distance, -0.1, distance))[flag])
+            said.append(decider((distance, 0.0, distance))[flag])
         changes[name] = int(np.abs(np.diff(np.array(said, dtype=int))).sum())
     assert changes["held"] == 2
     assert changes["bare"] > 10  # so the noise is one
+
+
+def test_the_scale_falls_at_once_and_rises_step_by_step():
+    decider = Decider(rise=0.25)
+    assert decider((0.04, 0.0, 0.04))["scale"] == pytest.approx(0.25)
+    said = [decider((0.3, 0.0, 0.3)) for _ in range(5)]
+    assert [found["scale"] for found in said] == pytest.approx([0.5, 0.75, 1.0, 1.0, 1.0])
+    assert [found["calm"] for found in said] == [False, False, True, True, True]
+
+
+def test_a_stop_lasts_while_what_it_is_about_still_comes_nearer():
+    decider = Decider()
+    assert decider((0.08, -0.5, 0.01))["stop"]
+    assert decider((0.07, -0.3, 0.04))["stop"]  # braking: it would do by now
+    assert not decider((0.05, 0.0, 0.05))["stop"]
+    assert decider((0.08, -0.5, 0.01))["stop"]
+    assert not decider((0.3, -0.3, 0.2))["stop"]  # another one, far away
 
 
 def test_a_level_is_left_after_so_many_cycles_in_a_row():

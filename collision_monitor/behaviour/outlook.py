@@ -62,8 +62,7 @@ class Outlook:
         self._still = np.zeros(count)
         self._room(256, 64)
         self._memory = np.zeros(deciding.MEMORY)
-        self._memory[deciding.RING :] = 1.0
-        self._calm = True
+        self._forget()
         self.tests = 0  # configurations that the last look took
         self._settings = Settings() if settings is None else settings
         self.set_thresholds(np.zeros((len(model.pairs), 2)))
@@ -105,8 +104,10 @@ class Outlook:
         q: np.ndarray,
         velocities: np.ndarray | None,
         clearance: Clearance,
+        passed: float = math.inf,
         late: float = 0.0,
         exact: Callable[[float], np.ndarray] | None = None,
+        intended: np.ndarray | None = None,
     ) -> Decision:
         """What to do at q (nq,); call it once for each joint state.
 
@@ -115,9 +116,12 @@ class Outlook:
             velocities: (nq,) rad/s or m/s; None where they are not known: then no pair is taken
                 to move away, and nothing is predicted.
             clearance: of the nearest pair at q, as the monitor measures.
+            passed: seconds since the last look.
             late: seconds since q was measured.
             exact: gives distances (pairs,) of the shapes themselves where leaves are nearer than
                 its argument, metres; without it those of leaves count.
+            intended: velocities (nq,) that a robot that stands has been told: they say whether
+                pairs move away. What is predicted is of ``velocities`` alone.
         """
         s = self._settings
         v = self._still if velocities is None else velocities
@@ -128,6 +132,8 @@ class Outlook:
             self._weights, self._columns, self._gains, path, self.decelerations, reaction,
             self._class_warn, reserve, self._limits,
         )  # fmt: skip
+        if intended is not None:
+            v = intended
         count = 0
         # Written so that a distance that is not a number is not taken for a far one.
         if not clearance.distance > widest:
@@ -138,8 +144,9 @@ class Outlook:
             return CALM
         if velocities is None:
             self._rows[:count, RATE] = 0.0
+        rise = passed / s.rise_time if s.rise_time > 0.0 else math.inf
         scale, inside, near, stop, slow, approach, row, least, self._calm = deciding.decide(
-            self._rows, count, self.thresholds, s.release_distance, s.release_cycles,
+            self._rows, count, self.thresholds, s.release_distance, s.release_cycles, rise,
             s.escape_scale, s.parting_speed, 2.0 * s.resolution, self._memory,
         )  # fmt: skip
         pair, distance, rate = -1, math.inf, math.nan
@@ -236,6 +243,12 @@ class Outlook:
             self._there,
         )  # fmt: skip
 
+    def _forget(self) -> None:
+        """Nothing is held, and nothing has been near."""
+        self._memory.fill(0.0)
+        self._memory[deciding.GIVEN :] = 1.0
+        self._calm = True
+
     def _compile(self) -> None:
         """Run everything once, so that no joint state waits for it."""
         q, moving = self._still, np.ones_like(self._still)
@@ -245,9 +258,8 @@ class Outlook:
         )  # fmt: skip
         self._limits.fill(-np.inf)
         self._rows_at(q, moving, moving, 0.0, 0.0, -np.inf)
-        deciding.decide(self._rows, 0, self.thresholds, 0.0, 1, 1.0, 0.0, 0.0, self._memory)
-        self._memory[:] = 0.0
-        self._memory[deciding.RING :] = 1.0
+        deciding.decide(self._rows, 0, self.thresholds, 0.0, 1, 1.0, 1.0, 0.0, 0.0, self._memory)
+        self._forget()
         self.collision_time(q, moving, 0.0)
         if len(self.model.leaves):
             braking.parting_rate(

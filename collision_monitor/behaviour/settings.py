@@ -22,6 +22,7 @@ class Settings:
         escape_scale: speed scale while a pair within its stop distance moves away.
         release_distance: metres beyond a threshold at which what it raised may fall.
         release_cycles: joint states in a row after which it does.
+        rise_time: seconds in which the scale may rise from 0 to 1.
         velocity_window: seconds of joint states out of which velocities are estimated.
         resolution: metres to which the clearance on the braking path is certified.
     """
@@ -30,8 +31,9 @@ class Settings:
     reaction_time: float = 0.05
     parting_speed: float = 0.005
     escape_scale: float = 0.25
-    release_distance: float = 0.0
-    release_cycles: int = 1
+    release_distance: float = 0.005
+    release_cycles: int = 5
+    rise_time: float = 1.0
     velocity_window: float = 0.05
     resolution: float = 0.001
 

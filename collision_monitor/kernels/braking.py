@@ -201,7 +201,7 @@ def _exchange(found, values, k, m):
 
 
 @kernel
-def _bring_forward(class_warn, resolution, found, values, count, rows):
+def _bring_forward(class_warn, reserve, resolution, found, values, count, rows):
     """Put first those of ``count`` leaf pairs that may come nearer than is known; how many.
 
     ``values`` has their distances at some instant in its second column, ``rows`` how far they go
@@ -211,8 +211,8 @@ def _bring_forward(class_warn, resolution, found, values, count, rows):
     for k in range(count):
         row = found[k, 2]
         bound = values[k, 1] - rows[row, PIECE]
-        needed = min(rows[row, SAMPLED], class_warn[int(rows[row, GROUP])])
-        if bound < needed - resolution:
+        enough = class_warn[int(rows[row, GROUP])] + reserve
+        if bound < min(rows[row, SAMPLED] - resolution, enough):
             _exchange(found, values, k, kept)
             kept += 1
         else:
@@ -240,8 +240,8 @@ def _pieces(view, weights, velocities, decelerations, reaction, first, middle, l
 
 @kernel
 def _search(
-    view, weights, class_warn, q, velocities, decelerations, reaction, end, resolution, most,
-    gives_up, found, values, count, rows, size, there, steps,
+    view, weights, class_warn, reserve, q, velocities, decelerations, reaction, end, resolution,
+    most, gives_up, found, values, count, rows, size, there, steps,
 ):  # fmt: skip
     """Bound LEAST of each row from below, looking at no more than ``most`` configurations.
 
@@ -263,7 +263,7 @@ def _search(
             view, weights, velocities, decelerations, reaction, first, middle, last, rows, size,
             steps,
         )  # fmt: skip
-        kept = _bring_forward(class_warn, resolution, found, values, count, rows)
+        kept = _bring_forward(class_warn, reserve, resolution, found, values, count, rows)
         if kept == 0:
             continue
         if tests + waiting + 2 <= most and waiting + 2 <= _DEPTH:
@@ -293,8 +293,8 @@ def _is_settled(class_stop, resolution, rows, size):
 
 @kernel
 def _follow(
-    view, weights, class_stop, class_warn, q, velocities, decelerations, reaction, end, resolution,
-    most, found, values, count, rows, size, there, steps,
+    view, weights, class_stop, class_warn, reserve, q, velocities, decelerations, reaction, end,
+    resolution, most, found, values, count, rows, size, there, steps,
 ):  # fmt: skip
     """Bound LEAST of each row; configurations that were looked at.
 
@@ -311,7 +311,7 @@ def _follow(
         for row in range(size):
             rows[row, LEAST] = rows[row, DISTANCE]
         more, is_fine = _search(
-            view, weights, class_warn, q, velocities, decelerations, reaction, end,
+            view, weights, class_warn, reserve, q, velocities, decelerations, reaction, end,
             resolution * _COARSER**attempt, most, attempt + 1 < _ATTEMPTS, found, values, count,
             rows, size, there, steps,
         )  # fmt: skip
@@ -336,9 +336,9 @@ def outlook(
     which it grows at ``velocities``, and a bound from below on its distance while braking, at most
     ``resolution`` metres off if ``most`` configurations are enough for that. Where a pair comes
     within its stop distance, ``class_stop`` (classes,), others are not looked at any further.
-    ``limits`` and ``widest`` as of `braking_limits`. Where there are more leaf pairs than ``found`` has rows, or more pairs of
-    links than ``rows`` has, the number of rows written is -1. q and velocities are finite.
-    ``path``: velocities from which the robot brakes; zeros for no look ahead.
+    ``limits`` and ``widest`` as of `braking_limits`. Where there are more leaf pairs than ``found``
+    has rows, or more pairs of links than ``rows`` has, the number of rows written is -1.
+    ``path``: velocities from which the robot brakes; zeros for no look ahead. All are finite.
 
     Work space: ``slots`` (pairs,) of -1, ``found`` (k, 3), ``values`` (k, 2), ``there`` (nq,),
     ``steps`` (joints,).
@@ -358,7 +358,7 @@ def outlook(
     end = braking_time(path, decelerations, reaction)
     if end > 0.0 and size > 0:
         tests += _follow(
-            view, weights, class_stop, class_warn, q, path, decelerations, reaction, end,
-            resolution, most, found, values, count, rows, size, there, steps,
+            view, weights, class_stop, class_warn, reserve, q, path, decelerations, reaction,
+            end, resolution, most, found, values, count, rows, size, there, steps,
         )  # fmt: skip
     return size, count, tests

@@ -8,8 +8,11 @@ and braking does not bring it nearer than it is: that costs nothing, but for ``e
 stop distance.
 
 A flag is raised at once. It falls after ``cycles`` cycles in which no pair was within
-``release`` metres of raising it. The scale is the least of the last ``cycles``. ``memory`` holds
-a counter for each flag, how many cycles there have been, and the last scales in a ring.
+``release`` metres of raising it; that of a stop not before the pair has ceased to approach. The
+scale is the least of the last ``cycles``, and rises by ``rise`` a cycle at most: a robot that obeys
+it slows down, so that more would be allowed, and what rose as fast as it falls would swing.
+``memory`` holds a counter for each flag, how many cycles there have been, the last scale that was
+given, and the last that were allowed in a ring.
 """
 
 from __future__ import annotations
@@ -20,8 +23,8 @@ from collision_monitor.kernels.braking import DISTANCE, LEAST, PAIR, RATE
 from collision_monitor.kernels.jit import kernel
 
 INSIDE, NEAR, STOP, SLOW, APPROACH = range(5)  # flags, and their places in ``memory``
-_PLACE = 5
-RING, MOST_CYCLES = 6, 100
+_PLACE, GIVEN = 5, 6
+RING, MOST_CYCLES = 7, 100
 MEMORY = RING + MOST_CYCLES
 
 
@@ -52,16 +55,18 @@ def _hold(memory, flag, raised, held, cycles):
 
 
 @kernel
-def decide(rows, count, thresholds, release, cycles, escape, parting, tolerance, memory):
+def decide(rows, count, thresholds, release, cycles, rise, escape, parting, tolerance, memory):
     """(scale, inside, near, stop, slow, approach, row, braking, calm) of one cycle.
 
     ``rows`` as `braking.outlook` writes them. inside, near: some pair is within its stop, its
     warning distance. Of pairs that do not part: stop: one is within its stop distance, or comes
     there while braking; slow, approach: within its warning distance, or comes there. row: of the
-    pair that decides, -1 without one. braking: least clearance on the braking path of pairs
-    that do not part, inf without any. calm: nothing is held, and the scale is 1.
+    pair that decides, -1 without one. braking: least clearance on the braking path of the pair
+    that allows least among those that come within their warning distance, inf without any.
+    calm: nothing is held, and the scale is 1.
     """
-    scale, worst, worst_margin, braking, braking_margin = 1.0, -1, np.inf, np.inf, np.inf
+    scale, worst, worst_margin = 1.0, -1, np.inf
+    braking, braking_scale = np.inf, np.inf
     inside = near = stop = slow = approach = False
     held_inside = held_near = held_stop = held_slow = held_approach = False
     for k in range(count):
@@ -85,8 +90,9 @@ def decide(rows, count, thresholds, release, cycles, escape, parting, tolerance,
             held_slow |= not distance > high + release
             approach |= not least > high
             held_approach |= not least > high + release
-            if not margin >= braking_margin:
-                braking, braking_margin = least, margin
+            held_stop |= rows[k, RATE] < -parting and not least > high
+            if allowed < braking_scale and not least > high:
+                braking, braking_scale = least, allowed
         if allowed < scale or (allowed == scale and not margin >= worst_margin):
             scale, worst, worst_margin = allowed, k, margin
     inside = _hold(memory, INSIDE, inside, held_inside, cycles)
@@ -103,5 +109,7 @@ def decide(rows, count, thresholds, release, cycles, escape, parting, tolerance,
     memory[_PLACE] = place + 1
     for k in range(cycles):
         scale = min(scale, memory[RING + k])
+    scale = min(scale, memory[GIVEN] + rise)
+    memory[GIVEN] = scale
     calm = not (inside or near or stop or slow or approach) and scale == 1.0
     return scale, inside, near, stop, slow, approach, worst, braking, calm
