@@ -166,13 +166,18 @@ class Monitor:
         self._warn_distance, self._stop_distance = warn_distance, stop_distance
         self._use_thresholds()
         self.joint_state_timeout = joint_state_timeout
-        self.buffer = JointStateBuffer(
-            model.joint_names,
-            model.velocity_limits,
-            known_names=[joint.name for joint in model.robot.joints],
-            zero_confirmation=zero_state_confirmation,
-        )
+        self._zero_state_confirmation = zero_state_confirmation
         self.updates = 0
+        self.forget()
+
+    def forget(self) -> None:
+        """Wait for joint states as if none had ever come in."""
+        self.buffer = JointStateBuffer(
+            self.model.joint_names,
+            self.model.velocity_limits,
+            known_names=[joint.name for joint in self.model.robot.joints],
+            zero_confirmation=self._zero_state_confirmation,
+        )
         self._clearance: Clearance | None = None
         self._fault = ""
         self._fault_time = -math.inf
