@@ -13,7 +13,7 @@ from two_slides import model as slides_model
 from collision_monitor.behaviour.outlook import Outlook
 from collision_monitor.behaviour.settings import Settings
 from collision_monitor.kernels import braking
-from collision_monitor.kernels.braking import DISTANCE, LEAST, PAIR, RATE
+from collision_monitor.kernels.braking_path import DISTANCE, LEAST, PAIR, RATE
 from collision_monitor.proximity import Proximity
 
 MODEL = planar_model(ball("post", 0.5, 0.0, 0.1))
@@ -65,7 +65,7 @@ def rows_of(outlook, q, v, reaction=REACTION, may_settle=True):
     """{pair: row} of one look."""
     widest = braking.braking_limits(
         outlook._weights, outlook._columns, outlook._gains, v, outlook.decelerations, reaction,
-        outlook._class_warn, 0.0, outlook._limits,
+        outlook._class_warn, 0.0, outlook._totals,
     )  # fmt: skip
     count = outlook._rows_at(q, v, v, reaction, 0.0, widest, may_settle)
     return {int(row[PAIR]): row.copy() for row in outlook._rows[:count]}

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from collision_monitor.kernels import deciding
-from collision_monitor.kernels.braking import COLUMNS, DISTANCE, LEAST, PAIR, RATE
+from collision_monitor.kernels.braking_path import COLUMNS, DISTANCE, LEAST, PAIR, RATE
 from collision_monitor.kernels.deciding import GIVEN, MEMORY
 
 STOP, WARN, RELEASE, ESCAPE, PARTING, TOLERANCE = 0.02, 0.1, 0.005, 0.25, 0.005, 0.002

@@ -13,8 +13,8 @@ import numpy as np
 from collision_monitor.behaviour.decision import CALM, Decision
 from collision_monitor.behaviour.settings import Settings
 from collision_monitor.clearance import Clearance
-from collision_monitor.kernels import braking, collision_time, deciding
-from collision_monitor.kernels.braking import (
+from collision_monitor.kernels import braking, braking_path, collision_time, deciding
+from collision_monitor.kernels.braking_path import (
     COLUMNS,
     DISTANCE,
     LEAF_A,
@@ -58,6 +58,7 @@ class Outlook:
         self._weights_of_pairs = _weights(model)
         count = len(model.joint_names)
         self._there, self._steps = np.empty(count), np.empty(len(self._columns))
+        self._size = np.zeros(1, dtype=np.int64)
         self._slots = np.full(len(model.pairs), -1, dtype=np.int64)
         self._still = np.zeros(count)
         self._room(256, 64)
@@ -91,13 +92,13 @@ class Outlook:
         # One more than there are pairs, so that -1 stays -1.
         table = np.append(group_of.ravel(), -1).astype(np.int64)
         self._class_table = table[self._pair_table]
-        self._limits = np.empty(len(groups))
+        self._totals, self._limits = np.empty(len(groups)), np.empty(len(groups))
         self._never = np.full(len(groups), -np.inf)
 
     def _room(self, leaf_pairs: int, pairs: int) -> None:
         self._found = np.empty((leaf_pairs, 3), dtype=np.int64)
         self._values = np.empty((leaf_pairs, 2))
-        self._rows = np.empty((pairs, COLUMNS))
+        self._rows, self._least = np.empty((pairs, COLUMNS)), np.empty(pairs)
 
     def look(
         self,
@@ -130,7 +131,7 @@ class Outlook:
         reaction = s.reaction_time + max(late, 0.0)
         widest = braking.braking_limits(
             self._weights, self._columns, self._gains, path, self.decelerations, reaction,
-            self._class_warn, reserve, self._limits,
+            self._class_warn, reserve, self._totals,
         )  # fmt: skip
         if intended is not None:
             v = intended
@@ -168,18 +169,22 @@ class Outlook:
         widest: float,
         may_settle: bool = True,
     ) -> int:
+        """Fill ``self._rows``, with ``self._totals`` as they are for this path; how many."""
         class_stop = self._class_stop if may_settle else self._never
         while True:
-            count, needed, self.tests = braking.outlook(
+            self.tests = braking_path.outlook(
                 self._numbers, self._index, self._leaf_links, self._pair_table, self._class_table,
-                self._weights, class_stop, self._class_warn, reserve, self._limits, widest, q,
+                self._weights, class_stop, self._class_warn, reserve, self._totals, widest, q,
                 velocities, path, self.decelerations, reaction, self._settings.resolution, _MOST,
-                self._slots, self._found, self._values, self._rows, self._there, self._steps,
+                self._size, self._slots, self._found, self._values, self._rows, self._limits,
+                self._least, self._there, self._steps,
             )  # fmt: skip
-            if count >= 0:
-                return count
-            rows = len(self._rows) if needed > len(self._found) else 2 * len(self._rows)
-            self._room(max(2 * needed, len(self._found)), rows)
+            if self.tests >= 0:
+                return int(self._size[0])
+            if self.tests == -1:
+                self._room(len(self._found), 2 * len(self._rows))
+            else:
+                self._room(-2 * self.tests, len(self._rows))
 
     def _take_exact(
         self,
@@ -254,9 +259,8 @@ class Outlook:
         q, moving = self._still, np.ones_like(self._still)
         braking.braking_limits(
             self._weights, self._columns, self._gains, moving, self.decelerations, 0.0,
-            self._class_warn, 0.0, self._limits,
+            self._class_warn, 0.0, self._totals,
         )  # fmt: skip
-        self._limits.fill(-np.inf)
         self._rows_at(q, moving, moving, 0.0, 0.0, -np.inf)
         deciding.decide(self._rows, 0, self.thresholds, 0.0, 1, 1.0, 1.0, 0.0, 0.0, self._memory)
         self._forget()

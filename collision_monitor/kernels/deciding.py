@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from collision_monitor.kernels.braking import DISTANCE, LEAST, PAIR, RATE
+from collision_monitor.kernels.braking_path import DISTANCE, LEAST, PAIR, RATE
 from collision_monitor.kernels.jit import kernel
 
 INSIDE, NEAR, STOP, SLOW, APPROACH = range(5)  # flags, and their places in ``memory``
@@ -58,7 +58,7 @@ def _hold(memory, flag, raised, held, cycles):
 def decide(rows, count, thresholds, release, cycles, rise, escape, parting, tolerance, memory):
     """(scale, inside, near, stop, slow, approach, row, braking, calm) of one cycle.
 
-    ``rows`` as `braking.outlook` writes them. inside, near: some pair is within its stop, its
+    ``rows`` as `braking_path.outlook` writes them. inside, near: some pair is within its stop, its
     warning distance. Of pairs that do not part: stop: one is within its stop distance, or comes
     there while braking; slow, approach: within its warning distance, or comes there. row: of the
     pair that decides, -1 without one. braking: least clearance on the braking path of the pair
