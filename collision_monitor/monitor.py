@@ -15,7 +15,7 @@ import numpy as np
 from collision_monitor.behaviour.behaviour import Behaviour
 from collision_monitor.behaviour.decision import NONE, SLOWDOWN, STOP, Decision
 from collision_monitor.behaviour.latch import LATCHED
-from collision_monitor.behaviour.wording import sentence
+from collision_monitor.behaviour.sentence import sentence
 from collision_monitor.clearance import Clearance
 from collision_monitor.collision_model import CollisionModel
 from collision_monitor.errors import (
@@ -85,7 +85,7 @@ class MonitorState(NamedTuple):
         if self.clearance is None:
             return ""
         if self.decision is not None and self.pair is not None:
-            return sentence(self.decision, self.pair, self.decision.distance, self.moves_away)
+            return sentence(self.decision, self.pair)
         distance, (a, b) = self.clearance.distance, self.clearance.links
         if self.level is Level.OK:
             text = f"clear: {distance:.3f} m"
@@ -96,12 +96,6 @@ class MonitorState(NamedTuple):
         else:
             text = f"collision: {-distance:.3f} m deep"
         return f"{text} between {a} and {b}"
-
-    @property
-    def moves_away(self) -> bool:
-        """Whether what is near moves away, so that it does not slow the robot down."""
-        decision = self.decision
-        return decision is not None and decision.near and not (decision.slow or decision.stop)
 
     @property
     def action(self) -> str:

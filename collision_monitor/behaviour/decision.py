@@ -24,6 +24,8 @@ class Decision(NamedTuple):
         approach: some pair comes within its warning distance while the robot brakes.
         pair: index into ``model.pairs`` of the pair that decides, -1 where nothing is near.
         distance: of that pair, metres; inf without one.
+        stop_distance: of that pair, metres.
+        warn_distance: of that pair, metres.
         rate: at which that distance grows, m/s; NaN where velocities are not known.
         braking_clearance: least clearance on the braking path of pairs that do not move away,
             a bound from below, metres; inf where nothing comes near.
@@ -37,8 +39,15 @@ class Decision(NamedTuple):
     approach: bool = False
     pair: int = -1
     distance: float = math.inf
+    stop_distance: float = math.nan
+    warn_distance: float = math.nan
     rate: float = math.nan
     braking_clearance: float = math.inf
+
+    @property
+    def moves_away(self) -> bool:
+        """Whether all that is near moves away, so that it does not slow the robot down."""
+        return self.near and not (self.slow or self.stop)
 
     @property
     def action(self) -> str:

@@ -150,14 +150,16 @@ class Outlook:
             self._rows, count, self.thresholds, s.release_distance, s.release_cycles, rise,
             s.escape_scale, s.parting_speed, 2.0 * s.resolution, self._memory,
         )  # fmt: skip
-        pair, distance, rate = -1, math.inf, math.nan
-        if row >= 0:
-            found = self._rows[row]
-            pair, distance = int(found[PAIR]), float(found[DISTANCE])
-            rate = math.nan if velocities is None else float(found[RATE])
+        if row < 0:
+            return Decision(scale, inside, near, stop, slow, approach)
+        found = self._rows[row]
+        pair = int(found[PAIR])
+        low, high = self.thresholds[pair].tolist()
+        rate = math.nan if velocities is None else float(found[RATE])
         return Decision(
-            scale, inside, near, stop, slow, approach, pair, distance, rate, least
-        )
+            scale, inside, near, stop, slow, approach, pair, float(found[DISTANCE]), low, high,
+            rate, least,
+        )  # fmt: skip
 
     def _rows_at(
         self,

@@ -61,11 +61,11 @@ def decide(rows, count, thresholds, release, cycles, rise, escape, parting, tole
     ``rows`` as `braking_path.outlook` writes them. inside, near: some pair is within its stop, its
     warning distance. Of pairs that do not part: stop: one is within its stop distance, or comes
     there while braking; slow, approach: within its warning distance, or comes there. row: of the
-    pair that decides, -1 without one. braking: least clearance on the braking path of the pair
+    pair that decides, -1 without one; what is too near now before what will be. braking: least clearance on the braking path of the pair
     that allows least among those that come within their warning distance, inf without any.
     calm: nothing is held, and the scale is 1.
     """
-    scale, worst, worst_margin = 1.0, -1, np.inf
+    scale, worst, worst_margin, worst_is_now = 1.0, -1, np.inf, False
     braking, braking_scale = np.inf, np.inf
     inside = near = stop = slow = approach = False
     held_inside = held_near = held_stop = held_slow = held_approach = False
@@ -93,8 +93,10 @@ def decide(rows, count, thresholds, release, cycles, rise, escape, parting, tole
             held_stop |= rows[k, RATE] < -parting and not least > high
             if allowed < braking_scale and not least > high:
                 braking, braking_scale = least, allowed
-        if allowed < scale or (allowed == scale and not margin >= worst_margin):
-            scale, worst, worst_margin = allowed, k, margin
+        is_now = not distance > low
+        is_worse = is_now if is_now != worst_is_now else not margin >= worst_margin
+        if allowed < scale or (allowed == scale and is_worse):
+            scale, worst, worst_margin, worst_is_now = allowed, k, margin, is_now
     inside = _hold(memory, INSIDE, inside, held_inside, cycles)
     near = _hold(memory, NEAR, near, held_near, cycles)
     stop = _hold(memory, STOP, stop, held_stop, cycles)
