@@ -61,8 +61,9 @@ def decide(rows, count, thresholds, release, cycles, rise, escape, parting, tole
     ``rows`` as `braking_path.outlook` writes them. inside, near: some pair is within its stop, its
     warning distance. Of pairs that do not part: stop: one is within its stop distance, or comes
     there while braking; slow, approach: within its warning distance, or comes there. row: of the
-    pair that decides, -1 without one; what is too near now before what will be. braking: least clearance on the braking path of the pair
-    that allows least among those that come within their warning distance, inf without any.
+    pair that decides, -1 without one; what is too near now before what will be. braking: least
+    clearance on the braking path of the pair that allows least among those that come within
+    their warning distance, inf without any.
     calm: nothing is held, and the scale is 1.
     """
     scale, worst, worst_margin, worst_is_now = 1.0, -1, np.inf, False
