@@ -29,8 +29,8 @@ from reference import Reference, coal, pin  # noqa: E402
 from robots import ROBOTS  # noqa: E402
 
 from collision_monitor import CollisionModel  # noqa: E402
+from collision_monitor.thresholds import Thresholds  # noqa: E402
 from collision_monitor.verification.clearance_check import check_clearance  # noqa: E402
-from collision_monitor.verification.thresholds import Thresholds  # noqa: E402
 from collision_monitor.verification.trajectory import Trajectory  # noqa: E402
 
 SCENE = {

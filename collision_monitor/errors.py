@@ -67,6 +67,10 @@ class ThresholdsError(CollisionMonitorError, ValueError):
     """Thresholds of clearance that cannot be used; the message starts with where they are from."""
 
 
+class BehaviourError(CollisionMonitorError, ValueError):
+    """Settings of a monitor's behaviour that mean nothing, or name no joint."""
+
+
 class ArmsError(CollisionMonitorError, ValueError):
     """Two arms that cannot be told: unknown groups or links, or arms that share a joint."""
 

@@ -68,6 +68,8 @@ class JointStateBuffer:
         self.zero_confirmation = zero_confirmation
         self.unknown_names: set[str] = set()
         self.q = np.zeros(count)
+        self.velocities = np.full(count, np.nan)  # as given; NaN where none are
+        self._has_velocities = False
         self._rank = {name: k for k, name in enumerate(joint_names)}
         self._known = {*joint_names, *known_names}
         self._speed = np.minimum(np.asarray(velocity_limits, dtype=float), _FASTEST)
@@ -100,8 +102,9 @@ class JointStateBuffer:
         now: float,
         stamp: float = 0.0,
         lag: float = 0.0,
+        velocities: Sequence[float] = (),
     ) -> None:
-        """Take in one message.
+        """Take in one message; velocities of another number than positions are none.
 
         Raises:
             JointStateError: names and positions of different number, a joint named twice,
@@ -112,12 +115,14 @@ class JointStateBuffer:
             raise JointStateError(
                 f"joint state with {len(names)} names but {len(positions)} positions"
             )
-        if self._take_ordinary(names, positions, now, stamp, lag):
+        if len(velocities) != len(positions):
+            velocities = ()
+        if self._take_ordinary(names, positions, now, stamp, lag, velocities):
             return
         self._settle()
         layout = self._layout(tuple(names))
         values = np.asarray(positions, dtype=float)[layout.source]
-        target = layout.target
+        target, source = layout.target, layout.source
         if not np.isfinite(values).all():
             bad = int(np.flatnonzero(~np.isfinite(values))[0])
             raise JointStateError(
@@ -131,10 +136,14 @@ class JointStateBuffer:
             behind = self._stamps[target] - stamp
             fresh = (behind <= 0.0) | (behind > _CLOCK_RESET_SECONDS)
             if not fresh.all():
-                values, target = values[fresh], target[fresh]
+                values, target, source = values[fresh], target[fresh], source[fresh]
         self._watch_for_two_publishers(values, target, now)
         self._before[target] = self.q[target]
         self.q[target] = values
+        self._has_velocities |= len(velocities) > 0
+        if self._has_velocities:
+            given = np.asarray(velocities, dtype=float)[source] if len(velocities) else np.nan
+            self.velocities[target] = given
         self._stamps[target] = stamp
         self._received[target] = now
         self._born[target] = now - max(lag, 0.0)
@@ -155,6 +164,7 @@ class JointStateBuffer:
         now: float,
         stamp: float,
         lag: float,
+        velocities: Sequence[float],
     ) -> bool:
         """Take in what nearly all messages are; False, and nothing done, for any other.
 
@@ -174,6 +184,14 @@ class JointStateBuffer:
         if not math.dist(values, self._last_values) <= _JUMP_SLACK:  # NaN fails here as well
             return False
         self.q[:] = values if self._last_in_order else np.array(values)[self._last_source]
+        if velocities:
+            self._has_velocities = True
+            self.velocities[:] = (
+                velocities if self._last_in_order else np.array(velocities)[self._last_source]
+            )
+        elif self._has_velocities:
+            self._has_velocities = False
+            self.velocities.fill(np.nan)
         self._values_before, self._last_values = self._last_values, values
         self._born_first = now - max(lag, 0.0)
         self._stamp, self._received_last, self._is_settled = stamp, now, False

@@ -12,6 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from collision_monitor.behaviour.behaviour import Behaviour
+from collision_monitor.behaviour.decision import NONE, SLOWDOWN, STOP, Decision
+from collision_monitor.behaviour.latch import LATCHED
+from collision_monitor.behaviour.sentence import sentence
 from collision_monitor.clearance import Clearance
 from collision_monitor.collision_model import CollisionModel
 from collision_monitor.errors import (
@@ -20,6 +24,7 @@ from collision_monitor.errors import (
     JointStateError,
 )
 from collision_monitor.joint_state_buffer import JointStateBuffer, name_some
+from collision_monitor.thresholds import Rule, Thresholds
 
 logger = logging.getLogger(__name__)
 
@@ -45,14 +50,17 @@ class MonitorState(NamedTuple):
 
     Attributes:
         level: OK above the warning distance, WARN at or below it, ERROR at or below
-            the stop distance and for data that cannot be used, STALE without fresh data.
-        reason: why the state is not clear; empty when the distance alone decides.
+            the stop distance and for data that cannot be used, STALE without fresh data. With a
+            behaviour WARN and ERROR also for what comes there while the robot brakes.
+        reason: why the state is not clear; empty when distances alone decide.
         cause: what an unclear state is about: ``fault`` (data that cannot be used),
-            ``waiting`` (for first data), ``stale``, ``conflict`` (of two publishers);
-            empty when the distance alone decides.
+            ``waiting`` (for first data), ``stale``, ``conflict`` (of two publishers), ``latched``,
+            ``unacknowledged`` (a stop that is held), ``disabled``; empty when distances decide.
         clearance: the nearest pair; None when it is not known.
         age: seconds since the oldest joint position used was measured; inf before any.
         speed_scale: 0 (stop, or not known) to 1 (clear).
+        decision: of the behaviour; None without one, and where it is not known.
+        pair: the pair of links that decides; None where nothing is near.
     """
 
     level: Level
@@ -61,12 +69,23 @@ class MonitorState(NamedTuple):
     clearance: Clearance | None = None
     age: float = math.inf
     speed_scale: float = 0.0
+    decision: Decision | None = None
+    pair: tuple[str, str] | None = None
 
     @property
     def message(self) -> str:
         """One sentence for people."""
         if self.reason or self.clearance is None:
             return self.reason
+        return self.distance_message
+
+    @property
+    def distance_message(self) -> str:
+        """What distances say, in one sentence; empty when they are not known."""
+        if self.clearance is None:
+            return ""
+        if self.decision is not None and self.pair is not None:
+            return sentence(self.decision, self.pair)
         distance, (a, b) = self.clearance.distance, self.clearance.links
         if self.level is Level.OK:
             text = f"clear: {distance:.3f} m"
@@ -80,8 +99,12 @@ class MonitorState(NamedTuple):
 
     @property
     def action(self) -> str:
-        """``none``, ``slowdown`` or ``stop``: what the robot should do."""
-        return ("none", "slowdown", "stop", "stop")[self.level]
+        """What the robot should do: ``none``, ``limit``, ``approach``, ``slowdown``, ``stop``."""
+        if self.cause == "disabled":
+            return NONE
+        if self.decision is not None and not self.cause:
+            return self.decision.action
+        return (NONE, SLOWDOWN, STOP, STOP)[self.level]
 
     @property
     def safe(self) -> bool:
@@ -94,6 +117,12 @@ class MonitorState(NamedTuple):
         return math.nan if self.clearance is None else self.clearance.distance
 
 
+_HELD = {
+    LATCHED: "stopped until ~/reset",
+    "unacknowledged": "stopped until ~/acknowledge",
+}
+
+
 class Monitor:
     """Watches one robot. Times are seconds of a steady clock.
 
@@ -101,6 +130,10 @@ class Monitor:
     0 switches the watchdog off) may be changed at any time, and so may ``narrow_phase``:
     ``leaf`` distances, exact ones on the triangles (``mesh``), or exact ones only where leaves are
     as near as ``warn_distance`` (``auto``).
+
+    Without a `Behaviour` distances alone decide. With one it is also which way pairs go and what
+    comes of braking, thresholds may differ from pair to pair (`set_thresholds`), and levels are
+    held for some cycles.
     """
 
     def __init__(
@@ -111,6 +144,7 @@ class Monitor:
         joint_state_timeout: float = 0.5,
         zero_state_confirmation: float = 0.3,
         narrow_phase: str = "leaf",
+        behaviour: Behaviour | None = None,
     ) -> None:
         """See the class; what exact distances need is made and compiled here."""
         if narrow_phase not in NARROW_PHASES:
@@ -121,19 +155,68 @@ class Monitor:
         self.narrow_phase = narrow_phase
         if narrow_phase != "leaf":
             model.prepare_exact()
-        self.warn_distance = warn_distance
-        self.stop_distance = stop_distance
+        self.behaviour = behaviour
+        self._rules: tuple[Rule, ...] = ()
+        self._warn_distance, self._stop_distance = warn_distance, stop_distance
+        self._use_thresholds()
         self.joint_state_timeout = joint_state_timeout
-        self.buffer = JointStateBuffer(
-            model.joint_names,
-            model.velocity_limits,
-            known_names=[joint.name for joint in model.robot.joints],
-            zero_confirmation=zero_state_confirmation,
-        )
+        self._zero_state_confirmation = zero_state_confirmation
         self.updates = 0
+        self.forget()
+
+    def forget(self) -> None:
+        """Wait for joint states as if none had ever come in."""
+        self.buffer = JointStateBuffer(
+            self.model.joint_names,
+            self.model.velocity_limits,
+            known_names=[joint.name for joint in self.model.robot.joints],
+            zero_confirmation=self._zero_state_confirmation,
+        )
         self._clearance: Clearance | None = None
         self._fault = ""
         self._fault_time = -math.inf
+
+    @property
+    def warn_distance(self) -> float:
+        """WARN at or below, metres; of all pairs that no rule of `set_thresholds` names."""
+        return self._warn_distance
+
+    @warn_distance.setter
+    def warn_distance(self, metres: float) -> None:
+        self._warn_distance = metres
+        self._use_thresholds()
+
+    @property
+    def stop_distance(self) -> float:
+        """ERROR at or below, metres; as `warn_distance`."""
+        return self._stop_distance
+
+    @stop_distance.setter
+    def stop_distance(self, metres: float) -> None:
+        self._stop_distance = metres
+        self._use_thresholds()
+
+    def set_thresholds(self, thresholds: Thresholds) -> None:
+        """All distances at once, with rules for some pairs.
+
+        Raises:
+            ThresholdsError: a rule that names no pair, or a distance that is none; nothing is
+                changed.
+            ConfigurationError: rules for a monitor without a behaviour.
+        """
+        if self.behaviour is None and thresholds.rules:
+            raise ConfigurationError(
+                f"{thresholds.source}: thresholds of single pairs need a monitor with a behaviour"
+            )
+        thresholds.of(self.model.pairs)
+        self._rules = thresholds.rules
+        self._warn_distance, self._stop_distance = thresholds.warn, thresholds.stop
+        self._use_thresholds()
+
+    def _use_thresholds(self) -> None:
+        if self.behaviour is not None:
+            found = Thresholds(self._warn_distance, self._stop_distance, self._rules)
+            self.behaviour.set_thresholds(found)
 
     def update(
         self,
@@ -142,6 +225,7 @@ class Monitor:
         now: float,
         stamp: float = 0.0,
         lag: float = 0.0,
+        velocities: Sequence[float] = (),
     ) -> MonitorState:
         """The verdict after a joint state; never raises for what a message may hold.
 
@@ -151,12 +235,18 @@ class Monitor:
             now: steady clock.
             stamp: of the message's header, 0 without one.
             lag: how old the message is by its stamp.
+            velocities: of the message, as they are; rad/s or m/s, none where there are not as
+                many as positions.
         """
         self._clearance = None
         try:
-            self.buffer.update(names, positions, now, stamp, lag)
+            self.buffer.update(names, positions, now, stamp, lag, velocities)
             if not self.buffer.doubt():
-                self._clearance = self._measure()
+                clearance = self._measure()
+                if self.behaviour is not None:
+                    exact = None if self.narrow_phase == "leaf" else self._exact_within
+                    self.behaviour.look(self.buffer, clearance, now, stamp, lag, exact)
+                self._clearance = clearance
                 self.updates += 1
         except JointStateError as error:
             self._fault, self._fault_time = str(error), now
@@ -173,11 +263,17 @@ class Monitor:
         q = self.buffer.q
         clearance = self.model.distance(q, exact=self.narrow_phase == "mesh")
         # Written so that a distance that is not a number is not taken for a far one.
-        if self.narrow_phase == "auto" and not clearance.distance > self.warn_distance:
+        if self.narrow_phase == "auto" and not clearance.distance > self._widest_warning():
             clearance = self.model.distance(q, exact=True)
         if not math.isfinite(clearance.distance):
             raise CollisionMonitorError(f"it came out as {clearance.distance}")
         return clearance
+
+    def _widest_warning(self) -> float:
+        return self._warn_distance if self.behaviour is None else self.behaviour.widest_warning
+
+    def _exact_within(self, distance: float) -> np.ndarray:
+        return self.model.distances(self.buffer.q, exact=True, within=distance)
 
     def distances(self) -> np.ndarray:
         """Signed distance (len(pairs),) of every pair at the last pose, as the verdict measures.
@@ -186,11 +282,17 @@ class Monitor:
         """
         if self.narrow_phase == "leaf":
             return self.model.distances(self.buffer.q)
-        within = self.warn_distance if self.narrow_phase == "auto" else math.inf
+        within = self._widest_warning() if self.narrow_phase == "auto" else math.inf
         return self.model.distances(self.buffer.q, exact=True, within=within)
 
     def state(self, now: float) -> MonitorState:
         """The verdict at ``now``, without news."""
+        state = self._state(now)
+        if self.behaviour is not None and not self.behaviour.enabled:
+            return _disabled(state)
+        return state
+
+    def _state(self, now: float) -> MonitorState:
         age = self.buffer.age(now)
         doubt = self.buffer.doubt()
         stale = 0.0 < self.joint_state_timeout < age
@@ -221,10 +323,35 @@ class Monitor:
         )
 
     def _judge(self, clearance: Clearance, age: float) -> MonitorState:
+        if self.behaviour is not None:
+            return self._decided(self.behaviour, clearance, age)
         distance = clearance.distance
-        if distance > self.warn_distance:
+        if distance > self._warn_distance:
             return MonitorState(Level.OK, "", "", clearance, age, 1.0)
-        if distance > self.stop_distance:
-            scale = (distance - self.stop_distance) / (self.warn_distance - self.stop_distance)
+        if distance > self._stop_distance:
+            scale = (distance - self._stop_distance) / (self._warn_distance - self._stop_distance)
             return MonitorState(Level.WARN, "", "", clearance, age, scale)
         return MonitorState(Level.ERROR, "", "", clearance, age, 0.0)
+
+    def _decided(self, behaviour: Behaviour, clearance: Clearance, age: float) -> MonitorState:
+        decision = behaviour.decision
+        if decision.inside or decision.stop:
+            level = Level.ERROR
+        else:
+            is_near = decision.near or decision.slow or decision.approach
+            level = Level.WARN if is_near else Level.OK
+        pair = self.model.pairs[decision.pair] if decision.pair >= 0 else None
+        state = MonitorState(
+            level, "", "", clearance, age, decision.scale, decision, pair
+        )
+        if not (held := behaviour.latch.held):
+            return state
+        reason = f"{_HELD[held]}; now {state.distance_message}"
+        return state._replace(level=Level.ERROR, reason=reason, cause=held, speed_scale=0.0)
+
+
+def _disabled(state: MonitorState) -> MonitorState:
+    """What is known, but nothing is done about it."""
+    reason = f"disabled by ~/enable, nothing slows or stops the robot; {state.message}"
+    level = max(state.level, Level.WARN)
+    return state._replace(level=level, reason=reason, cause="disabled", speed_scale=1.0)

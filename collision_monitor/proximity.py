@@ -59,20 +59,30 @@ class Certificate:
     tests: int
 
 
+def link_tables(model: CollisionModel) -> tuple[np.ndarray, np.ndarray]:
+    """What `kernels.near` has to know of links: of each leaf its link, of two links their pair.
+
+    (leaves,) indices into ``model.link_names``; (moving links, links) indices into
+    ``model.pairs``, -1 for links that are not checked.
+    """
+    rank = {name: k for k, name in enumerate(model.link_names)}
+    leaf_links = np.array([rank[leaf.link] for leaf in model.leaves], dtype=np.int64)
+    moving = 1 + max((rank[name] for name in model.moving_links), default=-1)
+    pairs = np.full((moving, len(rank)), -1, dtype=np.int64)
+    for k, (a, b) in enumerate(model.pairs):
+        for i, j in ((rank[a], rank[b]), (rank[b], rank[a])):
+            if i < moving:
+                pairs[i, j] = k
+    return leaf_links, pairs
+
+
 class Proximity:
     """Questions about single pairs of leaves; has a work space of its own, for one thread."""
 
     def __init__(self, model: CollisionModel) -> None:
         self.model = model
         self._numbers, self._index = model.work_space()
-        rank = {name: k for k, name in enumerate(model.link_names)}
-        self._leaf_links = np.array([rank[leaf.link] for leaf in model.leaves], dtype=np.int64)
-        moving = 1 + max((rank[name] for name in model.moving_links), default=-1)
-        self._pair_table = np.full((moving, len(rank)), -1, dtype=np.int64)
-        for k, (a, b) in enumerate(model.pairs):
-            for i, j in ((rank[a], rank[b]), (rank[b], rank[a])):
-                if i < moving:
-                    self._pair_table[i, j] = k
+        self._leaf_links, self._pair_table = link_tables(model)
         self._reach = model.link_reach()
         self._room(64)
 

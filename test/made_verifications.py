@@ -7,8 +7,8 @@ from functools import cache
 from toys import chain
 
 from collision_monitor import CollisionModel
+from collision_monitor.thresholds import Thresholds
 from collision_monitor.verification.motion_files import LoadedMotion
-from collision_monitor.verification.thresholds import Thresholds
 from collision_monitor.verification.trajectory import Trajectory
 from collision_monitor.verification.verification import Verification
 from collision_monitor.verification.verify import Settings, verify

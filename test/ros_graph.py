@@ -93,9 +93,12 @@ class Graph:
             self.joint_states[topic] = self.node.create_publisher(JointState, topic, 10)
         return self.joint_states[topic]
 
-    def send(self, names, positions, stamp: bool | float = True, topic="joint_states") -> None:
+    def send(
+        self, names, positions, stamp: bool | float = True, topic="joint_states", velocities=()
+    ) -> None:
         """Publish one joint state; ``stamp``: now, none, or so many seconds from now."""
         message = JointState(name=list(names), position=[float(x) for x in positions])
+        message.velocity = [float(x) for x in velocities]
         if stamp is not False:
             now = self.node.get_clock().now().nanoseconds
             now += 0 if stamp is True else int(stamp * 1e9)
@@ -145,6 +148,15 @@ class Graph:
             seconds, sending,
         )  # fmt: skip
         return self.heard["min_distance"][-1].data
+
+    def call(self, kind, name: str, **fields):
+        """The answer of a service."""
+        client = self.node.create_client(kind, name)
+        assert client.wait_for_service(10.0), name
+        future = client.call_async(kind.Request(**fields))
+        self.until(future.done)
+        self.node.destroy_client(client)
+        return future.result()
 
     def stop(self, process: subprocess.Popen, with_signal=signal.SIGINT) -> tuple[int, str]:
         """End a node; its exit code and what it said."""

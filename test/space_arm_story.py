@@ -16,9 +16,9 @@ from pathlib import Path
 from collision_monitor import CollisionModel
 from collision_monitor.robot.inertials import read_inertials
 from collision_monitor.robot.joint_limits import joint_limits
+from collision_monitor.thresholds import load_thresholds
 from collision_monitor.verification.drives import read_drives
 from collision_monitor.verification.motion_files import LoadedMotion, load_trajectory
-from collision_monitor.verification.thresholds import load_thresholds
 from collision_monitor.verification.verification import Verification
 from collision_monitor.verification.verify import Settings, Torques, verify
 

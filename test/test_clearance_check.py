@@ -9,9 +9,9 @@ from toys import joint, link, robot
 
 from collision_monitor import CollisionModel
 from collision_monitor.errors import ConfigurationError, NothingToCheckError, ThresholdsError
+from collision_monitor.thresholds import Rule, Thresholds
 from collision_monitor.verification.clearance_check import Verdict, check_clearance
 from collision_monitor.verification.schedule import Scheduled
-from collision_monitor.verification.thresholds import Rule, Thresholds
 from collision_monitor.verification.trajectory import Trajectory
 from collision_monitor.verification.violation import Code
 

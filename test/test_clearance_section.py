@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from made_verifications import model, motion
 
+from collision_monitor.thresholds import Rule, Thresholds
 from collision_monitor.verification.clearance_check import check_clearance
 from collision_monitor.verification.clearance_section import clearance_section
-from collision_monitor.verification.thresholds import Rule, Thresholds
 
 
 def section(thresholds, ends=(0.0, 3.1, 3.1)):

@@ -25,10 +25,11 @@ def message(names, positions, stamp=(0, 0), frame="", velocity=(), effort=()):
 
 
 def expected(data):
-    """(names, positions, stamp) by rclpy."""
+    """(names, positions, stamp, velocities) by rclpy."""
     made = deserialize_message(data, JointState)
     stamp = made.header.stamp
-    return list(made.name), tuple(made.position), stamp.sec + 1e-9 * stamp.nanosec
+    velocities = tuple(made.velocity) if len(made.velocity) == len(made.position) else ()
+    return list(made.name), tuple(made.position), stamp.sec + 1e-9 * stamp.nanosec, velocities
 
 
 def same(found, wanted):
@@ -37,6 +38,7 @@ def same(found, wanted):
         found[0] == wanted[0]
         and repr(found[1]) == repr(wanted[1])
         and math.isclose(found[2], wanted[2], rel_tol=0.0, abs_tol=0.0)
+        and repr(found[3]) == repr(wanted[3])
     )
 
 
@@ -64,13 +66,14 @@ def messages(draw):
     for _ in range(draw(st.integers(2, 6))):
         names = draw(st.lists(texts, max_size=4))
         size = draw(st.sampled_from([len(names), len(names), len(names), 0, 2]))
+        as_many = st.lists(numbers, min_size=size, max_size=size)
         made.append(
             message(
                 names,
-                draw(st.lists(numbers, min_size=size, max_size=size)),
+                draw(as_many),
                 (draw(st.integers(-5, 2**31 - 1)), draw(st.integers(0, 10**9 - 1))),
                 draw(texts),
-                draw(st.lists(numbers, max_size=2)),
+                draw(st.lists(numbers, max_size=2) | as_many),
                 draw(st.lists(numbers, max_size=2)),
             )
         )
@@ -99,7 +102,7 @@ def test_the_second_message_of_a_publisher_is_read_in_place(count):
 def test_names_that_differ_in_one_letter_are_other_names(count):
     reader = JointStateReader()
     reader.read(message(NAMES, [1.0, 2.0, 3.0]))
-    names, positions, _ = reader.read(message(["shoulder", "elbov", "wrist"], [1.0, 2.0, 3.0]))
+    names, positions, *_ = reader.read(message(["shoulder", "elbov", "wrist"], [1.0, 2.0, 3.0]))
     assert names[1] == "elbov"
     assert positions == (1.0, 2.0, 3.0)
     assert len(count) == 2
@@ -128,7 +131,22 @@ def test_what_stands_between_the_parts_does_not_matter(count):
 def test_names_without_as_many_positions_are_left_to_the_monitor():
     reader = JointStateReader()
     for _ in range(2):
-        assert reader.read(message(NAMES, [1.0])) == (NAMES, (1.0,), 0.0)
+        assert reader.read(message(NAMES, [1.0])) == (NAMES, (1.0,), 0.0, ())
+
+
+def test_velocities_that_begin_and_end_are_read_as_they_are(count):
+    reader = JointStateReader()
+    for k in range(6):
+        velocity = [k, math.nan, -k] if k % 2 else []
+        data = message(NAMES, [0.1 * k] * 3, (k, 0), "base", velocity)
+        assert same(reader.read(data), expected(data))
+    assert len(count) == 2
+
+
+def test_velocities_of_another_number_are_none():
+    reader = JointStateReader()
+    for _ in range(2):
+        assert reader.read(message(NAMES, [1.0] * 3, velocity=[1.0, 2.0]))[3] == ()
 
 
 def test_memory_of_layouts_is_limited():
@@ -141,11 +159,11 @@ def test_memory_of_layouts_is_limited():
 def test_bytes_in_another_order_are_never_read_in_place():
     data = message(NAMES, [1.0, 2.0, 3.0])
     big = b"\x00\x00" + data[2:]
-    assert joint_state_reader._layout_of(data, NAMES, (1.0, 2.0, 3.0)) is not None
-    assert joint_state_reader._layout_of(big, NAMES, (1.0, 2.0, 3.0)) is None
+    assert joint_state_reader._layout_of(data, NAMES, (1.0, 2.0, 3.0), ()) is not None
+    assert joint_state_reader._layout_of(big, NAMES, (1.0, 2.0, 3.0), ()) is None
 
 
 @pytest.mark.parametrize("end", range(0, 92, 7))
 def test_a_message_that_is_cut_off_has_no_layout(end):
     data = message(NAMES, [1.0, 2.0, 3.0])
-    assert joint_state_reader._layout_of(data[:end], NAMES, (1.0, 2.0, 3.0)) is None
+    assert joint_state_reader._layout_of(data[:end], NAMES, (1.0, 2.0, 3.0), ()) is None

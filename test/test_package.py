@@ -62,8 +62,9 @@ def test_only_the_package_and_the_executables_are_installed(workspace):
     packages = egg_info(workspace).parent
     assert [p.name for p in packages.iterdir() if p.suffix != ".egg-info"] == ["collision_monitor"]
     executables = sorted(workspace.executable.parent.iterdir())
-    names = [path.name for path in executables]
-    assert names == ["collision_monitor", "self_collision", "simulation"]
+    assert [path.name for path in executables] == [
+        "collision_monitor", "collision_monitor_lifecycle", "self_collision", "simulation",
+    ]  # fmt: skip
     assert all(os.access(path, os.X_OK) for path in executables)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from collision_monitor.errors import ThresholdsError
-from collision_monitor.verification.thresholds import Rule, Thresholds, load_thresholds
+from collision_monitor.thresholds import Rule, Thresholds, load_thresholds
 
 PAIRS = [("left_arm", "right_arm"), ("right_hand", "left_hand"), ("left_arm", "table")]
 

@@ -10,9 +10,9 @@ from toys import joint, link, robot
 from collision_monitor import CollisionModel
 from collision_monitor.robot.inertials import read_inertials
 from collision_monitor.robot.joint_limits import JointLimits
+from collision_monitor.thresholds import Rule, Thresholds
 from collision_monitor.verification.drives import Drive, Drives
 from collision_monitor.verification.motion_files import LoadedMotion
-from collision_monitor.verification.thresholds import Rule, Thresholds
 from collision_monitor.verification.trajectory import Trajectory
 from collision_monitor.verification.verdict import Verdict
 from collision_monitor.verification.verify import Beside, Settings, Torques, verify

@@ -20,7 +20,7 @@ from collision_monitor.cli.model_arguments import add_model_arguments, load_mode
 from collision_monitor.cli.output_path import output_path
 from collision_monitor.collision_model import CollisionModel
 from collision_monitor.errors import CollisionMonitorError, MotionError
-from collision_monitor.verification.thresholds import Thresholds, load_thresholds
+from collision_monitor.thresholds import Thresholds, load_thresholds
 from collision_monitor.verification.verdict import Verdict
 from collision_monitor.verification.verification import Verification
 

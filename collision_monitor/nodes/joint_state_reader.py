@@ -27,45 +27,62 @@ _STAMP_END = _HEADER + 8
 class _Layout(NamedTuple):
     """Of all messages of one length: what is always the same, and where the rest stands."""
 
-    values: struct.Struct  # seconds, nanoseconds, the constant parts, positions
+    values: struct.Struct  # seconds, nanoseconds, the constant parts, positions, velocities
     constant: tuple[bytes, ...]  # frame, names, counts; the gaps between them hold anything
     header: bytes  # before the stamp: the encoding
-    stop: int  # where the constant parts end in what ``values`` yields
+    stop: int  # where the constant parts end in what ``values`` yields, and positions begin
+    middle: int  # where the number of velocities stands there, after the positions
+    count: bytes  # that number
     names: list[str]
 
 
 class JointStateReader:
-    """Reads names, positions and stamp from serialized sensor_msgs/JointState."""
+    """Reads names, positions, velocities and stamp from serialized sensor_msgs/JointState."""
 
     def __init__(self) -> None:
         """Knows nothing yet."""
         self._layouts: dict[int, _Layout] = {}
 
-    def read(self, data: bytes) -> tuple[list[str], tuple[float, ...], float]:
-        """(names, positions, stamp in seconds) of one message.
+    def read(
+        self, data: bytes
+    ) -> tuple[list[str], tuple[float, ...], float, tuple[float, ...]]:
+        """(names, positions, stamp in seconds, velocities) of one message.
 
-        The list of names is the same object for the same names: do not change it.
+        The list of names is the same object for the same names: do not change it. Velocities
+        are none where there are not as many as positions.
         """
         layout = self._layouts.get(len(data))
         if layout is not None:
             found = layout.values.unpack_from(data)
-            if found[2 : layout.stop] == layout.constant and data[:_HEADER] == layout.header:
-                return layout.names, found[layout.stop :], found[0] + 1e-9 * found[1]
+            if (
+                found[2 : layout.stop] == layout.constant
+                and found[layout.middle] == layout.count
+                and data[:_HEADER] == layout.header
+            ):
+                positions, middle = found[layout.stop : layout.middle], layout.middle
+                return layout.names, positions, found[0] + 1e-9 * found[1], found[middle + 1 :]
         return self._deserialized(data)
 
-    def _deserialized(self, data: bytes) -> tuple[list[str], tuple[float, ...], float]:
+    def _deserialized(
+        self, data: bytes
+    ) -> tuple[list[str], tuple[float, ...], float, tuple[float, ...]]:
         message = deserialize_message(data, JointState)
         names, positions = list(message.name), tuple(message.position)
+        velocities = tuple(message.velocity)
+        if len(velocities) != len(positions):
+            velocities = ()
         if len(self._layouts) >= _LAYOUTS:
             self._layouts.clear()
-        if layout := _layout_of(data, names, positions):
+        if layout := _layout_of(data, names, positions, velocities):
             self._layouts[len(data)] = layout
         stamp = message.header.stamp
-        return names, positions, stamp.sec + 1e-9 * stamp.nanosec
+        return names, positions, stamp.sec + 1e-9 * stamp.nanosec, velocities
 
 
-def _layout_of(data: bytes, names: list[str], positions: tuple[float, ...]) -> _Layout | None:
-    """The layout of a message with these names and positions; None if it is another one."""
+def _layout_of(
+    data: bytes, names: list[str], positions: tuple[float, ...], velocities: tuple[float, ...]
+) -> _Layout | None:
+    """The layout of a message with these contents; None if it is another one."""
     if data[:2] != _LITTLE_ENDIAN_CDR or len(names) != len(positions):
         return None
     try:
@@ -84,17 +101,29 @@ def _layout_of(data: bytes, names: list[str], positions: tuple[float, ...]) -> _
         form += f"{part.start - at}x{part.stop - part.start}s"
         at = part.stop
     first = _aligned(at, 8)
-    values = struct.Struct(f"{form}{first - at}x{len(positions)}d")
+    form += f"{first - at}x{len(positions)}d4s"  # positions, and the number of velocities
+    if velocities:
+        at = first + 8 * len(positions) + 4
+        form += f"{_aligned(at, 8) - at}x{len(velocities)}d"
+    values = struct.Struct(form)
     if len(data) < values.size:
         return None
     found = values.unpack_from(data)
     stop = 2 + len(parts)
-    counts = [found[3], found[stop - 1]]
-    if counts != [struct.pack("<I", len(names))] * 2 or data[first : values.size] != struct.pack(
-        f"<{len(positions)}d", *positions
-    ):
+    middle = stop + len(positions)
+    counts = [found[3], found[stop - 1], found[middle]]
+    expected = [len(names), len(names), len(velocities)]
+    if counts != [struct.pack("<I", count) for count in expected]:
         return None
-    return _Layout(values, found[2:stop], data[:_HEADER], stop, names)
+    read, meant = (found[stop:middle], found[middle + 1 :]), (positions, velocities)
+    # By their bytes: NaN is not equal to itself.
+    if [_bytes(numbers) for numbers in read] != [_bytes(numbers) for numbers in meant]:
+        return None
+    return _Layout(values, found[2:stop], data[:_HEADER], stop, middle, found[middle], names)
+
+
+def _bytes(numbers: tuple[float, ...]) -> bytes:
+    return struct.pack(f"<{len(numbers)}d", *numbers)
 
 
 def _aligned(at: int, size: int) -> int:

@@ -6,36 +6,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
 from rclpy.node import Node
 
 from collision_monitor.monitor import NARROW_PHASES
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """One parameter; ``most`` of a number is its upper bound, 0 (1 of an integer) the lower."""
-
-    name: str
-    default: Any
-    text: str
-    most: float | None = None
-    read_only: bool = False
-
-    def descriptor(self) -> ParameterDescriptor:
-        """What ``ros2 param describe`` shows."""
-        descriptor = ParameterDescriptor(description=self.text, read_only=self.read_only)
-        if self.most is not None and isinstance(self.default, int):
-            descriptor.integer_range = [IntegerRange(from_value=1, to_value=int(self.most), step=0)]
-        elif self.most is not None:
-            descriptor.floating_point_range = [
-                FloatingPointRange(from_value=0.0, to_value=self.most, step=0.0)
-            ]
-        return descriptor
-
+from collision_monitor.nodes import behaviour_parameters
+from collision_monitor.nodes.parameter import Parameter
 
 PARAMETERS = (
     Parameter(
@@ -111,6 +88,7 @@ PARAMETERS = (
         "marker_rate", 10.0,
         "~/markers so many times a second while somebody listens; 0: never", most=100.0,
     ),
+    *behaviour_parameters.PARAMETERS,
 )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from collision_monitor.kernels.clearance_scan import LIMITS
+from collision_monitor.thresholds import Thresholds
 from collision_monitor.verification.clearance_series import (
     ClearanceSeries,
     Study,
@@ -20,7 +21,6 @@ from collision_monitor.verification.clearance_series import (
 )
 from collision_monitor.verification.exact_level import Decider
 from collision_monitor.verification.schedule import Scheduled
-from collision_monitor.verification.thresholds import Thresholds
 from collision_monitor.verification.trajectory import Trajectory
 from collision_monitor.verification.violation import Code, Violation
 

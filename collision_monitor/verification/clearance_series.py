@@ -15,12 +15,12 @@ from collision_monitor.atomic_file import write_text
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.kernels.clearance_scan import LIMITS, Wanted
 from collision_monitor.kernels.suspects import witness
+from collision_monitor.thresholds import Thresholds
 from collision_monitor.verification.any_start import scan_any_start
 from collision_monitor.verification.exact_level import Decider, ExactLevel
 from collision_monitor.verification.exact_shapes import exact_level
 from collision_monitor.verification.scanner import Scan, Scanner
 from collision_monitor.verification.schedule import Schedule, Scheduled
-from collision_monitor.verification.thresholds import Thresholds
 from collision_monitor.verification.trajectory import Trajectory
 
 if TYPE_CHECKING:

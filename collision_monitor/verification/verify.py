@@ -13,12 +13,12 @@ from collision_monitor.errors import CollisionMonitorError
 from collision_monitor.robot.inertials import Inertial
 from collision_monitor.robot.joint_limits import JointLimits, urdf_limits
 from collision_monitor.robot.scene_joints import without_joints
+from collision_monitor.thresholds import Thresholds
 from collision_monitor.verification.clearance_check import ClearanceCheck, check_clearance
 from collision_monitor.verification.drives import Drives
 from collision_monitor.verification.dynamics import RobotDynamics
 from collision_monitor.verification.joint_limits_check import RATES, check_joint_limits
 from collision_monitor.verification.schedule import Schedule, Scheduled
-from collision_monitor.verification.thresholds import Thresholds
 from collision_monitor.verification.torque_check import TorqueCheck, check_torques
 from collision_monitor.verification.verdict import Verdict, by_urgency, verdict_of
 from collision_monitor.verification.verification import Check, Moment, Verification

@@ -1,0 +1,130 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""What a monitor does about distances: all that decides about actions, for one robot."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from collision_monitor.behaviour.decelerations import by_rule
+from collision_monitor.behaviour.decision import CALM, Decision
+from collision_monitor.behaviour.intention import Intention
+from collision_monitor.behaviour.latch import StopLatch
+from collision_monitor.behaviour.outlook import Outlook
+from collision_monitor.behaviour.settings import Settings
+from collision_monitor.behaviour.velocities import JointSpeeds
+from collision_monitor.behaviour.way_out import WayOut
+from collision_monitor.clearance import Clearance
+from collision_monitor.collision_model import CollisionModel
+from collision_monitor.joint_state_buffer import JointStateBuffer
+from collision_monitor.proximity import Proximity
+from collision_monitor.thresholds import Thresholds
+
+
+class Behaviour:
+    """Decides how fast a robot may go, one joint state after another.
+
+    Attributes:
+        enabled: where it is not, nothing slows or stops the robot, and the state says so.
+        latch: stops that are held for a person.
+        decision: the last.
+        speeds: joint velocities.
+        intention: where a robot that stands is about to go.
+    """
+
+    def __init__(
+        self,
+        model: CollisionModel,
+        settings: Settings | None = None,
+        decelerations: np.ndarray | None = None,
+    ) -> None:
+        """Compiles what joint states run.
+
+        Args:
+            model: the robot.
+            settings: how cautious.
+            decelerations: (nq,) rad/s^2 or m/s^2; by `decelerations.by_rule` without them.
+        """
+        self.model = model
+        self.enabled = True
+        self.latch = StopLatch()
+        self.decision = CALM
+        if decelerations is None:
+            decelerations = by_rule(model.velocity_limits)
+        self._outlook = Outlook(model, decelerations, settings)
+        self.speeds = JointSpeeds(len(model.joint_names), self.settings.velocity_window)
+        unknown = np.full(len(model.joint_names), np.nan)
+        self.speeds.update(np.zeros(len(unknown)), unknown, -1e9)  # compiled; forgotten by the gap
+        self.intention = Intention(model.joint_names)
+        self._way_out = WayOut(Proximity(model))
+
+    @property
+    def settings(self) -> Settings:
+        """How cautious; may be set at any time."""
+        return self._outlook.settings
+
+    @settings.setter
+    def settings(self, settings: Settings) -> None:
+        self._outlook.settings = settings
+        self.speeds.window = settings.velocity_window
+
+    @property
+    def decelerations(self) -> np.ndarray:
+        """(nq,) rad/s^2 or m/s^2; may be set at any time."""
+        return self._outlook.decelerations
+
+    @decelerations.setter
+    def decelerations(self, decelerations: np.ndarray) -> None:
+        self._outlook.decelerations = np.ascontiguousarray(decelerations, dtype=float)
+
+    @property
+    def widest_warning(self) -> float:
+        """Largest warning distance of all pairs, metres."""
+        return float(self._outlook.thresholds[:, 1].max(initial=0.0))
+
+    def set_thresholds(self, thresholds: Thresholds) -> None:
+        """Distances of all pairs, in force at once.
+
+        Raises:
+            ThresholdsError: a rule that names no pair, or a distance that is none.
+        """
+        self._outlook.set_thresholds(thresholds.of(self.model.pairs))
+
+    def look(
+        self,
+        buffer: JointStateBuffer,
+        clearance: Clearance,
+        now: float,
+        stamp: float = 0.0,
+        lag: float = 0.0,
+        exact: Callable[[float], np.ndarray] | None = None,
+    ) -> Decision:
+        """Decide after a joint state; arguments as of `Monitor.update` and `Outlook.look`."""
+        self.speeds.update(buffer.q, buffer.velocities, now, stamp)
+        velocities, intended = None, None
+        if self.speeds.known:
+            velocities = self.speeds.values
+            intended = self.intention.direction(velocities, now)
+        self.decision = self._outlook.look(
+            buffer.q, velocities, clearance, self.speeds.passed, lag, exact, intended
+        )
+        self.latch.update(self.enabled and self.decision.stop)
+        return self.decision
+
+    def time_to_collision(self, q: np.ndarray) -> float:
+        """Seconds until leaves touch if the joints go on as they do; inf if not soon or not known.
+
+        A bound from below; 0 in contact, unless what is in contact moves away.
+        """
+        if not self.speeds.known:
+            return math.inf
+        if self.decision.inside and not self.decision.stop:
+            return math.inf
+        return self._outlook.collision_time(q, self.speeds.values)
+
+    def way_out(self, q: np.ndarray) -> np.ndarray | None:
+        """Joint direction (nq,) that parts all pairs within their stop distance; see `WayOut`."""
+        return self._way_out.direction(q, self._outlook.thresholds[:, 0])

@@ -1,0 +1,64 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""What comes of one look at what is near."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+# As nav2_collision_monitor names them; docs/behaviour.md says which one when.
+NONE, LIMIT, APPROACH, SLOWDOWN, STOP = "none", "limit", "approach", "slowdown", "stop"
+
+
+class Decision(NamedTuple):
+    """What distances, velocities and thresholds say, hysteresis included.
+
+    Attributes:
+        scale: of the speed, 0 to 1.
+        inside: some pair is within its stop distance.
+        near: some pair is within its warning distance.
+        stop: some pair that does not move away is within its stop distance, or comes there even
+            if the robot brakes now.
+        slow: some pair that does not move away is within its warning distance.
+        approach: some pair comes within its warning distance while the robot brakes.
+        pair: index into ``model.pairs`` of the pair that decides, -1 where nothing is near.
+        distance: of that pair, metres; inf without one.
+        stop_distance: of that pair, metres.
+        warn_distance: of that pair, metres.
+        rate: at which that distance grows, m/s; NaN where velocities are not known.
+        braking_clearance: least clearance on the braking path of pairs that do not move away,
+            a bound from below, metres; inf where nothing comes near.
+    """
+
+    scale: float = 1.0
+    inside: bool = False
+    near: bool = False
+    stop: bool = False
+    slow: bool = False
+    approach: bool = False
+    pair: int = -1
+    distance: float = math.inf
+    stop_distance: float = math.nan
+    warn_distance: float = math.nan
+    rate: float = math.nan
+    braking_clearance: float = math.inf
+
+    @property
+    def moves_away(self) -> bool:
+        """Whether all that is near moves away, so that it does not slow the robot down."""
+        return self.near and not (self.slow or self.stop)
+
+    @property
+    def action(self) -> str:
+        """The gravest action that anything calls for."""
+        if self.stop:
+            return STOP
+        if self.inside:
+            return LIMIT
+        if self.slow:
+            return SLOWDOWN
+        return APPROACH if self.approach else NONE
+
+
+CALM = Decision()

@@ -1,0 +1,112 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""What the collision_monitor node has to say beside distances: key-values, rates and its log."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from rclpy.node import Node
+
+from collision_monitor.monitor import Level, Monitor, MonitorState
+
+_LOG_SECONDS = 5.0
+
+
+class MonitorReport:
+    """Counts joint states, logs changes, and knows the key-values of the state.
+
+    Attributes:
+        messages: joint states so far.
+        refused: why the newest description is not the one that is monitored; empty if it is.
+    """
+
+    def __init__(self, node: Node) -> None:
+        """Nothing has happened yet."""
+        self._node = node
+        self.messages = 0
+        self.refused = ""
+        self._logged: dict[Level, float] = {}
+        self._mark = (time.monotonic(), 0, 0.0)  # since when, messages, the last rate
+
+    def values(
+        self,
+        values: Mapping[str, Any],
+        monitor: Monitor | None,
+        state: MonitorState,
+        stop_service: str,
+    ) -> dict[str, str]:
+        """Key-values beside those that every state has; ``values`` of the parameters."""
+        extra = {
+            "warn_distance": f"{values['warn_distance']:g}",
+            "stop_distance": f"{values['stop_distance']:g}",
+            "joint_state_rate": f"{self._rate():.1f}",
+        }
+        if monitor is not None and monitor.behaviour is not None:
+            extra |= _behaviour_values(monitor, state)
+            if unknown := monitor.buffer.unknown_names:
+                extra["unknown_joints"] = " ".join(sorted(unknown))
+        if values["stop_service"]:
+            extra["stop_service"] = f"{values['stop_service']}: {stop_service}"
+        if values["joint_state_timeout"] == 0.0:
+            extra["watchdog"] = "OFF: joint_state_timeout is 0"
+        if self.refused:
+            extra["robot_description"] = self.refused
+        return extra
+
+    def _rate(self) -> float:
+        """Joint states a second, over at least one second."""
+        since, count, rate = self._mark
+        elapsed = time.monotonic() - since
+        if elapsed >= 1.0:
+            rate = (self.messages - count) / elapsed
+            self._mark = (time.monotonic(), self.messages, rate)
+        return rate
+
+    def log(self, state: MonitorState) -> None:
+        """One line a change of level; the same level again only after a while."""
+        now = time.monotonic()
+        if now - self._logged.get(state.level, -math.inf) < _LOG_SECONDS:
+            return
+        self._logged[state.level] = now
+        text = f"{state.level.name}: {state.message}"
+        log = self._node.get_logger()
+        # rclpy holds every place of a call to one severity
+        if state.level is Level.OK or state.cause == "waiting":
+            log.info(text)
+        elif state.level is Level.WARN:
+            log.warning(text)
+        else:
+            log.error(text)
+
+
+def _behaviour_values(monitor: Monitor, state: MonitorState) -> dict[str, str]:
+    behaviour = monitor.behaviour
+    found = {
+        "enabled": str(behaviour.enabled).lower(),
+        "stops": str(behaviour.latch.stops),
+    }
+    decision = state.decision
+    if decision is None:
+        return found
+    q = monitor.buffer.q
+    found["velocities"] = "known" if behaviour.speeds.known else "unknown"
+    found["time_to_collision"] = f"{behaviour.time_to_collision(q):.3f}"
+    found["braking_clearance"] = f"{decision.braking_clearance:.6f}"
+    if state.pair is not None:
+        found["pair"] = " ".join(state.pair)
+        found["pair_distance"] = f"{decision.distance:.6f}"
+        found["pair_rate"] = f"{decision.rate:.4f}"
+    if decision.inside:
+        out = behaviour.way_out(q)
+        found["way_out"] = (
+            "none" if out is None else " ".join(
+                f"{name}={value:.3f}"
+                for name, value in zip(monitor.buffer.joint_names, out.tolist(), strict=True)
+                if abs(value) >= 0.0005
+            )
+        )  # fmt: skip
+    return found
