@@ -138,7 +138,7 @@ NAMES = (*SOLIDS, "ball", "ring", "rod", "cone", "soup", "arm_link_2.stl")
 
 
 @given(st.sampled_from(NAMES), st.sampled_from(NAMES), st.integers(0, 2**31))
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_moved_by_the_depth_shapes_are_apart(first, second, seed):
     # Coal misjudges solids and triangles without an area.
     assume("soup" not in (first, second) or not {first, second} & set(SOLIDS))
@@ -164,7 +164,7 @@ def test_moved_by_the_depth_shapes_are_apart(first, second, seed):
     st.sampled_from(("box", "cylinder", "capsule", "rod", "cone")),
     st.integers(0, 2**31),
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_depth_begins_at_zero(first, second, seed):
     """From apart into touch by less than a micrometre: less deep than some micrometres."""
     rng = np.random.default_rng(seed)
