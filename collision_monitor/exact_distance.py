@@ -16,7 +16,6 @@ from collision_monitor.kernels.exact_calls import calls, prepare
 from collision_monitor.kernels.exact_tables import new_state, pack_shapes
 from collision_monitor.robot.description import Shape
 
-
 _NO_LEAVES = (-1, -1)
 
 
