@@ -16,6 +16,8 @@ from collision_monitor.kernels.exact_calls import calls, prepare
 from collision_monitor.kernels.exact_tables import new_state, pack_shapes
 from collision_monitor.robot.description import Shape
 
+_NO_LEAVES = (-1, -1)
+
 
 class LinkShapes(NamedTuple):
     """The shapes of a link or an obstacle, its body and its pose (4, 4) in there."""
@@ -135,18 +137,18 @@ class ExactDistance:
 
     def nearest(self, q: np.ndarray) -> Clearance:
         """The nearest pair at ``q``; see `CollisionModel.distance`."""
-        pair, distance, touching, *rest = exact_query.exact_distance(*self._arrays, q)
-        if touching > 0:
-            best = distance if pair >= 0 else 0.0
-            deeper = exact_deepest.deepest_pair(*self._arrays, touching, best)
+        result = exact_query.exact_distance(*self._arrays, q)
+        if result[2] > 0:
+            best = result[1] if result[0] >= 0 else 0.0
+            deeper = exact_deepest.deepest_pair(*self._arrays, result[2], best)
             if deeper[0] >= 0:
-                pair, distance, *rest = deeper
+                result = deeper
+        pair = result[0]
         if pair < 0:
             raise self._refusal(pair, q)
         return Clearance(
-            distance, self._pairs[pair], rest[2:8], rest[8:],
-            exact=True, triangles=(rest[0], rest[1]),
-        )  # fmt: skip
+            result[1], self._pairs[pair], result[5:11], result[11:], _NO_LEAVES, True, result[3:5]
+        )
 
     def refine(self, q: np.ndarray, out: np.ndarray, within: float) -> np.ndarray:
         """Put exact distances at ``q`` in the place of those that are at most ``within``."""

@@ -5,13 +5,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from unittest.mock import patch
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from collision_monitor import CollisionModel
+from collision_monitor import CollisionModel, collision_model
 from collision_monitor.bounding.exact_parts import parts_of
 from collision_monitor.bounding.leaf import Leaf
+from collision_monitor.bounding.shapes import Fit
 from collision_monitor.robot.description import Joint, Link, Robot, Shape
 
 AXES = np.eye(3)
@@ -47,7 +49,13 @@ def free_body(fixed: Sequence[Shape], moving: Sequence[Shape], hierarchy="obb") 
     )  # fmt: skip
     robot = Robot("free", "fixed", links, joints)
     leaves = {name: [_ball(name, links[name].shapes)] for name in ("fixed", "moving")}
-    return CollisionModel(robot, leaves=leaves, hierarchy=hierarchy)
+    # How good the leaves are is not asked here, and takes longer than all the rest.
+    with patch.object(collision_model, "fit_of_given", _no_figures):
+        return CollisionModel(robot, leaves=leaves, hierarchy=hierarchy)
+
+
+def _no_figures(leaves: Sequence[Leaf], shapes: Sequence[Shape]) -> Fit:
+    return Fit(tuple(leaves), *[np.nan] * 5)
 
 
 def _ball(name: str, shapes: Sequence[Shape]) -> Leaf:

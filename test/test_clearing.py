@@ -1,79 +1,83 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Configurations pushed apart until nothing repels; judged by distances of its own."""
-
-from copy import copy
-from dataclasses import replace
+"""Ways out along a direction, against steps that are tried one after another."""
 
 import numpy as np
 import pytest
-from dual_arm_cases import CROSSING, CROSSING_CLOSELY, PAPER
+import trimesh
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mesh_cases import KIND_NAMES, mesh
+from test_mesh_distance import coal_distance, coal_tree
 
-from collision_monitor.repulsion.clearing import Clearing
-
-
-def cleared(problem, q, waypoint=50):
-    clearing = Clearing(problem)
-    target = problem.margins.safe[clearing.pairs.pair]
-    return clearing.cleared(q, waypoint, target)
-
-
-def configurations(count=40):
-    """Random ones about the meeting point, some of them with several pairs too near."""
-    rng = np.random.default_rng(8)
-    return PAPER.desired[50] + rng.uniform(-0.4, 0.4, (count, 14))
+from collision_monitor.bounding.triangle_tree import build_triangle_tree
+from collision_monitor.kernels.borrow import borrow, work_space
+from collision_monitor.kernels.clearing import fill_axes, turn_axes, way_out
+from collision_monitor.kernels.jit import kernel
+from collision_monitor.kernels.mesh_tree import unpack_tree
 
 
-def test_what_comes_out_is_free():
-    problem = PAPER.problem()
-    before, after = [], []
-    for q in configurations():
-        q = np.clip(q, problem.model.lower, problem.model.upper)
-        before.append(q)
-        after.append(cleared(problem, q))
-    near = PAPER.segment_distances(np.array(before)) < PAPER.safe
-    assert near.sum() > 20
-    distances = PAPER.segment_distances(np.array(after))
-    assert np.all(distances >= PAPER.safe - 1e-9)
-    # no farther than needed
-    assert np.all(distances[near] <= PAPER.safe + 0.02)
-    for a, b, moved in zip(before, after, near, strict=True):
-        assert np.array_equal(a, b) != moved
+@kernel
+def _way_out(numbers_a, index_a, numbers_b, index_b, pose, none, x, y, z, way, anywhere, limit):
+    a, b = unpack_tree(numbers_a, index_a, 0, 0), unpack_tree(numbers_b, index_b, 0, 0)
+    axes, turned = work_space(way, 5, 4), work_space(way, 5, 4)
+    fill_axes(x, y, z, axes)
+    turn_axes(axes, borrow(pose, 0, 7, 3), turned)
+    nothing = borrow(none, 0, 2, 5)
+    return way_out(
+        a, b, True, True, nothing, 0, 0, axes, turned, nothing, way, anywhere, limit
+    )  # fmt: skip
 
 
-@pytest.mark.parametrize("side", ["left", "right"])
-def test_the_arm_that_does_not_yield_stays(side):
-    problem = PAPER.problem(side)
-    q = PAPER.desired[50]
-    kept = {"left": slice(0, 7), "right": slice(7, 14)}[side]
-    free = cleared(problem, q)
-    assert np.array_equal(free[kept], q[kept])
-    assert PAPER.segment_distances(free[None])[0] >= PAPER.safe - 1e-9
+def ask(first, second, rotation, translation, n, way=0.0, anywhere=False, limit=np.inf):
+    pose = np.zeros((7, 3))
+    pose[:3], pose[3] = rotation, translation
+    return _way_out(
+        first.numbers, first.index, second.numbers, second.index, pose.reshape(-1), np.zeros(10),
+        *map(float, n), way, anywhere, limit,
+    )  # fmt: skip
 
 
-@pytest.mark.parametrize("case", [CROSSING, CROSSING_CLOSELY], ids=lambda case: case.name)
-def test_arms_whose_centre_lines_cross_are_parted_too(case):
-    """The normal is there at d = 0."""
-    distances = case.segment_distances(case.desired)
-    waypoint = int(distances.argmin())
-    assert distances[waypoint] < 1e-9
-    free = cleared(case.problem(), case.desired[waypoint], waypoint)
-    assert case.segment_distances(free[None])[0] >= case.safe - 1e-9
+def built(name, kind="obb"):
+    return build_triangle_tree(*mesh(name), kind)
 
 
-def test_what_cannot_be_parted_is_none():
-    problem = PAPER.problem()
-    clearing = Clearing(problem)
-    target = np.full(len(clearing.pairs.pair), 10.0)  # metres, farther than they reach
-    assert clearing.cleared(PAPER.desired[50], 50, target) is None
+@given(
+    st.sampled_from(["ball", "ring", "box", "cone"]),
+    st.sampled_from(["ball", "rod", "box", "arm_link_2.stl"]),
+    st.sampled_from(KIND_NAMES),
+    st.integers(0, 2**31),
+)
+@settings(max_examples=60, deadline=None)
+def test_at_its_end_nothing_meets_and_no_earlier_gap_was_wide(first, second, kind, seed):
+    rng = np.random.default_rng(seed)
+    n = rng.normal(size=3)
+    n /= np.linalg.norm(n)
+    translation = 0.1 * rng.normal(size=3)
+    way = ask(built(first, kind), built(second, kind), np.eye(3), translation, n)
+    shapes = coal_tree(*mesh(first)), coal_tree(*mesh(second))
+
+    def gap(at):
+        return coal_distance(*shapes, np.eye(3), translation + at * n)
+
+    assert gap(way + 1e-6) > 0.0
+    beyond = ask(built(first, kind), built(second, kind), np.eye(3), translation, n, anywhere=True)
+    assert beyond >= way - 1e-9
+    for at in (0.0, 0.1, 1.0):
+        assert gap(beyond + 1e-6 + at) > 0.0
 
 
-def test_one_arm_at_its_limits_leaves_it_to_the_other():
-    problem = PAPER.problem()
-    q = PAPER.desired[50]
-    model = copy(problem.model)
-    model.lower, model.upper = model.lower.copy(), model.upper.copy()
-    model.lower[7:] = model.upper[7:] = q[7:]
-    free = cleared(replace(problem, model=model), q)
-    assert np.array_equal(free[7:], q[7:])
-    assert PAPER.segment_distances(free[None])[0] >= PAPER.safe - 1e-9
+def test_a_way_out_of_a_shelf_ends_before_the_next_board():
+    """A ball that has sunk into a board is free between the boards, not only above them all."""
+    boards = [trimesh.creation.box((1, 1, 0.02)).apply_translation((0, 0, z)) for z in (0, 0.5)]
+    shelf = trimesh.util.concatenate(boards)
+    a = build_triangle_tree(shelf.vertices, shelf.faces)
+    b, height = built("ball"), mesh("ball")[0][:, 2].max()
+    sunk = 0.01 + height - 0.03
+    up = [0.0, 0.0, 1.0]
+    found = ask(a, b, np.eye(3), [0.1, 0.2, sunk], up)
+    assert found == pytest.approx(0.03, abs=1e-6)
+    assert ask(a, b, np.eye(3), [0.1, 0.2, sunk], up, anywhere=True) == pytest.approx(
+        0.51 + height - sunk, abs=1e-6
+    )
+    assert ask(a, b, np.eye(3), [0.1, 0.2, sunk], up, limit=0.01) >= 0.01

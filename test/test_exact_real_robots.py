@@ -4,6 +4,7 @@
 
 from functools import cache
 
+import numpy as np
 import pytest
 from exact_reference import ExactReference
 from reference import Reference
@@ -91,3 +92,20 @@ def test_all_hierarchies_give_the_same_distances():
     assert len(touching) > 10
     for q in touching:
         assert all(model.distance(q, exact=True).distance <= 0.0 for model in models)
+
+
+def test_a_motion_into_contact_has_no_jump():
+    """What changes from one millisecond to the next is never more than what moves."""
+    files = require("ur5")
+    model = CollisionModel.from_urdf(files.urdf, files.srdf, files.package_dirs)
+    rows = model.random_configurations(400, seed=4)
+    found = np.array([model.distance(q, exact=True).distance for q in rows])
+    apart, inside = rows[np.argmax(found)], rows[np.argmin(found)]
+    rows = apart + np.linspace(0.0, 1.0, 8000)[:, None] * (inside - apart)
+    moves = model.link_reach().sum(axis=1).max() * np.abs(np.diff(rows, axis=0)).max()
+    distances = np.array([model.distance(q, exact=True).distance for q in rows])
+    touch = int(np.argmax(distances <= 0.0))
+    assert touch > 0
+    # Both links move.
+    assert np.abs(np.diff(distances[: touch + 1])).max() < 2.0 * moves
+    assert distances[touch:].min() < -0.02

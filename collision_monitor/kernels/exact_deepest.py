@@ -95,7 +95,7 @@ def deepest_pair(
             copy_rows(rows, found, 1, 4)
             copy_rows(trial, points, 3, 3)
     if best_pair < 0:
-        return best_pair, best, -1, -1, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        return best_pair, best, 0, -1, -1, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     to_base(view, shapes, best_pair, points)
     names = work_space(best_pair, 1, 2)
     for side in range(2):
@@ -104,7 +104,7 @@ def deepest_pair(
         if row >= 0:
             names[0, side] = tree_of(data, shapes, found[0, side]).names[row, 0]
     return (
-        best_pair, best, names[0, 0], names[0, 1],
+        best_pair, best, 0, names[0, 0], names[0, 1],
         points[0, 0], points[0, 1], points[0, 2], points[1, 0], points[1, 1], points[1, 2],
         points[2, 0], points[2, 1], points[2, 2],
     )  # fmt: skip
