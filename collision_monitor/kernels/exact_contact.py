@@ -27,7 +27,7 @@ from collision_monitor.kernels.exact_tables import (
     WAY_OUT,
 )
 from collision_monitor.kernels.far_call import far_call
-from collision_monitor.kernels.jit import kernel
+from collision_monitor.kernels.jit import far_kernel, kernel
 from collision_monitor.kernels.mesh_crossing import crossing_triangles
 from collision_monitor.kernels.mesh_distance import place_corners
 from collision_monitor.kernels.mesh_solid import touching_rows
@@ -75,7 +75,7 @@ def _reach(shapes, part, placed, x, y, z):
     return middle + px * dx + py * dy + pz * dz + shapes.solids[part, RADIUS]
 
 
-@kernel
+@far_kernel
 def list_contacts(data, shapes, i, j, pose, out):
     """How many pairs of triangles of two parts meet, up to the rows of ``out`` (k, 2).
 
@@ -345,7 +345,7 @@ def _size(corners, k, side):
     return math.sqrt(longest)
 
 
-@kernel
+@far_kernel
 def part_way_out(data, shapes, i, j, pose, first, second, start, x, y, z, anywhere, limit):
     """`clearing.way_out` of two parts along a unit vector, from ``start`` on."""
     axes, ends = work_space(start, 5, 4), work_space(start, 2, 3)
@@ -409,7 +409,7 @@ def _nearest_way(ways, count):
     return best
 
 
-@kernel
+@far_kernel
 def part_depth(data, shapes, i, j, pose, enough, most, points):
     """(depth, row, row) of two parts that touch, cross or hold one another; -1 if they do not.
 
