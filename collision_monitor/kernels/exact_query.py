@@ -25,6 +25,7 @@ from collision_monitor.kernels.exact_pair import (
     relative_pose,
 )
 from collision_monitor.kernels.exact_part import tree_of
+from collision_monitor.kernels.exact_support import parts_gap
 from collision_monitor.kernels.exact_tables import data_of, unpack_shapes, unpack_state
 from collision_monitor.kernels.jit import kernel
 from collision_monitor.kernels.packed import unpack
@@ -111,6 +112,21 @@ def _open(view, shapes, state, data, pair, limit, spare, overlap, found, points)
     if kept[pair, 0] - moved_since(kept, pair, shapes.link_balls, b, pose) >= limit:
         return limit
     rows = work_space(pair, 1, 4)
+    # Shapes are as far apart as along the way between what was nearest last time, and not farther
+    # than that: along a motion this often is an answer, and the search is dear.
+    guess = guessed_distance(data, shapes, state, pair, pose, rows, points)
+    if guess > 0.0 and guess < np.inf:
+        links = shapes.links
+        gap = -_ROUNDING + parts_gap(
+            data, shapes, links[a, 1], links[a, 2], links[b, 1], links[b, 2], pose,
+            points[2, 0], points[2, 1], points[2, 2],
+        )  # fmt: skip
+        if gap >= limit or (guess < limit and gap >= guess - 2.0 * _ROUNDING):
+            keep(kept, pair, gap, pose)
+            if gap < limit:
+                copy_rows(rows, found, 1, 4)
+                return guess
+            return gap
     wide = limit + spare
     value = pair_distance(data, shapes, state, pair, a, b, pose, wide, rows, points)
     if value != TOUCH and overlap and one_holds_the_other(data, shapes, a, b, pose):

@@ -133,7 +133,7 @@ def _general(compiled: Callable, is_part: bool) -> Callable:
 def _without_collections() -> Iterator[None]:
     """Without the garbage collector: it would go through all of numba's objects, over and over.
 
-    That took a sixth of the time to compile. What calls itself, as compiling does, is but one pause.
+    That took a sixth of the time to compile. Compiling calls itself; it is but one pause.
     """
     if not gc.isenabled():
         yield
