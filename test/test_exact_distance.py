@@ -237,6 +237,15 @@ def test_bad_questions_are_refused(arms):
         arms.crossing_triangles(np.zeros(len(q)), (arms.link_names[0], "moon"))
     with pytest.raises(ConfigurationError, match="most"):
         arms.crossing_triangles(np.zeros(len(q)), arms.pairs[0], most=0)
+    with pytest.raises(ConfigurationError, match="most: 2.5"):
+        arms.crossing_triangles(np.zeros(len(q)), arms.pairs[0], most=2.5)
+    name = arms.link_names[0]
+    for pair in ((name,), (name, name), name, (*arms.pairs[0], name)):
+        with pytest.raises(ConfigurationError, match="two different links"):
+            arms.crossing_triangles(np.zeros(len(q)), pair)
+    for within in (np.nan, "near", None):
+        with pytest.raises(ConfigurationError, match="within: .*not a length"):
+            arms.distances(np.zeros(len(q)), exact=True, within=within)
 
 
 def test_a_hierarchy_that_is_none_is_refused():
