@@ -84,6 +84,23 @@ def test_what_a_flawed_mesh_holds_is_in_contact(flaw):
     assert Inside(model.robot.links["fixed"].shapes).holds_any(np.array([[0.03, 0.0, 0.0]]))
 
 
+@pytest.mark.parametrize("turned_round", [False, True])
+@pytest.mark.parametrize("whole", [1, 2, 3])
+def test_any_piece_of_either_link_may_be_the_one_that_is_held(whole, turned_round):
+    """A link in three pieces, of which one is in the other link's box."""
+    vertices, triangles = mesh("ball")
+    box = [mesh_shape(*mesh("box"))]
+    pieces = [mesh_shape(0.1 * vertices + [float(k), 0.0, 0.0], triangles) for k in (1, 2, 3)]
+    links = (pieces, box) if turned_round else (box, pieces)
+    model = free_body(*links)
+    way = float(whole) if turned_round else -float(whole)
+    found = model.distance([way, 0.0, 0.0, 0.0, 0.0, 0.0], exact=True)
+    assert found.distance < -0.1
+    assert model.distances([way, 0.0, 0.0, 0.0, 0.0, 0.0], exact=True)[0] < -0.1
+    between = model.distance([way - 0.5, 0.0, 0.0, 0.0, 0.0, 0.0], exact=True)
+    assert between.distance == pytest.approx(0.5 - 0.15 - 0.02, abs=1e-3)
+
+
 def test_closed_and_inside_out_stays_as_it_is():
     """It may be a cavity of what is around it."""
     vertices, triangles = mesh("ball")
