@@ -107,9 +107,9 @@ def _verified(
     model: CollisionModel, motion: LoadedMotion, settings: Settings, begin: float
 ) -> Verification:
     limits = urdf_limits(model.robot) if settings.limits is None else settings.limits
-    joints = check_joint_limits(motion.trajectory, model.robot, limits, settings.from_rest)
     parts = _parts(motion, settings.beside)
-    schedule = Schedule(model, parts)
+    schedule = Schedule(model, parts)  # refuses what cannot be a motion
+    joints = check_joint_limits(motion.trajectory, model.robot, limits, settings.from_rest)
     clearance = check_clearance(model, parts, settings.thresholds, exact=settings.exact or None)
     torques = _torques(model, motion, settings, limits)
     known = {(v.code, v.subject) for v in joints.violations}
