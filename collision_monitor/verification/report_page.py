@@ -125,6 +125,19 @@ def starting(moment: Moment) -> str:
     return f", where {said}"
 
 
+def nearest(moment: Moment) -> str:
+    """How near which two came, when, and what is certain of all others; one line."""
+    a, b = moment.pair
+    level = "" if moment.exact else ", between leaves, which enclose them,"
+    certain = ""
+    if moment.distance > 0.0 and moment.at_least < moment.distance:
+        certain = f"; at no instant is anything nearer than {moment.at_least:.4f} m"
+    return (
+        f"{moment.distance:.4f} m between {a} and {b}{level} at {moment.time:.3f} s"
+        f"{starting(moment)}{certain}"
+    )
+
+
 def headline(result: Verification) -> str:
     """The verdict and its first reason, in one line."""
     word = result.verdict.value.capitalize()
