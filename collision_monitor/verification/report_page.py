@@ -128,14 +128,12 @@ def starting(moment: Moment) -> str:
 def nearest(moment: Moment) -> str:
     """How near which two came, when, and what is certain of all others; one line."""
     a, b = moment.pair
-    level = "" if moment.exact else ", between leaves, which enclose them,"
-    certain = ""
-    if moment.distance > 0.0 and moment.at_least < moment.distance:
-        certain = f"; at no instant is anything nearer than {moment.at_least:.4f} m"
-    return (
-        f"{moment.distance:.4f} m between {a} and {b}{level} at {moment.time:.3f} s"
-        f"{starting(moment)}{certain}"
-    )
+    level = "" if moment.exact else "the leaves of "
+    measured, certain = f"{moment.distance:.4f} m", f"{moment.at_least:.4f} m"
+    more = ""
+    if moment.distance > 0.0 and certain != measured:
+        more = f"; at no instant is anything nearer than {certain}"
+    return f"{measured} between {level}{a} and {b} at {moment.time:.3f} s{starting(moment)}{more}"
 
 
 def headline(result: Verification) -> str:
