@@ -142,7 +142,8 @@ def two(cell, verify):
 
 
 def test_a_second_robot_with_its_own_motion(two, cell):
-    code, out, _ = two("--json")
+    code, out, errors = two("--json")
+    assert errors == ""
     assert (code, json.loads(out)["verdict"]) == (0, "safe")
     code, out, _ = two("--other-motion", str(cell / "other.csv"), "--json")
     data = json.loads(out)

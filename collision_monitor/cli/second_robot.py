@@ -5,13 +5,15 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from collision_monitor.bounding.enclosure import check_enclosing
 from collision_monitor.bounding.fit_settings import FitSettings
+from collision_monitor.bounding.leaf import Leaf
 from collision_monitor.cli.model_arguments import load_model
 from collision_monitor.collision_model import CollisionModel
 from collision_monitor.errors import ConfigurationError
@@ -99,11 +101,31 @@ def load_cell(options: argparse.Namespace) -> tuple[CollisionModel, Robot | None
         root += "_"
     robot = compose(parts, f"{first.name} and {other.name}", root)
     scene = load_scene(options.scene, robot, options.package_dir) if options.scene else None
-    leaves = read_leaves(options.leaves, robot) if options.leaves else None
-    if leaves is not None and not options.unchecked_leaves:
-        check_enclosing(robot, leaves)
     settings = FitSettings(options.max_leaves, options.leaf_tolerance)
+    leaves: Mapping[str, Sequence[Leaf]]
+    if options.leaves:
+        leaves = read_leaves(options.leaves, robot)
+        if not options.unchecked_leaves:
+            check_enclosing(robot, leaves)
+    else:
+        leaves = _own_leaves(parts, settings)
     return CollisionModel(robot, compose_semantics(parts), scene, settings, leaves), other
+
+
+def _own_leaves(parts: Sequence[Mounted], settings: FitSettings) -> dict[str, list[Leaf]]:
+    """Those that each robot has by itself: they were fitted before, or will be asked for again."""
+    found: dict[str, list[Leaf]] = {}
+    log = logging.getLogger(CollisionModel.__module__)
+    for part in parts:
+        was, log.disabled = log.disabled, True  # the whole says the same once more
+        try:
+            alone = CollisionModel(part.robot, part.semantics, None, settings)
+        finally:
+            log.disabled = was
+        for leaf in alone.leaves:
+            link = part.prefix + leaf.link
+            found.setdefault(link, []).append(replace(leaf, link=link))
+    return found
 
 
 def prefixed_motion(motion: LoadedMotion, prefix: str) -> LoadedMotion:
