@@ -119,7 +119,7 @@ def _verified(
     parts = _parts(motion, settings.beside)
     schedule = Schedule(model, parts)  # refuses what cannot be a motion
     told("limits of joints", 0.0)
-    joints = check_joint_limits(motion.trajectory, model.robot, limits, settings.from_rest)
+    joints = check_joint_limits(parts[0].trajectory, model.robot, limits, settings.from_rest)
     companions = [
         _companion(beside, part.trajectory, model, limits, settings.from_rest)
         for beside, part in zip(settings.beside, parts[1:], strict=True)
