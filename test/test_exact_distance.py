@@ -254,6 +254,8 @@ def test_triangles_that_cross_are_named_and_placed(arms):
         for link, number, placed in zip(found.links, numbers, corners, strict=True):
             assert placed == pytest.approx(corners_of(arms, q, link, number), abs=1e-9)
         few = arms.crossing_triangles(q, found.links, most=1)
+        every = arms.crossing_triangles(q, found.links, most=10**12)
+        assert every.triangles.tolist() == crossing.triangles.tolist()
         assert few.triangles.shape == (1, 2)
         return
     pytest.fail("no configuration in contact")
