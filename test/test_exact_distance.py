@@ -284,6 +284,26 @@ def test_bad_questions_are_refused(arms):
             arms.distances(np.zeros(len(q)), exact=True, within=within)
 
 
+def slide(name, parent, child, axis):
+    """A joint of a URDF."""
+    return f'''<joint name="{name}" type="prismatic"><parent link="{parent}"/><child
+        link="{child}"/><axis xyz="{axis}"/><limit lower="-9" upper="9" effort="1" velocity="1"/></joint>'''
+
+
+@pytest.mark.parametrize("missing", [0.0, 1e-8, 1e-6, 0.03])
+def test_leaves_that_miss_a_little_of_their_shapes_do_not_hide_them(missing):
+    """Leaves from a file may let a micrometre stick out, and those that nobody checked anything."""
+    ball = '<collision><geometry><sphere radius="0.1"/></geometry></collision>'
+    urdf = f'''<robot name="balls"><link name="a">{ball}</link><link name="x"/><link name="b">{ball}
+        </link>{slide("j", "a", "x", "1 0 0")}{slide("k", "x", "b", "0 1 0")}</robot>'''
+    leaves = {"links": {name: [{"center": [0, 0, 0], "radius": 0.1 - missing}] for name in "ab"}}
+    model = CollisionModel.from_urdf(urdf, leaves=leaves, check_leaves=missing <= 1e-6)
+    for q in ([1.0, 2.0], [0.3, 0.4], [0.4, 0.3], [0.19, 0.5], [0.0, 0.0], [0.2, 5.0]):
+        found = model.distance(q, exact=True).distance
+        apart = np.hypot(*q) - 0.2
+        assert found == pytest.approx(apart, abs=1e-9) if apart > 0.0 else found <= 0.0
+
+
 def test_a_hierarchy_that_is_none_is_refused():
     with pytest.raises(FitError, match="unknown hierarchy 'ball'.*aabb, obb, rss, octree"):
         CollisionModel.from_urdf(ARMS[0], hierarchy="ball")

@@ -42,8 +42,11 @@ _STEADY = 2e-3
 # Metres beyond the best so far to which pairs are measured along a steady motion, so that they need
 # not be measured again in the next cycles.
 _SPARE = 2e-2
-# Metres that rounding may put between a leaf and what it encloses.
+# Metres that rounding may put between two answers.
 _ROUNDING = 1e-9
+# Metres by which shapes may be nearer than their leaves: those of a file may let each stick out by
+# a micrometre.
+_STICKING_OUT = 2.5e-6
 
 
 @kernel
@@ -182,11 +185,16 @@ def nearest_pair(view, shapes, state, data, found, points):
         if limit == np.inf:
             limit = _open(view, shapes, state, data, pair, limit, 0.0, leaves < 0.0, found, points)
     limit = max(limit, 0.0) + _ROUNDING
-    count = list_near(view, shapes, state, limit)
+    count = list_near(view, shapes, state, limit + _STICKING_OUT)
     best, best_pair, touching = limit, np.int64(-1), 0
     rows, trial = work_space(last, 1, 4), work_space(limit, 3, 3)
     left = count
-    while left > 0:
+    while left > 0 or (best_pair < 0 and touching == 0 and limit < np.inf):
+        if left == 0:
+            # Leaves that do not enclose their shapes say nothing: every pair is measured.
+            limit = best = np.inf
+            left = count = list_near(view, shapes, state, limit)
+            continue
         at = _take_nearest(state, left)
         # The nearest pair of the last query is the first one.
         if left == count and last >= 0 and state.least[last, 0] < np.inf:
@@ -197,8 +205,9 @@ def nearest_pair(view, shapes, state, data, found, points):
         leaves = state.least[pair, 0]
         left -= 1
         state.near[at, 0], state.near[left, 0] = state.near[left, 0], pair
-        if leaves >= best and pair != last:
-            break
+        if leaves >= best + _STICKING_OUT and pair != last:
+            left = 0
+            continue
         more = 0.0 if pair == last else spare
         value = _open(view, shapes, state, data, pair, best, more, leaves < 0.0, rows, trial)
         if value == TOUCH:
