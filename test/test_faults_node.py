@@ -18,7 +18,7 @@ from diagnostic_msgs.msg import DiagnosticStatus  # isort: skip
 from rclpy.qos import QoSProfile, qos_profile_sensor_data  # isort: skip
 from rosgraph_msgs.msg import Clock  # isort: skip
 from sensor_msgs.msg import JointState  # isort: skip
-from std_msgs.msg import Bool, Float64  # isort: skip
+from std_msgs.msg import Bool, Float64, String  # isort: skip
 
 NAMES = (*JOINTS, "mast_joint")
 LEFT, RIGHT = "/left/collision_monitor", "/cell/right/watch"
@@ -298,6 +298,29 @@ def test_a_node_that_stood_still_does_not_take_its_late_clock_for_another(simula
     assert int(figures(graph, "collision_monitor")["refused_future"]) == before
     assert not any("disagree" in m.message for m in graph.heard["states"][seen:])
     settle(simulation)
+
+
+# -- a scene that is lost ----------------------------------------------------------------
+
+
+def test_a_scene_file_that_is_lost_takes_no_obstacle_away(tmp_path):
+    scene = tmp_path / "cell.yaml"
+    scene.write_text(
+        "obstacles: [{name: post, type: sphere, radius: 0.1, position: [-0.25, 0.5, 0.0]}]"
+    )
+    with opened("/collision_monitor") as graph:
+        descriptions = graph.node.create_publisher(String, "robot_description", LATCHED)
+        graph.start("-p", f"scene:={scene}")
+        descriptions.publish(String(data=URDF))
+        graph.until_distance(lambda: graph.send(NAMES, pose(0.5)))
+        scene.unlink()
+        descriptions.publish(String(data=URDF.replace("slides", "others")))
+        graph.until(lambda: str(scene) in graph.values.get("robot_description", ""),
+                    sending=lambda: graph.send(NAMES, pose(0.5)))  # fmt: skip
+        near = (-0.5 + 0.75, 0.29, 0.6, 0.0, 0.3)  # the right ball beside the post
+        graph.until_level(ERROR, lambda: graph.send(NAMES, near))
+        assert "post" in (graph.values["link_a"], graph.values["link_b"])
+        graph.until_level(OK, lambda: graph.send(NAMES, pose(0.5)))
 
 
 # -- overload ----------------------------------------------------------------------------
