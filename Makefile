@@ -39,7 +39,7 @@ $(VENV)/.has-%: setup.py setup.cfg pyproject.toml | $(VENV)/.made
 
 # At most four: each may have a ROS graph of several processes that want to be on time.
 test: $(VENV)/.has-test
-	"$(BIN)/python" -m pytest -n auto --maxprocesses 4 --dist loadscope $(TEST_ARGS)
+	"$(BIN)/python" -m pytest -n auto --maxprocesses 4 --dist loadscope --durations=15 $(TEST_ARGS)
 
 demo: $(VENV)/.has-demo
 	"$(BIN)/python" -m collision_monitor demo $(DEMO_ARGS)
