@@ -348,8 +348,8 @@ def test_a_node_too_slow_for_its_joint_states_works_on_the_newest_and_says_so(ur
             graph.spin(0.004)
         at_the_end = len(graph.heard["min_distance"])
         assert at_the_end - distances <= 100  # 40 ms each
-        assert len(graph.heard["state"]) - states >= 5  # the heartbeat goes on
+        assert len(graph.heard["state"]) - states >= 3  # the heartbeat goes on
         graph.until(lambda: abs(graph.heard["min_distance"][-1].data - 0.501) < 1e-6)
-        # What was under way, what waited, and one that had not reached the node.
-        assert len(graph.heard["min_distance"]) - at_the_end <= 3
-        until_counted(graph, name="collision_monitor", skipped=250, overruns=5)
+        # What was under way; a queue worked through would bring a hundred.
+        assert len(graph.heard["min_distance"]) - at_the_end <= 10
+        until_counted(graph, name="collision_monitor", skipped=50, overruns=5)
