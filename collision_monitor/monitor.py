@@ -184,6 +184,7 @@ class Monitor:
         self._heard = -math.inf
         self._fault = ""
         self._fault_time = -math.inf
+        self._set_back, self._set_back_time = "", -math.inf
 
     @property
     def warn_distance(self) -> float:
@@ -297,8 +298,8 @@ class Monitor:
             self.watchdogs.came_late(buffer.behind, now)
         if buffer.set_back > 0.0:
             self.watchdogs.clock_resets += 1
-            self._fault_time = now
-            self._fault = (
+            self._set_back_time = now
+            self._set_back = (
                 f"joint states are stamped {buffer.set_back:.1f} s before the last ones: a clock "
                 "was set back, or those of two publishers disagree"
             )
@@ -376,6 +377,8 @@ class Monitor:
         if clearance is None:  # the last message was refused, and none has come since
             text = "no usable joint state since the last fault"
             return MonitorState(Level.STALE, text, "waiting", None, age)
+        if now - self._set_back_time < _FAULT_SECONDS:
+            return MonitorState(Level.ERROR, self._set_back, "fault", clearance, age)
         conflict = self.buffer.conflict(now)
         if conflict:
             return MonitorState(Level.ERROR, conflict, "conflict", clearance, age)

@@ -113,6 +113,12 @@ def test_a_clock_set_back_is_a_fault_and_then_goes_on(monitor):
     assert (state.level, monitor.watchdogs.clock_resets) == (Level.OK, 1)
 
 
+def test_a_clock_set_back_makes_joint_states_old_where_the_node_has_another(monitor):
+    state = send(monitor, 1.0, stamp=95.0, lag=5.0)
+    assert (state.level, state.cause) == (Level.STALE, "stale")
+    assert monitor.watchdogs.clock_resets == 1
+
+
 def test_a_fault_while_the_clock_jumps_names_the_jump(monitor):
     monitor.watchdogs.clock.look(1.0, 0.95, False)
     monitor.watchdogs.clock.look(90.0, 1.0, False)
