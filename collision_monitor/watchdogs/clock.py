@@ -50,9 +50,10 @@ class ClockWatch:
         passed, moved = now - self._looked, reading - self._reading  # NaN the first time
         if not passed <= _HELD_UP_SECONDS:
             self._held_up = now
-        # 0 is a simulated clock that has not heard the time yet.
-        if abs(moved) > 0.0 and self._reading > 0.0:
+        if abs(moved) > 0.0:
             self._moved = now
+        # 0 is a simulated clock that had not heard the time yet.
+        if abs(moved) > 0.0 and self._reading > 0.0:
             most = passed * (_FASTEST_SIMULATION if simulated else 1.0) + _JUMP_SECONDS
             least = 0.0 if simulated else passed - _JUMP_SECONDS
             if not least <= moved <= most:
