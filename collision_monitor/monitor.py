@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -16,6 +16,7 @@ from collision_monitor.behaviour.behaviour import Behaviour
 from collision_monitor.behaviour.decision import NONE, SLOWDOWN, STOP, Decision
 from collision_monitor.behaviour.latch import LATCHED
 from collision_monitor.behaviour.sentence import sentence
+from collision_monitor.cell_buffer import CellBuffer
 from collision_monitor.clearance import Clearance
 from collision_monitor.collision_model import CollisionModel
 from collision_monitor.errors import (
@@ -23,7 +24,7 @@ from collision_monitor.errors import (
     ConfigurationError,
     JointStateError,
 )
-from collision_monitor.joint_state_buffer import JointStateBuffer, name_some
+from collision_monitor.joint_state_buffer import JointStateBuffer
 from collision_monitor.thresholds import Rule, Thresholds
 
 logger = logging.getLogger(__name__)
@@ -106,6 +107,11 @@ class MonitorState(NamedTuple):
             return self.decision.action
         return (NONE, SLOWDOWN, STOP, STOP)[self.level]
 
+    def with_remark(self, text: str) -> MonitorState:
+        """The same with something to say beside it, and so at least a WARN."""
+        reason = f"{self.message}; {text}" if self.message else text
+        return self._replace(level=max(self.level, Level.WARN), reason=reason)
+
     @property
     def safe(self) -> bool:
         """Whether fresh data prove that nothing is too close."""
@@ -134,6 +140,9 @@ class Monitor:
     Without a `Behaviour` distances alone decide. With one it is also which way pairs go and what
     comes of braking, thresholds may differ from pair to pair (`set_thresholds`), and levels are
     held for some cycles.
+
+    Where a model is one of several robots, ``robots`` has the joints of each, by its name: each is
+    distrusted, and grows stale, by itself, and one that does makes the state of all.
     """
 
     def __init__(
@@ -145,6 +154,7 @@ class Monitor:
         zero_state_confirmation: float = 0.3,
         narrow_phase: str = "leaf",
         behaviour: Behaviour | None = None,
+        robots: Mapping[str, Collection[str]] | None = None,
     ) -> None:
         """See the class; what exact distances need is made and compiled here."""
         if narrow_phase not in NARROW_PHASES:
@@ -161,17 +171,20 @@ class Monitor:
         self._use_thresholds()
         self.joint_state_timeout = joint_state_timeout
         self._zero_state_confirmation = zero_state_confirmation
+        self._robots = dict(robots or {})
         self.updates = 0
         self.forget()
 
     def forget(self) -> None:
         """Wait for joint states as if none had ever come in."""
-        self.buffer = JointStateBuffer(
-            self.model.joint_names,
-            self.model.velocity_limits,
-            known_names=[joint.name for joint in self.model.robot.joints],
-            zero_confirmation=self._zero_state_confirmation,
-        )
+        names, limits = self.model.joint_names, self.model.velocity_limits
+        zeros = self._zero_state_confirmation
+        self.buffer: JointStateBuffer | CellBuffer
+        if self._robots:
+            self.buffer = CellBuffer(names, limits, self._robots, zeros)
+        else:
+            known = [joint.name for joint in self.model.robot.joints]
+            self.buffer = JointStateBuffer(names, limits, known, zeros)
         self._clearance: Clearance | None = None
         self._fault = ""
         self._fault_time = -math.inf
@@ -244,20 +257,49 @@ class Monitor:
             if not self.buffer.doubt():
                 clearance = self._measure()
                 if self.behaviour is not None:
-                    exact = None if self.narrow_phase == "leaf" else self._exact_within
-                    self.behaviour.look(self.buffer, clearance, now, stamp, lag, exact)
+                    late = self.buffer.lateness(lag, now)
+                    self.behaviour.look(self.buffer, clearance, now, stamp, late, self._exact)
                 self._clearance = clearance
                 self.updates += 1
-        except JointStateError as error:
-            self._fault, self._fault_time = str(error), now
-        except CollisionMonitorError as error:
-            self._fault, self._fault_time = f"no distance: {error}", now
-        except Exception as error:  # a fault of ours must not end the watch over the robot
+        except Exception as error:
+            self._fail(error, now)
+        return self.state(now)
+
+    def take_over(self, old: Monitor, now: float) -> None:
+        """Go on where ``old`` is, which has another model of the same robot.
+
+        Positions of joints of the same names are known, as old as they are, and where all are known
+        so is the verdict; with other joints it waits for data.
+        """
+        self.buffer.take_over(old.buffer)
+        if self.behaviour is not None and old.behaviour is not None:
+            self.behaviour.take_over(old.behaviour)
+        if old._clearance is None or self.buffer.doubt():
+            return
+        try:
+            clearance = self._measure()
+            if self.behaviour is not None:
+                age = self.buffer.age(now)
+                self.behaviour.look_again(self.buffer, clearance, now, age, self._exact)
+            self._clearance = clearance
+        except Exception as error:
+            self._fail(error, now)
+
+    def _fail(self, error: Exception, now: float) -> None:
+        """Say that there is no distance; a fault of ours must not end the watch over the robot."""
+        if isinstance(error, JointStateError):
+            text = str(error)
+        elif isinstance(error, CollisionMonitorError):
+            text = f"no distance: {error}"
+        else:
             text = f"no distance: internal error, {type(error).__name__}: {error}"
             if text != self._fault:
-                logger.exception("%s", text)
-            self._fault, self._fault_time = text, now
-        return self.state(now)
+                logger.error("%s", text, exc_info=error)
+        self._fault, self._fault_time = text, now
+
+    @property
+    def _exact(self) -> Callable[[float], np.ndarray] | None:
+        return None if self.narrow_phase == "leaf" else self._exact_within
 
     def _measure(self) -> Clearance:
         q = self.buffer.q
@@ -314,13 +356,8 @@ class Monitor:
         return self._judge(clearance, age)
 
     def _stale_reason(self, now: float) -> str:
-        old = self.buffer.older_than(self.joint_state_timeout, now)
-        every = len(old) == len(self.buffer.joint_names)
-        return (
-            f"joint states are {self.buffer.age(now):.2f} s old "
-            f"({'all joints' if every else name_some(old)}); "
-            f"{self.joint_state_timeout:g} s is allowed"
-        )
+        old = self.buffer.too_old(self.joint_state_timeout, now)
+        return f"{old}; {self.joint_state_timeout:g} s is allowed"
 
     def _judge(self, clearance: Clearance, age: float) -> MonitorState:
         if self.behaviour is not None:

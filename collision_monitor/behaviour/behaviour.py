@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -15,8 +15,9 @@ from collision_monitor.behaviour.intention import Intention
 from collision_monitor.behaviour.latch import StopLatch
 from collision_monitor.behaviour.outlook import Outlook
 from collision_monitor.behaviour.settings import Settings
-from collision_monitor.behaviour.velocities import JointSpeeds
+from collision_monitor.behaviour.velocities import JointSpeeds, SpeedsOfSeveral
 from collision_monitor.behaviour.way_out import WayOut
+from collision_monitor.cell_buffer import CellBuffer
 from collision_monitor.clearance import Clearance
 from collision_monitor.collision_model import CollisionModel
 from collision_monitor.joint_state_buffer import JointStateBuffer
@@ -40,6 +41,7 @@ class Behaviour:
         model: CollisionModel,
         settings: Settings | None = None,
         decelerations: np.ndarray | None = None,
+        robots: Sequence[np.ndarray] = (),
     ) -> None:
         """Compiles what joint states run.
 
@@ -47,6 +49,8 @@ class Behaviour:
             model: the robot.
             settings: how cautious.
             decelerations: (nq,) rad/s^2 or m/s^2; by `decelerations.by_rule` without them.
+            robots: where the joints of each stand in q, if there are several with joint states of
+                their own.
         """
         self.model = model
         self.enabled = True
@@ -55,7 +59,11 @@ class Behaviour:
         if decelerations is None:
             decelerations = by_rule(model.velocity_limits)
         self._outlook = Outlook(model, decelerations, settings)
-        self.speeds = JointSpeeds(len(model.joint_names), self.settings.velocity_window)
+        window = self.settings.velocity_window
+        self.speeds: JointSpeeds | SpeedsOfSeveral = (
+            SpeedsOfSeveral(robots, window) if robots
+            else JointSpeeds(len(model.joint_names), window)
+        )  # fmt: skip
         unknown = np.full(len(model.joint_names), np.nan)
         self.speeds.update(np.zeros(len(unknown)), unknown, -1e9)  # compiled; forgotten by the gap
         self.intention = Intention(model.joint_names)
@@ -95,7 +103,7 @@ class Behaviour:
 
     def look(
         self,
-        buffer: JointStateBuffer,
+        buffer: JointStateBuffer | CellBuffer,
         clearance: Clearance,
         now: float,
         stamp: float = 0.0,
@@ -103,13 +111,42 @@ class Behaviour:
         exact: Callable[[float], np.ndarray] | None = None,
     ) -> Decision:
         """Decide after a joint state; arguments as of `Monitor.update` and `Outlook.look`."""
-        self.speeds.update(buffer.q, buffer.velocities, now, stamp)
+        self.speeds.update(buffer.q, buffer.velocities, now, stamp, buffer.touched)
+        return self._decide(buffer, clearance, now, self.speeds.passed, lag, exact)
+
+    def look_again(
+        self,
+        buffer: JointStateBuffer | CellBuffer,
+        clearance: Clearance,
+        now: float,
+        lag: float,
+        exact: Callable[[float], np.ndarray] | None = None,
+    ) -> Decision:
+        """Decide without a new joint state; arguments as of `look`."""
+        return self._decide(buffer, clearance, now, 0.0, lag, exact)
+
+    def take_over(self, old: Behaviour) -> None:
+        """Hold what ``old`` holds, of another model of the robot; know its velocities."""
+        self._outlook.take_over(old._outlook)
+        if self.model.joint_names == old.model.joint_names:
+            self.speeds, self.intention = old.speeds, old.intention
+            self.speeds.window = self.settings.velocity_window
+
+    def _decide(
+        self,
+        buffer: JointStateBuffer | CellBuffer,
+        clearance: Clearance,
+        now: float,
+        passed: float,
+        lag: float,
+        exact: Callable[[float], np.ndarray] | None,
+    ) -> Decision:
         velocities, intended = None, None
         if self.speeds.known:
             velocities = self.speeds.values
             intended = self.intention.direction(velocities, now)
         self.decision = self._outlook.look(
-            buffer.q, velocities, clearance, self.speeds.passed, lag, exact, intended
+            buffer.q, velocities, clearance, passed, lag, exact, intended
         )
         self.latch.update(self.enabled and self.decision.stop)
         return self.decision
