@@ -72,6 +72,7 @@ class CellBuffer:
         ]
         self._owner = {joint: k for k, name in enumerate(robots) for joint in robots[name]}
         self._routes: dict[tuple[str, ...], list[_Route]] = {}
+        self._unknown: set[str] = set()  # in messages of several robots
 
     def update(
         self,
@@ -139,6 +140,8 @@ class CellBuffer:
             )
         if len(robots) == 1:
             return [_Route(*robots, list(names), None)]
+        if len(self._unknown) < _ROUTES:
+            self._unknown.update(name for name in names if name not in self._owner)
         routes = []
         for robot in robots:
             entries = [k for k, owner in enumerate(owners) if owner == robot]
@@ -162,7 +165,7 @@ class CellBuffer:
     @property
     def unknown_names(self) -> set[str]:
         """Joints in messages that no robot has."""
-        return set().union(*(part.unknown_names for part in self._parts))
+        return self._unknown.union(*(part.unknown_names for part in self._parts))
 
     def doubt(self) -> str:
         """Why there is no configuration yet, by robot; empty when there is one."""
