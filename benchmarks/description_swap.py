@@ -111,7 +111,8 @@ def main() -> None:
         )
         for what, gaps in (("watching alone", alone), ("loading", loading), ("swapping", swaps)):
             found = 1e3 * np.array(gaps)
-            print(f"{what:15} longest gap, ms: median {np.median(found):6.1f}, most {found.max():6.1f}")
+            most = f"{np.median(found):6.1f}, most {found.max():6.1f}"
+            print(f"{what:15} longest gap, ms: median {most}")
     finally:
         os.kill(driver.pid, signal.SIGKILL)
         driver.wait()
