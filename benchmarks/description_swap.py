@@ -42,7 +42,7 @@ def drive(names: list[str], rate: float) -> None:
     publisher = node.create_publisher(JointState, "joint_states", 10)
     message = JointState(name=names, position=[0.1] * len(names))
     due = time.monotonic()
-    while True:
+    while rclpy.ok():
         message.header.stamp = node.get_clock().now().to_msg()
         publisher.publish(message)
         due = max(due + 1.0 / rate, time.monotonic() - 0.05)
