@@ -7,6 +7,7 @@ from __future__ import annotations
 import copy
 import logging
 import os
+import weakref
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -274,9 +275,11 @@ class CollisionModel:
 
     def _exactly(self) -> ExactDistance:
         if self._exact is None:
+            # Weak: a model in a circle would wait for a search before its memory is free.
+            refusal = weakref.WeakMethod(self.refusal)
             self._exact = ExactDistance(
                 self._exact_shapes, (self._numbers, self._index),
-                self.link_names, self.pairs, self.refusal,
+                self.link_names, self.pairs, lambda code, q: refusal()(code, q),
             )  # fmt: skip
         return self._exact
 

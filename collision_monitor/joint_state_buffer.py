@@ -45,6 +45,8 @@ class JointStateBuffer:
     header (0 if it has none), ``lag`` how old the message was when it came in.
     """
 
+    touched = (0,)  # which robots the last message was of: there is but one
+
     def __init__(
         self,
         joint_names: Sequence[str],
@@ -160,6 +162,28 @@ class JointStateBuffer:
         if whole:
             self._last_names, self._last_source, self._stamp = list(names), layout.source, stamp
             self._last_in_order = layout.in_order
+
+    def take_over(self, old: JointStateBuffer) -> None:
+        """Know what ``old`` knows of joints of the same names, for another model of the robot."""
+        old._settle()
+        shared = [(k, old._rank[n]) for k, n in enumerate(self.joint_names) if n in old._rank]
+        if not shared:
+            return
+        mine, theirs = np.array(shared).T
+        for ours, its in zip(self._by_joint(), old._by_joint(), strict=True):
+            ours[mine] = its[theirs]
+        self._has_velocities = old._has_velocities
+        self._last_alternation = old._last_alternation
+        self._zero_since = old._zero_since
+        self._confirmed = old._confirmed and bool(self._heard.all())
+        self._born_first = float(self._born.min())
+
+    def _by_joint(self) -> tuple[np.ndarray, ...]:
+        """Everything that is kept of each joint, (nq,) each."""
+        return (
+            self.q, self.velocities, self._heard, self._stamps, self._received, self._born,
+            self._before, self._alternations, self._alternated,
+        )  # fmt: skip
 
     def _take_ordinary(
         self,
@@ -299,6 +323,19 @@ class JointStateBuffer:
     def age(self, now: float) -> float:
         """Seconds since the position of the joint heard longest ago was measured."""
         return now - self._born_first if len(self._born) else 0.0
+
+    def lateness(self, lag: float, now: float) -> float:
+        """Seconds by which the last message's pose is old, which was ``lag`` old when it came."""
+        return lag
+
+    def too_old(self, seconds: float, now: float) -> str:
+        """In words that positions are older than that; empty when none is."""
+        old = self.older_than(seconds, now)
+        if not old:
+            return ""
+        every = len(old) == len(self.joint_names)
+        which = "all joints" if every else name_some(old)
+        return f"joint states are {self.age(now):.2f} s old ({which})"
 
     def older_than(self, seconds: float, now: float) -> list[str]:
         """Joints whose position is older than that."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -15,7 +15,9 @@ import numpy as np
 from collision_monitor.behaviour.behaviour import Behaviour
 from collision_monitor.behaviour.decision import NONE, SLOWDOWN, STOP, Decision
 from collision_monitor.behaviour.latch import LATCHED
+from collision_monitor.behaviour.outlook import Bounds
 from collision_monitor.behaviour.sentence import sentence
+from collision_monitor.cell_buffer import CellBuffer
 from collision_monitor.clearance import Clearance
 from collision_monitor.collision_model import CollisionModel
 from collision_monitor.errors import (
@@ -23,7 +25,7 @@ from collision_monitor.errors import (
     ConfigurationError,
     JointStateError,
 )
-from collision_monitor.joint_state_buffer import JointStateBuffer, name_some
+from collision_monitor.joint_state_buffer import JointStateBuffer
 from collision_monitor.thresholds import Rule, Thresholds
 from collision_monitor.watchdogs.watchdogs import REMARKS, Watchdogs
 
@@ -113,6 +115,11 @@ class MonitorState(NamedTuple):
                 return NONE  # a remark alone
         return (NONE, SLOWDOWN, STOP, STOP)[self.level]
 
+    def with_remark(self, text: str) -> MonitorState:
+        """The same with something to say beside it, and so at least a WARN."""
+        reason = f"{self.message}; {text}" if self.message else text
+        return self._replace(level=max(self.level, Level.WARN), reason=reason)
+
     @property
     def safe(self) -> bool:
         """Whether fresh data prove that nothing is too close."""
@@ -141,6 +148,9 @@ class Monitor:
     Without a `Behaviour` distances alone decide. With one it is also which way pairs go and what
     comes of braking, thresholds may differ from pair to pair (`set_thresholds`), and levels are
     held for some cycles.
+
+    Where a model is one of several robots, ``robots`` has the joints of each, by its name: each is
+    distrusted, and grows stale, by itself, and one that does makes the state of all.
     """
 
     def __init__(
@@ -152,6 +162,7 @@ class Monitor:
         zero_state_confirmation: float = 0.3,
         narrow_phase: str = "leaf",
         behaviour: Behaviour | None = None,
+        robots: Mapping[str, Collection[str]] | None = None,
     ) -> None:
         """See the class; what exact distances need is made and compiled here."""
         if narrow_phase not in NARROW_PHASES:
@@ -168,18 +179,21 @@ class Monitor:
         self._use_thresholds()
         self.joint_state_timeout = joint_state_timeout
         self._zero_state_confirmation = zero_state_confirmation
+        self._robots = dict(robots or {})
         self.updates = 0
         self.watchdogs = Watchdogs()
         self.forget()
 
     def forget(self) -> None:
         """Wait for joint states as if none had ever come in."""
-        self.buffer = JointStateBuffer(
-            self.model.joint_names,
-            self.model.velocity_limits,
-            known_names=[joint.name for joint in self.model.robot.joints],
-            zero_confirmation=self._zero_state_confirmation,
-        )
+        names, limits = self.model.joint_names, self.model.velocity_limits
+        zeros = self._zero_state_confirmation
+        self.buffer: JointStateBuffer | CellBuffer
+        if self._robots:
+            self.buffer = CellBuffer(names, limits, self._robots, zeros)
+        else:
+            known = [joint.name for joint in self.model.robot.joints]
+            self.buffer = JointStateBuffer(names, limits, known, zeros)
         self._clearance: Clearance | None = None
         self._heard = -math.inf
         self._fault = ""
@@ -254,8 +268,8 @@ class Monitor:
             if not self.buffer.doubt():
                 clearance = self._measure()
                 if self.behaviour is not None:
-                    exact = None if self.narrow_phase == "leaf" else self._bounds
-                    self.behaviour.look(self.buffer, clearance, now, stamp, lag, exact)
+                    late = self.buffer.lateness(lag, now)
+                    self.behaviour.look(self.buffer, clearance, now, stamp, late, self._exact)
                 self._clearance = clearance
                 self.updates += 1
         except Exception as error:  # a fault of ours must not end the watch over the robot
@@ -279,6 +293,8 @@ class Monitor:
         self.watchdogs.cycles.skipped += 1
         try:
             self._merge(names, positions, now, stamp, lag, velocities)
+            if self.behaviour is not None and not self.buffer.doubt():
+                self.behaviour.merge(self.buffer, now, stamp)
         except Exception as error:
             self._refuse(error, now)
 
@@ -304,6 +320,28 @@ class Monitor:
                 "was set back, or those of two publishers disagree"
             )
 
+    def take_over(self, old: Monitor, now: float) -> None:
+        """Go on where ``old`` is, which has another model of the same robot.
+
+        Positions of joints of the same names are known, as old as they are, and where all are known
+        so is the verdict; with other joints it waits for data. Watchdogs are those of ``old``.
+        """
+        self.watchdogs, self._heard = old.watchdogs, old._heard
+        self._set_back, self._set_back_time = old._set_back, old._set_back_time
+        self.buffer.take_over(old.buffer)
+        if self.behaviour is not None and old.behaviour is not None:
+            self.behaviour.take_over(old.behaviour)
+        if old._clearance is None or self.buffer.doubt():
+            return
+        try:
+            clearance = self._measure()
+            if self.behaviour is not None:
+                age = self.buffer.age(now)
+                self.behaviour.look_again(self.buffer, clearance, now, age, self._exact)
+            self._clearance = clearance
+        except Exception as error:
+            self._refuse(error, now)
+
     def _refuse(self, error: Exception, now: float) -> None:
         """A joint state cannot be used, or no distance be found."""
         kind = "no_distance"
@@ -319,6 +357,10 @@ class Monitor:
                 logger.error("%s", text, exc_info=error)
         self.watchdogs.refused[kind] += 1
         self._fault, self._fault_time = text, now
+
+    @property
+    def _exact(self) -> Bounds | None:
+        return None if self.narrow_phase == "leaf" else self._bounds
 
     def _measure(self) -> Clearance:
         q = self.buffer.q
@@ -394,15 +436,10 @@ class Monitor:
         return state._replace(level=Level.WARN, reason=reason, cause=cause)
 
     def _stale_reason(self, now: float) -> str:
-        old = self.buffer.older_than(self.joint_state_timeout, now)
-        every = len(old) == len(self.buffer.joint_names)
-        age = self.buffer.age(now)
-        hint = "; is use_sim_time the same everywhere?" if age > _ANOTHER_CLOCK_SECONDS else ""
-        return (
-            f"joint states are {age:.2f} s old "
-            f"({'all joints' if every else name_some(old)}); "
-            f"{self.joint_state_timeout:g} s is allowed{hint}"
-        )
+        old = self.buffer.too_old(self.joint_state_timeout, now)
+        another = self.buffer.age(now) > _ANOTHER_CLOCK_SECONDS
+        hint = "; is use_sim_time the same everywhere?" if another else ""
+        return f"{old}; {self.joint_state_timeout:g} s is allowed{hint}"
 
     def _judge(self, clearance: Clearance, age: float) -> MonitorState:
         if self.behaviour is not None:

@@ -22,6 +22,8 @@ FLOORS = {
     "behaviour": 4,
     "monitor": 4,
     "joint_state_buffer": 4,
+    "cell_buffer": 4,
+    "loading": 4,
     "motion": 4,
     "motion_csv": 4,
     "motion_yaml": 4,

@@ -357,10 +357,11 @@ def test_a_description_from_the_topic_bad_then_good_then_bad(graph, files):
     graph.until_level(OK, lambda: graph.send(model.joint_names, CLEAR))
     topic.publish(String(data="<robot"))
     graph.until(
-        lambda: "not XML" in graph.values.get("robot_description", ""),
-        sending=lambda: graph.send(model.joint_names, CLEAR),
-    )
-    graph.until_level(OK, lambda: graph.send(model.joint_names, CLEAR))  # the old one runs on
+        lambda: "not XML" in graph.values.get("description_refused", ""),
+        20.0, lambda: graph.send(model.joint_names, CLEAR),
+    )  # fmt: skip
+    graph.until_level(WARN, lambda: graph.send(model.joint_names, CLEAR))  # the old one runs on
+    assert graph.values["action"] == "none" and graph.heard["safe"][-1].data is True
 
 
 @pytest.mark.parametrize(

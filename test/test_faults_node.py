@@ -315,12 +315,14 @@ def test_a_scene_file_that_is_lost_takes_no_obstacle_away(tmp_path):
         graph.until_distance(lambda: graph.send(NAMES, pose(0.5)))
         scene.unlink()
         descriptions.publish(String(data=URDF.replace("slides", "others")))
-        graph.until(lambda: str(scene) in graph.values.get("robot_description", ""),
+        graph.until(lambda: str(scene) in graph.values.get("description_refused", ""),
                     sending=lambda: graph.send(NAMES, pose(0.5)))  # fmt: skip
         near = (-0.5 + 0.75, 0.29, 0.6, 0.0, 0.3)  # the right ball beside the post
         graph.until_level(ERROR, lambda: graph.send(NAMES, near))
         assert "post" in (graph.values["link_a"], graph.values["link_b"])
-        graph.until_level(OK, lambda: graph.send(NAMES, pose(0.5)))
+        graph.until_level(WARN, lambda: graph.send(NAMES, pose(0.5)))
+        assert "a newer robot description was refused" in graph.state.message
+        assert graph.heard["safe"][-1].data is True
 
 
 # -- overload ----------------------------------------------------------------------------

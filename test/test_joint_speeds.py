@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collision_monitor.behaviour.velocities import JointSpeeds
+from collision_monitor.behaviour.velocities import JointSpeeds, SpeedsOfSeveral
 
 NOTHING = np.full(2, np.nan)
 
@@ -124,3 +124,39 @@ def test_what_a_driver_gives_counts_from_the_first_joint_state_on():
     assert speeds.known
     assert speeds.values.tolist() == [0.5, -0.5]
     assert not fed([[0.3, 0.4]], [1.0], velocities=[[0.5, np.nan]]).known
+
+
+def test_a_robot_that_is_heard_seldom_does_not_seem_to_stand_beside_one_that_is_heard_often():
+    places = [np.array([0, 2]), np.array([1]), np.array([], dtype=int)]
+    several, alone = SpeedsOfSeveral(places), JointSpeeds(3)
+    assert not several.known
+    q, seen, stairs, passed = np.zeros(3), [], [], 0.0
+    for k in range(1000):
+        now = 5.0 + 0.001 * k
+        touched = [0]
+        q[[0, 2]] = 0.3 * now, -0.2 * now
+        if k % 100 == 0:  # 10 Hz, by a clock of its own
+            q[1] = 0.5 * now
+            several.update(q, np.full(3, np.nan), now, now + 900.0, [1])
+            assert several.passed == 0.0
+        several.update(q, np.full(3, np.nan), now, now, touched)
+        alone.update(q, np.full(3, np.nan), now, now)
+        if k > 200:
+            assert several.known
+            seen.append(several.values.copy())
+            stairs.append(alone.values[1])
+            passed += several.passed
+    assert np.abs(np.array(seen) - [0.3, 0.5, -0.2]).max() < 1e-6
+    assert min(stairs) == 0.0  # what one history of all would have made of it
+    assert passed == pytest.approx(0.799)
+
+
+def test_speeds_of_several_are_known_when_those_of_each_are():
+    several = SpeedsOfSeveral([np.array([0]), np.array([1])], window=0.1)
+    assert several.window == 0.1
+    for k in range(4):
+        several.update(np.full(2, 0.1 * k), NOTHING, 1.0 + 0.01 * k, 0.0, [0])
+    assert not several.known
+    for k in range(4):
+        several.update(np.full(2, 0.1 * k), NOTHING, 2.0 + 0.01 * k, 0.0, [1])
+    assert several.known and several.values == pytest.approx([10.0, 10.0])

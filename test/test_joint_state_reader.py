@@ -167,3 +167,14 @@ def test_bytes_in_another_order_are_never_read_in_place():
 def test_a_message_that_is_cut_off_has_no_layout(end):
     data = message(NAMES, [1.0, 2.0, 3.0])
     assert joint_state_reader._layout_of(data[:end], NAMES, (1.0, 2.0, 3.0), ()) is None
+
+
+def test_a_prefix_goes_before_all_names_in_place_or_not(count):
+    reader = JointStateReader("left/")
+    for k in range(3):
+        data = message(("a", "b"), (0.1 * k, 2.0), (5, k), "", (1.0, 2.0))
+        names, positions, stamp, velocities = reader.read(data)
+        assert names == ["left/a", "left/b"]
+        assert (positions, velocities) == ((0.1 * k, 2.0), (1.0, 2.0))
+        assert stamp == 5 + 1e-9 * k
+    assert len(count) == 1

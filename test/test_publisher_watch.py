@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Publishers: all gone, one gone, none yet."""
 
-from collision_monitor.watchdogs.publishers import PublisherWatch
+from collision_monitor.watchdogs.publishers import PublishersOfTopics, PublisherWatch
 
 
 def watch(*counts, period=0.05):
@@ -53,3 +53,52 @@ def test_who_stops_looking_forgets():
     assert found.gone(0.0) == ""
     found.look(1, 10.0)
     assert (found.gone(0.0), found.lost) == ("", 1)
+
+
+def topics(*counts):
+    """Two topics on which something has come, with so many publishers."""
+    watch = PublishersOfTopics()
+    for topic, count in zip(("left", "right"), counts, strict=True):
+        watch.look(topic, count, 0.0)
+        watch.hear(topic, 0.5)
+    return watch
+
+
+def test_of_several_topics_the_one_that_has_nobody_left_is_named_though_the_other_goes_on():
+    watch = topics(1, 2)
+    assert (watch.count, watch.lost, watch.is_single) == (3, 0, False)
+    assert watch.gone(0.5) == "" and watch.nobody() == ""
+    watch.look("left", 0, 1.0)
+    watch.hear("right", 5.0)
+    assert watch.gone(5.0) == "left: the publisher of the joint states is gone"
+    assert (watch.count, watch.lost, watch.is_single) == (2, 1, False)
+    watch.look("left", 1, 6.0)
+    assert watch.gone(6.0) == ""
+    watch.look("right", 1, 6.0)
+    assert watch.remark(6.5) == "right: 1 of 2 publishers of joint states is gone"
+    assert watch.is_single and watch.lost == 2
+    watch.forget()
+    assert (watch.count, watch.lost, watch.is_single) == (None, 2, False)
+
+
+def test_a_topic_of_several_on_which_nothing_came_is_no_loss_but_is_nobody():
+    watch = PublishersOfTopics()
+    assert (watch.count, watch.is_single, watch.nobody()) == (None, False, "")
+    watch.look("left", 1, 0.0)
+    watch.look("right", 0, 0.0)
+    watch.hear("left", 0.5)
+    assert watch.gone(0.5) == ""
+    assert watch.nobody() == "nobody publishes right"
+    assert watch.is_single
+
+
+def test_one_topic_needs_no_name():
+    watch = PublishersOfTopics()
+    watch.look("joint_states", 0, 0.0)
+    assert watch.nobody() == "nobody publishes them"
+    watch.look("joint_states", 2, 1.0)
+    watch.hear("joint_states", 1.5)
+    watch.look("joint_states", 1, 2.0)
+    assert watch.remark(2.1) == "1 of 2 publishers of joint states is gone"
+    watch.look("joint_states", 0, 3.0)
+    assert watch.gone(0.0) == "the publisher of the joint states is gone"

@@ -182,6 +182,24 @@ def test_a_fault_in_a_message_that_is_merged_is_not_lost(monitor):
     assert monitor.watchdogs.refused["not_finite"] == 1
 
 
+def test_a_robot_of_several_whose_messages_are_merged_is_not_taken_to_stand():
+    robots = {"left": NAMES[:2], "right": NAMES[2:]}
+    behaviour = Behaviour(MODEL, robots=[np.array([0, 1]), np.array([2])])
+    several = Monitor(MODEL, behaviour=behaviour, robots=robots)
+    passed = []
+    decide = behaviour._outlook.look
+    behaviour._outlook.look = lambda *a: passed.append(a[3]) or decide(*a)
+    for k in range(20):
+        now = 0.01 * k
+        several.merge(NAMES[:2], [0.1 + 0.3 * now, 0.2 * now], now, 100.0 + now)
+        several.update(NAMES[2:], [0.1 + 0.1 * now], now, 100.0 + now)
+    assert several.state(now).level == Level.OK
+    assert behaviour.speeds.known
+    assert behaviour.speeds.values == pytest.approx([0.3, 0.2, 0.1], abs=1e-6)
+    # Time passes by joint states of the left one, which were all merged.
+    assert sum(passed[5:]) == pytest.approx(0.15)
+
+
 def test_counts_outlive_robots():
     kept = Watchdogs()
     for _ in range(2):

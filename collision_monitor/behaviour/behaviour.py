@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -14,8 +15,9 @@ from collision_monitor.behaviour.intention import Intention
 from collision_monitor.behaviour.latch import StopLatch
 from collision_monitor.behaviour.outlook import Bounds, Outlook
 from collision_monitor.behaviour.settings import Settings
-from collision_monitor.behaviour.velocities import JointSpeeds
+from collision_monitor.behaviour.velocities import JointSpeeds, SpeedsOfSeveral
 from collision_monitor.behaviour.way_out import WayOut
+from collision_monitor.cell_buffer import CellBuffer
 from collision_monitor.clearance import Clearance
 from collision_monitor.collision_model import CollisionModel
 from collision_monitor.joint_state_buffer import JointStateBuffer
@@ -39,6 +41,7 @@ class Behaviour:
         model: CollisionModel,
         settings: Settings | None = None,
         decelerations: np.ndarray | None = None,
+        robots: Sequence[np.ndarray] = (),
     ) -> None:
         """Compiles what joint states run.
 
@@ -46,6 +49,8 @@ class Behaviour:
             model: the robot.
             settings: how cautious.
             decelerations: (nq,) rad/s^2 or m/s^2; by `decelerations.by_rule` without them.
+            robots: where the joints of each stand in q, if there are several with joint states of
+                their own.
         """
         self.model = model
         self.enabled = True
@@ -54,10 +59,15 @@ class Behaviour:
         if decelerations is None:
             decelerations = by_rule(model.velocity_limits)
         self._outlook = Outlook(model, decelerations, settings)
-        self.speeds = JointSpeeds(len(model.joint_names), self.settings.velocity_window)
+        window = self.settings.velocity_window
+        self.speeds: JointSpeeds | SpeedsOfSeveral = (
+            SpeedsOfSeveral(robots, window) if robots
+            else JointSpeeds(len(model.joint_names), window)
+        )  # fmt: skip
         unknown = np.full(len(model.joint_names), np.nan)
         self.speeds.update(np.zeros(len(unknown)), unknown, -1e9)  # compiled; forgotten by the gap
         self.intention = Intention(model.joint_names)
+        self._merged = 0.0  # seconds that passed with joint states merged since the last decision
         self._way_out = WayOut(Proximity(model))
 
     @property
@@ -94,7 +104,7 @@ class Behaviour:
 
     def look(
         self,
-        buffer: JointStateBuffer,
+        buffer: JointStateBuffer | CellBuffer,
         clearance: Clearance,
         now: float,
         stamp: float = 0.0,
@@ -102,13 +112,54 @@ class Behaviour:
         exact: Bounds | None = None,
     ) -> Decision:
         """Decide after a joint state; arguments as of `Monitor.update` and `Outlook.look`."""
-        self.speeds.update(buffer.q, buffer.velocities, now, stamp)
+        self.speeds.update(buffer.q, buffer.velocities, now, stamp, buffer.touched)
+        passed, self._merged = self._merged + self.speeds.passed, 0.0
+        return self._decide(buffer, clearance, now, passed, lag, exact)
+
+    def merge(
+        self, buffer: JointStateBuffer | CellBuffer, now: float, stamp: float = 0.0
+    ) -> None:
+        """Take in a joint state without deciding, for a newer one is there.
+
+        The newer one may be another robot's, which tells nothing of this one's velocities.
+        """
+        if isinstance(self.speeds, SpeedsOfSeveral):
+            self.speeds.update(buffer.q, buffer.velocities, now, stamp, buffer.touched)
+            self._merged += self.speeds.passed
+
+    def look_again(
+        self,
+        buffer: JointStateBuffer | CellBuffer,
+        clearance: Clearance,
+        now: float,
+        lag: float,
+        exact: Bounds | None = None,
+    ) -> Decision:
+        """Decide without a new joint state; arguments as of `look`."""
+        return self._decide(buffer, clearance, now, 0.0, lag, exact)
+
+    def take_over(self, old: Behaviour) -> None:
+        """Hold what ``old`` holds, of another model of the robot; know its velocities."""
+        self._outlook.take_over(old._outlook)
+        if self.model.joint_names == old.model.joint_names:
+            self.speeds, self.intention = old.speeds, old.intention
+            self.speeds.window = self.settings.velocity_window
+
+    def _decide(
+        self,
+        buffer: JointStateBuffer | CellBuffer,
+        clearance: Clearance,
+        now: float,
+        passed: float,
+        lag: float,
+        exact: Bounds | None,
+    ) -> Decision:
         velocities, intended = None, None
         if self.speeds.known:
             velocities = self.speeds.values
             intended = self.intention.direction(velocities, now)
         self.decision = self._outlook.look(
-            buffer.q, velocities, clearance, self.speeds.passed, lag, exact, intended
+            buffer.q, velocities, clearance, passed, lag, exact, intended
         )
         self.latch.update(self.enabled and self.decision.stop)
         return self.decision

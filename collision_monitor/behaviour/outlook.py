@@ -256,6 +256,10 @@ class Outlook:
             self._there,
         )  # fmt: skip
 
+    def take_over(self, old: Outlook) -> None:
+        """Hold what ``old`` holds: flags and the scale, whatever model they came from."""
+        self._memory[:], self._calm = old._memory, old._calm
+
     def _forget(self) -> None:
         """Nothing is held, and nothing has been near."""
         self._memory.fill(0.0)

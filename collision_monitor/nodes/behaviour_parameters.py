@@ -15,6 +15,7 @@ from collision_monitor.behaviour.settings import Settings
 from collision_monitor.collision_model import CollisionModel
 from collision_monitor.errors import BehaviourError
 from collision_monitor.nodes.parameter import Parameter
+from collision_monitor.robot.joint_limits import read_joint_limits
 from collision_monitor.thresholds import Rule, Thresholds, load_thresholds
 
 PARAMETERS = (
@@ -130,9 +131,6 @@ def joint_limits_of(values: Mapping[str, Any], model: CollisionModel) -> dict[st
     """
     if not values["joint_limits"]:
         return {}
-    # Here: it brings the room of two arms along, which takes a while.
-    from collision_monitor.repulsion.joint_limits import read_joint_limits
-
     found = read_joint_limits(values["joint_limits"], model.joint_names)
     return {name: joint.acceleration for name, joint in found.items()}
 

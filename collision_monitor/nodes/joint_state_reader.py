@@ -39,8 +39,9 @@ class _Layout(NamedTuple):
 class JointStateReader:
     """Reads names, positions, velocities and stamp from serialized sensor_msgs/JointState."""
 
-    def __init__(self) -> None:
-        """Knows nothing yet."""
+    def __init__(self, prefix: str = "") -> None:
+        """``prefix``: put before all names that messages have."""
+        self._prefix = prefix
         self._layouts: dict[int, _Layout] = {}
 
     def read(
@@ -73,8 +74,11 @@ class JointStateReader:
             velocities = ()
         if len(self._layouts) >= _LAYOUTS:
             self._layouts.clear()
-        if layout := _layout_of(data, names, positions, velocities):
-            self._layouts[len(data)] = layout
+        layout = _layout_of(data, names, positions, velocities)
+        if self._prefix:
+            names = [self._prefix + name for name in names]
+        if layout is not None:
+            self._layouts[len(data)] = layout._replace(names=names)
         stamp = message.header.stamp
         return names, positions, stamp.sec + 1e-9 * stamp.nanosec, velocities
 

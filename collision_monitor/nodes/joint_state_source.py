@@ -5,11 +5,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
+
+from collision_monitor.nodes.joint_state_reader import JointStateReader
 
 # Sensor data's, but for the depth: of several publishers with some of the joints each none is
 # lost while a cycle lasts. What waits is taken at once, so none of it makes the next one late.
@@ -20,13 +23,32 @@ _MOST = 200  # taken at once: messages that come faster than they can be taken m
 
 
 class JointStateSource:
-    """The subscription to ``joint_states``, as bytes."""
+    """The subscription to one topic, as bytes.
 
-    def __init__(self, node: Node, callback: Callable[[bytes], None]) -> None:
-        """``callback`` is called with each message, unless `waiting` has taken it."""
-        self._node = node
+    Attributes:
+        topic: its name, as given.
+        reader: reads the bytes.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        callback: Callable[[JointStateSource, bytes], None],
+        topic: str = "joint_states",
+        prefix: str = "",
+    ) -> None:
+        """Listen from now on.
+
+        Args:
+            node: whose subscription it is.
+            callback: called with this and each message, unless `waiting` has taken it.
+            topic: of joint states.
+            prefix: as of `JointStateReader`.
+        """
+        self._node, self.topic = node, topic
+        self.reader = JointStateReader(prefix)
         self._subscription: Any = node.create_subscription(
-            JointState, "joint_states", callback, _QOS, raw=True
+            JointState, topic, partial(callback, self), _QOS, raw=True
         )
         self._count = getattr(self._subscription, "get_publisher_count", None)
 

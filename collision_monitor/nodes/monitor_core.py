@@ -13,33 +13,31 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
 from rclpy.parameter import Parameter
-from std_msgs.msg import String
 
-from collision_monitor.behaviour.behaviour import Behaviour
-from collision_monitor.collision_model import CollisionModel
 from collision_monitor.errors import CollisionMonitorError
+from collision_monitor.loading.recipe import Loaded, Recipe
 from collision_monitor.monitor import Level, Monitor, MonitorState
 from collision_monitor.nodes.behaviour_parameters import (
     check_behaviour,
     decelerations_of,
     file_rules,
-    joint_limits_of,
     settings_of,
     thresholds_of,
 )
-from collision_monitor.nodes.joint_state_reader import JointStateReader
 from collision_monitor.nodes.joint_state_source import JointStateSource
 from collision_monitor.nodes.log_bridge import bridge_logs
 from collision_monitor.nodes.markers import MarkerBuilder
 from collision_monitor.nodes.messages import distances_message, key_values, status_message
-from collision_monitor.nodes.monitor_report import MonitorReport
+from collision_monitor.nodes.monitor_report import MonitorReport, log_robot
 from collision_monitor.nodes.monitor_services import MonitorServices
 from collision_monitor.nodes.monitor_topics import MonitorTopics
 from collision_monitor.nodes.parameters import declare_parameters, not_finite, refusal
-from collision_monitor.nodes.qos import LATCHED
+from collision_monitor.nodes.robot_loader import RobotLoader, build_monitor
+from collision_monitor.nodes.robot_parameters import declare_robots, recipe_of
+from collision_monitor.nodes.robot_topics import RobotTopics
 from collision_monitor.nodes.stop_service import StopService
-from collision_monitor.robot.pairs import by_reason
 from collision_monitor.watchdogs.clock import FUTURE_SECONDS
+from collision_monitor.watchdogs.publishers import PublishersOfTopics
 from collision_monitor.watchdogs.watchdogs import Watchdogs
 
 _WATCHDOG_SECONDS = 0.05
@@ -72,11 +70,15 @@ class MonitorCore:
         self._marker_builder: MarkerBuilder | None = None
         self._is_active = False
         self._topics: MonitorTopics | None = None
-        self._reader = JointStateReader()
-        self._watchdogs = Watchdogs()
+        self._publishers = PublishersOfTopics()
+        self._watchdogs = Watchdogs(self._publishers)
         self._watchdogs.cycles.deadline = self._values["cycle_deadline"]
         self._time_is_simulated = node.get_clock().ros_time_is_active
         self._report = MonitorReport(node)
+        self._robots = RobotTopics(
+            node, declare_robots(node, self._values), self._described, self._on_joint_state
+        )
+        self._loader = RobotLoader(node, self._take, self._refresh)
         self._stop_service = StopService(node)
         node.add_on_set_parameters_callback(self._on_parameters)
 
@@ -90,15 +92,14 @@ class MonitorCore:
         Raises:
             CollisionMonitorError: it cannot be loaded.
         """
-        self._description = ""
-        self._idle = MonitorState(Level.STALE, "waiting for a robot description", "waiting")
+        self._robots.hear_descriptions()
+        self._idle = self._waiting()
         self._published: tuple[Level, str, str] | None = None
         self._topics = MonitorTopics(
             self._node,
             {"distances_rate": self._send_distances, "marker_rate": self._send_markers},
         )
         self._services = MonitorServices(self._node, lambda: self._monitor, self._refresh)
-        self._descriptions = self._joint_states = None
         self._set_stops()
         self._is_active = is_active
         self._publish_state(self._idle)
@@ -107,16 +108,14 @@ class MonitorCore:
                 "joint_state_timeout is 0: the watchdog is OFF, and a robot whose joint states "
                 "stop is still called safe"
             )
-        if self._values["robot_description"]:
+        if not self._robots.missing:
             try:
-                self._load(self._values["robot_description"])
+                self._load_first(
+                    recipe_of(self._values, self._robots.sources, self._is_prepared)
+                )
             except CollisionMonitorError:
                 self.cleanup()
                 raise
-        else:
-            self._descriptions = self._node.create_subscription(
-                String, "robot_description", self._on_description, LATCHED
-            )
 
     def activate(self) -> None:
         """Listen to joint states, and speak."""
@@ -124,7 +123,9 @@ class MonitorCore:
         if self._monitor is not None:
             self._monitor.forget()
         self._publish_state(self._now_state())
-        self._joint_states = JointStateSource(self._node, self._on_joint_state)
+        self._robots.hear_joint_states()
+        if self._monitor is not None and self._monitor.model.scene.joints:
+            self._robots.hear_scene()
         self._next_beat = -math.inf
         self._topics.set_timer("watchdog", self._watch_period(), self._watch)
         self._topics.set_timer("diagnostics", 1.0, self._send_diagnostics)
@@ -134,101 +135,93 @@ class MonitorCore:
         self._publish_state(_INACTIVE)
         self._is_active = False
         self._topics.stop()
-        self._joint_states.destroy()
-        self._joint_states = None
-        self._watchdogs.publishers.forget()
+        self._robots.ignore_joint_states()
+        self._publishers.forget()
         self._watchdogs.cycles.rest()
 
     def cleanup(self) -> None:
         """Forget the robot and everything that was made for it."""
         self._monitor = self._marker_builder = None
+        self._loader.forget()
+        self._robots.destroy()
         self._stop_service.close()
         self._services.destroy()
         self._topics.destroy()
         self._topics, self._is_active = None, False
-        if self._descriptions is not None:
-            self._node.destroy_subscription(self._descriptions)
-            self._descriptions = None
 
-    # -- loading ---------------------------------------------------------------------
+    # -- robots ----------------------------------------------------------------------
 
-    def _load(self, description: str) -> None:
-        """Load a robot and begin to monitor it; whatever was monitored before ends here."""
-        start = time.monotonic()
-        # Until it is done nobody watches: what was called safe before is not any more.
-        self._publish_state(MonitorState(Level.STALE, _LOADING, "waiting"))
-        v = self._values
-        model = CollisionModel.from_urdf(
-            description,
-            srdf=v["robot_description_semantic"] or None,
-            package_dirs=[folder for folder in v["package_dirs"] if folder],
-            scene=v["scene"] or None,
-            max_leaves_per_link=v["max_leaves_per_link"],
-            leaf_tolerance=v["leaf_tolerance"],
-            leaves=v["leaves"] or None,
-            visual_meshes=v["visual_meshes"],
-        )
-        log = self._node.get_logger()
-        for reason, pairs in by_reason(model.unmonitored_pairs).items():
-            log.info(f"not monitored ({reason}): {', '.join(f'{a} - {b}' for a, b in pairs)}")
-        if not model.pairs:
-            raise CollisionMonitorError(
-                f"robot '{model.name}' has no pair of links to check ({len(model.link_names)} "
-                "links have collision shapes)"
-            )
-        limits = joint_limits_of(v, model)
-        decelerations = decelerations_of(v, model, limits)
-        monitor = Monitor(
-            model,
-            v["warn_distance"],
-            v["stop_distance"],
-            v["joint_state_timeout"],
-            v["zero_state_confirmation"],
-            v["narrow_phase"],
-            Behaviour(model, settings_of(v), decelerations),
-        )
-        monitor.set_thresholds(thresholds_of(v, self._file_rules))
-        self._services.attend(monitor)
-        monitor.watchdogs = self._watchdogs
-        self._watchdogs.cycles.rest()  # nobody was watched meanwhile, and it was said
-        self._monitor, self._marker_builder, self._limits = monitor, None, limits
-        _freeze_what_is_loaded()
-        self._description, self._report.refused = description, ""
-        self._topics.pair_names(model.pairs)
-        brakes = zip(model.joint_names, decelerations.tolist(), strict=True)
-        log.info(f"joints brake with {', '.join(f'{n} {a:g}' for n, a in brakes)} rad/s^2 or m/s^2")
-        log.info(
-            f"monitoring '{model.name}': {len(model.link_names)} links, {len(model.pairs)} pairs "
-            f"checked, {len(model.unmonitored_pairs)} left out; loaded in "
-            f"{time.monotonic() - start:.1f} s"
-        )
+    def _waiting(self) -> MonitorState:
+        topics = " and ".join(self._robots.missing)
+        text = f"waiting for a robot description on {topics}"
+        return MonitorState(Level.STALE, text, "waiting")
 
-    def _on_description(self, message: String) -> None:
-        if message.data == self._description and not self._report.refused:
+    def _described(self) -> None:
+        """A description has come: load it if it is all there is, else beside what is watched."""
+        if self._robots.missing:
+            self._idle = self._waiting()
+            self._refresh()
+            return
+        recipe = recipe_of(self._values, self._robots.sources, self._is_prepared)
+        if self._monitor is not None:
+            self._loader.want(recipe)
             return
         try:
-            self._load(message.data)
+            self._load_first(recipe)
         except CollisionMonitorError as error:
-            self._report.refused = f"robot_description cannot be monitored: {error}"
-            self._idle = MonitorState(Level.ERROR, self._report.refused, "fault")
-            self._node.get_logger().error(self._report.refused)
-        self._publish_state(self._now_state())
+            reason = f"robot_description cannot be monitored: {error}"
+            self._idle = MonitorState(Level.ERROR, reason, "fault")
+            self._node.get_logger().error(reason)
+        self._refresh()
+
+    def _load_first(self, recipe: Recipe) -> None:
+        """Load while nobody is watched: nothing has to go on meanwhile.
+
+        Raises:
+            CollisionMonitorError: it cannot be monitored.
+        """
+        start = time.monotonic()
+        self._publish_state(MonitorState(Level.STALE, _LOADING, "waiting"))
+        self._loader.load(recipe)
+        self._watchdogs.cycles.rest()  # nobody was watched meanwhile, and it was said
+        self._node.get_logger().info(f"loaded in {time.monotonic() - start:.1f} s")
+
+    def _take(self, recipe: Recipe, loaded: Loaded) -> None:
+        """Monitor what has been loaded from now on, between two joint states.
+
+        Raises:
+            CollisionMonitorError: it cannot be monitored; nothing has changed.
+        """
+        monitor, limits = build_monitor(self._values, self._file_rules, loaded)
+        monitor.watchdogs = self._watchdogs
+        old = self._monitor
+        self._services.attend(monitor)
+        if old is not None:
+            monitor.take_over(old, time.monotonic())
+        self._monitor, self._marker_builder, self._limits = monitor, None, limits
+        if self._is_active and monitor.model.scene.joints:
+            self._robots.hear_scene()
+        _freeze_what_is_loaded(is_first=old is None)
+        log_robot(self._node.get_logger(), monitor)
+        self._topics.pair_names(monitor.model.pairs)
 
     # -- joint states ----------------------------------------------------------------
 
-    def _on_joint_state(self, data: bytes) -> None:
+    def _on_joint_state(self, source: JointStateSource, data: bytes) -> None:
         """Take in a serialized sensor_msgs/JointState."""
         start, monitor, cycles = time.monotonic(), self._monitor, self._watchdogs.cycles
         self._report.messages += 1
         if monitor is None:
             return
         if cycles.is_behind(start):  # what waits is merged; the verdict is of the newest
-            for newer in self._joint_states.waiting():
-                monitor.merge(*self._read(data))
+            for newer in self._robots.waiting():
+                monitor.merge(*self._read(source, data))
                 self._report.messages += 1
-                data = newer
-        joint_state = self._read(data)
+                source, data = newer
+        joint_state = self._read(source, data)
         state = monitor.update(*joint_state)
+        if self._loader.refused:
+            state = self._with_refusal(state)
         if state.clearance is not None:
             self._topics.cycle(state)
         if (state.level, state.cause, state.action) != self._published:
@@ -240,11 +233,12 @@ class MonitorCore:
             self._refresh()
 
     def _read(
-        self, data: bytes
+        self, source: JointStateSource, data: bytes
     ) -> tuple[list[str], tuple[float, ...], float, float, float, tuple[float, ...]]:
         """The arguments of `Monitor.update`."""
-        names, positions, stamp, velocities = self._reader.read(data)
+        names, positions, stamp, velocities = source.reader.read(data)
         now = time.monotonic()
+        self._publishers.hear(source.topic, now)
         if self._time_is_simulated:
             lag = self._watchdogs.clock.lag(stamp, self._clock_seconds(), now, True)
         else:
@@ -315,7 +309,15 @@ class MonitorCore:
     # -- what is said ----------------------------------------------------------------
 
     def _now_state(self) -> MonitorState:
-        return self._idle if self._monitor is None else self._monitor.state(time.monotonic())
+        if self._monitor is None:
+            return self._idle
+        return self._with_refusal(self._monitor.state(time.monotonic()))
+
+    def _with_refusal(self, state: MonitorState) -> MonitorState:
+        """The state, which is not OK while another robot than the one described is watched."""
+        if not self._loader.refused:
+            return state
+        return state.with_remark("a newer robot description was refused, this is of the one before")
 
     def _watch_period(self) -> float:
         """Seconds: a timer that wakes the node for the heartbeat alone would cost as much again."""
@@ -328,7 +330,8 @@ class MonitorCore:
         now, watchdogs = time.monotonic(), self._watchdogs
         watchdogs.cycles.woke(now, self._watch_period())
         watchdogs.clock.look(self._clock_seconds(), now, self._time_is_simulated)
-        watchdogs.publishers.look(self._joint_states.publishers(), now)
+        for topic, count in self._robots.publishers():
+            self._publishers.look(topic, count, now)
         state = self._now_state()
         is_news = self._stop_service.update(_is_stop(state))
         is_news |= (state.level, state.cause, state.action) != self._published
@@ -356,6 +359,7 @@ class MonitorCore:
         extra = self._report.values(
             self._values, self._monitor, state, self._stop_service.call.text
         )
+        extra |= self._loader.values()
         robot = "" if self._monitor is None else self._monitor.model.name
         return status_message(state, self._node.get_name(), robot, extra)
 
@@ -396,12 +400,14 @@ def _is_stop(state: MonitorState) -> bool:
     return state.action == "stop" and state.cause != "waiting"
 
 
-def _freeze_what_is_loaded() -> None:
+def _freeze_what_is_loaded(is_first: bool) -> None:
     """Keep what is loaded out of the search for cyclic garbage, which else stops the watch.
 
     A full search among the objects of all imports takes tens of milliseconds; what comes
-    and goes with messages is searched as before.
+    and goes with messages is searched as before. A robot monitored before goes by itself: nothing
+    of it is in a circle.
     """
-    gc.unfreeze()  # a robot monitored before may be garbage now
-    gc.collect()
+    if is_first:
+        gc.unfreeze()  # of a managed node that has been cleaned up
+    gc.collect(2 if is_first else 1)
     gc.freeze()

@@ -11,7 +11,9 @@ from typing import Any
 
 from rclpy.node import Node
 
+from collision_monitor.cell_buffer import CellBuffer
 from collision_monitor.monitor import Level, Monitor, MonitorState
+from collision_monitor.robot.pairs import by_reason
 from collision_monitor.watchdogs.watchdogs import Watchdogs
 
 _LOG_SECONDS = 5.0
@@ -22,14 +24,12 @@ class MonitorReport:
 
     Attributes:
         messages: joint states so far.
-        refused: why the newest description is not the one that is monitored; empty if it is.
     """
 
     def __init__(self, node: Node) -> None:
         """Nothing has happened yet."""
         self._node = node
         self.messages = 0
-        self.refused = ""
         self._logged: dict[Level, float] = {}
         self._mark = (time.monotonic(), 0, 0.0)  # since when, messages, the last rate
 
@@ -54,8 +54,9 @@ class MonitorReport:
             extra["stop_service"] = f"{values['stop_service']}: {stop_service}"
         if values["joint_state_timeout"] == 0.0:
             extra["watchdog"] = "OFF: joint_state_timeout is 0"
-        if self.refused:
-            extra["robot_description"] = self.refused
+        if monitor is not None and isinstance(monitor.buffer, CellBuffer):
+            for robot, age in monitor.buffer.ages(time.monotonic()).items():
+                extra[f"age.{robot}"] = f"{age:.4f}"
         return extra
 
     def figures(self, watchdogs: Watchdogs) -> dict[str, str]:
@@ -98,6 +99,19 @@ class MonitorReport:
             log.warning(text)
         else:
             log.error(text)
+
+
+def log_robot(log: Any, monitor: Monitor) -> None:
+    """Say what is monitored from now on, and what is not."""
+    model = monitor.model
+    for reason, pairs in by_reason(model.unmonitored_pairs).items():
+        log.info(f"not monitored ({reason}): {', '.join(f'{a} - {b}' for a, b in pairs)}")
+    brakes = zip(model.joint_names, monitor.behaviour.decelerations.tolist(), strict=True)
+    log.info(f"joints brake with {', '.join(f'{n} {a:g}' for n, a in brakes)} rad/s^2 or m/s^2")
+    log.info(
+        f"monitoring '{model.name}': {len(model.link_names)} links, {len(model.pairs)} pairs "
+        f"checked, {len(model.unmonitored_pairs)} left out"
+    )
 
 
 def _behaviour_values(monitor: Monitor, state: MonitorState) -> dict[str, str]:

@@ -11,7 +11,7 @@ from typing import Any
 from rclpy.node import Node
 
 from collision_monitor.monitor import NARROW_PHASES
-from collision_monitor.nodes import behaviour_parameters
+from collision_monitor.nodes import behaviour_parameters, robot_parameters
 from collision_monitor.nodes.parameter import Parameter
 
 PARAMETERS = (
@@ -94,6 +94,7 @@ PARAMETERS = (
         "~/markers so many times a second while somebody listens; 0: never", most=100.0,
     ),
     *behaviour_parameters.PARAMETERS,
+    *robot_parameters.PARAMETERS,
 )  # fmt: skip
 
 

@@ -1,10 +1,11 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Who publishes joint states: nobody, as many as before, or one less."""
+"""Who publishes joint states, on one topic or several: nobody, as many as before, or one less."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 # Messages of a publisher that is gone may come so long after that is known.
 _STRAGGLERS_SECONDS = 0.1
@@ -37,6 +38,11 @@ class PublisherWatch:
             self._lost_at, self._before = now, self.count
         self.count = count
 
+    @property
+    def is_single(self) -> bool:
+        """Whether there is one, whose joint states follow one another."""
+        return self.count == 1
+
     def forget(self) -> None:
         """Nobody looks any more."""
         self.count = None
@@ -63,3 +69,72 @@ class PublisherWatch:
             return ""
         verb = "is" if gone == 1 else "are"
         return f"{gone} of {self._before} publishers of joint states {verb} gone"
+
+
+class PublishersOfTopics:
+    """A `PublisherWatch` for each topic; what is said names the topic where there are several.
+
+    A topic on which nothing has come is no loss: a robot may have no joints that move.
+    """
+
+    def __init__(self) -> None:
+        """Nobody has looked."""
+        self._watches: dict[str, PublisherWatch] = {}
+        self._heard: dict[str, float] = {}
+
+    def look(self, topic: str, count: int, now: float) -> None:
+        """There are so many of one topic."""
+        if topic not in self._watches:
+            self._watches[topic] = PublisherWatch()
+        self._watches[topic].look(count, now)
+
+    def hear(self, topic: str, now: float) -> None:
+        """A message has come."""
+        self._heard[topic] = now
+
+    def forget(self) -> None:
+        """Nobody looks any more."""
+        for watch in self._watches.values():
+            watch.forget()
+        self._heard.clear()
+
+    @property
+    def count(self) -> int | None:
+        """Of publishers of all topics now; None where nobody has looked."""
+        counts = [watch.count for watch in self._watches.values() if watch.count is not None]
+        return sum(counts) if counts else None
+
+    @property
+    def lost(self) -> int:
+        """How many are gone since the start."""
+        return sum(watch.lost for watch in self._watches.values())
+
+    @property
+    def is_single(self) -> bool:
+        """Whether no topic has more than one, whose joint states follow one another."""
+        return bool(self.count) and all((w.count or 0) <= 1 for w in self._watches.values())
+
+    def gone(self, heard: float) -> str:
+        """As of `PublisherWatch`, of each topic by what was heard on it, not by ``heard``."""
+        return self._by_topic({
+            topic: self._watches[topic].gone(last)
+            for topic, last in self._heard.items() if topic in self._watches
+        })  # fmt: skip
+
+    def nobody(self) -> str:
+        """Why no first message comes; empty when it may."""
+        silent = [topic for topic, watch in self._watches.items() if watch.nobody()]
+        if not silent:
+            return ""
+        return "nobody publishes " + (
+            "them" if len(self._watches) == 1 else " and ".join(silent)
+        )
+
+    def remark(self, now: float) -> str:
+        """As of `PublisherWatch`."""
+        return self._by_topic({topic: w.remark(now) for topic, w in self._watches.items()})
+
+    def _by_topic(self, texts: Mapping[str, str]) -> str:
+        if len(self._watches) == 1:
+            return "".join(texts.values())
+        return "; ".join(f"{topic}: {text}" for topic, text in texts.items() if text)

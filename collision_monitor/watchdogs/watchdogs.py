@@ -9,7 +9,7 @@ from collections import Counter
 
 from collision_monitor.watchdogs.clock import ClockWatch
 from collision_monitor.watchdogs.cycles import CycleWatch
-from collision_monitor.watchdogs.publishers import PublisherWatch
+from collision_monitor.watchdogs.publishers import PublishersOfTopics, PublisherWatch
 
 # Why a joint state is refused; `JointStateError.kind`, and ``no_distance``.
 REFUSALS = ("length", "not_finite", "unknown", "twice", "future", "no_distance")
@@ -32,11 +32,11 @@ class Watchdogs:
         clock_resets: joint states so much older than the last that a clock was set back.
     """
 
-    def __init__(self) -> None:
-        """Nothing has happened."""
+    def __init__(self, publishers: PublisherWatch | PublishersOfTopics | None = None) -> None:
+        """Nothing has happened; ``publishers``: of one topic if they are not given."""
         self.cycles = CycleWatch()
         self.clock = ClockWatch()
-        self.publishers = PublisherWatch()
+        self.publishers = PublisherWatch() if publishers is None else publishers
         self.refused: Counter[str] = Counter()
         self.late = self.clock_resets = 0
         self._late_at, self._late_by = -math.inf, 0.0
@@ -44,7 +44,7 @@ class Watchdogs:
     def came_late(self, seconds: float, now: float) -> None:
         """A joint state was ignored for being so much behind."""
         self.late += 1
-        if seconds > _LATE_SECONDS or self.publishers.count == 1:
+        if seconds > _LATE_SECONDS or self.publishers.is_single:
             self._late_at, self._late_by = now, seconds
 
     def remark(self, now: float) -> tuple[str, str]:

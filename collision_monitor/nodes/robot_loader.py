@@ -1,0 +1,150 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Loads robots for a node: at once while nobody is watched, else beside the watch."""
+
+from __future__ import annotations
+
+import logging
+import pickle
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+
+from collision_monitor.behaviour.behaviour import Behaviour
+from collision_monitor.cell_buffer import joint_groups
+from collision_monitor.errors import CollisionMonitorError
+from collision_monitor.loading.process import LoadingProcess
+from collision_monitor.loading.recipe import Loaded, Recipe
+from collision_monitor.monitor import Monitor
+from collision_monitor.nodes.behaviour_parameters import (
+    decelerations_of,
+    joint_limits_of,
+    settings_of,
+    thresholds_of,
+)
+from collision_monitor.thresholds import Rule
+
+_LOOK_SECONDS = 0.02
+
+library = logging.getLogger("collision_monitor")
+
+
+def build_monitor(
+    values: Mapping[str, Any], rules: Sequence[Rule], loaded: Loaded
+) -> tuple[Monitor, dict[str, float]]:
+    """A monitor by the parameters, and the limits of joints out of their file.
+
+    Takes milliseconds where a monitor has been built before: nothing is left to compile.
+
+    Raises:
+        CollisionMonitorError: parameters that do not go with the model.
+    """
+    model, names = loaded.model, loaded.model.joint_names
+    limits = joint_limits_of(values, model)
+    groups = joint_groups(names, loaded.joints) if loaded.joints else ()
+    monitor = Monitor(
+        model,
+        values["warn_distance"],
+        values["stop_distance"],
+        values["joint_state_timeout"],
+        values["zero_state_confirmation"],
+        values["narrow_phase"],
+        Behaviour(model, settings_of(values), decelerations_of(values, model, limits), groups),
+        loaded.joints,
+    )
+    monitor.set_thresholds(thresholds_of(values, rules))
+    return monitor, limits
+
+
+class RobotLoader:
+    """Loads one recipe at a time; a newer one takes the place of an older.
+
+    Attributes:
+        current: the recipe of what is monitored.
+        refused: why the newest description is not what is monitored; empty if it is.
+    """
+
+    def __init__(
+        self, node: Node, ready: Callable[[Recipe, Loaded], None], changed: Callable[[], None]
+    ) -> None:
+        """Load nothing yet.
+
+        Args:
+            node: whose timer is used.
+            ready: called with what has been loaded; a CollisionMonitorError of it is a refusal.
+            changed: called when `values` has become another.
+        """
+        self._node, self._ready, self._changed = node, ready, changed
+        # Steady: simulated time may stand still.
+        self._clock = Clock(clock_type=ClockType.STEADY_TIME)
+        self._timer: Any = None
+        self._process: LoadingProcess | None = None
+        self.current: Recipe | None = None
+        self.refused = ""
+
+    def values(self) -> dict[str, str]:
+        """Key-values of the state."""
+        found = {}
+        if self._process is not None:
+            found["loading"] = f"a new robot description, for {self._process.seconds:.1f} s"
+        if self.refused:
+            found["description_refused"] = self.refused
+        return found
+
+    def load(self, recipe: Recipe) -> None:
+        """Load here and now, while nobody is watched.
+
+        Raises:
+            CollisionMonitorError: it cannot be monitored.
+        """
+        self._ready(recipe, recipe.load())
+        self.current, self.refused = recipe, ""
+
+    def want(self, recipe: Recipe) -> None:
+        """Load beside what is monitored, unless it is that or is being loaded."""
+        if self._process is not None and recipe == self._process.recipe:
+            return
+        self.cancel()
+        if recipe == self.current:
+            self.refused = ""
+        else:
+            self._node.get_logger().info("loading a new robot description beside the one in use")
+            self._process = LoadingProcess(recipe)
+            self._timer = self._node.create_timer(_LOOK_SECONDS, self._look, clock=self._clock)
+        self._changed()
+
+    def cancel(self) -> None:
+        """Load nothing any more."""
+        if self._process is not None:
+            self._process.cancel()
+            self._node.destroy_timer(self._timer)
+            self._process = self._timer = None
+
+    def forget(self) -> None:
+        """Load nothing, and know of nothing that is monitored."""
+        self.cancel()
+        self.current, self.refused = None, ""
+
+    def _look(self) -> None:
+        process = self._process
+        if process is None or (answer := process.poll()) is None:
+            return
+        self.cancel()
+        for level, text in answer.log:
+            library.log(level, "%s", text)
+        error = answer.error
+        if not error:
+            try:
+                self._ready(process.recipe, pickle.loads(answer.loaded))
+                self.current = process.recipe
+            except CollisionMonitorError as problem:
+                error = str(problem)
+            except Exception as problem:  # the one in use goes on whatever it is
+                library.exception("a robot that was loaded cannot be monitored")
+                error = f"internal error, {type(problem).__name__}: {problem}"
+        self.refused = error
+        if error:
+            self._node.get_logger().error(f"robot description refused: {error}")
+        self._changed()

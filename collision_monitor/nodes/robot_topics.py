@@ -1,0 +1,117 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Where robots come from: the topics of their descriptions, and of their joint states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+
+from rclpy.node import Node
+from rclpy.subscription import Subscription
+from std_msgs.msg import String
+
+from collision_monitor.loading.recipe import RobotSource
+from collision_monitor.nodes.joint_state_source import JointStateSource
+from collision_monitor.nodes.qos import LATCHED
+from collision_monitor.nodes.robot_parameters import RobotPort
+
+# Joints of a scene, which no robot has, where several robots have topics of their own.
+_SCENE_TOPIC = "joint_states"
+
+
+class RobotTopics:
+    """The subscriptions of all robots."""
+
+    def __init__(
+        self,
+        node: Node,
+        ports: Sequence[RobotPort],
+        described: Callable[[], None],
+        moved: Callable[[JointStateSource, bytes], None],
+    ) -> None:
+        """Listen to nothing yet.
+
+        Args:
+            node: whose subscriptions they are.
+            ports: of the robots.
+            described: called when a description has come.
+            moved: called with a serialized joint state, and where it came from.
+        """
+        self._node, self._ports = node, ports
+        self._described, self._moved = described, moved
+        self._urdfs: dict[str, str] = {}  # by name of the robot
+        self._descriptions: list[Subscription] = []
+        self._joint_states: dict[str, JointStateSource] = {}
+
+    def hear_descriptions(self) -> None:
+        """Listen to the descriptions that parameters do not give."""
+        self._urdfs.clear()
+        for port in self._ports:
+            if not port.source.urdf:
+                listener = partial(self._on_description, port.source.name)
+                self._descriptions.append(
+                    self._node.create_subscription(
+                        String, port.description_topic, listener, LATCHED
+                    )
+                )
+
+    def _on_description(self, name: str, message: String) -> None:
+        self._urdfs[name] = message.data
+        self._described()
+
+    @property
+    def sources(self) -> tuple[RobotSource, ...]:
+        """The robots, as far as they are known."""
+        return tuple(
+            port.source if port.source.urdf
+            else replace(port.source, urdf=self._urdfs.get(port.source.name, ""))
+            for port in self._ports
+        )  # fmt: skip
+
+    @property
+    def missing(self) -> list[str]:
+        """Topics of descriptions that have not come."""
+        return [
+            port.description_topic
+            for port in self._ports
+            if not port.source.urdf and port.source.name not in self._urdfs
+        ]
+
+    def hear_joint_states(self) -> None:
+        """Listen to the joint states of all robots."""
+        for port in self._ports:
+            self._hear(port.joint_states, port.source.prefix)
+
+    def hear_scene(self) -> None:
+        """Listen to joints of the scene as well."""
+        self._hear(_SCENE_TOPIC, "")
+
+    def _hear(self, topic: str, prefix: str) -> None:
+        if topic not in self._joint_states:
+            self._joint_states[topic] = JointStateSource(self._node, self._moved, topic, prefix)
+
+    def waiting(self) -> Iterator[tuple[JointStateSource, bytes]]:
+        """Take the joint states that have come in the meantime, of each topic oldest first."""
+        for source in self._joint_states.values():
+            for data in source.waiting():
+                yield source, data
+
+    def publishers(self) -> Iterator[tuple[str, int]]:
+        """Each topic of joint states, and how many publishers it has."""
+        for topic, source in self._joint_states.items():
+            yield topic, source.publishers()
+
+    def ignore_joint_states(self) -> None:
+        """Listen to no joint states any more."""
+        for source in self._joint_states.values():
+            source.destroy()
+        self._joint_states.clear()
+
+    def destroy(self) -> None:
+        """Listen to nothing any more."""
+        self.ignore_joint_states()
+        for subscription in self._descriptions:
+            self._node.destroy_subscription(subscription)
+        self._descriptions.clear()
