@@ -42,7 +42,7 @@ def main() -> None:
     )  # fmt: skip
     threading.Thread(target=page.run, daemon=True).start()
     with chromium() as browser:
-        tab = Tab(browser, page.address.url, SIZE)
+        tab = Tab(browser, page.address.url, SIZE, scale=1.0)
         tab.tab.get_by_role("alert").get_by_role("button").click()  # that it draws in software
         tab.open("Motions")
         tab.tab.get_by_role("button", name="Play before").click()

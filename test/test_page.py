@@ -7,6 +7,7 @@ import logging
 import sys
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -172,6 +173,9 @@ def test_motions_are_measured_played_and_taken_over(serve):
     page.tick(now + 1.5)
     assert page.configuration.tolist() == [0.25, 1.0, 0.0]
     assert page._motions._time.value == pytest.approx(1.5)
+    panel._seek(SimpleNamespace(client="a browser"), page._by_a_hand)  # where its slider is
+    page.tick(now + 1.55)
+    assert page.configuration.tolist() == pytest.approx([0.25, 1.0, 0.0])
     page._slider_moved(0, -1.0)
     page.tick(now + 1.6)
     page.tick(now + 2.0)

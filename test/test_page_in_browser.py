@@ -70,8 +70,7 @@ def test_ur5_is_drawn_and_a_number_beside_a_slider_changes_the_distance(browser)
     model = CollisionModel.from_urdf(files.urdf, files.srdf, files.package_dirs)
     asked = model.twin()
     q = np.zeros(6)
-    with served(model, q, warn=0.1, stop=0.02) as page:
-        tab = Tab(browser, page.address.url)
+    with served(model, q, warn=0.1, stop=0.02) as page, Tab(browser, page.address.url) as tab:
         tab.wait_for("distance", f"{asked.distance(q).distance:.4f} m")
         q[2] = 2.9  # the elbow folds the forearm back
         expected = asked.distance(q)
@@ -112,8 +111,10 @@ def test_dual_arm_plays_its_motions_and_an_obstacle_is_dragged(browser):
     before = motions[0][1]
     order = [before.joint_names.index(name) for name in model.joint_names]
     start = before.at(20.0)[order]
-    with served(model, start, warn=0.05, stop=0.005, motions=motions) as page:
-        tab = Tab(browser, page.address.url)
+    with (
+        served(model, start, warn=0.05, stop=0.005, motions=motions) as page,
+        Tab(browser, page.address.url) as tab,
+    ):
         tab.wait_for("distance", f"{asked.distance(start).distance:.4f} m")
         tab.open("Motions")
         met = asked.distance(before.at(50.0)[order])

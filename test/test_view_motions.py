@@ -60,10 +60,9 @@ def test_it_plays_pauses_seeks_and_ends(model):
     playback.play(one, 20.0)  # it goes on where it was
     playback.speed = 0.5
     assert playback.configuration(21.0)[0] == pytest.approx(0.75)
-    playback.seek(0.4)
+    assert playback.seek(one, 0.4).tolist() == one.at(0.4).tolist()
     assert not playback.playing and playback.time == 0.4
-    playback.seek(99.0)
-    assert playback.time == 2.0
+    assert playback.seek(one, 99.0)[0] == 1.0 and playback.time == 2.0
     playback.play(one, 30.0)  # from the start again
     playback.speed = 1.0
     assert playback.configuration(30.5)[0] == pytest.approx(0.25)

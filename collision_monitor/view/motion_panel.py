@@ -26,8 +26,13 @@ class MotionPanel:
         playback: Playback,
         clock: Callable[[], float],
         later: Later,
+        go_to: Callable[[np.ndarray], None],
     ) -> None:
-        """``clock``: seconds of the steady clock that `Playback` is told."""
+        """``clock``: seconds of the steady clock that `Playback` is told.
+
+        ``go_to`` is called in the loop with the configuration (nq,) of a time that was chosen.
+        """
+        self._go_to = go_to
         self._motions = list(motions)
         self._playback = playback
         self._times = curve_times(self._motions)
@@ -56,9 +61,8 @@ class MotionPanel:
         time = float(self._time.value)
 
         def seek() -> None:
-            if self._playback.motion is None:
-                self._playback.motion = self._motions[0]
-            self._playback.seek(time)
+            motion = self._playback.motion or self._motions[0]
+            self._go_to(self._playback.seek(motion, time))
 
         later(seek)
 

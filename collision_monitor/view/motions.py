@@ -93,11 +93,11 @@ class Playback:
         """Stand still."""
         self._last = None
 
-    def seek(self, time: float) -> None:
-        """Stand still at this instant of the motion."""
+    def seek(self, motion: PlannedMotion, time: float) -> np.ndarray:
+        """Stand still at this instant of a motion; returns the configuration (nq,) there."""
         self.pause()
-        if self.motion is not None:
-            self.time = min(max(time, 0.0), self.motion.duration)
+        self.motion, self.time = motion, min(max(time, 0.0), motion.duration)
+        return motion.at(self.time)
 
     def configuration(self, now: float) -> np.ndarray | None:
         """The configuration of this moment while it plays, else None; it stops at the end."""

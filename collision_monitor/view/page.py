@@ -126,7 +126,7 @@ class Page:
         if motions:
             with tabs.add_tab("Motions"):
                 self._motions = MotionPanel(
-                    gui, motions, self._playback, time.monotonic, self._by_a_hand
+                    gui, motions, self._playback, time.monotonic, self._by_a_hand, self._take
                 )
         with tabs.add_tab("Scene"):
             self._editor = SceneEditor(
