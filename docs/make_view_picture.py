@@ -20,7 +20,7 @@ from collision_monitor.view.page import Page
 
 ROOT = Path(__file__).resolve().parents[1]
 PICTURE = ROOT / "docs/view.png"
-INSTANT = 42.6  # s of the motion: the hands are near
+INSTANT = 43.3  # s of the motion: the hands are near
 SIZE = (1280, 800)
 
 
@@ -47,9 +47,10 @@ def main() -> None:
         tab.open("Motions")
         tab.tab.get_by_role("button", name="Play before").click()
         tab.wait_until(lambda: page.motion_time >= INSTANT - 2.0)
+        tab.tab.get_by_role("button", name="Pause").click()
         tab.type("time [s]", INSTANT)
         tab.wait_until(lambda: page.motion_time == INSTANT)
-        tab.tab.wait_for_timeout(5000)
+        tab.tab.wait_for_timeout(8000)
         tab.tab.screenshot(path=PICTURE)
     page.close()
     picture = Image.open(PICTURE).convert("RGB")

@@ -77,6 +77,7 @@ class Slider:
 
     def __init__(self, label, low, high, step, value, disabled):
         self.label, self.disabled, self._value = label, disabled, value
+        self.min, self.max = low, high
         assert low <= value <= high
         self.calls = []
 
@@ -117,5 +118,5 @@ def test_a_hand_moves_the_joint_and_the_program_does_not():
     gui.sliders[1].move(0.2, client="a browser")
     assert moves == [(1, 0.2)]
     sliders.show(np.array([-1.0, 0.3, 1.0]))
-    assert [slider.value for slider in gui.sliders] == [-1.0, 0.3, 1.0]
+    assert [slider.value for slider in gui.sliders] == [-1.0, 0.2, 1.0]  # a hand was at that one
     assert moves == [(1, 0.2)]

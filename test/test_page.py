@@ -7,7 +7,6 @@ import logging
 import sys
 import threading
 import time
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -76,7 +75,7 @@ def test_a_slider_moves_the_robot_and_the_distance(serve):
     later(page)
     assert page.by_hand and page.configuration.tolist() == [0.0, 1.2, 0.0]
     assert f">{load().distance([0.0, 1.2, 0.0]).distance:.4f} m<" in shown(page)
-    assert [handle.value for handle in page._sliders._handles] == [0.0, 1.2, 0.0]
+    assert [slider.value for slider in page._sliders._sliders] == [0.0, 1.2, 0.0]
 
 
 def test_it_follows_until_somebody_takes_over(serve):
@@ -173,9 +172,9 @@ def test_motions_are_measured_played_and_taken_over(serve):
     page.tick(now + 1.5)
     assert page.configuration.tolist() == [0.25, 1.0, 0.0]
     assert page._motions._time.value == pytest.approx(1.5)
-    panel._seek(SimpleNamespace(client="a browser"), page._by_a_hand)  # where its slider is
+    panel._seek(1.2)
     page.tick(now + 1.55)
-    assert page.configuration.tolist() == pytest.approx([0.25, 1.0, 0.0])
+    assert page.configuration.tolist() == pytest.approx([0.1, 1.0, 0.0])
     page._slider_moved(0, -1.0)
     page.tick(now + 1.6)
     page.tick(now + 2.0)

@@ -13,7 +13,7 @@ import numpy as np
 SECONDS = 30.0
 _PERIOD = 0.05  # seconds between two points that are kept
 _NEAR, _TOO_NEAR = "#d9a514", "#db2929"
-_CURVES = ("#1d3557", "#2a9d8f", "#8e44ad", "#5f6b7a")
+_CURVES = ("#1d3557", "#2a9d8f", "#8e44ad", "#b5651d")
 
 
 class ClearanceCurve:
@@ -48,9 +48,9 @@ def chart_data(
 
 
 def add_chart(
-    gui: Any, data: tuple[np.ndarray, ...], names: Sequence[str], begin: float, end: float
+    gui: Any, data: tuple[np.ndarray, ...], names: Sequence[str], mark: str = ""
 ) -> Any:
-    """A chart of ``chart_data`` from ``begin`` to ``end``, seconds; a name for each curve."""
+    """A chart of ``chart_data``, a name for each curve; ``mark``: of a last one, thin and grey."""
     series = [
         {"label": "time"},
         {"label": "warn", "stroke": _NEAR, "width": 1, "dash": (6, 4)},
@@ -58,15 +58,17 @@ def add_chart(
     ]
     for k, name in enumerate(names):
         series.append({"label": name, "stroke": _CURVES[k % len(_CURVES)], "width": 2})
+    if mark:
+        series.append({"label": mark, "stroke": "#868e96", "width": 1})
     return gui.add_uplot(
         data,
         tuple(series),
-        scales={"x": {"time": False, "range": (begin, end)}, "y": {"auto": True}},
+        scales={"x": {"time": False, "auto": True}, "y": {"auto": True}},
         axes=(
             {"label": "seconds", "labelSize": 16, "size": 28, "font": "10px sans-serif"},
             {"label": "metres", "labelSize": 16, "size": 44, "font": "10px sans-serif"},
         ),
-        legend={"show": len(names) > 1},
+        legend={"show": bool(mark)},
         height=190,
         padding=(8, 16, 0, 0),
     )

@@ -7,12 +7,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from collision_monitor.collision_model import CollisionModel
 from collision_monitor.errors import ConfigurationError
+from collision_monitor.view.shared_slider import SharedSlider
 
 # A joint without limits worth the name: what a slider that long could do with a mouse.
 _LONGEST = 1e3
@@ -83,25 +85,16 @@ class JointSliders:
         moved: Callable[[int, float], None],
     ) -> None:
         self._specs = list(specs)
-        self._handles = []
+        self._sliders = []
         for k, (spec, value) in enumerate(zip(specs, q, strict=True)):
             handle = gui.add_slider(
                 spec.label, spec.lower, spec.upper, spec.step, spec.within(value),
                 disabled=spec.stuck,
             )  # fmt: skip
-            handle.on_update(_listener(k, moved))
-            self._handles.append(handle)
+            self._sliders.append(SharedSlider(handle, spec.step, partial(moved, k)))
 
     def show(self, q: np.ndarray) -> None:
         """Put the sliders where the robot is."""
-        for spec, handle, value in zip(self._specs, self._handles, q, strict=True):
-            if not spec.stuck and abs(handle.value - value) > 0.5 * spec.step:
-                handle.value = spec.within(value)
-
-
-def _listener(k: int, moved: Callable[[int, float], None]) -> Callable[[Any], None]:
-    def on_update(event: Any) -> None:
-        if event.client is not None:  # not our own `show`
-            moved(k, float(event.target.value))
-
-    return on_update
+        for spec, slider, value in zip(self._specs, self._sliders, q, strict=True):
+            if not spec.stuck:
+                slider.show(spec.within(value))

@@ -12,6 +12,7 @@ import numpy as np
 from collision_monitor.collision_model import CollisionModel
 from collision_monitor.view.clearance_curve import add_chart, chart_data
 from collision_monitor.view.motions import PlannedMotion, Playback, curve_times
+from collision_monitor.view.shared_slider import SharedSlider
 
 Later = Callable[[Callable[[], None]], None]
 
@@ -48,23 +49,17 @@ class MotionPanel:
         speed = min(max(playback.speed, 0.1), 10.0)
         self._speed = gui.add_slider("speed", 0.1, 10.0, 0.1, speed)
         self._speed.on_update(lambda event: setattr(playback, "speed", self._speed.value))
-        self._time = gui.add_slider("time [s]", 0.0, float(self._times[-1]), 0.01, 0.0)
-        self._time.on_update(lambda event: self._seek(event, later))
+        handle = gui.add_slider("time [s]", 0.0, float(self._times[-1]), 0.01, 0.0)
+        self._time = SharedSlider(
+            handle, 0.01, lambda time: later(lambda: self._seek(time))
+        )
         self._chart = add_chart(
-            gui, self._data(), [*(motion.label for motion in motions), "now"],
-            0.0, float(self._times[-1]),
-        )  # fmt: skip
+            gui, self._data(), [motion.label for motion in motions], mark="now"
+        )
 
-    def _seek(self, event: Any, later: Later) -> None:
-        if event.client is None:  # our own `show`
-            return
-        time = float(self._time.value)
-
-        def seek() -> None:
-            motion = self._playback.motion or self._motions[0]
-            self._go_to(self._playback.seek(motion, time))
-
-        later(seek)
+    def _seek(self, time: float) -> None:
+        motion = self._playback.motion or self._motions[0]
+        self._go_to(self._playback.seek(motion, time))
 
     def measure(self, model: CollisionModel, warn: float, stop: float) -> None:
         """Draw the clearance along all motions, for the scene as it is now."""
@@ -75,8 +70,7 @@ class MotionPanel:
     def show(self) -> None:
         """Put slider and mark where the motion is."""
         time = self._playback.time
-        if abs(self._time.value - time) > 0.005:
-            self._time.value = min(time, float(self._times[-1]))
+        self._time.show(min(time, float(self._times[-1])))
         marked = int(np.abs(self._times - time).argmin())
         if marked != self._marked:
             self._marked = marked

@@ -37,6 +37,7 @@ logger = logging.getLogger(__name__)
 _PERIOD = 1.0 / 30.0  # of poses, seconds
 _TELL_PERIOD = 0.1  # of text
 _SLOW_PERIOD = 0.2  # of charts and sliders that follow
+_LAST_TURN = 5.0  # seconds for the loop to end
 _SETTLED = 0.3  # seconds after the last change of the scene until motions are measured anew
 
 
@@ -93,7 +94,8 @@ class Page:
         self._shown_q: np.ndarray | None = None
         self._told = self._slow = -np.inf
         self._changed_at: float | None = time.monotonic()
-        self._end = threading.Event()
+        self._end, self._idle = threading.Event(), threading.Event()
+        self._idle.set()
         self._clearance, self._microseconds = None, 0.0
 
         self._server = server = start_server(self.address, model.name)
@@ -113,7 +115,7 @@ class Page:
         )
         self._status = gui.add_html("")
         empty = chart_data(np.array([-SECONDS, 0.0]), self._warn, self._stop, np.zeros(2))
-        self._chart = add_chart(gui, empty, ["distance"], -SECONDS, 0.0)
+        self._chart = add_chart(gui, empty, ["distance"])
         tabs = gui.add_tab_group()
         with tabs.add_tab("Joints"):
             gui.add_button("Back to the start").on_click(
@@ -191,15 +193,20 @@ class Page:
 
     def run(self) -> None:
         """Serve until `close` is called."""
-        due = time.monotonic()
-        while not self._end.is_set():
-            self.tick(time.monotonic())
-            due = max(due + _PERIOD, time.monotonic())
-            self._end.wait(due - time.monotonic())
+        self._idle.clear()
+        try:
+            due = time.monotonic()
+            while not self._end.is_set():
+                self.tick(time.monotonic())
+                due = max(due + _PERIOD, time.monotonic())
+                self._end.wait(due - time.monotonic())
+        finally:
+            self._idle.set()
 
     def close(self) -> None:
-        """End the loop and the server."""
+        """End the loop, wherever it runs, and the server."""
         self._end.set()
+        self._idle.wait(_LAST_TURN)
         stop_server(self._server)
 
     # -- what a browser does -----------------------------------------------------------

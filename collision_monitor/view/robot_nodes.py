@@ -18,9 +18,9 @@ from collision_monitor.collision_model import CollisionModel
 from collision_monitor.view.shown import Rgb, node_path, position_and_wxyz, shown_colour
 from collision_monitor.view.surfaces import joined, leaf_surface, shape_surface
 
-_LINK: Rgb = (141, 153, 174)
+_LINK: Rgb = (188, 194, 204)
 _LINE: Rgb = (15, 15, 15)
-_OPACITY = 0.3  # of leaves
+_OPACITY = 0.4  # of leaves
 
 
 class RobotNodes:
