@@ -120,5 +120,9 @@ class ExecutorError(CollisionMonitorError, RuntimeError):
     """Workers that cannot be reached, or do not finish."""
 
 
+class ViewError(CollisionMonitorError, ValueError):
+    """A page that cannot be served: a host that is not this machine's, a port that is taken."""
+
+
 class MissingDependencyError(CollisionMonitorError, ImportError):
     """An optional package is needed that is not installed; the message says which extra."""
