@@ -42,7 +42,7 @@ def points_of(marker: Marker) -> np.ndarray:
 def ball(centre: np.ndarray, size: float) -> Any:
     """A sphere of this diameter."""
     return pyvista.Sphere(
-        0.5 * size, center=centre, theta_resolution=SIDES, phi_resolution=SIDES
+        radius=0.5 * size, center=centre, theta_resolution=SIDES, phi_resolution=SIDES
     )
 
 
@@ -68,7 +68,11 @@ def shape_of(marker: Marker) -> Any:
         return pyvista.PolyData(points, np.column_stack([np.full(len(faces), 3), faces]).ravel())
     if marker.type == Marker.ARROW:
         way = points[1] - points[0]
-        return pyvista.Arrow(start=points[0], direction=way, scale=float(np.linalg.norm(way)))
+        length = float(np.linalg.norm(way))
+        return pyvista.Arrow(
+            start=points[0], direction=way, scale=length, tip_length=min(0.5, s.z / length),
+            tip_radius=0.5 * s.y / length, shaft_radius=0.5 * s.x / length,
+        )  # fmt: skip
     return None
 
 
@@ -122,7 +126,8 @@ def main() -> None:
         plotter.subplot(0, column)
         builder, rviz = MarkerBuilder(model, 1.0), RvizTwin()
         builder.show_levels(levels)
-        rviz.take(*builder.build(q, state, Time(), nearness))
+        for _ in range(10):  # messages are made one at a time
+            rviz.take(*builder.build(q, state, Time(), nearness))
         robot(plotter, model, q)
         draw(plotter, rviz)
     plotter.subplot(0, 2)
@@ -130,8 +135,8 @@ def main() -> None:
     draw(plotter, adjusted(model, motion))
     for column in range(3):
         plotter.subplot(0, column)
-        plotter.camera_position = [(3.2, 1.0, 1.9), (0.1, 0.0, 0.8), (0, 0, 1)]
-        plotter.camera.zoom(1.25 if column < 2 else 1.6)
+        plotter.camera_position = [(3.6, 1.2, 2.0), (0.0, 0.0, 0.95), (0, 0, 1)]
+        plotter.camera.zoom(1.15)
     plotter.enable_anti_aliasing("ssaa")
     plotter.screenshot(ROOT / "docs/markers.png")
 

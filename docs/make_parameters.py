@@ -26,12 +26,13 @@ TARGET = DOCS / "parameters.md"
 NODES = {
     "collision_monitor": (
         parameters.PARAMETERS,
-        "Of the managed node `collision_monitor_lifecycle` as well. `config/collision_monitor.yaml` "
-        "has them all with their defaults.",
+        "`config/collision_monitor.yaml` has them all with their defaults; the managed node "
+        "`collision_monitor_lifecycle` has the same.",
     ),
     "self_collision": (
         self_collision_parameters.PARAMETERS,
-        "`config/self_collision.yaml` has them all with their defaults; [the node](self_collision.md).",
+        "`config/self_collision.yaml` has them all with their defaults; "
+        "[the node](self_collision.md).",
     ),
     "simulation": (
         simulation_parameters.PARAMETERS,
@@ -40,7 +41,7 @@ NODES = {
 }
 # Where more is said about a parameter; pages that are not there are left out.
 MORE = {
-    "scene": "scene.md", "leaves": "leaves.md", "narrow_phase": "exact.md", "visual_meshes": "leaves.md",
+    "scene": "scene.md", "leaves": "leaves.md", "narrow_phase": "exact.md",
     "pair_thresholds": "behaviour.md#distances-for-single-pairs", "thresholds_file": "behaviour.md",
     "prediction": "behaviour.md", "latch_stops": "behaviour.md#stops-that-people-end",
     "acknowledge_stops": "behaviour.md#stops-that-people-end", "stop_service": "behaviour.md",
@@ -50,16 +51,17 @@ MORE = {
 }  # fmt: skip
 INTRODUCTION = """# Parameters
 
-Written by `make parameters` from what the nodes declare; a test holds it to that. "Fixed" ones are read when
-a node starts; the others take effect with `ros2 param set`, are checked together, and are refused with a reason.
-`ros2 param describe` says the same. An empty text among a list is nothing: ROS has no empty lists.
+Written by `make parameters` from what the nodes declare; a test holds it to that. "Fixed" ones are
+read when a node starts; the others take effect with `ros2 param set`, are checked together, and are
+refused with a reason. `ros2 param describe` says the same. An empty text among a list is nothing:
+ROS has no empty lists.
 """
 END = """## A robot that cannot be loaded
 
-A robot given as a parameter that cannot be loaded ends a node with exit code 1 and the reason. A bad
-description on the topic does not: the node stays, `~/state` is ERROR with the reason, and
-the next description is tried. If a good one was monitored before, it goes on being monitored, and
-the state's key `robot_description` says what is wrong with the new one.
+A robot given as a parameter that cannot be loaded ends a node with exit code 1 and the reason. A
+bad description on the topic does not: the node stays, `~/state` is ERROR with the reason, and the
+next description is tried. If a good one was monitored before, it goes on being monitored, and the
+state says what is wrong with the new one.
 """
 
 

@@ -29,6 +29,8 @@ FLOORS = {
     "repulsion": 4,
     "simulation": 4,
     "verification": 4,
+    "watchdogs": 4,
+    "view": 4,
     "acm": 4,
     "__init__": 3,
     "collision_model": 3,
@@ -84,6 +86,7 @@ OPTIONAL = {
     "toppra", "daqp", "piqp",  # adjust
     "pinocchio", "rosbags", "jinja2", "distributed",  # verify
     "mujoco",  # simulation
+    "viser",  # view
 }  # fmt: skip
 
 

@@ -71,7 +71,8 @@ def test_only_the_package_and_the_executables_are_installed(workspace):
 def test_rviz_listens_where_the_node_speaks():
     pytest.importorskip("rclpy", reason="rclpy is not installed")
     from collision_monitor.nodes.aabb_markers import AABB
-    from collision_monitor.nodes.markers import LEAF_CYLINDERS, LEAVES, NEAREST, TOUCHING
+    from collision_monitor.nodes.leaf_markers import LEAF_CYLINDERS, LEAVES
+    from collision_monitor.nodes.markers import NEAREST, TOUCHING
     from collision_monitor.nodes.obstacle_markers import OBSTACLE_CYLINDERS, OBSTACLES
     from collision_monitor.nodes.path_markers import AFTER, BEFORE, FIELD
 

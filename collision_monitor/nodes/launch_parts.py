@@ -110,7 +110,7 @@ def package_node(
 def fixed_frame() -> DeclareLaunchArgument:
     """The argument that `rviz` reads beside its switch."""
     return argument(
-        "fixed_frame", "base_link", "frame that RViz draws in; the robot's root link is always right"
+        "fixed_frame", "base_link", "frame that RViz draws in, such as the robot's root link"
     )
 
 

@@ -12,16 +12,14 @@ from geometry_msgs.msg import Point
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
-from collision_monitor.bounding.leaf import Leaf
 from collision_monitor.clearance_colour import CLEAR, CONTACT, NEAR, Rgb, clearance_colour
 from collision_monitor.collision_model import CollisionModel
 from collision_monitor.monitor import Level, MonitorState
 from collision_monitor.nodes.aabb_markers import AabbMarkers, gone
-from collision_monitor.nodes.leaf_markers import leaf_ends, leaf_middle, placed_along
-from collision_monitor.nodes.marker_template import MarkerTemplate
+from collision_monitor.nodes.leaf_markers import LeafMarkers
 from collision_monitor.nodes.obstacle_markers import ObstacleMarkers
 
-LEAVES, LEAF_CYLINDERS, NEAREST, TOUCHING = "leaves", "leaves/cylinders", "nearest", "contact"
+NEAREST, TOUCHING = "nearest", "contact"
 
 # Triangles of a contact that are shown: more would be dear to send, and say no more.
 _SHOWN = 200
@@ -64,15 +62,13 @@ class MarkerBuilder:
         """``lifetime``: seconds after which markers vanish if the node has died."""
         self._model = model
         self._lifetime = lifetime
-        self._link_of = {name: k for k, name in enumerate(model.link_names)}
         own = {link.name for link in model.robot.links.values()}
         self._rows = np.array(
             [k for k, leaf in enumerate(model.leaves) if leaf.link in own], dtype=np.int64
         )
-        leaves = [model.leaves[k] for k in self._rows.tolist()]
-        self._links = np.array([self._link_of[leaf.link] for leaf in leaves], dtype=np.int64)
-        self._long = np.array([leaf.kind == "capsule" for leaf in leaves], dtype=bool)
-        self._template = self._leaf_template(leaves)
+        link_of = {name: k for k, name in enumerate(model.link_names)}
+        self._links = np.array([link_of[leaf.link] for leaf in model.leaves], dtype=np.int64)
+        self._leaves = LeafMarkers(model.leaves, self._rows, self._marker)
         self._obstacles = ObstacleMarkers(model, self._marker)
         self._boxes: AabbMarkers | None = None
         self._levels: frozenset[int] | range = frozenset()
@@ -103,18 +99,6 @@ class MarkerBuilder:
         marker.pose.orientation.w = 1.0
         return marker
 
-    def _leaf_template(self, leaves: list[Leaf]) -> MarkerTemplate:
-        """Lists of spheres of all leaves, then the cylinders of those that are long."""
-        markers = []
-        for number, leaf in zip(self._rows.tolist(), leaves, strict=True):
-            markers.append(leaf_ends(leaf, self._marker(Marker.SPHERE_LIST, LEAVES, number)))
-        for k in np.flatnonzero(self._long).tolist():
-            number = int(self._rows[k])
-            markers.append(
-                leaf_middle(leaves[k], self._marker(Marker.CYLINDER, LEAF_CYLINDERS, number))
-            )
-        return MarkerTemplate(markers)
-
     @staticmethod
     def clear() -> MarkerArray:
         """A message that removes whatever was shown before."""
@@ -142,7 +126,7 @@ class MarkerBuilder:
         """
         segments = self._model.leaf_segments(q)
         colours = self._colours(nearness, state.clearance is not None)
-        yield self._leaves(segments, colours[self._links], stamp)
+        yield from self._leaves.build(segments, colours[self._links], stamp)
         yield from self._obstacles.build(q, segments, colours, stamp)
         if self._boxes is not None:
             yield self._boxes.message(segments, stamp)
@@ -164,19 +148,6 @@ class MarkerBuilder:
             for k in np.flatnonzero(~(nearness > 1.0)).tolist():
                 out[k, :3] = clearance_colour(float(nearness[k]), 1.0, 0.0)
         return out
-
-    def _leaves(self, segments: np.ndarray, colours: np.ndarray, stamp: Time) -> bytes:
-        ends, long = segments[self._rows], self._long
-        shown = np.ones((len(ends), 2), dtype=bool)
-        shown[:, 1] = long
-        poses = np.zeros((len(ends) + int(long.sum()), 7))
-        poses[:, 6] = 1.0
-        poses[len(ends) :] = placed_along(ends[long])
-        self._template.set_poses(poses)
-        self._template.set_points(ends[shown])
-        self._template.set_colours(np.vstack([colours, colours[long]]))
-        self._template.set_stamp(stamp)
-        return self._template.message()
 
     def _crossing(self, q: np.ndarray, state: MonitorState) -> Marker:
         """The triangles of the nearest pair that cross, where it was measured on triangles."""

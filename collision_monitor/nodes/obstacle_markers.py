@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 from builtin_interfaces.msg import Time
@@ -12,32 +12,31 @@ from scipy.spatial.transform import Rotation
 from visualization_msgs.msg import Marker
 
 from collision_monitor.collision_model import CollisionModel
-from collision_monitor.nodes.leaf_markers import leaf_ends, leaf_middle, placed_along
+from collision_monitor.nodes.leaf_markers import MakeMarker, leaf_ends, leaf_middle, placed_along
 from collision_monitor.nodes.marker_template import MarkerTemplate
 from collision_monitor.robot.scene import Obstacle
 
 OBSTACLES, OBSTACLE_CYLINDERS = "obstacles", "obstacles/cylinders"
-GROUP = 200  # obstacles in a message
+GROUP = 100  # obstacles in a message
 _SOLIDS = {"box": Marker.CUBE, "sphere": Marker.SPHERE, "cylinder": Marker.CYLINDER}
-MakeMarker = Callable[..., Marker]
 
 
 class _Group:
     """Obstacles that are sent together; their message is made when it is first wanted."""
 
-    def __init__(self, model: CollisionModel, obstacles: list[Obstacle]) -> None:
+    def __init__(
+        self, model: CollisionModel, obstacles: list[Obstacle], rows: Mapping[str, list[int]]
+    ) -> None:
+        """``rows``: of the leaves of every obstacle."""
         self._model = model
-        rank = {name: k for k, name in enumerate(model.link_names)}
-        first = {}
-        for k, leaf in enumerate(model.leaves):
-            first.setdefault(leaf.link, k)
         self._solids = [o for o in obstacles if o.shape.kind in _SOLIDS]
-        self._solid_ids = [first[o.name] for o in self._solids]
-        by_leaves = {o.name for o in obstacles if o.shape.kind not in _SOLIDS}
-        self._leaves = [k for k, leaf in enumerate(model.leaves) if leaf.link in by_leaves]
+        self._solid_ids = [rows[o.name][0] for o in self._solids]
+        others = [o.name for o in obstacles if o.shape.kind not in _SOLIDS]
+        self._leaves = [k for name in others for k in rows[name]]
         self._long = [k for k in self._leaves if model.leaves[k].kind == "capsule"]
         names = [o.name for o in self._solids]
         names += [model.leaves[k].link for k in (*self._leaves, *self._long)]
+        rank = {name: k for k, name in enumerate(model.link_names)}
         self.links = np.array([rank[name] for name in names], dtype=np.int64)
         self.sent: np.ndarray | None = None  # colours
         self._template: MarkerTemplate | None = None
@@ -110,19 +109,19 @@ class ObstacleMarkers:
     def __init__(self, model: CollisionModel, make: MakeMarker) -> None:
         """``make(type, namespace, id, how much longer it lives)`` makes a marker."""
         self._make = make
-        leaves_of: dict[str, int] = {}
-        for leaf in model.leaves:
-            leaves_of[leaf.link] = leaves_of.get(leaf.link, 0) + 1
+        rows: dict[str, list[int]] = {}
+        for k, leaf in enumerate(model.leaves):
+            rows.setdefault(leaf.link, []).append(k)
         self._groups, group, size = [], [], 0
         for obstacle in model.scene.obstacles:
-            count = 1 if obstacle.shape.kind in _SOLIDS else 2 * leaves_of[obstacle.name]
+            count = 1 if obstacle.shape.kind in _SOLIDS else 2 * len(rows[obstacle.name])
             if group and size + count > GROUP:
-                self._groups.append(_Group(model, group))
+                self._groups.append(_Group(model, group, rows))
                 group, size = [], 0
             group.append(obstacle)
             size += count
         if group:
-            self._groups.append(_Group(model, group))
+            self._groups.append(_Group(model, group, rows))
         self._next = 0
 
     def build(
