@@ -107,6 +107,10 @@ class SimulationError(CollisionMonitorError, RuntimeError):
     """A simulation that cannot go on; the message says what to change."""
 
 
+class RecordingError(CollisionMonitorError, RuntimeError):
+    """A recording that cannot be made; the message begins with the parameter."""
+
+
 class ExecutorError(CollisionMonitorError, RuntimeError):
     """Workers that cannot be reached, or do not finish."""
 

@@ -28,6 +28,7 @@ FLOORS = {
     "picture": 4,
     "repulsion": 4,
     "simulation": 4,
+    "recording": 4,
     "verification": 4,
     "acm": 4,
     "__init__": 3,
@@ -82,6 +83,7 @@ OPTIONAL = {
     "toppra", "daqp", "piqp",  # adjust
     "pinocchio", "rosbags", "jinja2", "distributed",  # verify
     "mujoco",  # simulation
+    "mcap",  # record
 }  # fmt: skip
 
 

@@ -38,6 +38,7 @@ from collision_monitor.nodes.monitor_services import MonitorServices
 from collision_monitor.nodes.monitor_topics import MonitorTopics
 from collision_monitor.nodes.parameters import declare_parameters, not_finite, refusal
 from collision_monitor.nodes.qos import LATCHED
+from collision_monitor.nodes.recorder import Recorder
 from collision_monitor.nodes.stop_service import StopService
 from collision_monitor.robot.pairs import by_reason
 
@@ -71,6 +72,7 @@ class MonitorCore:
         self._marker_builder: MarkerBuilder | None = None
         self._is_active = False
         self._topics: MonitorTopics | None = None
+        self._recorder: Recorder | None = None
         self._reader = JointStateReader()
         self._time_is_simulated = node.get_clock().ros_time_is_active
         self._report = MonitorReport(node)
@@ -85,14 +87,16 @@ class MonitorCore:
         With ``is_active`` it says what it does from the first moment on.
 
         Raises:
-            CollisionMonitorError: it cannot be loaded.
+            CollisionMonitorError: it cannot be loaded, or not be recorded.
         """
+        self._recorder = Recorder(self._node, self._values) if self._values["record"] else None
         self._description = ""
         self._idle = MonitorState(Level.STALE, "waiting for a robot description", "waiting")
         self._published: tuple[Level, str, str] | None = None
         self._topics = MonitorTopics(
             self._node,
             {"distances_rate": self._send_distances, "marker_rate": self._send_markers},
+            self._recorder,
         )
         self._services = MonitorServices(self._node, lambda: self._monitor, self._refresh)
         self._descriptions = self._joint_states = None
@@ -146,6 +150,13 @@ class MonitorCore:
         if self._descriptions is not None:
             self._node.destroy_subscription(self._descriptions)
             self._descriptions = None
+        self.close()
+
+    def close(self) -> None:
+        """Write what is still to be recorded; without a recording nothing happens."""
+        if self._recorder is not None:
+            self._recorder.close()
+            self._recorder = None
 
     # -- loading ---------------------------------------------------------------------
 
@@ -155,6 +166,8 @@ class MonitorCore:
         # Until it is done nobody watches: what was called safe before is not any more.
         self._publish_state(MonitorState(Level.STALE, _LOADING, "waiting"))
         v = self._values
+        if self._recorder is not None:
+            self._recorder.description(description)
         model = CollisionModel.from_urdf(
             description,
             srdf=v["robot_description_semantic"] or None,
@@ -214,6 +227,8 @@ class MonitorCore:
     def _on_joint_state(self, data: bytes) -> None:
         """Take in a serialized sensor_msgs/JointState."""
         self._report.messages += 1
+        if self._recorder is not None:
+            self._recorder.joint_state(data)
         if self._monitor is None:
             return
         names, positions, stamp, velocities = self._reader.read(data)
@@ -298,6 +313,8 @@ class MonitorCore:
     def _watch(self) -> None:
         """Look after everything that no message brings about."""
         self._topics.look_for_listeners(self._values)
+        if self._recorder is not None:
+            self._recorder.update()
         self._time_is_simulated = self._node.get_clock().ros_time_is_active  # a slow question
         state, now = self._now_state(), time.monotonic()
         is_news = self._stop_service.update(_is_stop(state))
@@ -321,11 +338,15 @@ class MonitorCore:
             self._stop_service.update(_is_stop(state))
             self._report.log(state)
         self._topics.state(self._status(state), state)
+        if self._recorder is not None:
+            self._recorder.state(_is_stop(state), state.message)
 
     def _status(self, state: MonitorState) -> DiagnosticStatus:
         extra = self._report.values(
             self._values, self._monitor, state, self._stop_service.call.text
         )
+        if self._recorder is not None:
+            extra["record"] = self._recorder.text
         robot = "" if self._monitor is None else self._monitor.model.name
         return status_message(state, self._node.get_name(), robot, extra)
 

@@ -11,7 +11,7 @@ from typing import Any
 from rclpy.node import Node
 
 from collision_monitor.monitor import NARROW_PHASES
-from collision_monitor.nodes import behaviour_parameters
+from collision_monitor.nodes import behaviour_parameters, recorder
 from collision_monitor.nodes.parameter import Parameter
 
 PARAMETERS = (
@@ -89,6 +89,7 @@ PARAMETERS = (
         "~/markers so many times a second while somebody listens; 0: never", most=100.0,
     ),
     *behaviour_parameters.PARAMETERS,
+    *recorder.PARAMETERS,
 )  # fmt: skip
 
 
