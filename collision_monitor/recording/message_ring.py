@@ -8,10 +8,18 @@ import struct
 import time
 from collections import deque
 from collections.abc import Callable
+from typing import NamedTuple
 
 # Before each message: nanoseconds of recording, channel, bytes that follow. As in write_mcap.py.
 HEAD = struct.Struct("<qHI")
 _SEGMENT = 1 << 18  # bytes that are dropped at once
+
+
+class _Segment(NamedTuple):
+    since: float  # seconds of the clock
+    until: float
+    messages: bytearray
+    last: dict[int, bytes]  # of each latched channel
 
 
 class MessageRing:
@@ -22,6 +30,8 @@ class MessageRing:
 
     Attributes:
         left_out: messages that were larger than half of all there is room for.
+        before: of each latched channel the last message that was dropped: what held when
+            the oldest message that is left came.
     """
 
     def __init__(
@@ -30,12 +40,13 @@ class MessageRing:
         """Keep at least ``seconds`` where ``most_bytes`` allow it; ``clock`` in seconds."""
         self._seconds, self._most, self._clock = seconds, most_bytes, clock
         self._size = min(_SEGMENT, max(most_bytes // 8, 1))
-        self._closed: deque[tuple[float, float, bytearray]] = deque()  # first, last, messages
+        self._closed: deque[_Segment] = deque()
         self._closed_bytes = 0
-        self._open, self._since = bytearray(), clock()
+        self._open, self._last, self._since = bytearray(), {}, clock()
         self.left_out = 0
+        self.before: dict[int, bytes] = {}
 
-    def add(self, channel: int, nanoseconds: int, data: bytes) -> None:
+    def add(self, channel: int, nanoseconds: int, data: bytes, latched: bool = False) -> None:
         """Take in a message that was recorded at this time."""
         now, space = self._clock(), HEAD.size + len(data)
         if space > self._most // 2:
@@ -45,18 +56,22 @@ class MessageRing:
             self._turn(now)
         self._open += HEAD.pack(nanoseconds, channel, len(data))
         self._open += data
+        if latched:
+            self._last[channel] = data
         closed = self._closed
         while closed and (
-            now - closed[0][1] > self._seconds
+            now - closed[0].until > self._seconds
             or self._closed_bytes + len(self._open) > self._most
         ):
-            self._closed_bytes -= len(closed.popleft()[2])
+            oldest = closed.popleft()
+            self._closed_bytes -= len(oldest.messages)
+            self.before.update(oldest.last)
 
     def _turn(self, now: float) -> None:
         if self._open:
-            self._closed.append((self._since, now, self._open))
+            self._closed.append(_Segment(self._since, now, self._open, self._last))
             self._closed_bytes += len(self._open)
-        self._open, self._since = bytearray(), now
+        self._open, self._last, self._since = bytearray(), {}, now
 
     @property
     def bytes(self) -> int:
@@ -66,9 +81,9 @@ class MessageRing:
     @property
     def seconds(self) -> float:
         """How far back it reaches."""
-        return self._clock() - (self._closed[0][0] if self._closed else self._since)
+        return self._clock() - (self._closed[0].since if self._closed else self._since)
 
     def segments(self) -> list[bytearray]:
         """What is held now; nobody changes these any more."""
         self._turn(self._clock())
-        return [messages for _, _, messages in self._closed]
+        return [segment.messages for segment in self._closed]

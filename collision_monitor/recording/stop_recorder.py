@@ -31,7 +31,7 @@ _WRITING_SECONDS = 300.0  # a writer that takes longer hangs
 class Channel:
     """A topic of the file: its name, type (``std_msgs/msg/Bool``), and ros2msg definition.
 
-    Of a latched one the last message is in every file, however old it is.
+    Of a latched one every file has what held when it begins, however old that is.
     """
 
     topic: str
@@ -109,7 +109,6 @@ class StopRecorder:
         self._clock = clock
         self._ring = MessageRing(seconds + _LONGEST * after, megabytes * _MEGABYTE, clock)
         self._channels: list[Channel] = []
-        self._latched: dict[int, bytes] = {}
         self._stops: list[dict[str, str]] = []  # of the file to come
         self._first = self._due = 0.0
         self._thread: threading.Thread | None = None
@@ -124,9 +123,7 @@ class StopRecorder:
 
     def add(self, number: int, data: bytes) -> None:
         """Keep a serialized message (CDR) of a channel."""
-        if self._channels[number].latched:
-            self._latched[number] = data
-        self._ring.add(number, time.time_ns(), data)
+        self._ring.add(number, time.time_ns(), data, self._channels[number].latched)
 
     def stopped(self, reason: str) -> None:
         """A stop begins; its file is written some seconds later."""
@@ -185,10 +182,10 @@ class StopRecorder:
 
     def _begin(self) -> None:
         segments = self._ring.segments()
-        # What was said long ago, as if said when the recording begins.
+        # What was said before and held then, as if said when the recording begins.
         start = HEAD.unpack_from(segments[0])[0] if segments else time.time_ns()
         latched = b"".join(
-            HEAD.pack(start, number, len(data)) + data for number, data in self._latched.items()
+            HEAD.pack(start, number, len(data)) + data for number, data in self._ring.before.items()
         )
         head = {
             "path": str(self._target),

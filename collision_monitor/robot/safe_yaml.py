@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from collision_monitor.errors import CollisionMonitorError
+from collision_monitor.robot.magnitudes import read_bounded
 
 # Lists in lists: libyaml goes down them by recursion, and a stack that is full ends the process.
 _DEEPEST = 100
@@ -67,9 +68,9 @@ def read_documents(
     no YAML, the line.
     """
     try:
-        if path.stat().st_size > largest:
+        text = read_bounded(path, largest)
+        if text is None:
             raise error(f"{path}: larger than {largest} bytes, no {what} is")
-        text = path.read_bytes()
     except FileNotFoundError:
         raise error(f"{path}: no such file (looked for the {what} there)") from None
     except (OSError, ValueError) as problem:
