@@ -259,6 +259,12 @@ class Monitor:
             self._fault, self._fault_time = text, now
         return self.state(now)
 
+    def refuse(self, reason: str, now: float) -> MonitorState:
+        """The verdict after a joint state that could not even be read; arguments as of `update`."""
+        self._clearance = None
+        self._fault, self._fault_time = reason, now
+        return self.state(now)
+
     def _measure(self) -> Clearance:
         q = self.buffer.q
         clearance = self.model.distance(q, exact=self.narrow_phase == "mesh")

@@ -19,7 +19,7 @@ from std_msgs.msg import String
 
 from collision_monitor.behaviour.behaviour import Behaviour
 from collision_monitor.collision_model import CollisionModel
-from collision_monitor.errors import CollisionMonitorError
+from collision_monitor.errors import CollisionMonitorError, JointStateError
 from collision_monitor.monitor import Level, Monitor, MonitorState
 from collision_monitor.nodes.behaviour_parameters import (
     check_behaviour,
@@ -231,11 +231,15 @@ class MonitorCore:
             self._recorder.joint_state(data)
         if self._monitor is None:
             return
-        names, positions, stamp, velocities = self._reader.read(data)
-        lag = self._clock_seconds() - stamp if stamp > 0.0 else 0.0
-        state = self._monitor.update(
-            names, positions, time.monotonic(), stamp, lag, velocities
-        )
+        try:
+            names, positions, stamp, velocities = self._reader.read(data)
+        except JointStateError as error:
+            state = self._monitor.refuse(str(error), time.monotonic())
+        else:
+            lag = self._clock_seconds() - stamp if stamp > 0.0 else 0.0
+            state = self._monitor.update(
+                names, positions, time.monotonic(), stamp, lag, velocities
+            )
         if state.clearance is not None:
             self._topics.cycle(state)
         if (state.level, state.cause, state.action) != self._published:
@@ -363,7 +367,8 @@ class MonitorCore:
         self._topics.distances.publish(distances_message(self._monitor.distances().tolist()))
 
     def _send_markers(self) -> None:
-        if self._monitor is None:
+        # A timer that has ended may have been due already when its rate was set to 0.
+        if self._monitor is None or self._values["marker_rate"] == 0.0:
             return
         if self._marker_builder is None:
             lifetime = max(1.0, 3.0 / self._values["marker_rate"])

@@ -4,12 +4,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 # Beyond these, squares and sums of lengths leave the range of floating point numbers, or its
 # precision: a distance would be infinite, zero or no number, which no monitor can act on.
 LARGEST = 1e6  # metres, radians, or without a unit
-SMALLEST = 1e-9  # metres, of a size that is not zero
+SMALLEST = 1e-7  # metres, of a size that is not zero
+
+_GRAIN = 1e-3  # metres
 
 LARGEST_FILE = 100_000_000  # bytes: two million triangles as binary STL
 
@@ -20,6 +23,13 @@ def beyond_reason(value: float, is_size: bool = False) -> str:
         return f"{value:g} is beyond reason, {LARGEST:g} is the most"
     if is_size and 0.0 < value < SMALLEST:
         return f"{value:g} is too small to be a size, {SMALLEST:g} m is the least"
+    return ""
+
+
+def too_small(kind: str, size: Sequence[float]) -> str:
+    """Why a shape is too small for its surface to be triangulated; empty if it is not."""
+    if kind == "cylinder" and max(size) < _GRAIN:
+        return f"a cylinder below {_GRAIN:g} m in radius and length is too small; a sphere would do"
     return ""
 
 
