@@ -42,9 +42,9 @@ def calls() -> np.ndarray:
             (list_contacts, (*parts, INTEGERS)),
             (
                 part_way_out,
-                (*parts, FLOATS, FLOATS, *(number,) * 4, types.boolean, number),
+                (*parts, FLOATS, FLOATS, *(number,) * 4, types.boolean, number, whole),
             ),
-            (part_depth, (*parts, number, number, FLOATS)),
+            (part_depth, (*parts, *(number,) * 5, FLOATS)),
         ]
     )
 

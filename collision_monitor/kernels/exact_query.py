@@ -25,6 +25,7 @@ from collision_monitor.kernels.exact_pair import (
     relative_pose,
 )
 from collision_monitor.kernels.exact_part import tree_of
+from collision_monitor.kernels.exact_support import parts_gap
 from collision_monitor.kernels.exact_tables import data_of, unpack_shapes, unpack_state
 from collision_monitor.kernels.jit import kernel
 from collision_monitor.kernels.packed import unpack
@@ -41,8 +42,11 @@ _STEADY = 2e-3
 # Metres beyond the best so far to which pairs are measured along a steady motion, so that they need
 # not be measured again in the next cycles.
 _SPARE = 2e-2
-# Metres that rounding may put between a leaf and what it encloses.
+# Metres that rounding may put between two answers.
 _ROUNDING = 1e-9
+# Metres by which shapes may be nearer than their leaves: those of a file may let each stick out by
+# a micrometre.
+_STICKING_OUT = 2.5e-6
 
 
 @kernel
@@ -111,6 +115,21 @@ def _open(view, shapes, state, data, pair, limit, spare, overlap, found, points)
     if kept[pair, 0] - moved_since(kept, pair, shapes.link_balls, b, pose) >= limit:
         return limit
     rows = work_space(pair, 1, 4)
+    # Shapes are as far apart as along the way between what was nearest last time, and not farther
+    # than that: along a motion this often is an answer, and the search is dear.
+    guess = guessed_distance(data, shapes, state, pair, pose, rows, points)
+    if guess > 0.0 and guess < np.inf:
+        links = shapes.links
+        gap = -_ROUNDING + parts_gap(
+            data, shapes, links[a, 1], links[a, 2], links[b, 1], links[b, 2], pose,
+            points[2, 0], points[2, 1], points[2, 2],
+        )  # fmt: skip
+        if gap >= limit or (guess < limit and gap >= guess - 2.0 * _ROUNDING):
+            keep(kept, pair, gap, pose)
+            if gap < limit:
+                copy_rows(rows, found, 1, 4)
+                return guess
+            return gap
     wide = limit + spare
     value = pair_distance(data, shapes, state, pair, a, b, pose, wide, rows, points)
     if value != TOUCH and overlap and one_holds_the_other(data, shapes, a, b, pose):
@@ -166,11 +185,16 @@ def nearest_pair(view, shapes, state, data, found, points):
         if limit == np.inf:
             limit = _open(view, shapes, state, data, pair, limit, 0.0, leaves < 0.0, found, points)
     limit = max(limit, 0.0) + _ROUNDING
-    count = list_near(view, shapes, state, limit)
+    count = list_near(view, shapes, state, limit + _STICKING_OUT)
     best, best_pair, touching = limit, np.int64(-1), 0
     rows, trial = work_space(last, 1, 4), work_space(limit, 3, 3)
     left = count
-    while left > 0:
+    while left > 0 or (best_pair < 0 and touching == 0 and limit < np.inf):
+        if left == 0:
+            # Leaves that do not enclose their shapes say nothing: every pair is measured.
+            limit = best = np.inf
+            left = count = list_near(view, shapes, state, limit)
+            continue
         at = _take_nearest(state, left)
         # The nearest pair of the last query is the first one.
         if left == count and last >= 0 and state.least[last, 0] < np.inf:
@@ -181,8 +205,9 @@ def nearest_pair(view, shapes, state, data, found, points):
         leaves = state.least[pair, 0]
         left -= 1
         state.near[at, 0], state.near[left, 0] = state.near[left, 0], pair
-        if leaves >= best and pair != last:
-            break
+        if leaves >= best + _STICKING_OUT and pair != last:
+            left = 0
+            continue
         more = 0.0 if pair == last else spare
         value = _open(view, shapes, state, data, pair, best, more, leaves < 0.0, rows, trial)
         if value == TOUCH:
