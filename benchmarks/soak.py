@@ -152,8 +152,9 @@ class Soak:
                 names.append(str(kept))
                 self._observed.add(path)
             number = len(self._observed)
+            after = max((seen.get("last", 0.0) for seen in self.seen), default=0.0)
             self._observers.append(
-                self.start("soak_truth.py", *names, log=f"observer_{number}.log")
+                self.start("soak_truth.py", str(after), *names, log=f"observer_{number}.log")
             )
             self._observers[-1].log, self._observers[-1].files = f"observer_{number}.log", names
             if wait:

@@ -6,7 +6,9 @@ Reads recordings of a monitor. They have what it heard and what it said in the o
 did: the distance that follows a joint state is its answer. The robot is the one whose pairs the
 monitor last published. Prints one JSON object a file.
 
-    python benchmarks/soak_truth.py stop.mcap ...
+    python benchmarks/soak_truth.py 0 stop.mcap ...
+
+The number is a stamp in seconds: joint states up to it are left out.
 """
 
 from __future__ import annotations
@@ -67,8 +69,8 @@ def robot_of(pair_names: str) -> Truth:
     return Truth(urdf, [pair for pair in pairs if links.issuperset(pair)])
 
 
-def observe(path: Path) -> dict:
-    """Everything in a recording, compared."""
+def observe(path: Path, after: float) -> dict:
+    """Everything in a recording, compared; joint states stamped later than ``after``."""
     found = {"file": path.name, "joint_states": 0, "distances": 0, "below_stop": 0,
              "least_margin": math.inf, "robots": 0, "faults": []}  # fmt: skip
     kinds = {"min_distance": "std_msgs/msg/Float64", "pair_names": "std_msgs/msg/String",
@@ -94,11 +96,13 @@ def observe(path: Path) -> dict:
             elif name == "joint_states":
                 if truth < STOP and level in _CALM:
                     fault(f"level {level} though the truth is {truth:.4f} m")
-                stamp = content.header.stamp
-                found["last"] = stamp.sec + 1e-9 * stamp.nanosec
-                found.setdefault("first", found["last"])
+                stamp = content.header.stamp.sec + 1e-9 * content.header.stamp.nanosec
+                found.setdefault("first", stamp)
+                last, truth, found["last"] = content, math.nan, stamp
+                if stamp <= after:  # an earlier recording has it as well
+                    last = None
+                    continue
                 found["joint_states"] += 1
-                last, truth = content, math.nan
             elif robot is not None and last is not None and not math.isnan(content.data):
                 truth = robot.distance(tuple(last.name), last.position)
                 found["distances"] += 1
@@ -114,5 +118,8 @@ def observe(path: Path) -> dict:
 
 if __name__ == "__main__":
     assert coal.__version__  # whose distances pinocchio gives
-    for argument in sys.argv[1:]:
-        print(json.dumps(observe(Path(argument))), flush=True)
+    seen = float(sys.argv[1])
+    for argument in sys.argv[2:]:
+        answer = observe(Path(argument), seen)
+        seen = max(seen, answer.get("last", seen))
+        print(json.dumps(answer), flush=True)
