@@ -44,7 +44,16 @@ class FitError(CollisionMonitorError, ValueError):
 
 
 class JointStateError(CollisionMonitorError, ValueError):
-    """A joint state that cannot be used: short, not finite, or naming nothing known."""
+    """A joint state that cannot be used: short, not finite, or naming nothing known.
+
+    Attributes:
+        kind: what is wrong, one word: ``length``, ``not_finite``, ``unknown``, ``twice``,
+            ``future``, ``unreadable``.
+    """
+
+    def __init__(self, message: str, kind: str = "unknown") -> None:
+        super().__init__(message)
+        self.kind = kind
 
 
 class MotionError(CollisionMonitorError, ValueError):
@@ -113,6 +122,10 @@ class RecordingError(CollisionMonitorError, RuntimeError):
 
 class ExecutorError(CollisionMonitorError, RuntimeError):
     """Workers that cannot be reached, or do not finish."""
+
+
+class ViewError(CollisionMonitorError, ValueError):
+    """A page that cannot be served: a host that is not this machine's, a port that is taken."""
 
 
 class MissingDependencyError(CollisionMonitorError, ImportError):

@@ -30,6 +30,8 @@ FLOORS = {
     "simulation": 4,
     "recording": 4,
     "verification": 4,
+    "watchdogs": 4,
+    "view": 4,
     "acm": 4,
     "__init__": 3,
     "collision_model": 3,
@@ -83,6 +85,7 @@ OPTIONAL = {
     "toppra", "daqp", "piqp",  # adjust
     "pinocchio", "rosbags", "jinja2", "distributed",  # verify
     "mujoco",  # simulation
+    "viser",  # view
     "mcap",  # record
 }  # fmt: skip
 

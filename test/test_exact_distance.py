@@ -242,6 +242,29 @@ def test_obstacles_are_measured_too():
     assert {"wall", "held"} & seen
 
 
+def test_bounds_along_a_motion_are_never_above_the_distances_and_soon_close(arms):
+    start, end = arms.random_configurations(60, seed=5)[[3, 40]]
+    judge, every, raised = arms.twin(), np.arange(len(arms.pairs)), 0
+    for q in start + np.linspace(0.0, 1.0, 300)[:, None] * (end - start):
+        leaves, exact = arms.distances(q), judge.distances(q, exact=True)
+        bounds = arms.exact_bounds(q, every, leaves, 0.1)
+        assert (bounds >= leaves).all() and (bounds[leaves > 0.1] == leaves[leaves > 0.1]).all()
+        assert (bounds <= np.maximum(exact, leaves) + 1e-9).all()
+        assert (bounds[exact <= 0.0] <= 0.0).all()
+        raised += (bounds > leaves + 1e-4).sum()
+    assert raised > 100
+    for _ in every:
+        bounds = arms.exact_bounds(q, every, leaves, 0.1)
+    close = (exact > 0.0) & (leaves <= 0.1)
+    assert close.sum() > 1
+    assert (bounds >= np.minimum(exact, 0.1) - 1e-3 - 1e-9)[close].all()
+    some = np.flatnonzero(close)[:2]
+    again = arms.exact_bounds(q, some, leaves[some], 0.1)
+    assert again == pytest.approx(bounds[some], abs=1e-3)
+    with pytest.raises(ConfigurationError, match="shape"):
+        arms.exact_bounds(q[:2], some, leaves[some], 0.1)
+
+
 def test_triangles_that_cross_are_named_and_placed(arms):
     for q in arms.random_configurations(200, seed=8):
         found = arms.distance(q, exact=True)

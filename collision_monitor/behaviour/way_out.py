@@ -17,7 +17,11 @@ class WayOut:
     """Finds directions out; has a work space of its own, for one thread."""
 
     def __init__(self, proximity: Proximity) -> None:
+        """What it runs is compiled here: the first contact is no moment to wait for it."""
         self._proximity = proximity
+        model = proximity.model
+        self.direction(np.zeros(len(model.joint_names)), np.full(len(model.pairs), -np.inf))
+        nnls(np.eye(2), np.ones(2))
 
     def direction(self, q: np.ndarray, limits: np.ndarray) -> np.ndarray | None:
         """Joint direction (nq,) that parts all pairs nearer than ``limits`` (pairs,) at q (nq,).
@@ -27,7 +31,8 @@ class WayOut:
         vector in the convex hull of the gradients of all distances, found as a
         least squares problem. None where nothing is that near, or nothing parts all.
         """
-        near = self._proximity.near(q, limits, _ABREAST)
+        # A column of a table would be compiled for anew.
+        near = self._proximity.near(q, np.ascontiguousarray(limits), _ABREAST)
         gradients = near.gradients
         norms = np.linalg.norm(gradients, axis=1)
         if not len(norms) or norms.min() <= 1e-9:

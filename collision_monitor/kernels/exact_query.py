@@ -298,3 +298,75 @@ def exact_distances(
             state.touching[touching, 0] = pair
             touching += 1
     return touching
+
+
+@kernel
+def _known(view, shapes, state, data, pair, within, loose, pose, rows, points):
+    """(at least, at most) the distance of a pair, without a search; both TOUCH where it touches."""
+    a, b = view.pairs[pair, 0], view.pairs[pair, 1]
+    relative_pose(view, shapes, a, b, pose)
+    kept, links = state.kept, shapes.links
+    least = kept[pair, 0] - moved_since(kept, pair, shapes.link_balls, b, pose)
+    if least >= within:
+        return least, np.inf
+    guess = guessed_distance(data, shapes, state, pair, pose, rows, points)
+    if guess <= 0.0:
+        return TOUCH, TOUCH
+    if least < guess - loose and guess < np.inf:
+        gap = -_ROUNDING + parts_gap(
+            data, shapes, links[a, 1], links[a, 2], links[b, 1], links[b, 2], pose,
+            points[2, 0], points[2, 1], points[2, 2],
+        )  # fmt: skip
+        if gap > least and gap > 0.0:
+            least = gap
+            keep(kept, pair, gap, pose)
+    return least, guess
+
+
+@kernel
+def exact_bounds(
+    numbers, index, shape_numbers, shape_index, work, work_index, calls, q, which, within, loose,
+    unsure, out,
+):  # fmt: skip
+    """out[k] = at least the signed distance of the shapes of link pair which[k].
+
+    ``out`` comes as the distances of the leaves, and never falls; those not above ``within`` metres
+    are looked at. What earlier queries have found, less what links have moved since, is a bound,
+    and so is a plane between what was nearest. One pair is measured: that of which least is known,
+    if that may be more than ``loose`` metres below the truth, or nothing says whether it
+    touches. How deep shapes touch is left to their leaves. ``unsure`` (as many) is room. 0;
+    -2 - k when q[k] is not finite.
+    """
+    bad = first_bad(q)
+    if bad >= 0:
+        return -2 - bad
+    view = unpack(numbers, index)
+    shapes, state = unpack_shapes(shape_numbers, shape_index), unpack_state(work, work_index)
+    data = data_of(shape_numbers, shape_index, work, work_index, calls)
+    move(view, q)
+    pose, points = work_space(within, 7, 3), work_space(1.0, 3, 3)
+    rows = work_space(bad, 1, 4)
+    best = -1
+    for k in range(len(which)):
+        unsure[k] = 0.0
+        leaves = out[k]
+        if leaves > within:
+            continue
+        least, guess = _known(
+            view, shapes, state, data, which[k], within, loose, pose, rows, points
+        )
+        if least > leaves and least > 0.0:
+            out[k] = least
+        if guess != TOUCH:
+            if out[k] > 0.0:
+                unsure[k] = min(guess, within) - out[k]
+            else:
+                unsure[k] = max(within, loose) + min(guess, within)
+            if unsure[k] > loose and (best < 0 or unsure[k] > unsure[best]):
+                best = k
+    if best >= 0:
+        pair, overlap = which[best], out[best] < 0.0
+        value = _open(view, shapes, state, data, pair, within, 0.0, overlap, rows, points)
+        if value > 0.0:
+            out[best] = max(out[best], value)
+    return 0

@@ -74,7 +74,9 @@ class JointStateReader:
         try:
             message = deserialize_message(data, JointState)
         except Exception as error:  # whatever the middleware says of bytes that are no message
-            raise JointStateError(f"a joint state that cannot be read: {_short(error)}") from None
+            raise JointStateError(
+                f"a joint state that cannot be read: {_short(error)}", "unreadable"
+            ) from None
         names, positions = list(message.name), tuple(message.position)
         velocities = tuple(message.velocity)
         if len(velocities) != len(positions):
