@@ -176,6 +176,8 @@ def test_damaged_bytes_are_read_as_rclpy_does_or_refused(data):
     whole = bytearray(message(["a", "bb"], [1.0, 2.0], (5, 6), "base", [3.0, 4.0]))
     reader = JointStateReader()
     reader.read(bytes(whole))  # so that the ways in place are tried as well
+    (layout,) = reader._layouts.values()
+    read = layout.values.size  # bytes up to the end of the velocities
     for _ in range(data.draw(st.integers(1, 3))):
         at = data.draw(st.integers(0, len(whole)))
         piece = data.draw(
@@ -188,7 +190,11 @@ def test_damaged_bytes_are_read_as_rclpy_does_or_refused(data):
     try:
         wanted = expected(bytes(whole))
     except Exception:
-        with pytest.raises(JointStateError, match="a joint state that cannot be read: "):
-            reader.read(bytes(whole))
+        try:
+            found = reader.read(bytes(whole))
+        except JointStateError as error:
+            assert str(error).startswith("a joint state that cannot be read: ")
+        else:  # what is wrong is behind all that is read, in the efforts: here are none
+            assert same(found, expected(bytes(whole[:read]) + bytes(4)))
     else:
         assert same(reader.read(bytes(whole)), wanted)

@@ -16,7 +16,7 @@ from collision_monitor.robot.magnitudes import read_bounded
 # Lists in lists: libyaml goes down them by recursion, and a stack that is full ends the process.
 _DEEPEST = 100
 _MOST_MERGED = 100_000  # keys, in all mappings together
-_LONGEST_NUMBER = 400  # characters: the largest float written out has 309
+_LONGEST_NUMBER = 4000  # characters: Python reads 4300 digits at most
 _MERGE = "tag:yaml.org,2002:merge"
 
 
