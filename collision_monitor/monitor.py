@@ -254,7 +254,7 @@ class Monitor:
             if not self.buffer.doubt():
                 clearance = self._measure()
                 if self.behaviour is not None:
-                    exact = None if self.narrow_phase == "leaf" else self._exact_within
+                    exact = None if self.narrow_phase == "leaf" else self._bounds
                     self.behaviour.look(self.buffer, clearance, now, stamp, lag, exact)
                 self._clearance = clearance
                 self.updates += 1
@@ -320,6 +320,12 @@ class Monitor:
         self.watchdogs.refused[kind] += 1
         self._fault, self._fault_time = text, now
 
+    def refuse(self, error: JointStateError, now: float) -> MonitorState:
+        """The verdict after a joint state that could not even be read; ``now`` as of `update`."""
+        self._clearance = None
+        self._refuse(error, now)
+        return self.state(now)
+
     def _measure(self) -> Clearance:
         q = self.buffer.q
         clearance = self.model.distance(q, exact=self.narrow_phase == "mesh")
@@ -333,8 +339,10 @@ class Monitor:
     def _widest_warning(self) -> float:
         return self._warn_distance if self.behaviour is None else self.behaviour.widest_warning
 
-    def _exact_within(self, distance: float) -> np.ndarray:
-        return self.model.distances(self.buffer.q, exact=True, within=distance)
+    def _bounds(
+        self, pairs: np.ndarray, leaves: np.ndarray, within: float, loose: float
+    ) -> np.ndarray:
+        return self.model.exact_bounds(self.buffer.q, pairs, leaves, within, loose)
 
     def distances(self) -> np.ndarray:
         """Signed distance (len(pairs),) of every pair at the last pose, as the verdict measures.

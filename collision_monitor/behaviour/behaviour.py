@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from collision_monitor.behaviour.decelerations import by_rule
 from collision_monitor.behaviour.decision import CALM, Decision
 from collision_monitor.behaviour.intention import Intention
 from collision_monitor.behaviour.latch import StopLatch
-from collision_monitor.behaviour.outlook import Outlook
+from collision_monitor.behaviour.outlook import Bounds, Outlook
 from collision_monitor.behaviour.settings import Settings
 from collision_monitor.behaviour.velocities import JointSpeeds
 from collision_monitor.behaviour.way_out import WayOut
@@ -60,6 +59,7 @@ class Behaviour:
         self.speeds.update(np.zeros(len(unknown)), unknown, -1e9)  # compiled; forgotten by the gap
         self.intention = Intention(model.joint_names)
         self._way_out = WayOut(Proximity(model))
+        self.way_out(np.zeros(len(unknown)))  # compiled; else the first contact would wait for it
 
     @property
     def settings(self) -> Settings:
@@ -85,6 +85,11 @@ class Behaviour:
         """Largest warning distance of all pairs, metres."""
         return float(self._outlook.thresholds[:, 1].max(initial=0.0))
 
+    @property
+    def thresholds(self) -> np.ndarray:
+        """(pairs, 2): stop and warning distance of every pair, metres."""
+        return self._outlook.thresholds
+
     def set_thresholds(self, thresholds: Thresholds) -> None:
         """Distances of all pairs, in force at once.
 
@@ -100,7 +105,7 @@ class Behaviour:
         now: float,
         stamp: float = 0.0,
         lag: float = 0.0,
-        exact: Callable[[float], np.ndarray] | None = None,
+        exact: Bounds | None = None,
     ) -> Decision:
         """Decide after a joint state; arguments as of `Monitor.update` and `Outlook.look`."""
         self.speeds.update(buffer.q, buffer.velocities, now, stamp)
