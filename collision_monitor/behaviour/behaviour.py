@@ -69,6 +69,7 @@ class Behaviour:
         self.intention = Intention(model.joint_names)
         self._merged = 0.0  # seconds that passed with joint states merged since the last decision
         self._way_out = WayOut(Proximity(model))
+        self.way_out(np.zeros(len(unknown)))  # compiled; else the first contact would wait for it
 
     @property
     def settings(self) -> Settings:
@@ -93,6 +94,11 @@ class Behaviour:
     def widest_warning(self) -> float:
         """Largest warning distance of all pairs, metres."""
         return float(self._outlook.thresholds[:, 1].max(initial=0.0))
+
+    @property
+    def thresholds(self) -> np.ndarray:
+        """(pairs, 2): stop and warning distance of every pair, metres."""
+        return self._outlook.thresholds
 
     def set_thresholds(self, thresholds: Thresholds) -> None:
         """Distances of all pairs, in force at once.

@@ -14,9 +14,11 @@ from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from collision_monitor.errors import CollisionMonitorError
+from collision_monitor.errors import CollisionMonitorError, JointStateError
 from collision_monitor.loading.recipe import Loaded, Recipe
 from collision_monitor.monitor import Level, Monitor, MonitorState
+from collision_monitor.nearness import Nearness
+from collision_monitor.nodes.aabb_markers import levels_of
 from collision_monitor.nodes.behaviour_parameters import (
     check_behaviour,
     decelerations_of,
@@ -32,6 +34,7 @@ from collision_monitor.nodes.monitor_report import MonitorReport, log_robot
 from collision_monitor.nodes.monitor_services import MonitorServices
 from collision_monitor.nodes.monitor_topics import MonitorTopics
 from collision_monitor.nodes.parameters import declare_parameters, not_finite, refusal
+from collision_monitor.nodes.recorder import Recorder
 from collision_monitor.nodes.robot_loader import RobotLoader, build_monitor
 from collision_monitor.nodes.robot_parameters import declare_robots, recipe_of
 from collision_monitor.nodes.robot_topics import RobotTopics
@@ -70,6 +73,7 @@ class MonitorCore:
         self._marker_builder: MarkerBuilder | None = None
         self._is_active = False
         self._topics: MonitorTopics | None = None
+        self._recorder: Recorder | None = None
         self._publishers = PublishersOfTopics()
         self._watchdogs = Watchdogs(self._publishers)
         self._watchdogs.cycles.deadline = self._values["cycle_deadline"]
@@ -90,14 +94,16 @@ class MonitorCore:
         With ``is_active`` it says what it does from the first moment on.
 
         Raises:
-            CollisionMonitorError: it cannot be loaded.
+            CollisionMonitorError: it cannot be loaded, or not be recorded.
         """
+        self._recorder = Recorder(self._node, self._values) if self._values["record"] else None
         self._robots.hear_descriptions()
         self._idle = self._waiting()
         self._published: tuple[Level, str, str] | None = None
         self._topics = MonitorTopics(
             self._node,
             {"distances_rate": self._send_distances, "marker_rate": self._send_markers},
+            self._recorder,
         )
         self._services = MonitorServices(self._node, lambda: self._monitor, self._refresh)
         self._set_stops()
@@ -148,6 +154,13 @@ class MonitorCore:
         self._services.destroy()
         self._topics.destroy()
         self._topics, self._is_active = None, False
+        self.close()
+
+    def close(self) -> None:
+        """Write what is still to be recorded; without a recording nothing happens."""
+        if self._recorder is not None:
+            self._recorder.close()
+            self._recorder = None
 
     # -- robots ----------------------------------------------------------------------
 
@@ -201,6 +214,9 @@ class MonitorCore:
         self._monitor, self._marker_builder, self._limits = monitor, None, limits
         if self._is_active and monitor.model.scene.joints:
             self._robots.hear_scene()
+        if self._recorder is not None:
+            for robot in recipe.robots:
+                self._recorder.description(robot.urdf, self._robots.description_topic(robot.name))
         _freeze_what_is_loaded(is_first=old is None)
         log_robot(self._node.get_logger(), monitor)
         self._topics.pair_names(monitor.model.pairs)
@@ -212,30 +228,43 @@ class MonitorCore:
         start, monitor, cycles = time.monotonic(), self._monitor, self._watchdogs.cycles
         self._report.messages += 1
         if monitor is None:
+            if self._recorder is not None:
+                self._recorder.joint_state(data, source.topic)
             return
-        if cycles.is_behind(start):  # what waits is merged; the verdict is of the newest
-            for newer in self._robots.waiting():
-                monitor.merge(*self._read(source, data))
-                self._report.messages += 1
-                source, data = newer
-        joint_state = self._read(source, data)
-        state = monitor.update(*joint_state)
+        lag_at_start = math.nan
+        try:
+            if cycles.is_behind(start):  # what waits is merged; the verdict is of the newest
+                for newer in self._robots.waiting():
+                    monitor.merge(*self._read(source, data))
+                    self._report.messages += 1
+                    source, data = newer
+            joint_state = self._read(source, data)
+        except JointStateError as error:
+            state = monitor.refuse(error, time.monotonic())
+        else:
+            state = monitor.update(*joint_state)
+            _, _, taken, stamp, lag, _ = joint_state
+            if stamp > 0.0 and lag >= -FUTURE_SECONDS:
+                lag_at_start = lag + start - taken
         if self._loader.refused:
             state = self._with_refusal(state)
         if state.clearance is not None:
             self._topics.cycle(state)
         if (state.level, state.cause, state.action) != self._published:
             self._publish_state(state)
-        _, _, taken, stamp, lag, _ = joint_state
-        is_stamped = stamp > 0.0 and lag >= -FUTURE_SECONDS
-        lag_at_start = lag + start - taken if is_stamped else math.nan
         if cycles.add(start, time.monotonic(), lag_at_start):
             self._refresh()
 
     def _read(
         self, source: JointStateSource, data: bytes
     ) -> tuple[list[str], tuple[float, ...], float, float, float, tuple[float, ...]]:
-        """The arguments of `Monitor.update`."""
+        """The arguments of `Monitor.update`.
+
+        Raises:
+            JointStateError: the bytes are no joint state.
+        """
+        if self._recorder is not None:  # behind what was said to the ones before it
+            self._recorder.joint_state(data, source.topic)
         names, positions, stamp, velocities = source.reader.read(data)
         now = time.monotonic()
         self._publishers.hear(source.topic, now)
@@ -326,6 +355,8 @@ class MonitorCore:
     def _watch(self) -> None:
         """Look after everything that no message brings about."""
         self._topics.look_for_listeners(self._values)
+        if self._recorder is not None:
+            self._recorder.update()
         self._time_is_simulated = self._node.get_clock().ros_time_is_active  # a slow question
         now, watchdogs = time.monotonic(), self._watchdogs
         watchdogs.cycles.woke(now, self._watch_period())
@@ -354,12 +385,16 @@ class MonitorCore:
             self._stop_service.update(_is_stop(state))
             self._report.log(state)
         self._topics.state(self._status(state), state)
+        if self._recorder is not None:
+            self._recorder.state(_is_stop(state), state.message)
 
     def _status(self, state: MonitorState) -> DiagnosticStatus:
         extra = self._report.values(
             self._values, self._monitor, state, self._stop_service.call.text
         )
         extra |= self._loader.values()
+        if self._recorder is not None:
+            extra["record"] = self._recorder.text
         robot = "" if self._monitor is None else self._monitor.model.name
         return status_message(state, self._node.get_name(), robot, extra)
 
@@ -377,22 +412,28 @@ class MonitorCore:
         self._topics.distances.publish(distances_message(self._monitor.distances().tolist()))
 
     def _send_markers(self) -> None:
-        if self._monitor is None:
+        monitor, v = self._monitor, self._values
+        # A timer that has ended may have been due already when its rate was set to 0.
+        if monitor is None or v["marker_rate"] == 0.0:
             return
         if self._marker_builder is None:
-            lifetime = max(1.0, 3.0 / self._values["marker_rate"])
-            self._marker_builder = MarkerBuilder(self._monitor.model, lifetime)
+            lifetime = max(1.0, 3.0 / v["marker_rate"])
+            self._marker_builder = MarkerBuilder(monitor.model, lifetime)
+            self._nearness = Nearness(monitor.model)
             self._topics.markers.publish(MarkerBuilder.clear())
-        self._topics.markers.publish(
-            self._marker_builder.build(
-                self._monitor.buffer.q,
-                self._now_state(),
-                self._node.get_clock().now().to_msg(),
-                self._values["warn_distance"],
-                self._values["stop_distance"],
-                self._monitor.distances(),
-            )
+        if remark := self._marker_builder.show_levels(levels_of(v["show_aabb_levels"])):
+            self._node.get_logger().warning(f"show_aabb_levels: {remark}")
+        thresholds = monitor.behaviour.thresholds
+        if monitor.narrow_phase == "leaf":
+            nearness = self._nearness.of_leaves(monitor.buffer.q, thresholds)
+        else:
+            nearness = self._nearness.of_distances(monitor.distances(), thresholds)
+        stamp = self._node.get_clock().now().to_msg()
+        messages = self._marker_builder.build(
+            monitor.buffer.q, self._now_state(), stamp, nearness
         )
+        for message in messages:
+            self._topics.markers.publish(message)
 
 
 def _is_stop(state: MonitorState) -> bool:

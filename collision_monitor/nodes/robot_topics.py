@@ -70,6 +70,10 @@ class RobotTopics:
             for port in self._ports
         )  # fmt: skip
 
+    def description_topic(self, name: str) -> str:
+        """Where the description of this robot comes from, or would."""
+        return next(p.description_topic for p in self._ports if p.source.name == name)
+
     @property
     def missing(self) -> list[str]:
         """Topics of descriptions that have not come."""
