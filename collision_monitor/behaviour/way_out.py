@@ -16,19 +16,25 @@ _STUCK = 1e-6  # of the steepest gradient: no direction leads out of all
 class WayOut:
     """Finds directions out; has a work space of its own, for one thread."""
 
-    def __init__(self, proximity: Proximity) -> None:
-        self._proximity = proximity
+    def __init__(self, *proximities: Proximity) -> None:
+        self._proximities = proximities
 
-    def direction(self, q: np.ndarray, limits: np.ndarray) -> np.ndarray | None:
+    def direction(self, q: np.ndarray, *limits: np.ndarray) -> np.ndarray | None:
         """Joint direction (nq,) that parts all pairs nearer than ``limits`` (pairs,) at q (nq,).
+
+        ``limits`` of the pairs of each proximity.
 
         The largest entry is 1 or -1: rad for joints that turn, metres for those that slide. Of all
         directions the one along which the pair that gains least gains most: the shortest
         vector in the convex hull of the gradients of all distances, found as a
         least squares problem. None where nothing is that near, or nothing parts all.
         """
-        near = self._proximity.near(q, limits, _ABREAST)
-        gradients = near.gradients
+        gradients = np.vstack(
+            [
+                proximity.near(q, most, _ABREAST).gradients
+                for proximity, most in zip(self._proximities, limits, strict=True)
+            ]
+        )
         norms = np.linalg.norm(gradients, axis=1)
         if not len(norms) or norms.min() <= 1e-9:
             return None
