@@ -38,6 +38,7 @@ FLOORS = {
     "clear_tables": 3,
     "proximity": 3,
     "thresholds": 3,
+    "live": 3,
     "exact_distance": 3,
     "robot": 2,
     "bounding": 2,
@@ -82,6 +83,7 @@ OPTIONAL = {
     "toppra", "daqp", "piqp",  # adjust
     "pinocchio", "rosbags", "jinja2", "distributed",  # verify
     "mujoco",  # simulation
+    "tf2_ros", "moveit_msgs",  # parts of ROS that this package can do without
 }  # fmt: skip
 
 

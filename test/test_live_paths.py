@@ -24,8 +24,8 @@ THINGS = [
     {"name": "cell/shelf", "type": "box", "size": [0.3, 0.5, 0.05], "position": [0.2, -0.6, 0.4]},
     {"name": "cell/tool", "type": "box", "size": [0.05, 0.05, 0.25], "position": [0.0, 0.12, 0.0],
      "link": "wrist_3_link"},
-    {"name": "cell/camera", "type": "capsule", "radius": 0.03, "length": 0.1, "link": "forearm_link",
-     "position": [0.2, 0.0, 0.12]},
+    {"name": "cell/camera", "type": "capsule", "radius": 0.03, "length": 0.1,
+     "link": "forearm_link", "position": [0.2, 0.0, 0.12]},
 ]  # fmt: skip
 TOUCH = {"cell/tool": ("wrist_2_link",), "cell/camera": ("upper_arm_link", "cell/tool")}
 IGNORED = [

@@ -13,6 +13,8 @@ from collision_monitor.kernels.live_slots import morton
 
 # Voxels from the origin along each axis: half of what a Morton code has room for.
 HALF = 1 << 20
+# Of a voxel: were the origin a corner, what lies around it would be in eight voxels of any size.
+SHIFT = 0.37
 
 
 @offline_kernel
@@ -80,9 +82,9 @@ def foreign(points, pose, ends, radii, padding, out):
 def voxel_keys(points, count, size, keys):
     """Write the Morton code of the voxel of each of ``count`` points; -1, or a point too far."""
     for n in range(count):
-        x = math.floor(points[n, 0] / size) + HALF
-        y = math.floor(points[n, 1] / size) + HALF
-        z = math.floor(points[n, 2] / size) + HALF
+        x = math.floor(points[n, 0] / size + SHIFT) + HALF
+        y = math.floor(points[n, 1] / size + SHIFT) + HALF
+        z = math.floor(points[n, 2] / size + SHIFT) + HALF
         if not (0 <= x < 2 * HALF and 0 <= y < 2 * HALF and 0 <= z < 2 * HALF):
             return n
         keys[n] = morton(np.int64(x), np.int64(y), np.int64(z))
@@ -105,4 +107,4 @@ def voxel_centres(keys, size, out):
     """Write the centres (n, 3) of voxels, metres."""
     for n in range(len(keys)):
         for axis in range(3):
-            out[n, axis] = (_gather(keys[n] >> axis) - HALF + 0.5) * size
+            out[n, axis] = (_gather(keys[n] >> axis) - HALF + 0.5 - SHIFT) * size

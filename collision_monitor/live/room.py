@@ -10,11 +10,11 @@ the robot's leaves that stand still, room for the tree over all objects, room fo
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from collision_monitor.bounding.hierarchy import build_tree
 from collision_monitor.kernels.packed import View, pack, windows
 from collision_monitor.live.live_object import Bounds
 from collision_monitor.live.ranges import rounded
@@ -30,7 +30,6 @@ class Room:
         numbers, index: the packed model.
         leaf_links: (leaves,) link of each leaf; objects are links behind those of the model.
         below: (nodes that may move, links) whether a link of the model has leaves below a node.
-        fixed_below: (nodes, links) of the tree of what stands still, from ``fixed_node`` on.
     """
 
     def __init__(self, model: CollisionModel, bounds: Bounds) -> None:
@@ -66,14 +65,14 @@ class Room:
         robot = given.nodes[: given.moving_nodes].copy()
         robot[robot[:, 0] >= 0] += 1
         tree[1 : self.first_carried_node] = robot
-        centres = 0.5 * (given.leaf_ends[:, :3] + given.leaf_ends[:, 3:])
-        still = build_tree(np.arange(moving, moving + fixed), centres)
+        still = given.nodes[given.moving_nodes :].copy()
         inner = still[:, 0] >= 0
-        still[inner] += self.fixed_node
+        still[inner] += self.fixed_node - given.moving_nodes
         still[~inner, 1] += carried
         tree[self.fixed_node : self.top_node] = still
         tree[0] = 1, self.first_carried_node
         boxes = np.tile([np.inf] * 3 + [-np.inf] * 3, (nodes, 1))
+        boxes[self.fixed_node : self.top_node] = given.boxes[given.moving_nodes :]
         link_rows = given.links.copy()
         link_rows[link_rows[:, 0] >= moving] += carried
         view = View(
@@ -99,8 +98,11 @@ class Room:
         link_of = np.repeat(np.arange(links), np.diff(given.links, axis=1).ravel())
         self.leaf_links = spread(link_of.reshape(-1, 1)).ravel().astype(np.int64)
         self.below = self._links_below(0, self.first_carried_node, links)
-        self.fixed_below = self._links_below(self.fixed_node, self.top_node, links)
-        self._place_what_stands_still()
+
+    @cached_property
+    def fixed_below(self) -> np.ndarray:
+        """(nodes, links) as ``below`` of the tree of what stands still, from ``fixed_node`` on."""
+        return self._links_below(self.fixed_node, self.top_node, self.below.shape[1])
 
     def _links_below(self, first: int, stop: int, links: int) -> np.ndarray:
         below = np.zeros((stop - first, links), dtype=bool)
@@ -113,17 +115,6 @@ class Room:
                     if first <= child < stop:
                         below[node - first] |= below[child - first]
         return below
-
-    def _place_what_stands_still(self) -> None:
-        view = self.view
-        for node in range(self.top_node - 1, self.fixed_node - 1, -1):
-            left, right = view.nodes[node].tolist()
-            if left < 0:
-                ends, radius = view.ends[right].reshape(2, 3), view.radii[right, 0]
-                view.boxes[node] = np.r_[ends.min(axis=0) - radius, ends.max(axis=0) + radius]
-            else:
-                pair = view.boxes[[left, right]]
-                view.boxes[node] = np.r_[pair[:, :3].min(axis=0), pair[:, 3:].max(axis=0)]
 
     def set_moving(self, leaves: int, nodes: int) -> None:
         """So many carried leaves there are, and nodes over them."""

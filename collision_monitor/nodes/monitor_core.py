@@ -20,6 +20,7 @@ from std_msgs.msg import String
 from collision_monitor.behaviour.behaviour import Behaviour
 from collision_monitor.collision_model import CollisionModel
 from collision_monitor.errors import CollisionMonitorError
+from collision_monitor.live.live_scene import LiveScene
 from collision_monitor.monitor import Level, Monitor, MonitorState
 from collision_monitor.nodes.behaviour_parameters import (
     check_behaviour,
@@ -29,6 +30,7 @@ from collision_monitor.nodes.behaviour_parameters import (
     settings_of,
     thresholds_of,
 )
+from collision_monitor.nodes.cloud import Cloud
 from collision_monitor.nodes.joint_state_reader import JointStateReader
 from collision_monitor.nodes.log_bridge import bridge_logs
 from collision_monitor.nodes.markers import MarkerBuilder
@@ -38,6 +40,7 @@ from collision_monitor.nodes.monitor_services import MonitorServices
 from collision_monitor.nodes.monitor_topics import MonitorTopics
 from collision_monitor.nodes.parameters import declare_parameters, not_finite, refusal
 from collision_monitor.nodes.qos import LATCHED
+from collision_monitor.nodes.scene_topics import SceneTopics, bounds_of
 from collision_monitor.nodes.stop_service import StopService
 from collision_monitor.robot.pairs import by_reason
 
@@ -95,6 +98,8 @@ class MonitorCore:
             {"distances_rate": self._send_distances, "marker_rate": self._send_markers},
         )
         self._services = MonitorServices(self._node, lambda: self._monitor, self._refresh)
+        self._scene = SceneTopics(self._node, self._values, self._refresh)
+        self._cloud = Cloud(self._node, self._values, self._scene, self._refresh)
         self._descriptions = self._joint_states = None
         self._set_stops()
         self._is_active = is_active
@@ -140,6 +145,8 @@ class MonitorCore:
         """Forget the robot and everything that was made for it."""
         self._monitor = self._marker_builder = None
         self._stop_service.close()
+        self._cloud.destroy()
+        self._scene.destroy()
         self._services.destroy()
         self._topics.destroy()
         self._topics, self._is_active = None, False
@@ -175,6 +182,7 @@ class MonitorCore:
             )
         limits = joint_limits_of(v, model)
         decelerations = decelerations_of(v, model, limits)
+        live = LiveScene(model, bounds_of(v))
         monitor = Monitor(
             model,
             v["warn_distance"],
@@ -182,14 +190,18 @@ class MonitorCore:
             v["joint_state_timeout"],
             v["zero_state_confirmation"],
             v["narrow_phase"],
-            Behaviour(model, settings_of(v), decelerations),
+            Behaviour(model, settings_of(v), decelerations, live),
+            live,
         )
         monitor.set_thresholds(thresholds_of(v, self._file_rules))
         self._services.attend(monitor)
+        self._scene.attend(monitor)
+        self._cloud.forget()
+        monitor.scene_fault = self._scene_fault
         self._monitor, self._marker_builder, self._limits = monitor, None, limits
         _freeze_what_is_loaded()
         self._description, self._report.refused = description, ""
-        self._topics.pair_names(model.pairs)
+        self._tell_pairs(monitor)
         brakes = zip(model.joint_names, decelerations.tolist(), strict=True)
         log.info(f"joints brake with {', '.join(f'{n} {a:g}' for n, a in brakes)} rad/s^2 or m/s^2")
         log.info(
@@ -197,6 +209,18 @@ class MonitorCore:
             f"checked, {len(model.unmonitored_pairs)} left out; loaded in "
             f"{time.monotonic() - start:.1f} s"
         )
+
+    def _tell_pairs(self, monitor: Monitor) -> None:
+        self._told = monitor.live.changes
+        self._topics.pair_names(monitor.pairs)
+
+    def _tell_new_pairs(self) -> None:
+        if self._monitor is not None and self._told != self._monitor.live.changes:
+            self._tell_pairs(self._monitor)
+
+    def _scene_fault(self, now: float) -> str:
+        """What is not watched though it should be; empty if all is."""
+        return self._scene.fault(now) or self._cloud.fault(now)
 
     def _on_description(self, message: String) -> None:
         if message.data == self._description and not self._report.refused:
@@ -216,6 +240,8 @@ class MonitorCore:
         self._report.messages += 1
         if self._monitor is None:
             return
+        if self._cloud.is_ready:
+            self._cloud.take()
         names, positions, stamp, velocities = self._reader.read(data)
         lag = self._clock_seconds() - stamp if stamp > 0.0 else 0.0
         state = self._monitor.update(
@@ -298,6 +324,9 @@ class MonitorCore:
     def _watch(self) -> None:
         """Look after everything that no message brings about."""
         self._topics.look_for_listeners(self._values)
+        self._scene.watch()
+        if self._cloud.is_ready:
+            self._cloud.take()
         self._time_is_simulated = self._node.get_clock().ros_time_is_active  # a slow question
         state, now = self._now_state(), time.monotonic()
         is_news = self._stop_service.update(_is_stop(state))
@@ -307,6 +336,7 @@ class MonitorCore:
             # Beats keep their rate in the mean, whatever the watchdog's period is.
             self._next_beat = max(self._next_beat + period, now + 0.5 * period)
             is_news = True
+            self._tell_new_pairs()
         if is_news:
             self._publish_state(state)
 
@@ -326,6 +356,7 @@ class MonitorCore:
         extra = self._report.values(
             self._values, self._monitor, state, self._stop_service.call.text
         )
+        extra |= self._scene.values() | self._cloud.values()
         robot = "" if self._monitor is None else self._monitor.model.name
         return status_message(state, self._node.get_name(), robot, extra)
 
@@ -339,6 +370,7 @@ class MonitorCore:
     def _send_distances(self) -> None:
         if self._monitor is None or self._now_state().clearance is None:
             return
+        self._tell_new_pairs()
         self._topics.distances.publish(distances_message(self._monitor.distances().tolist()))
 
     def _send_markers(self) -> None:
@@ -355,7 +387,7 @@ class MonitorCore:
                 self._node.get_clock().now().to_msg(),
                 self._values["warn_distance"],
                 self._values["stop_distance"],
-                self._monitor.distances(),
+                self._monitor.model_distances(),
             )
         )
 

@@ -11,7 +11,7 @@ from typing import Any
 from rclpy.node import Node
 
 from collision_monitor.monitor import NARROW_PHASES
-from collision_monitor.nodes import behaviour_parameters
+from collision_monitor.nodes import behaviour_parameters, scene_parameters
 from collision_monitor.nodes.parameter import Parameter
 
 PARAMETERS = (
@@ -88,6 +88,7 @@ PARAMETERS = (
         "marker_rate", 10.0,
         "~/markers so many times a second while somebody listens; 0: never", most=100.0,
     ),
+    *scene_parameters.PARAMETERS,
     *behaviour_parameters.PARAMETERS,
 )  # fmt: skip
 
@@ -121,6 +122,8 @@ def refusal(values: Mapping[str, Any]) -> str:
         return (
             f"narrow_phase {values['narrow_phase']!r} is none of {', '.join(NARROW_PHASES)}"
         )
+    if reason := scene_parameters.refusal(values):
+        return reason
     if values["state_rate"] < 1.0:
         return f"state_rate {values['state_rate']:g} is below 1 Hz: the heartbeat cannot be slower"
     return ""
