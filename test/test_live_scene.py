@@ -150,6 +150,14 @@ def test_which_pairs_are_checked(live):
     assert {frozenset((name, "post")) for name in moving} <= pairs
     assert frozenset(("part", "lamp")) in pairs
     assert frozenset(("part", "table")) in pairs
+    q = np.zeros(6)
+    nearest = live.nearest_of_links(q)
+    for name, least_of in nearest.items():
+        of_name = [
+            d for pair, d in zip(live.pairs, live.distances(q), strict=True) if name in pair
+        ]
+        assert least_of == min(of_name)
+    assert nearest.keys() == {name for pair in live.pairs for name in pair}
     for one, two in (
         ("part", "post"), ("part", "wrist_2_link"), ("part", "wrist_3_link"), ("post", "lamp"),
         ("post", "table"), ("post", "base_link"),

@@ -141,7 +141,7 @@ def test_all_kinds_come_move_and_go(cell):
     cell.scene(marker(1, Marker.CUBE, (x, y, 0.6), size=(0.02, 0.02, 0.5)))
     cell.until_nearest("cell/1", 0.25, 0.01)
     cell.scene(marker(2, Marker.CYLINDER, (x, y, 0.45), size=(0.05, 0.05, 0.3)))
-    cell.until_nearest("cell/2", 0.2, 0.02)
+    cell.until_nearest("cell/2", 0.185, 0.016)
     points = [Point(x=0.0, y=0.0, z=0.1 * k) for k in range(3)]
     cell.scene(marker(3, Marker.SPHERE_LIST, (x, y, 0.25), size=(0.02,) * 3, points=points))
     cell.until_nearest("cell/3", 0.14)

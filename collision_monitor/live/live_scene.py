@@ -354,6 +354,14 @@ class LiveScene:
                 raise self.model.refusal(-2 - bad, q)
         return out
 
+    def nearest_of_links(self, q: np.ndarray) -> dict[str, float]:
+        """Distance of each link, and object, that has a pair here to its nearest partner at q."""
+        found: dict[str, float] = {}
+        for pair, distance in zip(self.pairs, self.distances(q).tolist(), strict=True):
+            for name in pair:
+                found[name] = min(found.get(name, math.inf), distance)
+        return found
+
     def segments(self, q: np.ndarray) -> dict[str, tuple[np.ndarray, np.ndarray]]:
         """By name (k, 2, 3) end points in the base frame, and radii (k,), of all objects at q."""
         poses = self.model.link_poses(q)
@@ -482,7 +490,7 @@ class LiveScene:
         pose = self._poses[thing.link] @ thing.pose
         live_slots.put(
             room.numbers, room.index, room.leaf_links, thing.rows,
-            np.r_[pose[:3, :3].ravel(), pose[:3, 3]], thing.body, len(self._links) + thing.slot,
+            _row_of(pose), thing.body, len(self._links) + thing.slot,
             thing.leaf, thing.node,
         )  # fmt: skip
         if thing.carrier < 0:
@@ -602,7 +610,7 @@ class LiveScene:
         pose = self._poses[thing.link] @ thing.pose
         live_slots.put(
             room.numbers, room.index, room.leaf_links, thing.rows,
-            np.r_[pose[:3, :3].ravel(), pose[:3, 3]], thing.body, links + thing.slot,
+            _row_of(pose), thing.body, links + thing.slot,
             thing.leaf, thing.node,
         )  # fmt: skip
         pattern = self._rows_that_meet(thing)
@@ -673,6 +681,13 @@ class LiveScene:
         self.add(name, ball, moving)
         self.distance(q)
         self.clear()
+
+
+def _row_of(pose: np.ndarray) -> np.ndarray:
+    """Rotation row by row, then translation: (12,)."""
+    row = np.empty(12)
+    row[:9], row[9:] = pose[:3, :3].ravel(), pose[:3, 3]
+    return row
 
 
 def _require_pose(name: str, pose: np.ndarray) -> None:

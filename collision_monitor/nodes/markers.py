@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from builtin_interfaces.msg import Duration, Time
 from geometry_msgs.msg import Point
@@ -101,12 +103,19 @@ class MarkerBuilder:
         return MarkerArray(markers=[Marker(action=Marker.DELETEALL)])
 
     def _colours(
-        self, distances: np.ndarray, state: MonitorState, warn: float, stop: float
+        self,
+        distances: np.ndarray,
+        state: MonitorState,
+        warn: float,
+        stop: float,
+        of_objects: Mapping[str, float],
     ) -> list:
         if state.clearance is None:
             return [marker_colour(_UNKNOWN)] * len(self._model.leaves)
         colours = {
-            link: marker_colour(clearance_colour(distance, warn, stop))
+            link: marker_colour(
+                clearance_colour(min(distance, of_objects.get(link, np.inf)), warn, stop)
+            )
             for link, distance in self._model.nearest_of_links(distances).items()
         }
         return [colours[leaf.link] for leaf in self._model.leaves]
@@ -119,13 +128,15 @@ class MarkerBuilder:
         warn: float,
         stop: float,
         distances: np.ndarray,
+        of_objects: Mapping[str, float] | None = None,
     ) -> MarkerArray:
         """All markers at ``q``: by clearance of their link, or grey while it is not known.
 
         ``distances``: of all pairs, (len(model.pairs),) metres, as the state was measured.
+        ``of_objects``: by link its distance to the nearest object of a live scene, metres.
         """
         segments = self._model.leaf_segments(q)
-        colours = self._colours(distances, state, warn, stop)
+        colours = self._colours(distances, state, warn, stop, of_objects or {})
         for marker, leaf, ends, colour in zip(
             self._spheres, self._model.leaves, segments, colours, strict=True
         ):

@@ -388,6 +388,7 @@ class MonitorCore:
                 self._values["warn_distance"],
                 self._values["stop_distance"],
                 self._monitor.model_distances(),
+                self._monitor.live.nearest_of_links(self._monitor.buffer.q),
             )
         )
 
