@@ -37,9 +37,11 @@ $(VENV)/.has-%: setup.py setup.cfg pyproject.toml | $(VENV)/.made
 	PYTHONWARNINGS=ignore "$(BIN)/python" -m pip install --quiet --editable ".[$*]"
 	@touch "$@"
 
-# At most four: each may have a ROS graph of several processes that want to be on time.
+# Three workers for two cores, as many wait for other processes; at most four: each may have a ROS graph
+# of several processes that want to be on time.
+WORKERS ?= $(shell cores=$$(nproc); echo $$(( (3 * cores + 1) / 2 )))
 test: $(VENV)/.has-test
-	"$(BIN)/python" -m pytest -n auto --maxprocesses 4 --dist loadscope $(TEST_ARGS)
+	"$(BIN)/python" -m pytest -n $(WORKERS) --maxprocesses 4 --dist loadscope --durations=15 $(TEST_ARGS)
 
 demo: $(VENV)/.has-demo
 	"$(BIN)/python" -m collision_monitor demo $(DEMO_ARGS)

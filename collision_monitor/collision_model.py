@@ -157,7 +157,8 @@ class CollisionModel:
                 a fit; for the links of the robot, not for obstacles.
             check_leaves: whether leaves from a file that do not enclose are refused.
             hierarchy: over the triangles, for exact distances: ``aabb``, ``obb``, ``rss`` or
-                ``octree``. All give the same answers; the default is the fastest.
+                ``octree``. All give the same distances (depths of contacts are estimates, and may
+                differ); the default is the fastest in general.
             visual_meshes: whether links without collision geometry take their visual one; links
                 that have both keep their collision geometry.
 
@@ -202,16 +203,23 @@ class CollisionModel:
 
         ``exact`` as of `distance`, for the pairs whose leaves are at most ``within`` metres apart;
         all of them take far longer than the nearest.
+
+        Raises:
+            ConfigurationError: q has the wrong shape or a value that is not finite, or ``within``
+                is no length.
         """
         q = self._configuration(q)
+        if not isinstance(within, float | int | np.number) or np.isnan(within):
+            raise ConfigurationError(f"within: {within!r} is not a length in metres")
         out = self._pair_distances(q.reshape(1, -1))[0]
         return self._exactly().refine(q, out, within) if exact else out
 
     def prepare_exact(self) -> None:
         """Build hierarchies over all triangles, and compile what exact queries run.
 
-        Takes a second for each 100,000 triangles, and the first time on a machine some seconds
-        to compile; without it the first exact query does. Twins made later share the hierarchies.
+        Takes some two seconds for each 100,000 triangles, and the first time on a machine some
+        seconds more to compile; without it the first exact query does. Twins made later share the
+        hierarchies.
         """
         self._exactly()
 
@@ -221,16 +229,19 @@ class CollisionModel:
         """Triangles of two links or obstacles that cross at ``q``, up to ``most`` pairs of them.
 
         Raises:
-            ConfigurationError: q is bad, or the pair names no links with shapes.
+            ConfigurationError: q is bad, the pair is none or names no links with shapes, or
+                ``most`` is no number above 0.
         """
+        if isinstance(pair, str) or len(pair) != 2 or pair[0] == pair[1]:
+            raise ConfigurationError(f"pair: {pair!r} is not two different links or obstacles")
         if unknown := [name for name in pair if name not in self.link_names]:
             raise ConfigurationError(
                 f"{unknown[0]!r} is not among the {len(self.link_names)} links and obstacles with "
                 f"shapes of '{self.name}'"
             )
-        if most < 1:
+        if not isinstance(most, int | np.integer) or most < 1:
             raise ConfigurationError(f"most: {most!r} is not a number of triangles above 0")
-        return self._exactly().crossing(self._configuration(q), pair, most)
+        return self._exactly().crossing(self._configuration(q), pair, int(most))
 
     def __getstate__(self) -> dict[str, Any]:
         # What is ready for exact queries knows addresses of this process alone.

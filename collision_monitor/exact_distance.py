@@ -146,8 +146,9 @@ class ExactDistance:
         pair = result[0]
         if pair < 0:
             raise self._refusal(pair, q)
+        distance = result[1] + 0.0  # a contact that just touches is 0.0, not -0.0
         return Clearance(
-            result[1], self._pairs[pair], result[5:11], result[11:], _NO_LEAVES, True, result[3:5]
+            distance, self._pairs[pair], result[5:11], result[11:], _NO_LEAVES, True, result[3:5]
         )
 
     def refine(self, q: np.ndarray, out: np.ndarray, within: float) -> np.ndarray:
@@ -161,11 +162,13 @@ class ExactDistance:
 
     def crossing(self, q: np.ndarray, pair: tuple[str, str], most: int) -> Crossing:
         """See `CollisionModel.crossing_triangles`."""
-        names = np.empty((most, 2), dtype=np.int64)
-        corners = np.empty((most, 18))
-        count = exact_crossings.list_crossings(
-            *self._arrays, q, self._rank[pair[0]], self._rank[pair[1]], names, corners
-        )
+        ranks, room = (self._rank[pair[0]], self._rank[pair[1]]), 0
+        count = 0
+        while count == room < most:
+            room = min(most, max(1000, 4 * room))
+            names = np.empty((room, 2), dtype=np.int64)
+            corners = np.empty((room, 18))
+            count = exact_crossings.list_crossings(*self._arrays, q, *ranks, names, corners)
         if count < 0:
             raise self._refusal(count, q)
         return Crossing(names[:count], corners[:count].reshape(-1, 2, 3, 3))

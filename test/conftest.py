@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""A colcon workspace, built once, for the tests of what a ROS user gets."""
+"""What all tests share: the settings of property tests, and a colcon workspace built once."""
 
 from __future__ import annotations
 
@@ -12,6 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# A slow machine is no fault of the code, and what fails is to fail again when it is looked at.
+settings.register_profile("steady", deadline=None, derandomize=True)
+settings.load_profile("steady")
 
 ROOT = Path(__file__).resolve().parents[1]
 _COLCON = "import sys; from colcon_core.command import main; sys.exit(main())"

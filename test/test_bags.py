@@ -71,7 +71,7 @@ def test_topics_to_choose_from_are_listed(tmp_path):
         r"there are: /go \(trajectory_msgs/msg/JointTrajectory, 1 messages\); "
         r"/joint_states \(sensor_msgs/msg/JointState, 4 messages\)"
     )
-    with pytest.raises(MotionError, match=r"bag: which topic is meant\? " + listed):
+    with pytest.raises(MotionError, match=r"bag: which topic is meant \(--topic\)\? " + listed):
         read_topics(folder)
     with pytest.raises(MotionError, match=r"topic '/no' is not there with .*; " + listed):
         read_topics(folder, ["/no"])

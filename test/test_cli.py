@@ -48,6 +48,7 @@ def test_distance_of_the_shapes_themselves(urdf, capsys):
     answer = json.loads(capsys.readouterr().out)
     model = CollisionModel.from_urdf(urdf)
     assert answer["exact"] is True
+    assert len(answer["triangles"]) == 2
     expected = model.distance(list(answer["q"].values()), exact=True)
     assert answer["distance"] == pytest.approx(expected.distance, abs=1e-9)
     assert answer["distance"] >= model.distance(list(answer["q"].values())).distance - 1e-9

@@ -8,12 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import trimesh
 from exact_reference import ExactReference
 from free_body import at, free_body, mesh_shape, turned
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mesh_cases import KIND_NAMES, mesh, soup
 from test_mesh_distance import distance_to
+from toys import joint, robot
+from toys import link as link_of
 
 from collision_monitor import CollisionModel
 from collision_monitor.errors import ConfigurationError, FitError, NothingToCheckError
@@ -164,6 +167,37 @@ def test_what_was_asked_before_makes_no_difference(arms):
         assert warm == pytest.approx(fresh, abs=1e-12)
 
 
+def test_the_nearest_of_several_is_found_whoever_it_was_before(tmp_path):
+    """A ring goes to and fro between plates, a millimetre or more a step."""
+    trimesh.creation.torus(0.1, 0.04, 12, 8).export(tmp_path / "tool.stl")
+    shape = f'<mesh filename="{tmp_path}/tool.stl"/>'
+    axes = {"x": "1 0 0", "y": "0 1 0", "tool": "0 0 1"}
+    parts = [link_of("base", '<box size="0.02 0.02 0.02"/>', "0 0 3"), link_of("tool", shape)]
+    parts += [link_of("x", ""), link_of("y", "")]
+    for parent, (child, axis) in zip(("base", "x", "y"), axes.items(), strict=True):
+        parts.append(joint(f"to_{child}", parent, child, "prismatic", "0 0 0", axis))
+    sides = [(a, s * far) for a, far in zip(np.eye(3), (0.24, 0.24, 0.14), strict=True)
+             for s in (-1.0, 1.0)]  # fmt: skip
+    plates = [
+        {"name": f"plate_{k}", "type": "box", "size": (0.5 - 0.48 * np.abs(a)).tolist(),
+         "position": (s * a).tolist()}
+        for k, (a, s) in enumerate(sides)
+    ]  # fmt: skip
+    model = CollisionModel.from_urdf(
+        robot(*parts), scene={"obstacles": plates}, max_leaves_per_link=2
+    )
+    t = np.linspace(0.0, 12.0, 1000)[:, None]
+    rows = 0.06 * np.sin(t * [1.0, 1.37, 2.11] + [0.0, 1.0, 2.0])
+    other = model.twin()
+    nearest = set()
+    for q in rows:
+        clearance = model.distance(q, exact=True)
+        nearest.add(clearance.links)
+        # Asked for all, it measures all.
+        assert clearance.distance == pytest.approx(other.distances(q, exact=True).min(), abs=1e-10)
+    assert len(nearest) == 6
+
+
 def test_threads_with_twins_of_their_own_do_not_disturb_each_other(arms):
     rows = arms.random_configurations(200, seed=4)
     expected = [arms.distance(q, exact=True).distance for q in rows]
@@ -220,6 +254,8 @@ def test_triangles_that_cross_are_named_and_placed(arms):
         for link, number, placed in zip(found.links, numbers, corners, strict=True):
             assert placed == pytest.approx(corners_of(arms, q, link, number), abs=1e-9)
         few = arms.crossing_triangles(q, found.links, most=1)
+        every = arms.crossing_triangles(q, found.links, most=10**12)
+        assert every.triangles.tolist() == crossing.triangles.tolist()
         assert few.triangles.shape == (1, 2)
         return
     pytest.fail("no configuration in contact")
@@ -237,6 +273,15 @@ def test_bad_questions_are_refused(arms):
         arms.crossing_triangles(np.zeros(len(q)), (arms.link_names[0], "moon"))
     with pytest.raises(ConfigurationError, match="most"):
         arms.crossing_triangles(np.zeros(len(q)), arms.pairs[0], most=0)
+    with pytest.raises(ConfigurationError, match="most: 2.5"):
+        arms.crossing_triangles(np.zeros(len(q)), arms.pairs[0], most=2.5)
+    name = arms.link_names[0]
+    for pair in ((name,), (name, name), name, (*arms.pairs[0], name)):
+        with pytest.raises(ConfigurationError, match="two different links"):
+            arms.crossing_triangles(np.zeros(len(q)), pair)
+    for within in (np.nan, "near", None):
+        with pytest.raises(ConfigurationError, match="within: .*not a length"):
+            arms.distances(np.zeros(len(q)), exact=True, within=within)
 
 
 def test_a_hierarchy_that_is_none_is_refused():

@@ -3,8 +3,10 @@
 """Instants have both sides of every step, and samples are their points."""
 
 import numpy as np
+import pytest
 from one_joint import trapezoid
 
+from collision_monitor.errors import TrajectoryError
 from collision_monitor.verification.instants import instants_of
 from collision_monitor.verification.steps import steps_of
 from collision_monitor.verification.trajectory import Trajectory
@@ -48,3 +50,9 @@ def test_a_corner_of_long_lines_is_between_its_two_sides():
 def test_rest_is_one_piece():
     found = rows(Trajectory.through(("j",), [0.0], [[0.4]]))
     assert (found.positions == 0.4).all() and (found.velocities == 0.0).all()
+
+
+def test_more_instants_than_memory_holds_are_refused():
+    endless = Trajectory.through(("j",), [0.0, 1e7], [[0.0], [1.0]])
+    with pytest.raises(TrajectoryError, match=r"1e\+07 s are too long for torques"):
+        rows(endless)

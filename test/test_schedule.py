@@ -29,6 +29,12 @@ def line(name, end, duration=2.0):
     return Trajectory.through((name,), [0.0, duration], [[0.0], [end]])
 
 
+def curved(rate):
+    """From 0 to 0, with a velocity at the beginning."""
+    rates = [[rate], [0.0]]
+    return Trajectory.through(("1",), [0.0, 2.0], [[0.0], [0.0]], rates)
+
+
 def test_each_part_moves_its_joints_from_its_start_on(model):
     parts = [line("a_1", 1.0), Scheduled(line("b_2", -1.0), 1.0, 3.0)]
     schedule = Schedule(model, parts, held={"lift": 0.3})
@@ -82,6 +88,8 @@ def test_bins_end_where_pieces_do_unless_these_are_many(model):
         ([line("a_1", 1.0), line("a_1", 2.0)], {}, "'a_1' is moved by two trajectories"),
         (line("a_1", 1.0), {"knee": 0.0}, "held: 'toy' has no joint 'knee'"),
         (line("a_1", 1.0), {"lift": np.nan}, "held: nan for 'lift'"),
+        (line("a_1", 1e308), {}, r"'a_1' moves by up to 1e\+308 rad or m between 0 s and 2 s"),
+        (Scheduled(curved(1e9), prefix="a_"), {}, "'a_1' moves by up to .* no motion of a robot"),
     ],
 )
 def test_what_does_not_fit_is_refused(model, motion, held, message):

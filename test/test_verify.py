@@ -101,6 +101,16 @@ def test_motions_beside_each_other_meet_only_when_their_times_do():
     assert verdicts == [Verdict.SAFE, Verdict.NOT_SAFE, Verdict.NOT_SAFE, Verdict.SAFE]
 
 
+def test_joints_that_another_motion_moves_are_in_its_table_alone():
+    other = Trajectory.through(("j2",), [0.0, 2.0], [[0.0], [0.5]])
+    beside = Beside(LoadedMotion(other, (), (), "other", named=frozenset(["j2"])), 1.0, 1.0)
+    own = motion((0.3, 0.0, 0.3))
+    own = LoadedMotion(own.trajectory, (), (), "own", named=frozenset(["j1", "j3"]))
+    result = verify(model(), own, Settings(exact=False, beside=[beside]))
+    assert result.limits.joint_names == ("j1", "j3")
+    assert [c.limits.joint_names for c in result.companions] == [("j2",)]
+
+
 def test_joints_of_a_scene_move_no_mass_and_do_not_keep_torques_from_being_checked():
     pytest.importorskip("pinocchio")
     mass = (

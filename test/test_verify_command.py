@@ -116,6 +116,96 @@ def test_a_motion_beside_it_may_begin_at_any_time_of_a_range(verify, cell):
     assert "'soon' is not seconds" in errors
 
 
+def test_a_motion_beside_it_is_held_to_its_limits_too(verify, cell):
+    (cell / "l.yaml").write_text("joint_limits: {j2: {max_velocity: 0.01}}\n")
+    (cell / "one.csv").write_text("time,j1,j3\n0,0,0\n5,0.1,0\n")
+    (cell / "other.csv").write_text("time,j2\n0,0\n5,0.1\n")
+    beside = f"{cell / 'other.csv'}@7..9"
+    code, out, _ = verify("one.csv", "--beside", beside, "--limits", "l.yaml", "--json")
+    assert code == 1
+    (found,) = json.loads(out)["violations"]
+    assert (found["code"], found["subject"], found["first"]) == ("joint-velocity", "j2", 7.0)
+    assert "in other.csv" in found["text"] and "begins at 7 s" in found["text"]
+
+
+@pytest.fixture
+def two(cell, verify):
+    """Verify beside a second robot of the same kind, 0.5 m aside."""
+    (cell / "still.csv").write_text(HEADER + "0,0,0,0\n5,0.1,0,0\n")
+    (cell / "other.csv").write_text("time,j1\n0,-2\n4,2\n")
+
+    def run(*words):
+        first = ("still.csv", "--other", str(cell / "robot.urdf"))
+        return verify(*first, "--other-at=0,-1.5,0,0,0,0", *words)
+
+    return run
+
+
+def test_a_second_robot_with_its_own_motion(two, cell):
+    code, out, errors = two("--json")
+    assert errors == ""
+    assert (code, json.loads(out)["verdict"]) == (0, "safe")
+    code, out, _ = two("--other-motion", str(cell / "other.csv"), "--json")
+    data = json.loads(out)
+    assert code == 1
+    pairs = {v["subject"] for v in data["violations"] if v["code"] == "collision"}
+    assert any("other_" in pair for pair in pairs)
+    (cell / "l.yaml").write_text("joint_limits: {other_j1: {max_velocity: 0.01}}\n")
+    _, out, _ = two("--other-motion", f"{cell / 'other.csv'}@1", "--limits", "l.yaml", "--json")
+    found = [v for v in json.loads(out)["violations"] if v["code"] == "joint-velocity"]
+    assert [(v["subject"], v["first"]) for v in found] == [("other_j1", 1.0)]
+    code, out, _ = two("--other-motion", f"{cell / 'other.csv'}@0..30", "--other-prefix", "b/")
+    assert code == 1
+    assert "b/l" in out and "begins at" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--other-motion", "m.csv"), "--other URDF is missing"),
+        (("--other", "none.urdf"), "none.urdf"),
+        (("--other", "robot.urdf", "--other-prefix="), "prefix"),
+        (("--other", "robot.urdf", "--floating"), "none floats"),
+        (("--other", "robot.urdf", "--other-motion", "none.csv"), "none.csv"),
+    ],
+)
+def test_a_second_robot_that_cannot_be_used_is_code_2(verify, words, says):
+    code, out, errors = verify("motions/a.csv", *words)
+    assert (code, says in out + errors) == (2, True)
+
+
+def test_a_faulty_scene_is_told_to_programs_too(verify, cell):
+    (cell / "scene.yaml").write_text("obstacles: 3\n")
+    junit = cell / "j.xml"
+    words = ("motions/a.csv", "--scene", "scene.yaml", "--json", "--junit", str(junit))
+    code, out, errors = verify(*words)
+    data = json.loads(out)
+    assert (code, data["exit_code"], data["verdict"]) == (2, 2, "could not be checked")
+    assert "scene.yaml" in data["reason"] and "scene.yaml" in errors
+    assert ElementTree.parse(junit).getroot()[0].get("errors") == "1"
+
+
+def test_a_fault_of_the_program_is_no_verdict(verify, monkeypatch):
+    def fails(*_):
+        raise MemoryError("no room")
+
+    monkeypatch.setattr("collision_monitor.verification.verify.verify", fails)
+    code, out, errors = verify("motions/a.csv")
+    assert (code, out) == (2, "")
+    assert "no room" in errors and "fault of this program" in errors
+
+
+def test_the_exit_code_is_the_verdict_even_if_nobody_reads_it(cell):
+    words = "verify robot.urdf motions/a.csv --level leaf"
+    script = f"{sys.executable} -m collision_monitor {words} | true; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", script], cwd=cell, capture_output=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    script = f"{sys.executable} -m collision_monitor {words} > /dev/full"
+    done = subprocess.run(["bash", "-c", script], cwd=cell, capture_output=True, timeout=300)
+    assert done.returncode == 2
+    assert b"cannot be written" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [

@@ -1,8 +1,15 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Which triangles of a mesh hang together, and which of those pieces have an inside."""
+"""Which triangles of a mesh hang together, and which of those pieces have an inside.
+
+Files are not always as they should be: a triangle is there twice, or has lost its area to rounding,
+or all of the surface is there a second time, turned inside out, or some triangles are turned. What
+is closed all the same has an inside.
+"""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import coo_matrix
@@ -18,10 +25,90 @@ def connected_pieces(vertex_count: int, triangles: np.ndarray) -> np.ndarray:
 
 def closed_pieces(vertex_count: int, triangles: np.ndarray, pieces: np.ndarray) -> np.ndarray:
     """Whether each triangle's piece is closed: every edge runs as often back as forth."""
-    start = triangles.ravel()
-    end = triangles[:, [1, 2, 0]].ravel()
+    edge, ways = _edges(vertex_count, triangles)
+    return ~_is_in_piece_with(np.bincount(edge, ways)[edge] != 0.0, pieces)
+
+
+class ClosedSurfaces(NamedTuple):
+    """What has an inside in a mesh.
+
+    Attributes:
+        triangles: (m, 3) those of the mesh, some turned, so that closed pieces wind one way.
+        pieces: (m,) number of the connected piece that each one belongs to.
+        closed: (m,) bool: the triangles that a closed piece is made of, each of them once.
+    """
+
+    triangles: np.ndarray
+    pieces: np.ndarray
+    closed: np.ndarray
+
+
+def closed_surfaces(vertices: np.ndarray, triangles: np.ndarray) -> ClosedSurfaces:
+    """Find what is closed in a mesh of vertices (n, 3) and triangles (m, 3).
+
+    A piece is closed where every edge runs as often back as forth (a cavity turns the other way,
+    and stays one), or where it does so once each of its triangles is taken once and turned
+    outwards. Triangles with two equal corners have no say.
+    """
+    count = len(vertices)
+    pieces = connected_pieces(count, triangles)
+    whole = (triangles != triangles[:, [1, 2, 0]]).all(axis=1)
+    edge, ways = _edges(count, triangles)
+    loose = _is_in_piece_with(np.bincount(edge, ways)[edge] != 0.0, pieces)
+    once = _is_in_piece_with((np.bincount(edge)[edge] < 4) & np.repeat(whole, 3), pieces)
+    closed = whole & ~loose
+    # Where every edge is there four times, the surface may be there twice, each turned its way.
+    rest = np.flatnonzero(whole & ~(closed & once))
+    if len(rest) == 0:
+        return ClosedSurfaces(triangles, pieces, closed)
+    alike = np.unique(np.sort(triangles[rest], axis=1), axis=0, return_index=True)[1]
+    rows = rest[np.sort(alike)]
+    edge, _ = _edges(count, triangles[rows])
+    rows = rows[~_is_in_piece_with(np.bincount(edge)[edge] % 2 == 1, pieces[rows])]
+    turned = _turned_outwards(vertices, triangles[rows])
+    mended = closed_pieces(count, turned, pieces[rows])
+    rows, turned = rows[mended], turned[mended]
+    result = triangles.copy()
+    result[rows] = turned
+    closed[np.isin(pieces, pieces[rows])] = False
+    closed[rows] = True
+    return ClosedSurfaces(result, pieces, closed)
+
+
+def _edges(vertex_count: int, triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Number (3 m,) of every edge of every triangle, and which way it runs: 1, -1, 0 for none."""
+    start, end = triangles.ravel(), triangles[:, [1, 2, 0]].ravel()
     low, high = np.minimum(start, end), np.maximum(start, end)
     _, edge = np.unique(low * vertex_count + high, return_inverse=True)
-    balance = np.bincount(edge, np.where(start < end, 1.0, -1.0))
-    open_pieces = np.unique(np.repeat(pieces, 3)[balance[edge] != 0.0])
-    return ~np.isin(pieces, open_pieces)
+    return edge, np.sign(end - start).astype(float)
+
+
+def _is_in_piece_with(of_edges: np.ndarray, pieces: np.ndarray) -> np.ndarray:
+    """Whether each triangle's piece has one of the edges (3 m,) marked."""
+    return np.isin(pieces, np.repeat(pieces, 3)[of_edges])
+
+
+def _turned_outwards(vertices: np.ndarray, triangles: np.ndarray) -> np.ndarray:
+    """Triangles with neighbours turned alike, and each surface so that its volume is positive.
+
+    Neighbours are two that share an edge with no third. Every triangle is a node twice, as it is
+    and turned, and is linked to its neighbours as they should turn then: a surface with two sides
+    falls apart into its two ways of turning.
+    """
+    count = len(triangles)
+    edge, ways = _edges(len(vertices), triangles)
+    order = np.argsort(edge, kind="stable")
+    first = np.flatnonzero(np.diff(np.r_[-1, edge[order]]))
+    pairs = first[np.bincount(edge) == 2]
+    a, b = order[pairs], order[pairs + 1]
+    against = (ways[a] == ways[b]).astype(np.int64)
+    a, b = a // 3, b // 3
+    nodes = np.r_[a, a + count], np.r_[b + count * against, b + count * (1 - against)]
+    links = coo_matrix((np.ones(2 * len(a)), nodes), (2 * count, 2 * count))
+    labels = connected_components(links, directed=False)[1].reshape(2, count)
+    turned = labels[0] > labels[1]
+    result = np.where(turned[:, None], triangles[:, ::-1], triangles)
+    surface = labels.min(axis=0)
+    p = vertices[result] - vertices.mean(axis=0)
+    volume = np.bincount(surface, np.linalg.det(p))
+    return np.where((volume < 0.0)[surface][:, None], result[:, ::-1], result)

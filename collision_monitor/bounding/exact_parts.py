@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from collision_monitor.bounding.closed_surfaces import closed_pieces, connected_pieces
+from collision_monitor.bounding.closed_surfaces import closed_surfaces
 from collision_monitor.bounding.triangle_tree import TriangleTree, build_triangle_tree
 from collision_monitor.bounding.triangle_volumes import volume_rows
 from collision_monitor.kernels.convex import SOLID_COLUMNS
@@ -70,9 +70,8 @@ def merged(meshes: Sequence[Shape]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _mesh_part(vertices: np.ndarray, triangles: np.ndarray, kind: str) -> Part:
+    triangles, pieces, closed = closed_surfaces(vertices, triangles)
     tree: TriangleTree = build_triangle_tree(vertices, triangles, kind)
-    pieces = connected_pieces(len(vertices), triangles)
-    closed = closed_pieces(len(vertices), triangles, pieces)
     _, first = np.unique(pieces, return_index=True)
     names = windows(tree.numbers, tree.index).names[:, 0]
     inside = vertices[triangles[closed]].reshape(-1, 3)

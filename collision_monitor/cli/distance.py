@@ -105,6 +105,7 @@ def run(options: argparse.Namespace) -> int:
             "links": list(clearance.links),
             "points": clearance.points.tolist(),
             "normal": clearance.normal.tolist(),
+            "triangles": list(clearance.triangles),
             "frame": model.root,
             "q": dict(zip(model.joint_names, q.tolist(), strict=True)),
         }

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import argparse
 import logging
-import os
 import sys
 from collections.abc import Sequence
 
 from collision_monitor.cli import acm, adjust, demo, distance, fit, thresholds, verify
+from collision_monitor.cli.lost_output import forget_output
 from collision_monitor.errors import CollisionMonitorError
 
 _COMMANDS = (fit, distance, thresholds, adjust, verify, acm, demo)
@@ -47,17 +47,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return EXIT_USAGE
     except BrokenPipeError:  # the reader of our output has gone: `... | head`
-        _forget_output()
+        forget_output()
         return EXIT_FAILED
     except OSError as error:
         print(f"error: {error}", file=sys.stderr)
-        _forget_output()
+        forget_output()
         return EXIT_FAILED
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return EXIT_INTERRUPTED
-
-
-def _forget_output() -> None:
-    """Send what is still to be written nowhere, or Python fails again on its way out."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -5,21 +5,33 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import math
 import os
 import sys
-from collections.abc import Callable, Sequence
+import traceback
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from collision_monitor.atomic_file import write_text
 from collision_monitor.cli.distance import parse_positions
-from collision_monitor.cli.model_arguments import add_model_arguments, load_model
+from collision_monitor.cli.live_progress import LiveProgress
+from collision_monitor.cli.lost_output import forget_output
+from collision_monitor.cli.model_arguments import add_model_arguments
 from collision_monitor.cli.output_path import output_path
+from collision_monitor.cli.second_robot import (
+    add_second_robot,
+    inertials_of,
+    load_cell,
+    prefix_of,
+    prefixed_motion,
+)
 from collision_monitor.collision_model import CollisionModel
-from collision_monitor.errors import CollisionMonitorError, MotionError
+from collision_monitor.errors import CollisionMonitorError, ConfigurationError, MotionError
+from collision_monitor.robot.description import Robot
 from collision_monitor.thresholds import Thresholds, load_thresholds
 from collision_monitor.verification.verdict import Verdict
 from collision_monitor.verification.verification import Verification
@@ -106,6 +118,7 @@ def add_parser(commands: Any) -> None:
         help="a motion of other joints that runs at the same time, and begins at START seconds, or "
         "at an unknown instant up to LATEST",
     )  # fmt: skip
+    add_second_robot(parser)
     outputs = parser.add_argument_group("what is written")
     outputs.add_argument("--report", type=output_path, metavar="HTML", help="a page, all in one")
     outputs.add_argument("--json", action="store_true", help="print JSON")
@@ -123,36 +136,118 @@ def add_parser(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Verify, print, write what is asked for; the exit code is that of the gravest verdict."""
-    from collision_monitor.verification.many import verify_many  # other commands need no such
-
     try:
-        paths = _motions(options.motion)
-        _check_outputs(options, paths)
-        model = load_model(options)
-        settings = _settings(options, model)
+        try:
+            found, written, model = _found(options)
+        except OSError as error:
+            # Exit code 1 says that a motion is not safe: not so here.
+            raise MotionError(str(error)) from None
+        except CollisionMonitorError:
+            raise
+        except Exception:  # nor is a fault of this program a verdict
+            traceback.print_exc()
+            raise MotionError(
+                "could not be checked, for a fault of this program (above); please report it"
+            ) from None
+    except CollisionMonitorError as error:
+        _say_of_none(options, str(error))
+        raise
+    code = max(result.verdict.exit_code for result in found)
+    try:
+        _say(options, model, found, written)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader has gone: `... | head -1`
+        forget_output()
+    except OSError as error:
+        forget_output()
+        raise MotionError(f"the verdict cannot be written: {error}") from None
+    return code
+
+
+def _say_of_none(options: argparse.Namespace, reason: str) -> None:
+    """For programs: what keeps all motions from being checked, such as a faulty scene."""
+    from collision_monitor.verification.junit import junit
+    from collision_monitor.verification.report_data import as_data
+
+    source = ", ".join(path.name for path in options.motion)
+    result = Verification(source, "", Verdict.NOT_CHECKED, reason=reason)
+    if options.json:
+        print(json.dumps(as_data(result), indent=2))
+    if options.junit and not _is_read(options.junit, options):
+        with contextlib.suppress(OSError):
+            write_text(options.junit, junit([result]))
+
+
+def _is_read(path: Path, options: argparse.Namespace) -> bool:
+    """Whether a file for results is one of those that are read."""
+    return os.path.realpath(path) in _inputs(options, options.motion)
+
+
+def _inputs(options: argparse.Namespace, motions: Sequence[Path]) -> dict[str, str]:
+    """What is read: real paths, and what each is."""
+    taken = {os.path.realpath(path): "motion" for path in motions}
+    for name in (
+        "urdf", "srdf", "scene", "leaves", "limits", "thresholds", "drives", "other", "other_srdf"
+    ):  # fmt: skip
+        if path := getattr(options, name, None):
+            taken[os.path.realpath(path)] = name.replace("_", "-")
+    for text in (*options.beside, *(options.other_motion or ())):
+        taken[os.path.realpath(_timed(text)[0])] = "motion beside"
+    return taken
+
+
+def _found(
+    options: argparse.Namespace,
+) -> tuple[list[Verification], list[str], CollisionModel]:
+    """What became of each motion, what was written, and the model."""
+    paths = _motions(options.motion)
+    _check_outputs(options, paths)
+    with LiveProgress(quiet=options.json) as progress:
+        progress.told("getting the robot ready; the first time that takes a minute", 0.0)
+        model, other = load_cell(options)
+        settings = _settings(options, model, other)
         load = _loader(options, model, settings)
         motions, results = {}, {}
         for path in paths:
             try:
                 motions[path] = load(path)
             except CollisionMonitorError as error:
+                reason = _reason(error, path, paths)
                 results[path] = Verification(
-                    path.name, model.name, Verdict.NOT_CHECKED, reason=_reason(error, path, paths)
+                    path.name, model.name, Verdict.NOT_CHECKED, reason=reason
                 )
-        said = _progress(len(paths), len(results), options.json)
-        for path, result in zip(
-            motions,
-            verify_many(model, list(motions.values()), settings, options.executor, said),
-            strict=True,
-        ):
-            results[path] = result
+        results |= _verified(options, model, motions, settings, progress)
         found = [results[path] for path in paths]
+        if options.report:
+            progress.told("writing the report", 0.0)
         written = _write(options, model, found)
-    except OSError as error:
-        # Exit code 1 says that a motion is not safe: not so here.
-        raise MotionError(str(error)) from None
-    _say(options, model, found, written)
-    return max(result.verdict.exit_code for result in found)
+    return found, written, model
+
+
+def _verified(
+    options: argparse.Namespace,
+    model: CollisionModel,
+    motions: Mapping[Path, Any],
+    settings: Any,
+    progress: LiveProgress,
+) -> dict[Path, Verification]:
+    """All motions that could be read."""
+    from collision_monitor.verification.many import verify_many
+    from collision_monitor.verification.verify import verify
+
+    if len(motions) == 1 and not options.executor:
+        ((path, motion),) = motions.items()
+        return {path: verify(model, motion, settings, progress.told)}
+    left = len(motions)
+    progress.told(f"0 of {left} motions verified", 0.0)
+
+    def said(result: Verification) -> None:
+        nonlocal left
+        left -= 1
+        progress.told(f"{len(motions) - left} of {len(motions)} motions verified", 0.0)
+
+    results = verify_many(model, list(motions.values()), settings, options.executor, said)
+    return dict(zip(motions, results, strict=True))
 
 
 def _reason(error: CollisionMonitorError, path: Path, paths: Sequence[Path]) -> str:
@@ -186,10 +281,7 @@ def _check_outputs(options: argparse.Namespace, motions: Sequence[Path]) -> None
         from collision_monitor.verification.report_page import require_report
 
         require_report()
-    taken = {os.path.realpath(path): "motion" for path in motions}
-    for name in ("urdf", "srdf", "scene", "leaves", "limits", "thresholds", "drives"):
-        if path := getattr(options, name, None):
-            taken[os.path.realpath(path)] = name
+    taken = _inputs(options, motions)
     for name in ("report", "junit", "envelopes"):
         path = getattr(options, name)
         if path is None:
@@ -203,7 +295,7 @@ def _check_outputs(options: argparse.Namespace, motions: Sequence[Path]) -> None
         )
 
 
-def _settings(options: argparse.Namespace, model: CollisionModel) -> Any:
+def _settings(options: argparse.Namespace, model: CollisionModel, other: Robot | None) -> Any:
     """What is to be checked."""
     from collision_monitor.robot.joint_limits import joint_limits
     from collision_monitor.verification.verify import Settings
@@ -218,7 +310,13 @@ def _settings(options: argparse.Namespace, model: CollisionModel) -> Any:
         exact=options.level == "auto",
         from_rest=not options.recorded,
         torques=_torques(options),
-        beside=[_beside(text, options, model) for text in options.beside],
+        beside=[
+            *(_beside(text, "--beside", options, model.robot) for text in options.beside),
+            *(
+                _beside(text, "--other-motion", options, other, prefix_of(options))
+                for text in options.other_motion or ()
+            ),
+        ],
     )
 
 
@@ -226,37 +324,46 @@ def _torques(options: argparse.Namespace) -> Any:
     """How torques are computed, or None where nobody asks for them."""
     if not (options.torques or options.drives or options.floating or options.gravity):
         return None
-    from collision_monitor.robot.inertials import read_inertials
     from collision_monitor.verification.drives import Drives, read_drives
     from collision_monitor.verification.verify import Torques
 
+    if options.floating and options.other:
+        raise ConfigurationError(
+            "--floating: of two robots none floats; verify each alone, or leave torques out"
+        )
     return Torques(
-        read_inertials(options.urdf),
+        inertials_of(options),
         read_drives(options.drives) if options.drives else Drives(),
         options.floating,
         options.gravity,
     )
 
 
-def _beside(text: str, options: argparse.Namespace, model: CollisionModel) -> Any:
-    """A motion, and when it begins: ``MOTION[@START[..LATEST]]``."""
+def _timed(text: str) -> tuple[str, str]:
+    """Path and start of ``MOTION[@START[..LATEST]]``."""
+    path, at, when = text.rpartition("@")
+    return (path, when) if at else (text, "0")
+
+
+def _beside(
+    text: str, option: str, options: argparse.Namespace, robot: Robot, prefix: str = ""
+) -> Any:
+    """A motion of ``robot``, and when it begins: ``MOTION[@START[..LATEST]]``."""
     from collision_monitor.verification.motion_files import load_trajectory
     from collision_monitor.verification.verify import Beside
 
-    path, at, when = text.rpartition("@")
-    if not at:
-        path, when = text, "0"
+    path, when = _timed(text)
     first, dots, last = when.partition("..")
     try:
         earliest = float(first)
         latest = float(last) if dots else earliest
     except ValueError:
         raise MotionError(
-            f"--beside {text!r}: {when!r} is not seconds, such as 2.5, or 0..10"
+            f"{option} {text!r}: {when!r} is not seconds, such as 2.5, or 0..10"
         ) from None
-    joints = model.joint_names  # those that it does not name move with the other motion
-    motion = load_trajectory(path, model.robot, ignored=options.ignore, elsewhere=joints)
-    return Beside(motion, earliest, latest)
+    joints = [joint.name for joint in robot.joints]  # others move what it does not name
+    motion = load_trajectory(path, robot, ignored=options.ignore, elsewhere=joints)
+    return Beside(prefixed_motion(motion, prefix) if prefix else motion, earliest, latest)
 
 
 def _loader(
@@ -279,22 +386,6 @@ def _loader(
         ignored=options.ignore,
         elsewhere=elsewhere,
     )
-
-
-def _progress(count: int, failed: int, quiet: bool) -> Callable[[Verification], None]:
-    """What is called when a motion is done; on a terminal it says how many are left."""
-    if quiet or count <= 1 or not sys.stderr.isatty():
-        return lambda result: None
-    done = failed
-
-    def say(result: Verification) -> None:
-        nonlocal done
-        done += 1
-        print(f"\r{done} of {count} motions verified", end="", file=sys.stderr, flush=True)
-        if done == count:
-            print(file=sys.stderr)
-
-    return say
 
 
 def _write(
@@ -326,7 +417,7 @@ def _say(
 ) -> None:
     """The verdicts on the terminal."""
     from collision_monitor.verification.report_data import as_data
-    from collision_monitor.verification.report_page import headline, starting, summary
+    from collision_monitor.verification.report_page import headline, nearest, summary
     from collision_monitor.verification.wording import sentence
 
     if options.json:
@@ -343,11 +434,7 @@ def _say(
         if len(result.violations) > _LISTED:
             print(f"  and {len(result.violations) - _LISTED} more; --report or --json has them all")
         if result.worst is not None:
-            a, b = result.worst.pair
-            print(
-                f"  nearest: {result.worst.distance:.4f} m between {a} and {b} at "
-                f"{result.worst.time:.3f} s{starting(result.worst)}"
-            )
+            print(f"  nearest: {nearest(result.worst)}")
         for note in result.notes:
             if note not in model.warnings:  # which are logged
                 print(f"  note: {note}")

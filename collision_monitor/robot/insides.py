@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from collision_monitor.bounding.closed_surfaces import closed_pieces, connected_pieces
+from collision_monitor.bounding.closed_surfaces import closed_surfaces
 from collision_monitor.kernels.ray_crossings import any_inside
 from collision_monitor.robot.description import Shape
 
@@ -35,11 +35,10 @@ class Inside:
                 probes.append(translation)
                 continue
             vertices = shape.vertices @ rotation.T + translation
-            parts = connected_pieces(len(vertices), shape.triangles)
-            _, first = np.unique(parts, return_index=True)
+            found = closed_surfaces(vertices, shape.triangles)
+            _, first = np.unique(found.pieces, return_index=True)
             probes.extend(vertices[shape.triangles[first, 0]])
-            keep = closed_pieces(len(vertices), shape.triangles, parts)
-            closed.append(vertices[shape.triangles[keep]])
+            closed.append(vertices[found.triangles[found.closed]])
         self.probes = np.array(probes).reshape(-1, 3)
         triangles = np.concatenate([np.zeros((0, 3, 3)), *closed])
         corners = triangles.reshape(-1, 3)

@@ -152,8 +152,8 @@ def _starts(message: CommandMessage, stamps: str, where: str, zero: int) -> floa
     if abs(message.stamp - message.received) > _FAR * _NANO:
         raise MotionError(
             f"{where}: the stamp of a message, {message.stamp / _NANO:.3f} s, is far from its "
-            f"recording, {message.received / _NANO:.3f} s: two clocks; stamps='receive' goes by "
-            "the time of recording"
+            f"recording, {message.received / _NANO:.3f} s: two clocks; stamps='receive' "
+            "(--stamps receive) goes by the time of recording"
         )
     return (message.stamp - zero) / _NANO
 

@@ -76,7 +76,7 @@ def _times(group: list[StateMessage], stamps: str, where: str) -> np.ndarray:
     if unset:
         raise MotionError(
             f"{where}: {unset} of {len(times)} messages with {first} have no stamp in their "
-            "header; stamps='receive' goes by the time of recording"
+            "header; stamps='receive' (--stamps receive) goes by the time of recording"
         )
     late = np.flatnonzero(np.diff(times) < 0)
     if len(late):
@@ -84,7 +84,7 @@ def _times(group: list[StateMessage], stamps: str, where: str) -> np.ndarray:
         raise MotionError(
             f"{where}: stamps do not increase: {times[k + 1] / _NANO:.6f} s after "
             f"{times[k] / _NANO:.6f} s in messages {k + 1} and {k + 2} of those with {first}; "
-            "stamps='receive' goes by the time of recording"
+            "stamps='receive' (--stamps receive) goes by the time of recording"
         )
     return times
 

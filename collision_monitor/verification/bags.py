@@ -145,7 +145,9 @@ def _chosen(
         full = [name for name, parts in usable.items() if sum(part.msgcount for part in parts)]
         full = full or list(usable)  # some files do not tell how many there are
         if len(full) != 1:
-            what = "which topic is meant?" if full else "no JointState and no JointTrajectory:"
+            what = "no JointState and no JointTrajectory:"
+            if full:
+                what = "which topic is meant (--topic)?"
             raise MotionError(f"{path}: {what} {there}")
         names = full
     chosen = {}

@@ -20,6 +20,7 @@ from collision_monitor.verification.clearance_series import (
     study,
 )
 from collision_monitor.verification.exact_level import Decider
+from collision_monitor.verification.progress import Told, silent
 from collision_monitor.verification.schedule import Scheduled
 from collision_monitor.verification.trajectory import Trajectory
 from collision_monitor.verification.violation import Code, Violation
@@ -79,12 +80,13 @@ def check_clearance(
     accuracy: float = 1e-3,
     resolution: float = 1e-5,
     threads: int = 0,
+    told: Told = silent,
 ) -> ClearanceCheck:
     """Check the clearance of all pairs at every instant of a motion.
 
-    Arguments and errors are those of `clearance_series`.
+    Arguments and errors are those of `clearance_series`; ``told`` hears how far it is.
     """
-    given = study(model, motion, thresholds, held, exact, accuracy, resolution, threads)
+    given = study(model, motion, thresholds, held, exact, accuracy, resolution, threads, told)
     series = series_of(given, bins, exact_pairs)
     rank = {links: k for k, links in enumerate(series.pairs)}
     violations = []

@@ -19,6 +19,7 @@ from collision_monitor.thresholds import Thresholds
 from collision_monitor.verification.any_start import scan_any_start
 from collision_monitor.verification.exact_level import Decider, ExactLevel
 from collision_monitor.verification.exact_shapes import exact_level
+from collision_monitor.verification.progress import Told, silent
 from collision_monitor.verification.scanner import Scan, Scanner
 from collision_monitor.verification.schedule import Schedule, Scheduled
 from collision_monitor.verification.trajectory import Trajectory
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 _SHARE = 0.01  # of a least distance by which its lower bound may be smaller, beside the accuracy
 _BIN_SHARE = 0.1  # the same of every bin
-_EXACT_SHARE, _EXACT_BIN_SHARE = 0.1, 0.3  # a measurement on meshes costs a hundred times as much
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +135,7 @@ class Study:
 
     def exact_scan(self, edges: np.ndarray, pairs: np.ndarray) -> Scan:
         """Bounds by meshes."""
-        wanted = Wanted(self.accuracy, _EXACT_SHARE, _EXACT_BIN_SHARE, self.resolution)
+        wanted = Wanted(self.accuracy, _SHARE, _BIN_SHARE, self.resolution)
         return scan_any_start(
             self.exact, self.scanner, self.schedule, edges, self.limits, wanted, pairs,
             self.threads,
@@ -151,6 +151,7 @@ def study(
     accuracy: float,
     resolution: float,
     threads: int,
+    told: Told = silent,
 ) -> Study:
     """Check and gather what `clearance_series` is given."""
     for name, value in (("accuracy", accuracy), ("resolution", resolution)):
@@ -162,6 +163,7 @@ def study(
     limits = np.column_stack([np.zeros(len(both)), both])
     assert limits.shape[1] == LIMITS
     scanner = Scanner(model)
+    scanner.told = told
     level = exact_level(scanner, exact)
     schedule = Schedule(model, motion, held)
     return Study(model, schedule, limits, scanner, level, accuracy, resolution, threads)
@@ -192,8 +194,9 @@ def clearance_series(
             shapes; or what measures them.
         exact_pairs: indices of pairs that are measured so in any case.
         bins: about so many bins of time.
-        accuracy: metres by which a least distance may be too small, beside 1 % of it (10 %
-            where ``exact``); that of a bin beside 10 % (30 %).
+        accuracy: metres by which the lower bound of a least distance may be below it, beside 1 %
+            of it, and that of a bin, beside 10 %. How deep shapes are in each other is known to
+            10 %, and to 30 % in a bin.
         resolution: metres about a threshold that are not told from touching it.
         threads: 0 takes all processors.
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -30,6 +31,7 @@ Piece = tuple[float, float, np.ndarray, np.ndarray]
 
 _TOUCH = -1e-12  # a distance of 0 is a collision
 _PARTED = 1e-9  # m: nearer points have no direction
+_DEPTH_SHARE, _DEPTH_BIN_SHARE = 0.1, 0.3  # of how deep shapes are in each other: dear, and no news
 
 
 class ExactLevel:
@@ -66,8 +68,10 @@ class ExactLevel:
         """As `Scanner.scan`; ``leaves`` of the answer are -1."""
         by_leaves = self.scanner.scan(schedule, edges, limits, wanted, pairs, threads)
         scan = _Exact(self, schedule, limits, wanted, by_leaves)
-        for column in range(len(by_leaves.pairs)):
-            scan.look_at(column)
+        for column, pair in enumerate(by_leaves.pairs.tolist()):
+            links = " and ".join(self.scanner.model.pairs[pair])
+            told = partial(self.scanner.told, f"distances between the shapes of {links}")
+            scan.look_at(column, told)
         return scan.result()
 
     def keeps(
@@ -182,6 +186,9 @@ class _Exact:
     ) -> None:
         self._level, self._schedule, self._limits = level, schedule, limits
         self._wanted, self._leaves = wanted, by_leaves
+        self._deep = wanted._replace(
+            share=max(wanted.share, _DEPTH_SHARE), bin_share=max(wanted.bin_share, _DEPTH_BIN_SHARE)
+        )
         shape = by_leaves.lows.shape
         self.lows = by_leaves.lows.copy()
         self.ups, self.when, self.doubts = (np.full(shape, np.nan) for _ in range(3))
@@ -197,15 +204,19 @@ class _Exact:
             np.full((len(found.pairs), 2), -1), self.instants, looks,
         )  # fmt: skip
 
-    def look_at(self, column: int) -> None:
+    def look_at(self, column: int, told: Callable[[float], None]) -> None:
         """Bins of one pair, those first in which its leaves come nearest."""
         self._left = self._level.most
         self._looker = Looker(self._level, self._schedule, int(self._leaves.pairs[column]))
-        for b in np.argsort(self._leaves.lows[:, column], kind="stable").tolist():
+        order = np.argsort(self._leaves.lows[:, column], kind="stable").tolist()
+        for done, b in enumerate(order):
+            told(done / len(order))
             self._bin(b, column)
 
     def _target(self, upper: float, column: int) -> float:
-        return target_of(self._wanted, self._limits, self._looker.pair, upper, self.best[column])
+        best = self.best[column]
+        wanted = self._deep if best < 0.0 else self._wanted
+        return target_of(wanted, self._limits, self._looker.pair, upper, best)
 
     def _bin(self, b: int, column: int) -> None:
         edges = self._leaves.edges

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from collision_monitor.errors import TrajectoryError
 from collision_monitor.verification.steps import LONGEST_STEP, Steps
 from collision_monitor.verification.trajectory import Trajectory
 
 _ROUNDING = 1e-9  # of the largest velocity
+_MOST = 5e6
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +44,13 @@ def instants_of(trajectory: Trajectory, steps: Steps, longest: float) -> Instant
     gaps = np.diff(trajectory.times)
     step = stepping(steps)
     sampled = (gaps <= LONGEST_STEP) & (step[:-1] | step[1:])
-    counts = np.where(sampled, 0, np.ceil(gaps / longest).astype(int) + 1)
+    counts = np.where(sampled, 0, np.ceil(gaps / longest) + 1.0)
+    if counts.sum() > _MOST:
+        raise TrajectoryError(
+            f"{trajectory.duration:g} s are too long for torques: at instants {longest:g} s apart "
+            f"these are {counts.sum():.3g}, and {_MOST:g} can be looked at; verify it in parts"
+        )
+    counts = counts.astype(int)
     piece = np.repeat(np.arange(len(gaps)), counts)
     place = np.concatenate([np.linspace(0.0, 1.0, n) for n in counts] or [[]])
     local = place * gaps[piece]

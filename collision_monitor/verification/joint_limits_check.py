@@ -222,8 +222,21 @@ def _plotted(trajectory: Trajectory, steps: Steps) -> tuple[np.ndarray, ...]:
     accelerations, jerks = samples.accelerations, samples.jerks
     if trajectory.is_straight:
         columns = range(len(trajectory.joint_names))
+        at, rows = _knocks(steps)
+        times = np.unique(np.append(times, at[len(steps.times) :]))
+        samples = trajectory.sample(times)
+        order = np.argsort(at, kind="stable")
         accelerations, jerks = (
-            np.column_stack([np.interp(times, steps.times, rows[:, j]) for j in columns])
-            for rows in (steps.accelerations, steps.jerks)
+            np.column_stack([np.interp(times, at[order], table[order, j]) for j in columns])
+            for table in rows
         )
     return times, samples.positions, samples.velocities, accelerations, jerks
+
+
+def _knocks(steps: Steps) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Instants, and accelerations and jerks there: on long lines there are none but at corners."""
+    wide = np.flatnonzero(np.diff(steps.times) > LONGEST_STEP)
+    ends = [steps.times[wide] + 0.5 * LONGEST_STEP, steps.times[wide + 1] - 0.5 * LONGEST_STEP]
+    still = np.zeros((2 * len(wide), steps.jerks.shape[1]))
+    at = np.concatenate([steps.times, *ends])
+    return at, [np.concatenate([rows, still]) for rows in (steps.accelerations, steps.jerks)]

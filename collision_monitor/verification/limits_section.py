@@ -22,7 +22,7 @@ _RATES = (
 )
 
 
-def limits_section(check: LimitsCheck) -> Section:
+def limits_section(check: LimitsCheck, title: str = "Joints") -> Section:
     """Plots of the joints that move, by unit, and a table of how near each came to its limits."""
     units = {peak.joint: peak.unit for peak in check.peaks if peak.code is Code.JOINT_POSITION}
     moving = np.flatnonzero(np.ptp(check.positions, axis=0) > 0.0)
@@ -39,7 +39,7 @@ def limits_section(check: LimitsCheck) -> Section:
     text = "Dashed: limits. Largest values are exact, between samples too."
     if not len(moving):
         text = "No joint moves."
-    return Section("Joints", text, plots, head, rows)
+    return Section(title, text, plots, head, rows)
 
 
 def _curve(check: LimitsCheck, attribute: str, limit: str, k: int) -> Curve:

@@ -9,7 +9,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import (
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    as_completed,
+)
 from contextlib import contextmanager
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any
@@ -67,6 +74,11 @@ def _result(future: Future, executor: str) -> Verification:
         return future.result()
     except OSError as error:
         raise ExecutorError(f"{executor or 'a worker'}: did not finish: {error}") from None
+    except (BrokenExecutor, CancelledError) as error:
+        raise ExecutorError(
+            f"{executor or 'a process'} that verified a motion was ended, as happens where memory "
+            f"runs out: {error or type(error).__name__}"
+        ) from None
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from collision_monitor.verification.clearance_section import clearance_section
 from collision_monitor.verification.limits_section import limits_section
 from collision_monitor.verification.report_page import Section, listing, page
 from collision_monitor.verification.torque_section import torque_section
-from collision_monitor.verification.verification import Verification
+from collision_monitor.verification.verification import Companion, Verification
 
 if TYPE_CHECKING:
     from collision_monitor.collision_model import CollisionModel
@@ -57,9 +57,18 @@ def report(model: CollisionModel, result: Verification, back: str = "") -> str:
         sections.append(clearance_section(result.clearance))
     if result.limits is not None:
         sections.append(limits_section(result.limits))
+    for companion in result.companions:
+        sections.append(limits_section(companion.limits, _titled(companion)))
     if result.torques is not None:
         sections.append(torque_section(result.torques))
     return page(result, sections, pictures(model, result), back)
+
+
+def _titled(companion: Companion) -> str:
+    start = f"{companion.earliest:g} s"
+    if companion.latest > companion.earliest:
+        start = f"some instant from {start} to {companion.latest:g} s"
+    return f"Joints of {companion.source}, which begins at {start}; over its own time"
 
 
 def pictures(model: CollisionModel, result: Verification) -> list[bytes]:

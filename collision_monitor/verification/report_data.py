@@ -31,6 +31,8 @@ def as_data(result: Verification) -> dict[str, Any]:
         and {
             "time": _number(worst.time),
             "distance": _number(worst.distance),
+            "at_least": _number(worst.at_least),
+            "between": "meshes" if worst.exact else "leaves",
             "links": list(worst.pair),
             "configuration": [float(x) for x in worst.q],
             "points": [[float(x) for x in point] for point in worst.points],

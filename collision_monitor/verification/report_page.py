@@ -125,6 +125,17 @@ def starting(moment: Moment) -> str:
     return f", where {said}"
 
 
+def nearest(moment: Moment) -> str:
+    """How near which two came, when, and what is certain of all others; one line."""
+    a, b = moment.pair
+    level = "" if moment.exact else "the leaves of "
+    measured, certain = f"{moment.distance:.4f} m", f"{moment.at_least:.4f} m"
+    more = ""
+    if moment.distance > 0.0 and certain != measured:
+        more = f"; at no instant is anything nearer than {certain}"
+    return f"{measured} between {level}{a} and {b} at {moment.time:.3f} s{starting(moment)}{more}"
+
+
 def headline(result: Verification) -> str:
     """The verdict and its first reason, in one line."""
     word = result.verdict.value.capitalize()

@@ -16,6 +16,7 @@ from collision_monitor.kernels.clearance_scan import LIMITS, Found, Wanted, look
 from collision_monitor.kernels.first_below import first_below
 from collision_monitor.kernels.packed import windows
 from collision_monitor.kernels.scan_space import Motion, Space
+from collision_monitor.verification.progress import Told, silent
 from collision_monitor.verification.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -59,10 +60,12 @@ class Scanner:
 
     ``arrays``: a copy of the packed model. ``firsts`` (pairs, 2): the innermost joint, as the
     kernels number them, that carries one link of a pair and not the other; -1 where there is none.
+    ``told`` hears how far a scan is.
     """
 
     def __init__(self, model: CollisionModel) -> None:
         self.model = model
+        self.told: Told = silent
         self.arrays = model.work_space()
         view = windows(*self.arrays)
         leaves, links = len(view.leaf_ends), len(view.links)
@@ -123,13 +126,17 @@ class Scanner:
         tasks = max(1, -(-bins // _BINS_A_TASK))
         bounds = np.linspace(0, bins, tasks + 1).astype(int)
 
+        left = [None] * tasks
+
         def task(first: int, stop: int) -> tuple[Found, int, int]:
+            self.told("distances between leaves", 1.0 - len(left) / tasks)
             found = Found(*(array.copy() for array in known))
             looks = scan(
                 *self.model.work_space(), self.space(len(schedule.parts), motion.order), motion,
                 schedule.starts, schedule.widths, edges[first : stop + 1], chosen, limits, wanted,
                 schedule.rest.copy(), found, *(array[first:stop] for array in out),
             )  # fmt: skip
+            left.pop()
             return found, *looks
 
         with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:

@@ -21,6 +21,8 @@ from collision_monitor.verification.trajectory import Trajectory
 if TYPE_CHECKING:
     from collision_monitor.collision_model import CollisionModel
 
+_FARTHEST = 1e4  # rad or m between two points: 1,600 turns
+
 
 @dataclass(frozen=True)
 class Scheduled:
@@ -107,6 +109,7 @@ class Schedule:
         trajectory = self.parts[k].trajectory
         if not np.isfinite(trajectory.polynomial.c).all():
             raise TrajectoryError(f"trajectory {k} has coefficients that are not finite")
+        _check_ways(trajectory, self.parts[k].prefix)
         for own_name in trajectory.joint_names:
             name = self.parts[k].prefix + own_name
             if name not in model.joint_names:
@@ -191,6 +194,24 @@ class Schedule:
             breaks.astype(float), coefficients.ravel(), paths.ravel(), columns.ravel(), order,
             groups,
         )  # fmt: skip
+
+
+def _check_ways(trajectory: Trajectory, prefix: str) -> None:
+    """Refuse what no robot does, and what no bound would come to an end with."""
+    polynomial = trajectory.polynomial
+    order = len(polynomial.c)
+    with np.errstate(over="ignore", invalid="ignore"):
+        powers = np.diff(polynomial.x) ** np.arange(order - 1, 0, -1)[:, None]
+        ways = np.abs(polynomial.c[:-1] * powers[:, :, None]).sum(axis=0)
+    bad = np.argwhere(~(ways <= _FARTHEST))
+    if len(bad):
+        piece, column = bad[0].tolist()
+        raise TrajectoryError(
+            f"joint '{prefix}{trajectory.joint_names[column]}' moves by up to "
+            f"{ways[piece, column]:.3g} rad or m between {polynomial.x[piece]:g} s and "
+            f"{polynomial.x[piece + 1]:g} s: more than {_FARTHEST:g} is no motion of a robot; are "
+            "these radians, metres and seconds?"
+        )
 
 
 def _rest(model: CollisionModel, held: Mapping[str, float]) -> np.ndarray:

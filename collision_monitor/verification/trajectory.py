@@ -13,6 +13,9 @@ from scipy.interpolate import PPoly
 from collision_monitor.errors import TrajectoryError
 from collision_monitor.verification import hermite
 
+_LONGEST = 1e8  # seconds, three years
+_SHORTEST = 1e-10  # seconds between two points; messages have nanoseconds
+
 
 @dataclass(frozen=True, eq=False)
 class Samples:
@@ -154,4 +157,16 @@ def _check_times(times: np.ndarray) -> None:
         raise TrajectoryError(
             f"time of point {late[0] + 1} is {times[late[0] + 1]:g} s, not after the "
             f"{times[late[0]]:g} s of the point before"
+        )
+    gaps = np.diff(times)
+    if times[-1] - times[0] > _LONGEST:
+        raise TrajectoryError(
+            f"it takes {times[-1] - times[0]:g} s: more than {_LONGEST:g} s is no motion; are its "
+            "times in seconds?"
+        )
+    if len(gaps) and gaps.min() < _SHORTEST:
+        k = int(gaps.argmin())
+        raise TrajectoryError(
+            f"points {k} and {k + 1} are {gaps[k]:g} s apart: less than {_SHORTEST:g} s cannot be "
+            "computed with; are its times in seconds?"
         )

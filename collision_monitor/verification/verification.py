@@ -42,6 +42,8 @@ class Moment:
         points: (2, 3) nearest points of the two, base frame.
         starts: when motions beside begin that may begin at any time of a range: what they are
             from, and seconds.
+        at_least: metres: no pair is nearer than this at any instant, for certain.
+        exact: between meshes and other shapes; else between leaves, which enclose these.
     """
 
     time: float
@@ -50,6 +52,27 @@ class Moment:
     distance: float
     points: np.ndarray
     starts: tuple[tuple[str, float], ...] = ()
+    at_least: float = -np.inf
+    exact: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Companion:
+    """A motion that ran beside the verified one.
+
+    Attributes:
+        source: where it is from.
+        earliest, latest: it begins at some instant between these, seconds.
+        violations: of limits of its joints and, where it follows a line, of that; in the time of
+            the verified motion, where it begins at ``earliest``.
+        limits: what was found of them, in its own time.
+    """
+
+    source: str
+    earliest: float
+    latest: float
+    violations: tuple[Violation, ...]
+    limits: LimitsCheck
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +91,7 @@ class Verification:
         checks: what was done and what not.
         limits, torques, clearance: what they found; None where not done.
         worst: the nearest moment, or None.
+        companions: motions that ran beside it.
     """
 
     source: str
@@ -83,3 +107,4 @@ class Verification:
     torques: TorqueCheck | None = None
     clearance: ClearanceCheck | None = None
     worst: Moment | None = None
+    companions: tuple[Companion, ...] = ()

@@ -18,10 +18,13 @@ from collision_monitor.verification.clearance_check import ClearanceCheck, check
 from collision_monitor.verification.drives import Drives
 from collision_monitor.verification.dynamics import RobotDynamics
 from collision_monitor.verification.joint_limits_check import RATES, check_joint_limits
+from collision_monitor.verification.progress import Told, silent
 from collision_monitor.verification.schedule import Schedule, Scheduled
+from collision_monitor.verification.together import coupled, torques_together
 from collision_monitor.verification.torque_check import TorqueCheck, check_torques
+from collision_monitor.verification.trajectory import Trajectory
 from collision_monitor.verification.verdict import Verdict, by_urgency, verdict_of
-from collision_monitor.verification.verification import Check, Moment, Verification
+from collision_monitor.verification.verification import Check, Companion, Moment, Verification
 from collision_monitor.verification.violation import Code, Violation
 
 if TYPE_CHECKING:
@@ -86,13 +89,19 @@ class Settings:
 
 
 def verify(
-    model: CollisionModel, motion: LoadedMotion, settings: Settings | None = None
+    model: CollisionModel,
+    motion: LoadedMotion,
+    settings: Settings | None = None,
+    told: Told = silent,
 ) -> Verification:
-    """All checks of one motion; what keeps it from being checked is a verdict, no error."""
+    """All checks of one motion; what keeps it from being checked is a verdict, no error.
+
+    ``told`` is called now and then with what is being done, and what share of it is.
+    """
     settings = Settings() if settings is None else settings
     begin = time.perf_counter()
     try:
-        return _verified(model, motion, settings, begin)
+        return _verified(model, motion, settings, begin, told)
     except CollisionMonitorError as error:
         return Verification(
             motion.source,
@@ -104,27 +113,34 @@ def verify(
 
 
 def _verified(
-    model: CollisionModel, motion: LoadedMotion, settings: Settings, begin: float
+    model: CollisionModel, motion: LoadedMotion, settings: Settings, begin: float, told: Told
 ) -> Verification:
     limits = urdf_limits(model.robot) if settings.limits is None else settings.limits
-    joints = check_joint_limits(motion.trajectory, model.robot, limits, settings.from_rest)
     parts = _parts(motion, settings.beside)
-    schedule = Schedule(model, parts)
-    clearance = check_clearance(model, parts, settings.thresholds, exact=settings.exact or None)
-    torques = _torques(model, motion, settings, limits)
+    schedule = Schedule(model, parts)  # refuses what cannot be a motion
+    told("limits of joints", 0.0)
+    joints = check_joint_limits(parts[0].trajectory, model.robot, limits, settings.from_rest)
+    companions = [
+        _companion(beside, part.trajectory, model, limits, settings.from_rest)
+        for beside, part in zip(settings.beside, parts[1:], strict=True)
+    ]
+    clearance = check_clearance(
+        model, parts, settings.thresholds, exact=settings.exact or None, told=told
+    )
+    torques, strained, more = None, (), ()
+    if settings.torques is not None:
+        told("torques", 0.0)
+        torques, strained, more = _torques(model, parts, settings.torques, settings, limits)
     known = {(v.code, v.subject) for v in joints.violations}
     found = [v for v in motion.violations if (v.code, v.subject) not in known]
     found += [*joints.violations, *clearance.violations]
+    found += [v for companion in companions for v in companion.violations]
     notes = [*motion.warnings, *(w for b in settings.beside for w in b.motion.warnings)]
     notes += joints.notes
-    notes += [
-        f"{b.motion.source}: runs beside this motion; its own limits and torques are not "
-        "checked here"
-        for b in settings.beside
-    ]
+    notes += [note for companion in companions for note in companion.limits.notes]
     if torques is not None:
-        found += _told_once(torques.violations)
-        notes += torques.notes
+        found += _told_once(strained)
+        notes += [*torques.notes, *more]
         if model.scene.joints:
             moved = ", ".join(joint.name for joint in model.scene.joints)
             notes.append(f"joints of the scene move no mass that torques know of: {moved}")
@@ -143,7 +159,35 @@ def _verified(
         torques=torques,
         clearance=clearance,
         worst=_worst(schedule, clearance, settings.beside),
+        companions=tuple(companions),
     )
+
+
+def _companion(
+    beside: Beside,
+    trajectory: Trajectory,
+    model: CollisionModel,
+    limits: Mapping[str, JointLimits],
+    from_rest: bool,
+) -> Companion:
+    """What a motion beside the verified one breaks of its own limits, in the time of all."""
+    check = check_joint_limits(trajectory, model.robot, limits, from_rest)
+    known = {(v.code, v.subject) for v in check.violations}
+    given = [v for v in beside.motion.violations if (v.code, v.subject) not in known]
+    source = beside.motion.source
+    said = f"in {source}"
+    if beside.latest > beside.earliest:
+        said += f", if that begins at {beside.earliest:g} s"
+    violations = tuple(
+        replace(
+            v,
+            first=v.first + beside.earliest,
+            worst=v.worst + beside.earliest,
+            text="; ".join(filter(None, (said, v.text))),
+        )
+        for v in (*given, *check.violations)
+    )
+    return Companion(source, beside.earliest, beside.latest, violations, check)
 
 
 def _parts(motion: LoadedMotion, beside: Sequence[Beside]) -> list[Scheduled]:
@@ -159,27 +203,27 @@ def _parts(motion: LoadedMotion, beside: Sequence[Beside]) -> list[Scheduled]:
 
 def _torques(
     model: CollisionModel,
-    motion: LoadedMotion,
+    parts: Sequence[Scheduled],
+    given: Torques,
     settings: Settings,
     limits: Mapping[str, JointLimits],
-) -> TorqueCheck | None:
-    given = settings.torques
-    if given is None:
-        return None
+) -> tuple[TorqueCheck, tuple[Violation, ...], tuple[str, ...]]:
+    """Torques while all parts move that move the robot, and not what is around it."""
     robot = without_joints(model.robot, model.scene.joints)
-    own = [joint.name for joint in robot.joints]
-    trajectory = motion.only(own).trajectory
+    own = {joint.name for joint in robot.joints}
+    mine = [p for p in parts if own.intersection(p.trajectory.joint_names)]
+    names = [name for name in model.joint_names if name in own]
     dynamics = RobotDynamics(
-        robot,
-        given.inertials,
-        trajectory.joint_names,
-        given.floating,
-        given.gravity,
-        given.drives.payload,
+        robot, given.inertials, names, given.floating, given.gravity, given.drives.payload
     )
-    return check_torques(
-        trajectory, dynamics, limits, given.drives, from_rest=settings.from_rest
-    )
+
+    def check(trajectory: Trajectory) -> TorqueCheck:
+        return check_torques(
+            trajectory, dynamics, limits, given.drives, from_rest=settings.from_rest
+        )
+
+    everyone = tuple(names) if given.floating and len(mine) > 1 else coupled(robot, mine)
+    return torques_together(mine, names, check, everyone)
 
 
 def _told_once(violations: Sequence[Violation]) -> list[Violation]:
@@ -213,4 +257,6 @@ def _worst(schedule: Schedule, clearance: ClearanceCheck, beside: Sequence[Besid
         for b, start in zip(beside, pair.starts[1:], strict=True)
         if b.latest > b.earliest
     )
-    return Moment(pair.time, q, pair.links, pair.upper, pair.points, starts)
+    return Moment(
+        pair.time, q, pair.links, pair.upper, pair.points, starts, clearance.at_least, pair.exact
+    )
