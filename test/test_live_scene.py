@@ -18,6 +18,7 @@ from live_cases import (
     ur5,
 )
 from reference import coal
+from robots import require
 from toys import joint, link, robot
 
 from collision_monitor import CollisionModel
@@ -163,6 +164,32 @@ def test_which_pairs_are_checked(live):
         ("post", "table"), ("post", "base_link"),
     ):  # fmt: skip
         assert frozenset((one, two)) not in pairs
+
+
+def test_a_large_robot_with_mimic_and_sliding_joints():
+    files = require("pr2")
+    model = CollisionModel.from_urdf(
+        files.urdf, srdf=files.srdf, package_dirs=files.package_dirs
+    )
+    live = LiveScene(model, Bounds(objects=40, leaves_per_object=8))
+    rng = np.random.default_rng(5)
+    carriers = [None] * 8 + ["r_gripper_palm_link", "l_forearm_link"]
+    for k in range(40):
+        carrier = carriers[k % 10]
+        pose = pose_of(rng, 1.0 if carrier is None else 0.2)
+        live.add(f"o/{k}", shape_of(["box", "sphere", "capsule"][k % 3], rng), carrier, pose)
+    for seed in range(4):
+        q = model.random_configurations(1, seed)[0]
+        found = live.distances(q)
+        assert live.distance(q).distance == pytest.approx(found.min(), abs=1e-9)
+        leaves = coal_leaves(live, q)
+        for k in rng.integers(0, len(found), 60).tolist():
+            one, two = live.pairs[k]
+            expected = least(leaves[one], leaves[two])
+            if expected > 1e-6:
+                assert found[k] == pytest.approx(expected, abs=1e-6)
+            else:
+                assert found[k] < 2e-6
 
 
 @settings(max_examples=12, deadline=None)
