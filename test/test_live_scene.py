@@ -138,7 +138,7 @@ class Changes(RuleBasedStateMachine):
         assert (found[~apart] < 2e-6).all()
 
 
-Changes.TestCase.settings = settings(max_examples=6, stateful_step_count=10, deadline=None)
+Changes.TestCase.settings = settings(max_examples=12, stateful_step_count=12, deadline=None)
 TestChanges = Changes.TestCase
 
 
@@ -208,6 +208,17 @@ def test_no_distance_is_larger_than_that_of_the_shapes_themselves(live, seed, ki
         assert found <= max(true, 0.0) + 1e-6
         if true < -1e-6:
             assert found < 0.0
+
+
+def test_what_was_nearest_is_forgotten_when_it_goes(live):
+    q = np.zeros(6)
+    where = ur5().link_poses(q)["wrist_3_link"][:3, 3]
+    live.add("near", BALL, None, at(*where))
+    live.add("far", BALL, None, at(*where + [0.0, 0.0, 1.0]))
+    assert "near" in live.distance(q).links
+    live.remove("near")
+    assert "far" in live.distance(q).links
+    assert live.distance(q).distance == pytest.approx(live.distances(q).min(), abs=1e-12)
 
 
 def test_what_expires_is_gone_and_no_sooner(live):

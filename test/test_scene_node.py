@@ -102,9 +102,9 @@ class Cell:
 
 def _stl():
     rows = "".join(
-        "facet normal 0 0 0 outer loop "
-        + " ".join(f"vertex {x:g} {y:g} {z:g}" for x, y, z in TETRAHEDRON[face])
-        + " endloop endfacet\n"
+        "facet normal 0 0 0\nouter loop\n"
+        + "".join(f"vertex {x:g} {y:g} {z:g}\n" for x, y, z in TETRAHEDRON[face])
+        + "endloop\nendfacet\n"
         for face in FACES
     )
     return f"solid rock\n{rows}endsolid rock\n"

@@ -125,6 +125,7 @@ class Room:
 
     def set_roots(self, root: int) -> None:
         """What stands still: the tree over all objects at ``root``, or -1, and the robot's."""
+        self.view.warm_start[:] = -1  # one of the nearest two may be gone
         node = self.view.moving_nodes
         self.view.nodes[node, 0] = self.nothing if root < 0 else root
         self.view.nodes[node, 1] = self.fixed_node if self.fixed_nodes else self.nothing

@@ -168,7 +168,6 @@ class SceneTopics:
     def _take_marker(self, marker: Marker) -> None:
         name = marker_name(marker)
         if marker.action == Marker.DELETEALL:
-            # As in RViz: of one namespace where there is one.
             first = plain_name(f"{marker.ns}/")
             self._drop_all(lambda name: not marker.ns or name.startswith(first))
         elif marker.action == Marker.DELETE:
