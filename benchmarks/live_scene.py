@@ -3,6 +3,7 @@
 """What a change of a live scene costs, and a query after it, against coal's dynamic tree.
 
     python benchmarks/live_scene.py [--robot ur5] [--counts 0,10,100,1000] [--seconds 2] [--json]
+    python benchmarks/live_scene.py --node [--seconds 20]
 
 Balls of 3 to 8 cm around the robot, a leaf each, so that both measure the same things. A change
 moves one; or takes one out and puts another in. For coal:
@@ -16,12 +17,19 @@ still are in neither. Both take turns at each configuration; medians of processo
 
 The cycle is `Monitor.update` at each of the joint states of a motion at 1 kHz, with 200 changes a
 second between them, carried objects and the braking path included.
+
+With ``--node`` the node itself, in a process of its own: the demo's motion as joint states at 1
+kHz, 200 messages a second on ~/scene that move, add and delete up to 100 objects, and whether each joint
+state is answered on ~/min_distance. To be run where nothing else runs.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import sys
 import time
+from pathlib import Path
 
 import coal
 import numpy as np
@@ -30,6 +38,7 @@ from live_cases import coal_capsule
 
 from collision_monitor import CollisionModel
 from collision_monitor.behaviour.behaviour import Behaviour
+from collision_monitor.cli.demo import demo_parameters
 from collision_monitor.live.live_object import Bounds
 from collision_monitor.live.live_scene import LiveScene
 from collision_monitor.monitor import Monitor
@@ -214,13 +223,78 @@ def cycles(model: CollisionModel, count: int, seconds: float) -> dict[str, float
     return out
 
 
+def node_cycles(seconds: float) -> dict[str, float]:
+    """Joint states and how many of them the node did not answer, scene messages and all."""
+    os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+    import rclpy
+    from narrow_phase import Approach, approach
+    from node import running
+    from ros_domains import Domain
+    from visualization_msgs.msg import Marker, MarkerArray
+
+    class Busy(Approach):
+        """Says something on ~/scene with every fifth joint state."""
+
+        def __init__(self, names: tuple[str, ...]) -> None:
+            super().__init__(names)
+            self.scene = self.node.create_publisher(
+                MarkerArray, "/ours/collision_monitor/scene", 100
+            )
+            self.rng, self.messages, self.states = np.random.default_rng(0), 0, 0
+
+        def send(self, row: np.ndarray) -> float:
+            """One joint state, and now and then a message about an object."""
+            self.states += 1
+            if self.states % (RATE // CHANGES) == 0:
+                marker = Marker(ns="cell", id=int(self.rng.integers(100)), type=Marker.CUBE)
+                marker.header.frame_id = "base_link"
+                if self.rng.random() < 0.2:
+                    marker.action = Marker.DELETE
+                x, y, z = self.rng.uniform(-1.0, 1.0, 3) + [0.0, 0.0, 2.5]
+                marker.pose.position.x, marker.pose.position.y, marker.pose.position.z = x, y, z
+                marker.pose.orientation.w = 1.0
+                marker.scale.x, marker.scale.y, marker.scale.z = self.rng.uniform(0.02, 0.2, 3)
+                self.scene.publish(MarkerArray(markers=[marker]))
+                self.messages += 1
+            return super().send(row)
+
+    domain = Domain()
+    os.environ.setdefault("ROS_DOMAIN_ID", str(domain.number))
+    motion, rows = approach(seconds)
+    command = [sys.executable, "-m", "collision_monitor.nodes.collision_monitor", "--ros-args"]
+    for name, value in demo_parameters().items():
+        command += ["-p", f"{name}:={value}"]
+    rclpy.init()
+    player = Busy(motion.joint_names)
+    with running(command, "ours") as process:
+        player.wait(rows[0])
+        before = player.messages
+        sent = player.play(rows)
+        size = Path(f"/proc/{process.pid}/statm").read_text().split()[1]
+    answers = player.answers
+    late = [b - a for a, b in zip(sent, answers, strict=False)] if len(answers) == len(sent) else []
+    found = {
+        "joint states": len(sent), "not answered": len(sent) - len(answers),
+        "scene messages": player.messages - before, "MB": int(size) * 4096 / 1e6,
+    }  # fmt: skip
+    if late:
+        found |= {f"p{part} ms": float(np.percentile(late, part)) * 1e3 for part in (50, 99, 100)}
+    rclpy.try_shutdown()
+    domain.release()
+    return found
+
+
 def main() -> None:
     """Print a row for each number of objects."""
     parser = arguments(__doc__)
     parser.add_argument("--robot", default="ur5", help="of example-robot-data, default ur5")
     parser.add_argument("--counts", default="0,10,100,1000", help="of objects")
     parser.add_argument("--seconds", type=float, default=2.0, help="for each number, twice")
+    parser.add_argument("--node", action="store_true", help="measure the node instead")
     options = parser.parse_args()
+    if options.node:
+        print(json.dumps(node_cycles(options.seconds), indent=2))
+        return
     model = loaded(options.robot)
     found = {}
     for count in map(int, options.counts.split(",")):
