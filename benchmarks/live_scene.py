@@ -19,8 +19,8 @@ The cycle is `Monitor.update` at each of the joint states of a motion at 1 kHz, 
 second between them, carried objects and the braking path included.
 
 With ``--node`` the node itself, in a process of its own: the demo's motion as joint states at 1
-kHz, 200 messages a second on ~/scene that move, add and delete up to 100 objects, and whether each joint
-state is answered on ~/min_distance. To be run where nothing else runs.
+kHz, 200 messages a second on ~/scene that move, add and delete up to 100 objects, and whether each
+joint state is answered on ~/min_distance. To be run where nothing else runs.
 """
 
 from __future__ import annotations

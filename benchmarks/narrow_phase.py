@@ -4,7 +4,8 @@
 
     python benchmarks/narrow_phase.py [--seconds 20] [--json]
 
-First the cycle alone, from a joint state as lists to the verdict (`Monitor.update`), with
+First the cycle alone, from a joint state as lists to the verdict (`Monitor.update`, with all that
+decides about actions), with
 ``narrow_phase`` leaf and auto, one after the other at each joint state. Then the node with auto in
 a process of its own: joint states with stamps at 1 kHz, and whether each is answered on
 ~/min_distance. The motion and thresholds are those of ``python -m collision_monitor demo``.
@@ -29,6 +30,7 @@ from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64  # noqa: E402
 
 from collision_monitor import CollisionModel  # noqa: E402
+from collision_monitor.behaviour.behaviour import Behaviour  # noqa: E402
 from collision_monitor.cli.demo import demo_parameters, package_file  # noqa: E402
 from collision_monitor.monitor import Monitor  # noqa: E402
 from collision_monitor.motion import Motion, read_motion  # noqa: E402
@@ -61,8 +63,9 @@ def measure_cycles(motion: Motion, rows: np.ndarray) -> dict[str, dict[str, floa
         given["robot_description"], given["robot_description_semantic"], scene=given["scene"]
     )
     thresholds = float(given["warn_distance"]), float(given["stop_distance"])
-    by_leaves = Monitor(model, *thresholds)
-    auto = Monitor(model.twin(), *thresholds, narrow_phase="auto")
+    by_leaves = Monitor(model, *thresholds, behaviour=Behaviour(model))
+    twin = model.twin()
+    auto = Monitor(twin, *thresholds, narrow_phase="auto", behaviour=Behaviour(twin))
     taken = {"leaf": [], "auto, leaf": [], "auto, mesh": []}
     now = 0.0
     for row in rows:

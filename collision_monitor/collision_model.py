@@ -214,6 +214,31 @@ class CollisionModel:
         out = self._pair_distances(q.reshape(1, -1))[0]
         return self._exactly().refine(q, out, within) if exact else out
 
+    def exact_bounds(
+        self,
+        q: np.ndarray,
+        pairs: np.ndarray,
+        leaves: np.ndarray,
+        within: float,
+        loose: float = 1e-3,
+    ) -> np.ndarray:
+        """Bounds from below (k,) of the exact distances of some pairs, in bounded time.
+
+        For consecutive q (nq,), as of a watch. ``pairs`` (k,): indices in ``pairs`` of the model;
+        ``leaves`` (k,): distances of their leaves at q. They are raised, where they are at most
+        ``within`` metres, by what earlier queries have found and links have moved since, and by
+        measuring one pair: that of which least is known, if it is not known whether it touches
+        or its bound may be more than ``loose`` metres below the truth. Shapes that touch have the
+        distance of their leaves.
+
+        Raises:
+            ConfigurationError: q has the wrong shape or a value that is not finite.
+        """
+        which = np.ascontiguousarray(pairs, dtype=np.int64)
+        return self._exactly().bound(
+            self._configuration(q), which, np.array(leaves, dtype=float), within, loose
+        )
+
     def prepare_exact(self) -> None:
         """Build hierarchies over all triangles, and compile what exact queries run.
 

@@ -48,7 +48,16 @@ class FitError(CollisionMonitorError, ValueError):
 
 
 class JointStateError(CollisionMonitorError, ValueError):
-    """A joint state that cannot be used: short, not finite, or naming nothing known."""
+    """A joint state that cannot be used: short, not finite, or naming nothing known.
+
+    Attributes:
+        kind: what is wrong, one word: ``length``, ``not_finite``, ``unknown``, ``twice``,
+            ``future``.
+    """
+
+    def __init__(self, message: str, kind: str = "unknown") -> None:
+        super().__init__(message)
+        self.kind = kind
 
 
 class MotionError(CollisionMonitorError, ValueError):

@@ -160,6 +160,17 @@ class ExactDistance:
             exact_deepest.depths(*self._arrays, touching, out)
         return out
 
+    def bound(
+        self, q: np.ndarray, pairs: np.ndarray, out: np.ndarray, within: float, loose: float
+    ) -> np.ndarray:
+        """Raise distances of leaves, up to ``within``, to what is known of the shapes."""
+        code = exact_query.exact_bounds(
+            *self._arrays, q, pairs, float(within), float(loose), np.empty(len(out)), out
+        )
+        if code < 0:
+            raise self._refusal(code, q)
+        return out
+
     def crossing(self, q: np.ndarray, pair: tuple[str, str], most: int) -> Crossing:
         """See `CollisionModel.crossing_triangles`."""
         ranks, room = (self._rank[pair[0]], self._rank[pair[1]]), 0

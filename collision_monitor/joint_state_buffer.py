@@ -11,11 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from collision_monitor.errors import JointStateError
+from collision_monitor.watchdogs.clock import FUTURE_SECONDS
 
 # A message this much older than what is held is late; older still, a clock was set back.
 _CLOCK_RESET_SECONDS = 1.0
-# A stamp further ahead than this means that two clocks disagree: its age is anyone's guess.
-_FUTURE_SECONDS = 1.0
 # A joint that jumps faster than this many times its velocity limit (or the fastest of
 # arms where none is given) and back at once, this often, has two publishers.
 _JUMP_FACTOR, _FASTEST, _JUMP_SLACK = 3.0, 20.0, 0.02
@@ -94,6 +93,7 @@ class JointStateBuffer:
         self._last_alternation = -math.inf
         self._zero_since: float | None = None
         self._confirmed = False
+        self._behind = self._set_back = 0.0
 
     def update(
         self,
@@ -113,10 +113,11 @@ class JointStateBuffer:
         """
         if len(names) != len(positions):
             raise JointStateError(
-                f"joint state with {len(names)} names but {len(positions)} positions"
+                f"joint state with {len(names)} names but {len(positions)} positions", "length"
             )
         if len(velocities) != len(positions):
             velocities = ()
+        self._behind = self._set_back = 0.0
         if self._take_ordinary(names, positions, now, stamp, lag, velocities):
             return
         self._settle()
@@ -126,16 +127,19 @@ class JointStateBuffer:
         if not np.isfinite(values).all():
             bad = int(np.flatnonzero(~np.isfinite(values))[0])
             raise JointStateError(
-                f"position of joint '{self.joint_names[target[bad]]}' is {values[bad]}"
+                f"position of joint '{self.joint_names[target[bad]]}' is {values[bad]}",
+                "not_finite",
             )
-        if lag < -_FUTURE_SECONDS:
-            raise JointStateError(
-                f"joint state stamped {-lag:.1f} s in the future: the clocks disagree"
-            )
+        if lag < -FUTURE_SECONDS:
+            # Not whose clock is wrong: that is for who has the clock to say.
+            raise JointStateError(f"joint state stamped {-lag:.1f} s in the future", "future")
         if stamp > 0.0:
             behind = self._stamps[target] - stamp
             fresh = (behind <= 0.0) | (behind > _CLOCK_RESET_SECONDS)
+            self._set_back = float(behind.max()) if (behind > _CLOCK_RESET_SECONDS).any() else 0.0
             if not fresh.all():
+                if not fresh.any():
+                    self._behind = float(behind.min())
                 values, target, source = values[fresh], target[fresh], source[fresh]
         self._watch_for_two_publishers(values, target, now)
         self._before[target] = self.q[target]
@@ -176,7 +180,7 @@ class JointStateBuffer:
             self._last_values is None
             or type(names) is not list
             or names != self._last_names
-            or lag < -_FUTURE_SECONDS
+            or lag < -FUTURE_SECONDS
             or 0.0 < stamp < self._stamp
         ):
             return False
@@ -231,7 +235,7 @@ class JointStateBuffer:
         target, source = np.array(sorted(ours)).T.copy()
         if len(set(target.tolist())) < len(target):
             twice = next(name for name in names if names.count(name) > 1 and name in self._rank)
-            raise JointStateError(f"joint '{twice}' stands twice in one joint state")
+            raise JointStateError(f"joint '{twice}' stands twice in one joint state", "twice")
         in_order = len(source) == len(names) and bool((np.diff(source) > 0).all())
         return _Layout(source, target, in_order)
 
@@ -261,6 +265,19 @@ class JointStateBuffer:
         if self._zero_since is None:
             self._zero_since = now
         self._confirmed = now - self._zero_since >= self.zero_confirmation
+
+    @property
+    def behind(self) -> float:
+        """How much older than what was held the last message was, if it was ignored for it; else 0.
+
+        Seconds between their stamps.
+        """
+        return self._behind
+
+    @property
+    def set_back(self) -> float:
+        """How much older it was, if so much that a clock must have been set back; else 0."""
+        return self._set_back
 
     def doubt(self) -> str:
         """Why there is no configuration yet; empty when there is one."""

@@ -26,13 +26,15 @@ from collision_monitor.errors import (
 from collision_monitor.joint_state_buffer import JointStateBuffer, name_some
 from collision_monitor.live.live_scene import LiveScene
 from collision_monitor.thresholds import Rule, Thresholds
+from collision_monitor.watchdogs.watchdogs import REMARKS, Watchdogs
 
 logger = logging.getLogger(__name__)
 
 # After a message that cannot be used the verdict stays an error for this long: a good
 # message of another publisher between two bad ones does not make the bad ones good.
 _FAULT_SECONDS = 0.5
-
+# Data so old were stamped by a clock that began elsewhere, such as that of a simulation.
+_ANOTHER_CLOCK_SECONDS = 1e6
 
 NARROW_PHASES = ("leaf", "mesh", "auto")
 
@@ -58,6 +60,8 @@ class MonitorState(NamedTuple):
             ``waiting`` (for first data), ``stale``, ``conflict`` (of two publishers), ``scene`` (an
             object of the live scene that is not watched), ``latched``,
             ``unacknowledged`` (a stop that is held), ``disabled``; empty when distances decide.
+            They decide as well, and something is to be said, with ``clock`` (it was set), ``late``
+            (stamps go back), ``publisher`` (one of several is gone), ``overrun`` (a late cycle).
         clearance: the nearest pair; None when it is not known.
         age: seconds since the oldest joint position used was measured; inf before any.
         speed_scale: 0 (stop, or not known) to 1 (clear).
@@ -104,8 +108,11 @@ class MonitorState(NamedTuple):
         """What the robot should do: ``none``, ``limit``, ``approach``, ``slowdown``, ``stop``."""
         if self.cause == "disabled":
             return NONE
-        if self.decision is not None and not self.cause:
-            return self.decision.action
+        if not self.cause or self.cause in REMARKS:
+            if self.decision is not None:
+                return self.decision.action
+            if self.level is Level.WARN and self.speed_scale >= 1.0:
+                return NONE  # a remark alone
         return (NONE, SLOWDOWN, STOP, STOP)[self.level]
 
     @property
@@ -172,6 +179,7 @@ class Monitor:
         self.joint_state_timeout = joint_state_timeout
         self._zero_state_confirmation = zero_state_confirmation
         self.updates = 0
+        self.watchdogs = Watchdogs()
         self.forget()
 
     def forget(self) -> None:
@@ -183,8 +191,10 @@ class Monitor:
             zero_confirmation=self._zero_state_confirmation,
         )
         self._clearance: Clearance | None = None
+        self._heard = -math.inf
         self._fault = ""
         self._fault_time = -math.inf
+        self._set_back, self._set_back_time = "", -math.inf
 
     @property
     def warn_distance(self) -> float:
@@ -250,26 +260,77 @@ class Monitor:
         """
         self._clearance = None
         try:
-            self.buffer.update(names, positions, now, stamp, lag, velocities)
+            self._merge(names, positions, now, stamp, lag, velocities)
             if not self.buffer.doubt():
                 clearance, live = self._measure(), self._measure_live(now)
                 if self.behaviour is not None:
-                    exact = None if self.narrow_phase == "leaf" else self._exact_within
+                    exact = None if self.narrow_phase == "leaf" else self._bounds
                     self.behaviour.look(self.buffer, clearance, now, stamp, lag, exact, live)
                 if live is not None and not live.distance >= clearance.distance:
                     clearance = live
                 self._clearance = clearance
                 self.updates += 1
-        except JointStateError as error:
-            self._fault, self._fault_time = str(error), now
-        except CollisionMonitorError as error:
-            self._fault, self._fault_time = f"no distance: {error}", now
         except Exception as error:  # a fault of ours must not end the watch over the robot
+            self._refuse(error, now)
+        return self.state(now)
+
+    def merge(
+        self,
+        names: Sequence[str],
+        positions: Sequence[float] | np.ndarray,
+        now: float,
+        stamp: float = 0.0,
+        lag: float = 0.0,
+        velocities: Sequence[float] = (),
+    ) -> None:
+        """Take in a joint state without a verdict, for a newer one is there; see `update`.
+
+        What is wrong with it will be said with that one.
+        """
+        self._clearance = None
+        self.watchdogs.cycles.skipped += 1
+        try:
+            self._merge(names, positions, now, stamp, lag, velocities)
+        except Exception as error:
+            self._refuse(error, now)
+
+    def _merge(
+        self,
+        names: Sequence[str],
+        positions: Sequence[float] | np.ndarray,
+        now: float,
+        stamp: float,
+        lag: float,
+        velocities: Sequence[float],
+    ) -> None:
+        buffer = self.buffer
+        self._heard = now
+        buffer.update(names, positions, now, stamp, lag, velocities)
+        if buffer.behind > 0.0:
+            self.watchdogs.came_late(buffer.behind, now)
+        if buffer.set_back > 0.0:
+            self.watchdogs.clock_resets += 1
+            self._set_back_time = now
+            self._set_back = (
+                f"joint states are stamped {buffer.set_back:.1f} s before the last ones: a clock "
+                "was set back, or those of two publishers disagree"
+            )
+
+    def _refuse(self, error: Exception, now: float) -> None:
+        """A joint state cannot be used, or no distance be found."""
+        kind = "no_distance"
+        if isinstance(error, JointStateError):
+            kind, text = error.kind, str(error)
+            if kind == "future":
+                text += f": {self.watchdogs.clock.explain(now)}"
+        elif isinstance(error, CollisionMonitorError):
+            text = f"no distance: {error}"
+        else:
             text = f"no distance: internal error, {type(error).__name__}: {error}"
             if text != self._fault:
-                logger.exception("%s", text)
-            self._fault, self._fault_time = text, now
-        return self.state(now)
+                logger.error("%s", text, exc_info=error)
+        self.watchdogs.refused[kind] += 1
+        self._fault, self._fault_time = text, now
 
     def _measure(self) -> Clearance:
         q = self.buffer.q
@@ -294,8 +355,10 @@ class Monitor:
     def _widest_warning(self) -> float:
         return self._warn_distance if self.behaviour is None else self.behaviour.widest_warning
 
-    def _exact_within(self, distance: float) -> np.ndarray:
-        return self.model.distances(self.buffer.q, exact=True, within=distance)
+    def _bounds(
+        self, pairs: np.ndarray, leaves: np.ndarray, within: float, loose: float
+    ) -> np.ndarray:
+        return self.model.exact_bounds(self.buffer.q, pairs, leaves, within, loose)
 
     def distances(self) -> np.ndarray:
         """Signed distance (len(pairs),) of every pair at the last pose, as the verdict measures.
@@ -331,32 +394,51 @@ class Monitor:
         age = self.buffer.age(now)
         doubt = self.buffer.doubt()
         stale = 0.0 < self.joint_state_timeout < age
+        publishers = self.watchdogs.publishers
         if now - self._fault_time < _FAULT_SECONDS or (self._fault and stale):
             clearance = None if stale else self._clearance
-            return MonitorState(Level.ERROR, self._fault, "fault", clearance, age)
+            jump = self.watchdogs.clock.remark(now)
+            reason = f"{self._fault}; {jump}" if jump else self._fault
+            return MonitorState(Level.ERROR, reason, "fault", clearance, age)
         self._fault = ""
         if doubt:
+            if nobody := publishers.nobody():
+                doubt += f": {nobody}"
             return MonitorState(Level.STALE, doubt, "waiting", None, age)
+        # With the watchdog off nothing is stale: who wants that is warned of it.
+        if self.joint_state_timeout > 0.0 and (gone := publishers.gone(self._heard)):
+            return MonitorState(Level.STALE, gone, "stale", None, age)
         if stale:
             return MonitorState(Level.STALE, self._stale_reason(now), "stale", None, age)
         clearance = self._clearance
         if clearance is None:  # the last message was refused, and none has come since
             text = "no usable joint state since the last fault"
             return MonitorState(Level.STALE, text, "waiting", None, age)
+        if now - self._set_back_time < _FAULT_SECONDS:
+            return MonitorState(Level.ERROR, self._set_back, "fault", clearance, age)
         conflict = self.buffer.conflict(now)
         if conflict:
             return MonitorState(Level.ERROR, conflict, "conflict", clearance, age)
         if fault := self.scene_fault(now):
             return MonitorState(Level.ERROR, fault, "scene", clearance, age)
-        return self._judge(clearance, age)
+        state = self._judge(clearance, age)
+        if state.cause or state.level is Level.ERROR:
+            return state
+        cause, remark = self.watchdogs.remark(now)
+        if not cause:
+            return state
+        reason = f"{remark}; {state.distance_message}"
+        return state._replace(level=Level.WARN, reason=reason, cause=cause)
 
     def _stale_reason(self, now: float) -> str:
         old = self.buffer.older_than(self.joint_state_timeout, now)
         every = len(old) == len(self.buffer.joint_names)
+        age = self.buffer.age(now)
+        hint = "; is use_sim_time the same everywhere?" if age > _ANOTHER_CLOCK_SECONDS else ""
         return (
-            f"joint states are {self.buffer.age(now):.2f} s old "
+            f"joint states are {age:.2f} s old "
             f"({'all joints' if every else name_some(old)}); "
-            f"{self.joint_state_timeout:g} s is allowed"
+            f"{self.joint_state_timeout:g} s is allowed{hint}"
         )
 
     def _judge(self, clearance: Clearance, age: float) -> MonitorState:

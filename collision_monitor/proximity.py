@@ -86,6 +86,11 @@ class Proximity:
         self._reach = model.link_reach()
         self._room(64)
 
+    @property
+    def pair_count(self) -> int:
+        """How many limits there are."""
+        return len(self.model.pairs)
+
     def _arrays(self) -> tuple[np.ndarray, np.ndarray]:
         """(numbers, index) of the packed model."""
         return self._numbers, self._index

@@ -29,6 +29,7 @@ FLOORS = {
     "repulsion": 4,
     "simulation": 4,
     "verification": 4,
+    "watchdogs": 4,
     "acm": 4,
     "__init__": 3,
     "collision_model": 3,

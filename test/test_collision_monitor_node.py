@@ -5,6 +5,7 @@
 import math
 import signal
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,6 +28,7 @@ SCENE = {
         {"name": "ball", "type": "sphere", "radius": 0.2, "position": [1.0, 1.1, 0.0]},
     ]
 }
+PACKAGE = Path(__file__).resolve().parents[1]
 CLEAR = [-0.5, -0.5, 0.3]
 CONTACT = [math.pi / 2, 0.0, 0.0]  # along the y axis, then on along x, into the ball
 
@@ -366,9 +368,11 @@ def test_a_description_from_the_topic_bad_then_good_then_bad(graph, files):
     [
         (["robot_description:=/nowhere/robot.urdf"], "/nowhere/robot.urdf"),
         (["robot_description:=<robot", "x:=1"], "not XML"),
+        ([f"robot_description:={PACKAGE}/urdf/dual_arm.urdf", "scene:=/nowhere/cell.yaml"],
+         "/nowhere/cell.yaml"),
         (["stop_distance:=0.5"], "stop_distance 0.5 is above warn_distance 0.1"),
     ],
-)
+)  # fmt: skip
 def test_bad_parameters_end_it_with_code_1_and_the_reason(graph, arguments, says):
     process = graph.start(*(part for a in arguments for part in ("-p", a)))
     output, _ = process.communicate(timeout=60)

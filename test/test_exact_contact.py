@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How deep shapes are in one another: where it is known, where it begins, and that it suffices."""
 
+from pathlib import Path
+
 import coal
 import numpy as np
 import pytest
@@ -13,9 +15,12 @@ from hypothesis import strategies as st
 from mesh_cases import KIND_NAMES, mesh, soup
 from solid_cases import SOLIDS, solid_cases
 
+from collision_monitor import CollisionModel
+from collision_monitor.motion import read_motion
 from collision_monitor.robot.description import Shape
 from collision_monitor.robot.insides import Inside
 
+ROOT = Path(__file__).resolve().parents[1]
 BOX = Shape("box", np.eye(4), (0.4, 0.3, 0.2))
 
 
@@ -183,3 +188,26 @@ def test_depth_begins_at_zero(first, second, seed):
     found = model.distance(q, exact=True)
     assert -2e-5 < found.distance <= 1e-9
     check(found)
+
+
+
+def test_deep_in_one_another_the_depth_changes_no_faster_than_links_move():
+    """Too deep for ways to be followed to their ends, where the demo's arms meet."""
+    model = CollisionModel.from_urdf(ROOT / "urdf/dual_arm.urdf", srdf=ROOT / "urdf/dual_arm.srdf")
+    motion = read_motion(ROOT / "config/dual_arm_motion.csv")
+    order = [motion.joint_names.index(name) for name in model.joint_names]
+    times = motion.duration * (0.7764 + 5e-5 * np.arange(40))
+    rows = np.array([motion.at(t) for t in times])[:, order]
+    found = [model.distance(q, exact=True) for q in rows]
+    for q, r, one, other in zip(rows, rows[1:], found, found[1:], strict=False):
+        assert one.distance < -0.05
+        poses, later = model.link_poses(q), model.link_poses(r)
+        moved = 0.0
+        for link in one.links:
+            for shape in model.robot.links[link].shapes:
+                there = shape.vertices @ shape.pose[:3, :3].T + shape.pose[:3, 3]
+                there = np.c_[there, np.ones(len(there))]
+                way = there @ (later[link] - poses[link]).T
+                moved += np.linalg.norm(way[:, :3], axis=1).max()
+        assert abs(other.distance - one.distance) <= 1.5 * moved
+        check(one)

@@ -242,6 +242,29 @@ def test_obstacles_are_measured_too():
     assert {"wall", "held"} & seen
 
 
+def test_bounds_along_a_motion_are_never_above_the_distances_and_soon_close(arms):
+    start, end = arms.random_configurations(60, seed=5)[[3, 40]]
+    judge, every, raised = arms.twin(), np.arange(len(arms.pairs)), 0
+    for q in start + np.linspace(0.0, 1.0, 300)[:, None] * (end - start):
+        leaves, exact = arms.distances(q), judge.distances(q, exact=True)
+        bounds = arms.exact_bounds(q, every, leaves, 0.1)
+        assert (bounds >= leaves).all() and (bounds[leaves > 0.1] == leaves[leaves > 0.1]).all()
+        assert (bounds <= np.maximum(exact, leaves) + 1e-9).all()
+        assert (bounds[exact <= 0.0] <= 0.0).all()
+        raised += (bounds > leaves + 1e-4).sum()
+    assert raised > 100
+    for _ in every:
+        bounds = arms.exact_bounds(q, every, leaves, 0.1)
+    close = (exact > 0.0) & (leaves <= 0.1)
+    assert close.sum() > 1
+    assert (bounds >= np.minimum(exact, 0.1) - 1e-3 - 1e-9)[close].all()
+    some = np.flatnonzero(close)[:2]
+    again = arms.exact_bounds(q, some, leaves[some], 0.1)
+    assert again == pytest.approx(bounds[some], abs=1e-3)
+    with pytest.raises(ConfigurationError, match="shape"):
+        arms.exact_bounds(q[:2], some, leaves[some], 0.1)
+
+
 def test_triangles_that_cross_are_named_and_placed(arms):
     for q in arms.random_configurations(200, seed=8):
         found = arms.distance(q, exact=True)
@@ -282,6 +305,27 @@ def test_bad_questions_are_refused(arms):
     for within in (np.nan, "near", None):
         with pytest.raises(ConfigurationError, match="within: .*not a length"):
             arms.distances(np.zeros(len(q)), exact=True, within=within)
+
+
+def slide(name, parent, child, axis):
+    """A joint of a URDF."""
+    return f'''<joint name="{name}" type="prismatic"><parent link="{parent}"/><child
+        link="{child}"/><axis xyz="{axis}"/>
+        <limit lower="-9" upper="9" effort="1" velocity="1"/></joint>'''
+
+
+@pytest.mark.parametrize("missing", [0.0, 1e-8, 1e-6, 0.03])
+def test_leaves_that_miss_a_little_of_their_shapes_do_not_hide_them(missing):
+    """Leaves from a file may let a micrometre stick out, and those that nobody checked anything."""
+    ball = '<collision><geometry><sphere radius="0.1"/></geometry></collision>'
+    urdf = f'''<robot name="balls"><link name="a">{ball}</link><link name="x"/><link name="b">{ball}
+        </link>{slide("j", "a", "x", "1 0 0")}{slide("k", "x", "b", "0 1 0")}</robot>'''
+    leaves = {"links": {name: [{"center": [0, 0, 0], "radius": 0.1 - missing}] for name in "ab"}}
+    model = CollisionModel.from_urdf(urdf, leaves=leaves, check_leaves=missing <= 1e-6)
+    for q in ([1.0, 2.0], [0.3, 0.4], [0.4, 0.3], [0.19, 0.5], [0.0, 0.0], [0.2, 5.0]):
+        found = model.distance(q, exact=True).distance
+        apart = np.hypot(*q) - 0.2
+        assert found == pytest.approx(apart, abs=1e-9) if apart > 0.0 else found <= 0.0
 
 
 def test_a_hierarchy_that_is_none_is_refused():

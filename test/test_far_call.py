@@ -9,7 +9,7 @@ from numba import types
 
 from collision_monitor.kernels.borrow import borrow
 from collision_monitor.kernels.far_call import FLOATS, INTEGERS, addresses, far_call, named
-from collision_monitor.kernels.jit import kernel
+from collision_monitor.kernels.jit import far_kernel, kernel
 
 
 class Both(NamedTuple):
@@ -19,7 +19,7 @@ class Both(NamedTuple):
     index: np.ndarray
 
 
-@kernel
+@far_kernel
 def _inner(both, row, factor, twice):
     both.index[row, 0] += 1
     both.numbers[row, 0] *= factor * (2.0 if twice else 1.0)

@@ -116,6 +116,21 @@ def test_a_clock_set_back_starts_anew():
     assert b.q == pytest.approx([1, 2, 4])
 
 
+def test_how_far_stamps_went_back_is_known_of_the_last_message():
+    b = buffer()
+    b.update(NAMES, [1, 2, 3], now=0.0, stamp=100.0)
+    assert (b.behind, b.set_back) == (0.0, 0.0)
+    b.update(NAMES, [1, 2, 3], now=0.01, stamp=99.7)
+    assert (b.behind, b.set_back) == (pytest.approx(0.3), 0.0)
+    b.update(["a"], [1.0], now=0.02, stamp=100.2)
+    b.update(NAMES, [1, 2, 3], now=0.03, stamp=100.1)  # late for a alone: it is of use
+    assert (b.behind, b.set_back) == (0.0, 0.0)
+    b.update(NAMES, [1, 2, 3], now=0.04, stamp=3.0)
+    assert (b.behind, b.set_back) == (0.0, pytest.approx(97.2))
+    b.update(["mimic"], [1.0], now=0.05, stamp=1.0)
+    assert (b.behind, b.set_back) == (0.0, 0.0)
+
+
 def test_a_stamp_from_the_future_is_refused():
     with pytest.raises(JointStateError, match=r"7\.0 s in the future"):
         buffer().update(NAMES, [1, 2, 3], now=0.0, stamp=107.0, lag=-7.0)
@@ -203,7 +218,7 @@ def test_the_short_way_for_ordinary_messages_does_what_the_long_way_does(story):
         for b in (short, long):
             try:
                 b.update(names, values, now, stamp, lag)
-                said.append("")
+                said.append(f"{b.behind} {b.set_back}")
             except JointStateError as error:
                 said.append(str(error))
         assert said[0] == said[1]

@@ -237,10 +237,9 @@ class Shapes:
             found.exact = True
         return found
 
-    def distances(self, q, exact=False, within=math.inf):
-        self.asked += exact
-        found = MODEL.distances(q)
-        return np.where(exact & (found <= within), found + self.more, found)
+    def exact_bounds(self, q, pairs, leaves, within, loose):
+        self.asked += 1
+        return np.where(leaves <= within, leaves + self.more, leaves)
 
 
 @pytest.mark.parametrize(
@@ -284,9 +283,10 @@ def test_of_several_near_pairs_all_are_measured_on_their_shapes():
             found.distance += 0.05 * exact
             return found
 
-        def distances(self, q, exact=False, within=math.inf):
+        def exact_bounds(self, q, pairs, leaves, within, loose):
             asked.append(within)
-            return real.distances(q) + 0.05 * exact
+            assert leaves == pytest.approx(real.distances(q)[pairs], abs=1e-9)
+            return leaves + 0.05
 
     monitor = Monitor(
         Both(0.05), 0.1, 0.02, narrow_phase="mesh", behaviour=Behaviour(real, AT_ONCE)

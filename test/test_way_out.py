@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The way out of contact: it parts all that touch."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from planar_arms import ball, planar_model
@@ -65,3 +68,22 @@ def test_between_two_walls_there_is_no_way_out():
     limits = np.full(len(model.pairs), 0.02)
     assert WayOut(Proximity(model)).direction(np.zeros(1), limits) is None
     assert WayOut(Proximity(model)).direction(np.array([0.08]), limits) == pytest.approx([-1.0])
+
+
+def test_the_first_contact_waits_for_no_compiler():
+    code = (
+        "import numpy as np\n"
+        "from planar_arms import ball, planar_model\n"
+        "from collision_monitor.behaviour.behaviour import Behaviour\n"
+        "from collision_monitor.kernels.near import near\n"
+        "model = planar_model(ball('post', 0.5, 0.0, 0.1))\n"
+        "behaviour = Behaviour(model)\n"
+        "before = list(near.signatures)\n"
+        "behaviour.way_out(np.zeros(6))\n"
+        "assert before and near.signatures == before"
+    )
+    path = [entry for entry in sys.path if entry]
+    subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path[:0] = {path!r}\n{code}"],
+        check=True, timeout=120,
+    )  # fmt: skip

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from collision_monitor.behaviour.decelerations import by_rule
 from collision_monitor.behaviour.decision import CALM, Decision
 from collision_monitor.behaviour.intention import Intention
 from collision_monitor.behaviour.latch import StopLatch
-from collision_monitor.behaviour.outlook import Outlook
+from collision_monitor.behaviour.outlook import Bounds, Outlook
 from collision_monitor.behaviour.settings import Settings
 from collision_monitor.behaviour.velocities import JointSpeeds
 from collision_monitor.behaviour.way_out import WayOut
@@ -108,7 +107,7 @@ class Behaviour:
         now: float,
         stamp: float = 0.0,
         lag: float = 0.0,
-        exact: Callable[[float], np.ndarray] | None = None,
+        exact: Bounds | None = None,
         live: Clearance | None = None,
     ) -> Decision:
         """Decide after a joint state; arguments as of `Monitor.update` and `Outlook.look`."""

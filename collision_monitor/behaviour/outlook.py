@@ -32,6 +32,8 @@ from collision_monitor.thresholds import Thresholds
 if TYPE_CHECKING:
     from collision_monitor.collision_model import CollisionModel
 
+Bounds = Callable[[np.ndarray, np.ndarray, float, float], np.ndarray]
+
 
 class Outlook:
     """The braking path of one robot; has a work space of its own, for one thread."""
@@ -113,7 +115,7 @@ class Outlook:
         clearance: Clearance,
         passed: float = math.inf,
         late: float = 0.0,
-        exact: Callable[[float], np.ndarray] | None = None,
+        exact: Bounds | None = None,
         intended: np.ndarray | None = None,
         live: Clearance | None = None,
     ) -> Decision:
@@ -126,8 +128,9 @@ class Outlook:
             clearance: of the nearest pair of the model at q, as the monitor measures.
             passed: seconds since the last look.
             late: seconds since q was measured.
-            exact: gives distances (pairs,) of the shapes themselves where leaves are nearer than
-                its argument, metres; without it those of leaves count.
+            exact: gives bounds from below of the distances of the shapes of some pairs (k,), of
+                which it is given the distances of the leaves (k,), up to what distance they matter
+                and how far below the truth they may be, metres; without it those of leaves count.
             intended: velocities (nq,) that a robot that stands has been told: they say whether
                 pairs move away. What is predicted is of ``velocities`` alone.
             live: of the nearest pair with an object of the live scene; None without one.
@@ -178,7 +181,7 @@ class Outlook:
         q: np.ndarray,
         velocities: np.ndarray,
         nearest: Clearance,
-        exact: Callable[[float], np.ndarray],
+        exact: Bounds,
         widest: float,
         count: int,
     ) -> None:
@@ -193,7 +196,10 @@ class Outlook:
         is_nearest = np.array([set(name) == set(nearest.links) for name in names])
         distances = np.full(count, nearest.distance)  # no pair is nearer than that
         if not is_nearest.all():
-            distances = exact(widest)[pairs]
+            # In contact it is enough to know which others touch.
+            loose = widest if nearest.distance <= 0.0 else 0.25 * nearest.distance + 1e-3
+            bounds = exact(pairs, rows[:, DISTANCE], widest, loose)
+            distances = np.maximum(bounds, nearest.distance)
             distances[is_nearest] = nearest.distance
         turns_back = rows[:, LEAST] < rows[:, DISTANCE] - 2.0 * self._settings.resolution
         for row in np.flatnonzero(is_nearest):

@@ -17,7 +17,12 @@ class WayOut:
     """Finds directions out; has a work space of its own, for one thread."""
 
     def __init__(self, *proximities: Proximity) -> None:
+        """What it runs is compiled here: the first contact is no moment to wait for it."""
         self._proximities = proximities
+        model = proximities[0].model
+        nothing = [np.full(each.pair_count, -np.inf) for each in proximities]
+        self.direction(np.zeros(len(model.joint_names)), *nothing)
+        nnls(np.eye(2), np.ones(2))
 
     def direction(self, q: np.ndarray, *limits: np.ndarray) -> np.ndarray | None:
         """Joint direction (nq,) that parts all pairs nearer than ``limits`` (pairs,) at q (nq,).
@@ -29,9 +34,10 @@ class WayOut:
         vector in the convex hull of the gradients of all distances, found as a
         least squares problem. None where nothing is that near, or nothing parts all.
         """
+        # A column of a table would be compiled for anew.
         gradients = np.vstack(
             [
-                proximity.near(q, most, _ABREAST).gradients
+                proximity.near(q, np.ascontiguousarray(most), _ABREAST).gradients
                 for proximity, most in zip(self._proximities, limits, strict=True)
             ]
         )

@@ -76,14 +76,20 @@ class _TypeOfLen(AbstractTemplate):
         return signature(types.intp, window) if isinstance(window, Window) else None
 
 
+# Which member of a window is which. Taken out by number: a proxy would put the whole window into
+# memory for each, and all that has to be optimised away again.
+_DATA, _ROWS, _COLUMNS = range(3)
+
+
 def _place(context, builder, kinds, values):
     """Address of one number."""
-    window = cgutils.create_struct_proxy(kinds[0])(context, builder, value=values[0])
+    data = builder.extract_value(values[0], _DATA)
+    columns = builder.extract_value(values[0], _COLUMNS)
     row, column = (
         context.cast(builder, value, kind, types.intp)
         for value, kind in zip(cgutils.unpack_tuple(builder, values[1]), kinds[1], strict=True)
     )
-    return builder.gep(window.data, [builder.add(builder.mul(row, window.columns), column)])
+    return builder.gep(data, [builder.add(builder.mul(row, columns), column)])
 
 
 @lower_builtin(operator.getitem, Window, types.BaseTuple)
@@ -101,7 +107,7 @@ def _write(context, builder, sig, arguments):
 
 @lower_builtin(len, Window)
 def _rows(context, builder, sig, arguments):
-    return cgutils.create_struct_proxy(sig.args[0])(context, builder, value=arguments[0]).rows
+    return builder.extract_value(arguments[0], _ROWS)
 
 
 @intrinsic

@@ -168,11 +168,12 @@ def _solid_meets(s, row, way, axes, solids, k):
 
 @kernel
 def _covered_to(
-    a, b, a_is_mesh, b_is_mesh, solids, first, second, axes, turned, ends, way, anywhere, limit
+    a, b, a_is_mesh, b_is_mesh, solids, first, second, axes, turned, ends, way, anywhere, limit,
+    looks,
 ):
-    """How far the stretches reach that cover ``way``; ``way`` if none does.
+    """How far the stretches reach that cover ``way``; ``way`` if none does. And the looks left.
 
-    The stretch that may reach farthest first.
+    The stretch that may reach farthest first. ``limit`` where there are no looks left.
     """
     s = work_space(way, 2, 19)
     waiting, bounds = work_space(np.int64(0), STACK, 2), work_space(way, STACK, 1)
@@ -183,6 +184,9 @@ def _covered_to(
         size -= 1
         if bounds[size, 0] <= way:
             continue
+        looks -= 1
+        if looks < 0:
+            return limit, looks
         i, j = waiting[size, 0], waiting[size, 1]
         first_a, count_a = a.nodes[i, 0], a.nodes[i, 1]
         first_b, count_b = b.nodes[j, 0], b.nodes[j, 1]
@@ -215,7 +219,7 @@ def _covered_to(
                             continue
                     way = end
                     if way >= limit:
-                        return way
+                        return way, looks
             continue
         last = 15 if a.kind == OBB or a.kind == RSS else 6
         opens_a = count_b <= 0 or (count_a > 0 and a.volumes[i, last] >= b.volumes[j, last])
@@ -246,27 +250,29 @@ def _covered_to(
             bounds[at, 0] = end
             waiting[at, 0], waiting[at, 1] = i, j
             size += 1
-    return way
+    return way, looks
 
 
 @kernel
 def way_out(
-    a, b, a_is_mesh, b_is_mesh, solids, first, second, axes, turned, ends, way, anywhere, limit
+    a, b, a_is_mesh, b_is_mesh, solids, first, second, axes, turned, ends, way, anywhere, limit,
+    looks,
 ):
     """From ``way`` on, the first length of a move along n at which two parts are free, metres.
 
-    Any number from ``limit`` on as soon as it is known to be that far. Trees a and b, of a solid
-    with its volume alone; it is row ``first`` or ``second`` of ``solids`` then, and ``ends`` (2, 3)
-    are its least and largest height along n, and its radius.
+    And the looks that are left of ``looks`` pairs of nodes. Any number from ``limit`` on as soon as
+    it is known to be that far, or there are none left: their count is below zero then.
+    Trees a and b, of a solid with its volume alone; it is row ``first`` or ``second`` of ``solids``
+    then, and ``ends`` (2, 3) are its least and largest height along n, and its radius.
     ``axes`` by `fill_axes` for the frame of a, ``turned`` by `turn_axes` for that of b.
     ``anywhere``: to be free from there on, however far the second goes on moving.
     """
     while way < limit:
-        further = _covered_to(
+        further, looks = _covered_to(
             a, b, a_is_mesh, b_is_mesh, solids, first, second, axes, turned, ends, way, anywhere,
-            limit,
+            limit, looks,
         )  # fmt: skip
         if further <= way:
-            return way
+            return way, looks
         way = further
-    return way
+    return way, looks

@@ -42,9 +42,9 @@ def calls() -> np.ndarray:
             (list_contacts, (*parts, INTEGERS)),
             (
                 part_way_out,
-                (*parts, FLOATS, FLOATS, *(number,) * 4, types.boolean, number),
+                (*parts, FLOATS, FLOATS, *(number,) * 4, types.boolean, number, whole),
             ),
-            (part_depth, (*parts, number, number, FLOATS)),
+            (part_depth, (*parts, *(number,) * 5, FLOATS)),
         ]
     )
 
@@ -62,6 +62,7 @@ def prepare() -> None:
     arrays = (*empty_model(), *shapes, *new_state(0, np.empty((0, 2), dtype=np.int64), 0), calls())
     exact_query.exact_distance(*arrays, none)
     exact_query.exact_distances(*arrays, none, np.inf, none)
+    exact_query.exact_bounds(*arrays, none, np.empty(0, np.int64), np.inf, 0.0, none, none)
     exact_deepest.deepest_pair(*arrays, 0, 0.0)
     exact_deepest.depths(*arrays, 0, none)
     # Compiled, not called: there are no links to ask about.

@@ -12,7 +12,7 @@ from collision_monitor.kernels.borrow import borrow, work_space
 from collision_monitor.kernels.containment import winding_number
 from collision_monitor.kernels.convex import RADIUS, solid_distance
 from collision_monitor.kernels.exact_tables import MESH
-from collision_monitor.kernels.jit import kernel
+from collision_monitor.kernels.jit import far_kernel, kernel
 from collision_monitor.kernels.mesh_distance import nearest_triangles
 from collision_monitor.kernels.mesh_solid import nearest_to_solid
 from collision_monitor.kernels.mesh_tree import MeshTree, unpack_tree
@@ -67,7 +67,7 @@ def _holds(data, shapes, outer, inner, pose):
     return False
 
 
-@kernel
+@far_kernel
 def holds(data, shapes, i, j, pose):
     """Whether one of two parts holds a piece of the other, if their surfaces do not cross.
 
@@ -82,7 +82,7 @@ def holds(data, shapes, i, j, pose):
     return _holds(data, shapes, j, i, back)
 
 
-@kernel
+@far_kernel
 def part_distance(data, shapes, i, j, pose, row_a, row_b, limit, search, points):
     """(distance, row, row) of two parts below ``limit``, radii left out; 0 where they meet.
 

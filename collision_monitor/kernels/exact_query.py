@@ -25,6 +25,7 @@ from collision_monitor.kernels.exact_pair import (
     relative_pose,
 )
 from collision_monitor.kernels.exact_part import tree_of
+from collision_monitor.kernels.exact_support import parts_gap
 from collision_monitor.kernels.exact_tables import data_of, unpack_shapes, unpack_state
 from collision_monitor.kernels.jit import kernel
 from collision_monitor.kernels.packed import unpack
@@ -41,8 +42,11 @@ _STEADY = 2e-3
 # Metres beyond the best so far to which pairs are measured along a steady motion, so that they need
 # not be measured again in the next cycles.
 _SPARE = 2e-2
-# Metres that rounding may put between a leaf and what it encloses.
+# Metres that rounding may put between two answers.
 _ROUNDING = 1e-9
+# Metres by which shapes may be nearer than their leaves: those of a file may let each stick out by
+# a micrometre.
+_STICKING_OUT = 2.5e-6
 
 
 @kernel
@@ -111,6 +115,21 @@ def _open(view, shapes, state, data, pair, limit, spare, overlap, found, points)
     if kept[pair, 0] - moved_since(kept, pair, shapes.link_balls, b, pose) >= limit:
         return limit
     rows = work_space(pair, 1, 4)
+    # Shapes are as far apart as along the way between what was nearest last time, and not farther
+    # than that: along a motion this often is an answer, and the search is dear.
+    guess = guessed_distance(data, shapes, state, pair, pose, rows, points)
+    if guess > 0.0 and guess < np.inf:
+        links = shapes.links
+        gap = -_ROUNDING + parts_gap(
+            data, shapes, links[a, 1], links[a, 2], links[b, 1], links[b, 2], pose,
+            points[2, 0], points[2, 1], points[2, 2],
+        )  # fmt: skip
+        if gap >= limit or (guess < limit and gap >= guess - 2.0 * _ROUNDING):
+            keep(kept, pair, gap, pose)
+            if gap < limit:
+                copy_rows(rows, found, 1, 4)
+                return guess
+            return gap
     wide = limit + spare
     value = pair_distance(data, shapes, state, pair, a, b, pose, wide, rows, points)
     if value != TOUCH and overlap and one_holds_the_other(data, shapes, a, b, pose):
@@ -166,11 +185,16 @@ def nearest_pair(view, shapes, state, data, found, points):
         if limit == np.inf:
             limit = _open(view, shapes, state, data, pair, limit, 0.0, leaves < 0.0, found, points)
     limit = max(limit, 0.0) + _ROUNDING
-    count = list_near(view, shapes, state, limit)
+    count = list_near(view, shapes, state, limit + _STICKING_OUT)
     best, best_pair, touching = limit, np.int64(-1), 0
     rows, trial = work_space(last, 1, 4), work_space(limit, 3, 3)
     left = count
-    while left > 0:
+    while left > 0 or (best_pair < 0 and touching == 0 and limit < np.inf):
+        if left == 0:
+            # Leaves that do not enclose their shapes say nothing: every pair is measured.
+            limit = best = np.inf
+            left = count = list_near(view, shapes, state, limit)
+            continue
         at = _take_nearest(state, left)
         # The nearest pair of the last query is the first one.
         if left == count and last >= 0 and state.least[last, 0] < np.inf:
@@ -181,8 +205,9 @@ def nearest_pair(view, shapes, state, data, found, points):
         leaves = state.least[pair, 0]
         left -= 1
         state.near[at, 0], state.near[left, 0] = state.near[left, 0], pair
-        if leaves >= best and pair != last:
-            break
+        if leaves >= best + _STICKING_OUT and pair != last:
+            left = 0
+            continue
         more = 0.0 if pair == last else spare
         value = _open(view, shapes, state, data, pair, best, more, leaves < 0.0, rows, trial)
         if value == TOUCH:
@@ -273,3 +298,75 @@ def exact_distances(
             state.touching[touching, 0] = pair
             touching += 1
     return touching
+
+
+@kernel
+def _known(view, shapes, state, data, pair, within, loose, pose, rows, points):
+    """(at least, at most) the distance of a pair, without a search; both TOUCH where it touches."""
+    a, b = view.pairs[pair, 0], view.pairs[pair, 1]
+    relative_pose(view, shapes, a, b, pose)
+    kept, links = state.kept, shapes.links
+    least = kept[pair, 0] - moved_since(kept, pair, shapes.link_balls, b, pose)
+    if least >= within:
+        return least, np.inf
+    guess = guessed_distance(data, shapes, state, pair, pose, rows, points)
+    if guess <= 0.0:
+        return TOUCH, TOUCH
+    if least < guess - loose and guess < np.inf:
+        gap = -_ROUNDING + parts_gap(
+            data, shapes, links[a, 1], links[a, 2], links[b, 1], links[b, 2], pose,
+            points[2, 0], points[2, 1], points[2, 2],
+        )  # fmt: skip
+        if gap > least and gap > 0.0:
+            least = gap
+            keep(kept, pair, gap, pose)
+    return least, guess
+
+
+@kernel
+def exact_bounds(
+    numbers, index, shape_numbers, shape_index, work, work_index, calls, q, which, within, loose,
+    unsure, out,
+):  # fmt: skip
+    """out[k] = at least the signed distance of the shapes of link pair which[k].
+
+    ``out`` comes as the distances of the leaves, and never falls; those not above ``within`` metres
+    are looked at. What earlier queries have found, less what links have moved since, is a bound,
+    and so is a plane between what was nearest. One pair is measured: that of which least is known,
+    if that may be more than ``loose`` metres below the truth, or nothing says whether it
+    touches. How deep shapes touch is left to their leaves. ``unsure`` (as many) is room. 0;
+    -2 - k when q[k] is not finite.
+    """
+    bad = first_bad(q)
+    if bad >= 0:
+        return -2 - bad
+    view = unpack(numbers, index)
+    shapes, state = unpack_shapes(shape_numbers, shape_index), unpack_state(work, work_index)
+    data = data_of(shape_numbers, shape_index, work, work_index, calls)
+    move(view, q)
+    pose, points = work_space(within, 7, 3), work_space(1.0, 3, 3)
+    rows = work_space(bad, 1, 4)
+    best = -1
+    for k in range(len(which)):
+        unsure[k] = 0.0
+        leaves = out[k]
+        if leaves > within:
+            continue
+        least, guess = _known(
+            view, shapes, state, data, which[k], within, loose, pose, rows, points
+        )
+        if least > leaves and least > 0.0:
+            out[k] = least
+        if guess != TOUCH:
+            if out[k] > 0.0:
+                unsure[k] = min(guess, within) - out[k]
+            else:
+                unsure[k] = max(within, loose) + min(guess, within)
+            if unsure[k] > loose and (best < 0 or unsure[k] > unsure[best]):
+                best = k
+    if best >= 0:
+        pair, overlap = which[best], out[best] < 0.0
+        value = _open(view, shapes, state, data, pair, within, 0.0, overlap, rows, points)
+        if value > 0.0:
+            out[best] = max(out[best], value)
+    return 0

@@ -10,14 +10,17 @@ the text of *all* kernels, and the numba version.
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numba
 from numba import types
 
+from collision_monitor.kernels.part_library import PartCompiler
 from collision_monitor.private_cache import places, private_directory
 
 logger = logging.getLogger(__name__)
@@ -70,6 +73,11 @@ def inlined_kernel(function: Callable) -> Callable:
     return _compiled(function, nogil=False, forceinline=True)
 
 
+def far_kernel(function: Callable) -> Callable:
+    """As `kernel`, for what is called by its address (`kernels/far_call.py`)."""
+    return _compiled(function, nogil=False, is_part=False)
+
+
 def exact_kernel(function: Callable) -> Callable:
     """As `kernel`, with every operation rounded as IEEE 754 says: none fused, none left out.
 
@@ -84,12 +92,13 @@ def _compiled(
     nogil: bool,
     forceinline: bool = False,
     fastmath: set[str] | bool = _FAST_MATH,
+    is_part: bool = True,
 ) -> Callable:
     options = {"fastmath": fastmath, "error_model": "numpy", "nogil": nogil}
     if forceinline:
         options["forceinline"] = True
     if _directory is None:
-        return _general(numba.njit(**options)(function))
+        return _general(numba.njit(**options)(function), is_part)
     # The cache's place is settled at decoration: ours is named for that moment only.
     previous = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(_directory)
@@ -98,10 +107,10 @@ def _compiled(
     finally:
         numba.config.CACHE_DIR = previous
     _forgive(compiled)
-    return _general(compiled)
+    return _general(compiled, is_part)
 
 
-def _general(compiled: Callable) -> Callable:
+def _general(compiled: Callable, is_part: bool) -> Callable:
     """Let ``compiled`` be compiled once for integers, not again for every constant it is given.
 
     To numba a constant in a call is a type of its own, in what is called as well: exact signs were
@@ -116,17 +125,34 @@ def _general(compiled: Callable) -> Callable:
         )
 
     compiled.get_call_template = find_for_any_number
-    _leave_wrappers_out(compiled)
+    _compile_parts_as_such(compiled, is_part)
     return compiled
 
 
-def _leave_wrappers_out(compiled: Callable) -> None:
+@contextmanager
+def _without_collections() -> Iterator[None]:
+    """Without the garbage collector: it would go through all of numba's objects, over and over.
+
+    That took a sixth of the time to compile. Compiling calls itself; it is but one pause.
+    """
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def _compile_parts_as_such(compiled: Callable, is_part: bool) -> None:
     """Make no entries for calls from Python and C into what is handed windows: nobody can.
 
-    They took a sixth of the time to compile.
+    And unless it is called by address (not ``is_part``), no machine code of its own.
     """
     compiler = compiled._compiler
     compile_core = compiler._compile_core
+    pipeline = compiler.pipeline_class
 
     def compile_without(args: Sequence, return_type: object) -> object:
         # Told by their names, also in tuples: `borrow` is built upon this file.
@@ -137,7 +163,9 @@ def _leave_wrappers_out(compiled: Callable) -> None:
             return flags
 
         compiler._customize_flags = customize
-        return compile_core(args, return_type)
+        compiler.pipeline_class = PartCompiler if inner and is_part else pipeline
+        with _without_collections():
+            return compile_core(args, return_type)
 
     compiler._compile_core = compile_without
 

@@ -18,5 +18,10 @@ class LiveProximity(Proximity):
         self._leaf_links, self._pair_table = live.leaf_links, live.pair_table
         self._room(64)
 
+    @property
+    def pair_count(self) -> int:
+        """How many limits there are."""
+        return self._live.pair_count
+
     def _arrays(self) -> tuple[np.ndarray, np.ndarray]:
         return self._live.numbers, self._live.index

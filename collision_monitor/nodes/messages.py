@@ -36,8 +36,13 @@ def status_message(
         name=name,
         message=state.message,
         hardware_id=hardware_id,
-        values=[KeyValue(key=key, value=value) for key, value in values.items()],
+        values=key_values(values),
     )
+
+
+def key_values(values: Mapping[str, str]) -> list[KeyValue]:
+    """As messages have them."""
+    return [KeyValue(key=key, value=value) for key, value in values.items()]
 
 
 def distances_message(distances: list[float]) -> Float64MultiArray:

@@ -13,8 +13,6 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
 from rclpy.parameter import Parameter
-from rclpy.qos import qos_profile_sensor_data
-from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 from collision_monitor.behaviour.behaviour import Behaviour
@@ -32,9 +30,10 @@ from collision_monitor.nodes.behaviour_parameters import (
 )
 from collision_monitor.nodes.cloud import Cloud
 from collision_monitor.nodes.joint_state_reader import JointStateReader
+from collision_monitor.nodes.joint_state_source import JointStateSource
 from collision_monitor.nodes.log_bridge import bridge_logs
 from collision_monitor.nodes.markers import MarkerBuilder
-from collision_monitor.nodes.messages import distances_message, status_message
+from collision_monitor.nodes.messages import distances_message, key_values, status_message
 from collision_monitor.nodes.monitor_report import MonitorReport
 from collision_monitor.nodes.monitor_services import MonitorServices
 from collision_monitor.nodes.monitor_topics import MonitorTopics
@@ -43,6 +42,8 @@ from collision_monitor.nodes.qos import LATCHED
 from collision_monitor.nodes.scene_topics import SceneTopics, bounds_of
 from collision_monitor.nodes.stop_service import StopService
 from collision_monitor.robot.pairs import by_reason
+from collision_monitor.watchdogs.clock import FUTURE_SECONDS
+from collision_monitor.watchdogs.watchdogs import Watchdogs
 
 _WATCHDOG_SECONDS = 0.05
 _LOADING = "loading a robot (the first time its leaves are fitted and kernels compiled)"
@@ -75,6 +76,8 @@ class MonitorCore:
         self._is_active = False
         self._topics: MonitorTopics | None = None
         self._reader = JointStateReader()
+        self._watchdogs = Watchdogs()
+        self._watchdogs.cycles.deadline = self._values["cycle_deadline"]
         self._time_is_simulated = node.get_clock().ros_time_is_active
         self._report = MonitorReport(node)
         self._stop_service = StopService(node)
@@ -126,9 +129,7 @@ class MonitorCore:
         if self._monitor is not None:
             self._monitor.forget()
         self._publish_state(self._now_state())
-        self._joint_states = self._node.create_subscription(
-            JointState, "joint_states", self._on_joint_state, qos_profile_sensor_data, raw=True
-        )
+        self._joint_states = JointStateSource(self._node, self._on_joint_state)
         self._next_beat = -math.inf
         self._topics.set_timer("watchdog", self._watch_period(), self._watch)
         self._topics.set_timer("diagnostics", 1.0, self._send_diagnostics)
@@ -138,8 +139,10 @@ class MonitorCore:
         self._publish_state(_INACTIVE)
         self._is_active = False
         self._topics.stop()
-        self._node.destroy_subscription(self._joint_states)
+        self._joint_states.destroy()
         self._joint_states = None
+        self._watchdogs.publishers.forget()
+        self._watchdogs.cycles.rest()
 
     def cleanup(self) -> None:
         """Forget the robot and everything that was made for it."""
@@ -198,6 +201,8 @@ class MonitorCore:
         self._scene.attend(monitor)
         self._cloud.forget()
         monitor.scene_fault = self._scene_fault
+        monitor.watchdogs = self._watchdogs
+        self._watchdogs.cycles.rest()  # nobody was watched meanwhile, and it was said
         self._monitor, self._marker_builder, self._limits = monitor, None, limits
         _freeze_what_is_loaded()
         self._description, self._report.refused = description, ""
@@ -237,20 +242,40 @@ class MonitorCore:
 
     def _on_joint_state(self, data: bytes) -> None:
         """Take in a serialized sensor_msgs/JointState."""
+        start, monitor, cycles = time.monotonic(), self._monitor, self._watchdogs.cycles
         self._report.messages += 1
-        if self._monitor is None:
+        if monitor is None:
             return
         if self._cloud.is_ready:
             self._cloud.take()
-        names, positions, stamp, velocities = self._reader.read(data)
-        lag = self._clock_seconds() - stamp if stamp > 0.0 else 0.0
-        state = self._monitor.update(
-            names, positions, time.monotonic(), stamp, lag, velocities
-        )
+        if cycles.is_behind(start):  # what waits is merged; the verdict is of the newest
+            for newer in self._joint_states.waiting():
+                monitor.merge(*self._read(data))
+                self._report.messages += 1
+                data = newer
+        joint_state = self._read(data)
+        state = monitor.update(*joint_state)
         if state.clearance is not None:
             self._topics.cycle(state)
         if (state.level, state.cause, state.action) != self._published:
             self._publish_state(state)
+        _, _, taken, stamp, lag, _ = joint_state
+        is_stamped = stamp > 0.0 and lag >= -FUTURE_SECONDS
+        lag_at_start = lag + start - taken if is_stamped else math.nan
+        if cycles.add(start, time.monotonic(), lag_at_start):
+            self._refresh()
+
+    def _read(
+        self, data: bytes
+    ) -> tuple[list[str], tuple[float, ...], float, float, float, tuple[float, ...]]:
+        """The arguments of `Monitor.update`."""
+        names, positions, stamp, velocities = self._reader.read(data)
+        now = time.monotonic()
+        if self._time_is_simulated:
+            lag = self._watchdogs.clock.lag(stamp, self._clock_seconds(), now, True)
+        else:
+            lag = time.time() - stamp if stamp > 0.0 else 0.0
+        return names, positions, now, stamp, lag, velocities
 
     def _clock_seconds(self) -> float:
         """The node's time; without simulated time by the shortest way."""
@@ -275,6 +300,7 @@ class MonitorCore:
             return SetParametersResult(successful=False, reason=str(error))
         self._values.update(wanted)
         self._file_rules = rules
+        self._watchdogs.cycles.deadline = self._values["cycle_deadline"]
         if self._monitor is not None:
             self._use_values(self._monitor)
         if self._topics is not None:
@@ -328,7 +354,11 @@ class MonitorCore:
         if self._cloud.is_ready:
             self._cloud.take()
         self._time_is_simulated = self._node.get_clock().ros_time_is_active  # a slow question
-        state, now = self._now_state(), time.monotonic()
+        now, watchdogs = time.monotonic(), self._watchdogs
+        watchdogs.cycles.woke(now, self._watch_period())
+        watchdogs.clock.look(self._clock_seconds(), now, self._time_is_simulated)
+        watchdogs.publishers.look(self._joint_states.publishers(), now)
+        state = self._now_state()
         is_news = self._stop_service.update(_is_stop(state))
         is_news |= (state.level, state.cause, state.action) != self._published
         period = 1.0 / self._values["state_rate"]
@@ -362,6 +392,7 @@ class MonitorCore:
 
     def _send_diagnostics(self) -> None:
         status = self._status(self._now_state())
+        status.values += key_values(self._report.figures(self._watchdogs))
         status.name = f"{self._node.get_fully_qualified_name().lstrip('/')}: clearance"
         message = DiagnosticArray(status=[status])
         message.header.stamp = self._node.get_clock().now().to_msg()

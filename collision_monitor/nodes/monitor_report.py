@@ -12,6 +12,7 @@ from typing import Any
 from rclpy.node import Node
 
 from collision_monitor.monitor import Level, Monitor, MonitorState
+from collision_monitor.watchdogs.watchdogs import Watchdogs
 
 _LOG_SECONDS = 5.0
 
@@ -56,6 +57,22 @@ class MonitorReport:
         if self.refused:
             extra["robot_description"] = self.refused
         return extra
+
+    def figures(self, watchdogs: Watchdogs) -> dict[str, str]:
+        """Key-values of /diagnostics alone: rates (Hz), seconds, counts since the start."""
+        cycles = watchdogs.cycles.figures(time.monotonic())
+        return {
+            "cycle_rate": f"{cycles.rate:.1f}",
+            "cycle_mean": f"{cycles.mean:.6f}",
+            "cycle_p99": f"{cycles.p99:.6f}",
+            "cycle_max": f"{cycles.most:.6f}",
+            "cycle_deadline": f"{watchdogs.cycles.deadline:g}",
+            "latency_mean": f"{cycles.latency_mean:.6f}",
+            "latency_max": f"{cycles.latency_most:.6f}",
+            "publishers": str(watchdogs.publishers.count),
+            "joint_states": str(self.messages),
+            **{name: str(count) for name, count in watchdogs.counts().items()},
+        }
 
     def _rate(self) -> float:
         """Joint states a second, over at least one second."""

@@ -71,6 +71,11 @@ PARAMETERS = (
         "watchdog off, which is unsafe and warned of", most=60.0,
     ),
     Parameter(
+        "cycle_deadline", 0.05,
+        "WARN when it takes longer from taking a joint state until its distance is published, "
+        "seconds; keep it within reaction_time", most=10.0,
+    ),
+    Parameter(
         "zero_state_confirmation", 0.3,
         "a first joint state of nothing but zeros is taken for a pose only after it has "
         "repeated for so many seconds", most=60.0, read_only=True,
@@ -124,6 +129,8 @@ def refusal(values: Mapping[str, Any]) -> str:
         )
     if reason := scene_parameters.refusal(values):
         return reason
+    if values["cycle_deadline"] <= 0.0:
+        return "cycle_deadline 0: a cycle takes some time, and a deadline cannot be switched off"
     if values["state_rate"] < 1.0:
         return f"state_rate {values['state_rate']:g} is below 1 Hz: the heartbeat cannot be slower"
     return ""

@@ -13,6 +13,7 @@ from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from collision_monitor.errors import AdjustmentError
 from collision_monitor.monitor import Level, MonitorState
 from collision_monitor.repulsion.adjustment import Adjustment
+from collision_monitor.watchdogs.watchdogs import REMARKS
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ def overruled(report: Report, state: MonitorState, in_event: bool, running: bool
         return replace(report, level=Level.ERROR, reason=reason)
     if report.level is Level.ERROR and not of_guard:
         return report
-    if state.cause:
+    if state.cause and state.cause not in REMARKS:
         blind = "the guard is blind while a trajectory is under way: " if running else ""
         reason = f"{blind}{state.reason}"
         return replace(report, level=Level(state.level), event=state.cause, reason=reason)

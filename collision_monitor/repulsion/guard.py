@@ -13,6 +13,7 @@ from collision_monitor.collision_model import CollisionModel
 from collision_monitor.errors import ArmsError
 from collision_monitor.monitor import Monitor, MonitorState
 from collision_monitor.repulsion.arms import Arm
+from collision_monitor.watchdogs.watchdogs import REMARKS
 
 # An event ends when the arms are farther apart than d_dan by this part of d_saf - d_dan,
 # and a motion that leads away is stopped when it leads nearer again by as much.
@@ -162,7 +163,7 @@ class Guard:
     def doubt(self, now: float) -> str:
         """Why the present state cannot be relied upon; empty when it can."""
         state = self.state(now)
-        return state.reason if state.cause else ""
+        return state.reason if state.cause and state.cause not in REMARKS else ""
 
     def present(self) -> Mapping[str, float]:
         """Position of every joint of the robot, radians or metres, as last heard."""
