@@ -21,6 +21,8 @@ from collision_monitor.cell_buffer import CellBuffer
 from collision_monitor.clearance import Clearance
 from collision_monitor.collision_model import CollisionModel
 from collision_monitor.joint_state_buffer import JointStateBuffer
+from collision_monitor.live.live_proximity import LiveProximity
+from collision_monitor.live.live_scene import LiveScene
 from collision_monitor.proximity import Proximity
 from collision_monitor.thresholds import Thresholds
 
@@ -32,6 +34,7 @@ class Behaviour:
         enabled: where it is not, nothing slows or stops the robot, and the state says so.
         latch: stops that are held for a person.
         decision: the last.
+        pair: the two that it is about; None where nothing is near.
         speeds: joint velocities.
         intention: where a robot that stands is about to go.
     """
@@ -42,6 +45,7 @@ class Behaviour:
         settings: Settings | None = None,
         decelerations: np.ndarray | None = None,
         robots: Sequence[np.ndarray] = (),
+        live: LiveScene | None = None,
     ) -> None:
         """Compiles what joint states run.
 
@@ -51,14 +55,16 @@ class Behaviour:
             decelerations: (nq,) rad/s^2 or m/s^2; by `decelerations.by_rule` without them.
             robots: where the joints of each stand in q, if there are several with joint states of
                 their own.
+            live: objects around it, of the same model.
         """
-        self.model = model
+        self.model, self.live = model, live
         self.enabled = True
         self.latch = StopLatch()
         self.decision = CALM
+        self.pair: tuple[str, str] | None = None
         if decelerations is None:
             decelerations = by_rule(model.velocity_limits)
-        self._outlook = Outlook(model, decelerations, settings)
+        self._outlook = Outlook(model, decelerations, settings, live)
         window = self.settings.velocity_window
         self.speeds: JointSpeeds | SpeedsOfSeveral = (
             SpeedsOfSeveral(robots, window) if robots
@@ -68,8 +74,8 @@ class Behaviour:
         self.speeds.update(np.zeros(len(unknown)), unknown, -1e9)  # compiled; forgotten by the gap
         self.intention = Intention(model.joint_names)
         self._merged = 0.0  # seconds that passed with joint states merged since the last decision
-        self._way_out = WayOut(Proximity(model))
-        self.way_out(np.zeros(len(unknown)))  # compiled; else the first contact would wait for it
+        proximities = [Proximity(model), *([] if live is None else [LiveProximity(live)])]
+        self._way_out = WayOut(*proximities)
 
     @property
     def settings(self) -> Settings:
@@ -106,7 +112,8 @@ class Behaviour:
         Raises:
             ThresholdsError: a rule that names no pair, or a distance that is none.
         """
-        self._outlook.set_thresholds(thresholds.of(self.model.pairs))
+        of_pairs = thresholds.of(self.model.pairs, objects=self.live is not None)
+        self._outlook.set_thresholds(of_pairs, thresholds)
 
     def look(
         self,
@@ -116,11 +123,12 @@ class Behaviour:
         stamp: float = 0.0,
         lag: float = 0.0,
         exact: Bounds | None = None,
+        live: Clearance | None = None,
     ) -> Decision:
         """Decide after a joint state; arguments as of `Monitor.update` and `Outlook.look`."""
         self.speeds.update(buffer.q, buffer.velocities, now, stamp, buffer.touched)
         passed, self._merged = self._merged + self.speeds.passed, 0.0
-        return self._decide(buffer, clearance, now, passed, lag, exact)
+        return self._decide(buffer, clearance, now, passed, lag, exact, live)
 
     def merge(
         self, buffer: JointStateBuffer | CellBuffer, now: float, stamp: float = 0.0
@@ -140,9 +148,10 @@ class Behaviour:
         now: float,
         lag: float,
         exact: Bounds | None = None,
+        live: Clearance | None = None,
     ) -> Decision:
         """Decide without a new joint state; arguments as of `look`."""
-        return self._decide(buffer, clearance, now, 0.0, lag, exact)
+        return self._decide(buffer, clearance, now, 0.0, lag, exact, live)
 
     def take_over(self, old: Behaviour) -> None:
         """Hold what ``old`` holds, of another model of the robot; know its velocities."""
@@ -159,14 +168,17 @@ class Behaviour:
         passed: float,
         lag: float,
         exact: Bounds | None,
+        live: Clearance | None,
     ) -> Decision:
         velocities, intended = None, None
         if self.speeds.known:
             velocities = self.speeds.values
             intended = self.intention.direction(velocities, now)
         self.decision = self._outlook.look(
-            buffer.q, velocities, clearance, passed, lag, exact, intended
+            buffer.q, velocities, clearance, passed, lag, exact, intended, live
         )
+        # Now: an object may be gone when somebody asks.
+        self.pair = self._outlook.pair(self.decision.pair) if self.decision.pair >= 0 else None
         self.latch.update(self.enabled and self.decision.stop)
         return self.decision
 
@@ -183,4 +195,5 @@ class Behaviour:
 
     def way_out(self, q: np.ndarray) -> np.ndarray | None:
         """Joint direction (nq,) that parts all pairs within their stop distance; see `WayOut`."""
-        return self._way_out.direction(q, self._outlook.thresholds[:, 0])
+        limits = [each[:, 0] for each in self._outlook.all_thresholds]
+        return self._way_out.direction(q, *limits)

@@ -26,6 +26,7 @@ from collision_monitor.nodes.behaviour_parameters import (
     settings_of,
     thresholds_of,
 )
+from collision_monitor.nodes.cloud import Cloud
 from collision_monitor.nodes.joint_state_source import JointStateSource
 from collision_monitor.nodes.log_bridge import bridge_logs
 from collision_monitor.nodes.markers import MarkerBuilder
@@ -38,6 +39,7 @@ from collision_monitor.nodes.recorder import Recorder
 from collision_monitor.nodes.robot_loader import RobotLoader, build_monitor
 from collision_monitor.nodes.robot_parameters import declare_robots, recipe_of
 from collision_monitor.nodes.robot_topics import RobotTopics
+from collision_monitor.nodes.scene_topics import SceneTopics
 from collision_monitor.nodes.stop_service import StopService
 from collision_monitor.watchdogs.clock import FUTURE_SECONDS
 from collision_monitor.watchdogs.publishers import PublishersOfTopics
@@ -106,6 +108,8 @@ class MonitorCore:
             self._recorder,
         )
         self._services = MonitorServices(self._node, lambda: self._monitor, self._refresh)
+        self._scene = SceneTopics(self._node, self._values, self._refresh)
+        self._cloud = Cloud(self._node, self._values, self._scene, self._refresh)
         self._set_stops()
         self._is_active = is_active
         self._publish_state(self._idle)
@@ -151,6 +155,8 @@ class MonitorCore:
         self._loader.forget()
         self._robots.destroy()
         self._stop_service.close()
+        self._cloud.destroy()
+        self._scene.destroy()
         self._services.destroy()
         self._topics.destroy()
         self._topics, self._is_active = None, False
@@ -209,6 +215,9 @@ class MonitorCore:
         monitor.watchdogs = self._watchdogs
         old = self._monitor
         self._services.attend(monitor)
+        monitor.scene_fault = self._scene_fault
+        self._scene.attend(monitor)
+        self._cloud.attend()
         if old is not None:
             monitor.take_over(old, time.monotonic())
         self._monitor, self._marker_builder, self._limits = monitor, None, limits
@@ -219,7 +228,19 @@ class MonitorCore:
                 self._recorder.description(robot.urdf, self._robots.description_topic(robot.name))
         _freeze_what_is_loaded(is_first=old is None)
         log_robot(self._node.get_logger(), monitor)
-        self._topics.pair_names(monitor.model.pairs)
+        self._tell_pairs(monitor)
+
+    def _tell_pairs(self, monitor: Monitor) -> None:
+        self._told = monitor.live.changes
+        self._topics.pair_names(monitor.pairs)
+
+    def _tell_new_pairs(self) -> None:
+        if self._monitor is not None and self._told != self._monitor.live.changes:
+            self._tell_pairs(self._monitor)
+
+    def _scene_fault(self, now: float) -> str:
+        """What is not watched though it should be; empty if all is."""
+        return self._scene.fault(now) or self._cloud.fault(now)
 
     # -- joint states ----------------------------------------------------------------
 
@@ -231,6 +252,8 @@ class MonitorCore:
             if self._recorder is not None:
                 self._recorder.joint_state(data, source.topic)
             return
+        if self._cloud.is_ready:
+            self._cloud.take()
         lag_at_start = math.nan
         try:
             if cycles.is_behind(start):  # what waits is merged; the verdict is of the newest
@@ -357,6 +380,9 @@ class MonitorCore:
         self._topics.look_for_listeners(self._values)
         if self._recorder is not None:
             self._recorder.update()
+        self._scene.watch()
+        if self._cloud.is_ready:
+            self._cloud.take()
         self._time_is_simulated = self._node.get_clock().ros_time_is_active  # a slow question
         now, watchdogs = time.monotonic(), self._watchdogs
         watchdogs.cycles.woke(now, self._watch_period())
@@ -371,6 +397,7 @@ class MonitorCore:
             # Beats keep their rate in the mean, whatever the watchdog's period is.
             self._next_beat = max(self._next_beat + period, now + 0.5 * period)
             is_news = True
+            self._tell_new_pairs()
         if is_news:
             self._publish_state(state)
 
@@ -395,6 +422,7 @@ class MonitorCore:
         extra |= self._loader.values()
         if self._recorder is not None:
             extra["record"] = self._recorder.text
+        extra |= self._scene.values() | self._cloud.values()
         robot = "" if self._monitor is None else self._monitor.model.name
         return status_message(state, self._node.get_name(), robot, extra)
 
@@ -409,6 +437,7 @@ class MonitorCore:
     def _send_distances(self) -> None:
         if self._monitor is None or self._now_state().clearance is None:
             return
+        self._tell_new_pairs()
         self._topics.distances.publish(distances_message(self._monitor.distances().tolist()))
 
     def _send_markers(self) -> None:
@@ -427,7 +456,10 @@ class MonitorCore:
         if monitor.narrow_phase == "leaf":
             nearness = self._nearness.of_leaves(monitor.buffer.q, thresholds)
         else:
-            nearness = self._nearness.of_distances(monitor.distances(), thresholds)
+            nearness = self._nearness.of_distances(monitor.model_distances(), thresholds)
+        if not monitor.live.is_empty:
+            nearest = monitor.live.nearest_of_links(monitor.buffer.q)
+            self._nearness.with_others(nearness, nearest, v["stop_distance"], v["warn_distance"])
         stamp = self._node.get_clock().now().to_msg()
         messages = self._marker_builder.build(
             monitor.buffer.q, self._now_state(), stamp, nearness

@@ -15,6 +15,7 @@ from rclpy.node import Node
 from collision_monitor.behaviour.behaviour import Behaviour
 from collision_monitor.cell_buffer import joint_groups
 from collision_monitor.errors import CollisionMonitorError
+from collision_monitor.live.live_scene import LiveScene
 from collision_monitor.loading.process import LoadingProcess
 from collision_monitor.loading.recipe import Loaded, Recipe
 from collision_monitor.monitor import Monitor
@@ -24,6 +25,7 @@ from collision_monitor.nodes.behaviour_parameters import (
     settings_of,
     thresholds_of,
 )
+from collision_monitor.nodes.scene_topics import bounds_of
 from collision_monitor.thresholds import Rule
 
 _LOOK_SECONDS = 0.02
@@ -44,6 +46,7 @@ def build_monitor(
     model, names = loaded.model, loaded.model.joint_names
     limits = joint_limits_of(values, model)
     groups = joint_groups(names, loaded.joints) if loaded.joints else ()
+    live = LiveScene(model, bounds_of(values))
     monitor = Monitor(
         model,
         values["warn_distance"],
@@ -51,8 +54,11 @@ def build_monitor(
         values["joint_state_timeout"],
         values["zero_state_confirmation"],
         values["narrow_phase"],
-        Behaviour(model, settings_of(values), decelerations_of(values, model, limits), groups),
+        Behaviour(
+            model, settings_of(values), decelerations_of(values, model, limits), groups, live
+        ),
         loaded.joints,
+        live,
     )
     monitor.set_thresholds(thresholds_of(values, rules))
     return monitor, limits
