@@ -185,8 +185,8 @@ def main() -> None:
             )
         node = results["node"]
         print(
-            f"\nOf {node['sent']} joint states at {RATE} Hz the node skipped {node['skipped']} (goal "
-            f"0); answers that did not come in here, lost on the way included: {node['unheard']}; "
+            f"\nOf {node['sent']} joint states at {RATE} Hz the node skipped {node['skipped']} "
+            f"(goal 0); answers that did not come in here, lost on the way included: {node['unheard']}; "
             f"p99 of an exact cycle at most {ALLOWED_P99_US:.0f} us."
         )
     rclpy.try_shutdown()
