@@ -38,6 +38,7 @@ from collision_monitor.private_cache import Store, content_key
 from collision_monitor.robot.batch_poses import link_poses
 from collision_monitor.robot.bodies import Bodies, rigid_bodies
 from collision_monitor.robot.description import Robot, Shape
+from collision_monitor.robot.hollows import check_filling
 from collision_monitor.robot.leaves_file import read_leaves
 from collision_monitor.robot.mesh_contacts import meeting_shares
 from collision_monitor.robot.pairs import (
@@ -181,6 +182,7 @@ class CollisionModel:
         given = None if leaves is None else read_leaves(leaves, robot)
         if given is not None and check_leaves:
             check_enclosing(robot, given)
+            check_filling(robot, given)
         return cls(robot, semantics, surroundings, settings, given, hierarchy)
 
     def distance(self, q: Sequence[float] | np.ndarray, exact: bool = False) -> Clearance:

@@ -85,6 +85,11 @@ class Behaviour:
         """Largest warning distance of all pairs, metres."""
         return float(self._outlook.thresholds[:, 1].max(initial=0.0))
 
+    @property
+    def thresholds(self) -> np.ndarray:
+        """(pairs, 2): stop and warning distance of every pair, metres."""
+        return self._outlook.thresholds
+
     def set_thresholds(self, thresholds: Thresholds) -> None:
         """Distances of all pairs, in force at once.
 

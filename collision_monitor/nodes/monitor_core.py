@@ -19,6 +19,8 @@ from collision_monitor.behaviour.behaviour import Behaviour
 from collision_monitor.collision_model import CollisionModel
 from collision_monitor.errors import CollisionMonitorError, JointStateError
 from collision_monitor.monitor import Level, Monitor, MonitorState
+from collision_monitor.nearness import Nearness
+from collision_monitor.nodes.aabb_markers import levels_of
 from collision_monitor.nodes.behaviour_parameters import (
     check_behaviour,
     decelerations_of,
@@ -405,23 +407,28 @@ class MonitorCore:
         self._topics.distances.publish(distances_message(self._monitor.distances().tolist()))
 
     def _send_markers(self) -> None:
+        monitor, v = self._monitor, self._values
         # A timer that has ended may have been due already when its rate was set to 0.
-        if self._monitor is None or self._values["marker_rate"] == 0.0:
+        if monitor is None or v["marker_rate"] == 0.0:
             return
         if self._marker_builder is None:
-            lifetime = max(1.0, 3.0 / self._values["marker_rate"])
-            self._marker_builder = MarkerBuilder(self._monitor.model, lifetime)
+            lifetime = max(1.0, 3.0 / v["marker_rate"])
+            self._marker_builder = MarkerBuilder(monitor.model, lifetime)
+            self._nearness = Nearness(monitor.model)
             self._topics.markers.publish(MarkerBuilder.clear())
-        self._topics.markers.publish(
-            self._marker_builder.build(
-                self._monitor.buffer.q,
-                self._now_state(),
-                self._node.get_clock().now().to_msg(),
-                self._values["warn_distance"],
-                self._values["stop_distance"],
-                self._monitor.distances(),
-            )
+        if remark := self._marker_builder.show_levels(levels_of(v["show_aabb_levels"])):
+            self._node.get_logger().warning(f"show_aabb_levels: {remark}")
+        thresholds = monitor.behaviour.thresholds
+        if monitor.narrow_phase == "leaf":
+            nearness = self._nearness.of_leaves(monitor.buffer.q, thresholds)
+        else:
+            nearness = self._nearness.of_distances(monitor.distances(), thresholds)
+        stamp = self._node.get_clock().now().to_msg()
+        messages = self._marker_builder.build(
+            monitor.buffer.q, self._now_state(), stamp, nearness
         )
+        for message in messages:
+            self._topics.markers.publish(message)
 
 
 def _is_stop(state: MonitorState) -> bool:
