@@ -21,7 +21,12 @@ from collision_monitor.bounding.shapes import Fit, fit_of_given
 from collision_monitor.bounding.watchers import watchers_of
 from collision_monitor.clear_tables import clear_tables, copied
 from collision_monitor.clearance import Clearance
-from collision_monitor.errors import ConfigurationError, FitError, NothingToCheckError
+from collision_monitor.errors import (
+    ConfigurationError,
+    FitError,
+    NothingToCheckError,
+    RobotDescriptionError,
+)
 from collision_monitor.exact_distance import Crossing, ExactDistance, ExactShapes, LinkShapes
 from collision_monitor.kernels import query
 from collision_monitor.kernels.clear import CLEAR, DOUBTFUL, ClearTables, clear
@@ -33,6 +38,7 @@ from collision_monitor.private_cache import Store, content_key
 from collision_monitor.robot.batch_poses import link_poses
 from collision_monitor.robot.bodies import Bodies, rigid_bodies
 from collision_monitor.robot.description import Robot, Shape
+from collision_monitor.robot.hollows import check_filling
 from collision_monitor.robot.leaves_file import read_leaves
 from collision_monitor.robot.mesh_contacts import meeting_shares
 from collision_monitor.robot.pairs import (
@@ -60,6 +66,8 @@ _FLOAT = np.dtype(np.float64)
 # Configurations in which links look at each other; fewer where that would take seconds.
 _WATCH_SAMPLES = 512
 _PAIRS_WATCHED = 400_000
+# Of a robot; obstacles do not count, as they are not checked among each other.
+_MOST_LINKS = 2000
 # A pair of links whose shapes meet in this part of the samples is left out; the share at
 # which MoveIt's setup assistant calls two links "almost always in collision".
 _NEARLY_ALL = 0.95
@@ -107,6 +115,12 @@ class CollisionModel:
         self.root = robot.root
         self.warnings: tuple[str, ...] = (*robot.warnings, *semantics.warnings)
 
+        shaped = sum(1 for link in robot.links.values() if link.shapes)
+        if shaped > _MOST_LINKS:
+            raise RobotDescriptionError(
+                f"robot {robot.name!r} has {shaped} links with shapes; at most {_MOST_LINKS} can "
+                "be monitored, whose pairs are two million"
+            )
         self._number_joints()
         self.hierarchy = hierarchy
         self._reach: np.ndarray | None = None
@@ -168,6 +182,7 @@ class CollisionModel:
         given = None if leaves is None else read_leaves(leaves, robot)
         if given is not None and check_leaves:
             check_enclosing(robot, given)
+            check_filling(robot, given)
         return cls(robot, semantics, surroundings, settings, given, hierarchy)
 
     def distance(self, q: Sequence[float] | np.ndarray, exact: bool = False) -> Clearance:

@@ -28,6 +28,7 @@ FLOORS = {
     "picture": 4,
     "repulsion": 4,
     "simulation": 4,
+    "recording": 4,
     "verification": 4,
     "watchdogs": 4,
     "view": 4,
@@ -87,6 +88,7 @@ OPTIONAL = {
     "pinocchio", "rosbags", "jinja2", "distributed",  # verify
     "mujoco",  # simulation
     "viser",  # view
+    "mcap",  # record
 }  # fmt: skip
 
 

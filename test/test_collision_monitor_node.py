@@ -130,12 +130,22 @@ def test_the_points_lie_at_the_distance_reported(cell):
     assert np.linalg.norm(n) == pytest.approx(1.0, abs=1e-5)
 
 
+def test_bytes_that_are_no_message_are_an_error_and_the_node_goes_on(cell):
+    graph, model = settled(cell)
+    graph.until(
+        lambda: "cannot be read" in graph.state.message and graph.state.level == ERROR,
+        sending=lambda: graph.publisher().publish(b"\0\1\0\0" + b"\xff" * 40),
+    )
+    graph.until(lambda: graph.heard["safe"][-1].data is False)
+    settled(cell)
+
+
 def test_silence_is_stale_within_the_timeout_and_news_end_it(cell):
     graph, model = settled(cell)
     start = time.monotonic()
     graph.until_level(STALE)
     assert time.monotonic() - start < 0.4 + 0.5
-    assert graph.heard["safe"][-1].data is False
+    graph.until(lambda: graph.heard["safe"][-1].data is False)
     graph.until(lambda: math.isnan(graph.heard["min_distance"][-1].data))
     count = len([m for m in graph.heard["min_distance"] if not math.isnan(m.data)])
     graph.spin(0.5)

@@ -12,7 +12,7 @@ from rclpy.node import Node
 
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.monitor import NARROW_PHASES
-from collision_monitor.nodes import behaviour_parameters
+from collision_monitor.nodes import behaviour_parameters, recorder
 from collision_monitor.nodes.aabb_markers import levels_of
 from collision_monitor.nodes.parameter import Parameter
 
@@ -101,6 +101,7 @@ PARAMETERS = (
         "roots are level 0; empty: none",
     ),
     *behaviour_parameters.PARAMETERS,
+    *recorder.PARAMETERS,
 )  # fmt: skip
 
 
