@@ -16,6 +16,8 @@ from __future__ import annotations
 import json
 import math
 import sys
+from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 import coal
@@ -34,7 +36,7 @@ _CALM = (0, 1)  # levels OK and WARN
 class Truth:
     """A robot as pinocchio and coal see it."""
 
-    def __init__(self, urdf: str, pairs: list[tuple[str, str]]) -> None:
+    def __init__(self, urdf: str, pairs: Iterable[tuple[str, str]]) -> None:
         self._model = pin.buildModelFromXML(urdf)
         self._geometry = pin.buildGeomFromUrdfString(
             self._model, urdf, pin.GeometryType.COLLISION
@@ -66,7 +68,12 @@ def robot_of(pair_names: str) -> Truth:
     pairs = [tuple(line.split()) for line in pair_names.splitlines()]
     urdf = description(with_tool=any(name.startswith("t_") for pair in pairs for name in pair))
     links = {word.split('"')[0] for word in urdf.split('<link name="')[1:]}
-    return Truth(urdf, [pair for pair in pairs if links.issuperset(pair)])
+    return _truth(urdf, tuple(pair for pair in pairs if links.issuperset(pair)))
+
+
+@cache
+def _truth(urdf: str, pairs: tuple[tuple[str, str], ...]) -> Truth:
+    return Truth(urdf, pairs)
 
 
 def observe(path: Path, after: float) -> dict:
