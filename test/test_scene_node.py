@@ -11,6 +11,9 @@ from toys import chain
 
 from builtin_interfaces.msg import Duration  # isort: skip
 from geometry_msgs.msg import Point  # isort: skip
+from rcl_interfaces.msg import Parameter as ParameterMessage  # isort: skip
+from rcl_interfaces.msg import ParameterType, ParameterValue  # isort: skip
+from rcl_interfaces.srv import SetParametersAtomically  # isort: skip
 from rclpy.qos import qos_profile_sensor_data  # isort: skip
 from sensor_msgs.msg import PointCloud2, PointField  # isort: skip
 from visualization_msgs.msg import Marker, MarkerArray  # isort: skip
@@ -79,6 +82,11 @@ class Cell:
         for name, value in more.items():
             setattr(message, name, value)
         self._cloud.publish(message)
+
+    def set(self, parameter):
+        service = "/collision_monitor/set_parameters_atomically"
+        answer = self.graph.call(SetParametersAtomically, service, parameters=[parameter])
+        assert answer.result.successful
 
     def until(self, condition, what=None):
         """Until the state fulfils ``condition``; ``what`` is said again and again."""
@@ -203,6 +211,22 @@ def test_what_cannot_be_watched_is_an_error_until_it_is_taken_back(cell):
         )
     cell.scene(marker(9, action=Marker.DELETE))
     cell.until_clear()
+
+
+def test_a_scene_that_falls_silent_is_an_error_if_told_so(cell):
+    for name, why, what in (
+        ("scene_timeout", "nothing on ~/scene", cell.scene),
+        ("cloud_timeout", "no new cloud that can be used", lambda: cell.cloud([[0, 0, 3]])),
+    ):
+        value = ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=0.4)
+        cell.set(ParameterMessage(name=name, value=value))
+        cell.until(lambda values, state: state.level == OK, what)
+        cell.until(
+            lambda values, state, why=why: state.level == ERROR and state.message.startswith(why)
+        )
+        cell.until(lambda values, state: state.level == OK, what)
+        value.double_value = 0.0
+        cell.set(ParameterMessage(name=name, value=value))
 
 
 def test_one_object_too_many_is_an_error_until_there_is_room(cell):
