@@ -76,7 +76,7 @@ def cell():
 
 
 def describe(cell, urdf, until, seconds=90.0):
-    """Publish a description; (distances, levels, loading seen) until the state is as told."""
+    """Publish a description; (distances, states, loading seen, sent) until it is as told."""
     graph, driver, descriptions, _ = cell
     marks = {name: len(graph.heard[name]) for name in ("min_distance", "state")}
     sent = driver.sent
@@ -90,7 +90,8 @@ def describe(cell, urdf, until, seconds=90.0):
     graph.until(there, seconds)
     found = {name: graph.heard[name][mark:] for name, mark in marks.items()}
     distances = [message.data for message in found["min_distance"]]
-    return distances, [s.level for s in found["state"]], any(loading), driver.sent - sent
+    states = {(state.level, state.message) for state in found["state"]}
+    return distances, states, any(loading), driver.sent - sent
 
 
 def test_good_then_bad_then_good_and_every_joint_state_has_its_distance(cell):
@@ -100,8 +101,8 @@ def test_good_then_bad_then_good_and_every_joint_state_has_its_distance(cell):
     def is_thin():
         return abs(graph.heard["min_distance"][-1].data - thin) < 1e-9
 
-    seen, levels, loading, sent = describe(cell, THIN, is_thin)
-    assert loading and set(levels) <= {OK}, {s.message for s in graph.heard["state"]}
+    seen, states, loading, sent = describe(cell, THIN, is_thin)
+    assert loading and {level for level, _ in states} <= {OK}, states
     # One after the other, nothing between: no NaN, and few that were lost on the way.
     first = next(k for k, x in enumerate(seen) if abs(x - thin) < 1e-9)
     assert seen[:first] == pytest.approx([thick] * first)
@@ -109,23 +110,25 @@ def test_good_then_bad_then_good_and_every_joint_state_has_its_distance(cell):
     assert sent > 50 and len(seen) > 0.8 * sent
     graph.until(lambda: "loading" not in graph.values)
 
-    seen, levels, loading, sent = describe(
+    seen, states, loading, sent = describe(
         cell, BAD, lambda: "description_refused" in graph.values
     )
     assert "l9" in graph.values["description_refused"]
-    assert loading and set(levels) <= {OK, WARN} and len(seen) > 0.8 * sent
+    assert loading and len(seen) > 0.8 * sent
+    assert {level for level, _ in states} <= {OK, WARN}, states
     assert seen == pytest.approx([thin] * len(seen))
     graph.until_level(WARN)
     assert "refused" in graph.state.message and graph.values["action"] == "none"
-    assert graph.heard["safe"][-1].data is True
+    graph.until(lambda: graph.heard["safe"][-1].data is True)
     graph.spin(0.3)
     assert graph.state.level == WARN  # it stays so
 
-    seen, levels, _, sent = describe(
+    seen, states, _, sent = describe(
         cell, THICK, lambda: graph.state.level == OK and not is_thin()
     )
     assert "description_refused" not in graph.values
-    assert set(levels) <= {OK, WARN} and len(seen) > 0.8 * sent
+    assert {level for level, _ in states} <= {OK, WARN}, states
+    assert len(seen) > 0.8 * sent
     assert seen[-1] == pytest.approx(thick)
 
 
@@ -140,12 +143,12 @@ def test_other_joints_are_waited_for_and_then_known(cell):
     graph, driver, _, _ = cell
     describe(cell, OTHER, lambda: graph.state.level == STALE or "no joint" in graph.state.message)
     graph.until(lambda: "no joint of this robot but j1" in graph.state.message)
-    assert graph.heard["safe"][-1].data is False
+    graph.until(lambda: graph.heard["safe"][-1].data is False)
     driver.names = ("k1", "k2", "k3")
     graph.until_level(OK)
     driver.names = JOINTS  # joint states of another robot than that of the description
     graph.until(lambda: "no joint of this robot but j1" in graph.state.message)
-    assert graph.heard["safe"][-1].data is False
+    graph.until(lambda: graph.heard["safe"][-1].data is False)
     describe(cell, THICK, lambda: graph.state.level == OK)
 
 
