@@ -21,7 +21,12 @@ from collision_monitor.bounding.shapes import Fit, fit_of_given
 from collision_monitor.bounding.watchers import watchers_of
 from collision_monitor.clear_tables import clear_tables, copied
 from collision_monitor.clearance import Clearance
-from collision_monitor.errors import ConfigurationError, FitError, NothingToCheckError
+from collision_monitor.errors import (
+    ConfigurationError,
+    FitError,
+    NothingToCheckError,
+    RobotDescriptionError,
+)
 from collision_monitor.exact_distance import Crossing, ExactDistance, ExactShapes, LinkShapes
 from collision_monitor.kernels import query
 from collision_monitor.kernels.clear import CLEAR, DOUBTFUL, ClearTables, clear
@@ -33,6 +38,7 @@ from collision_monitor.private_cache import Store, content_key
 from collision_monitor.robot.batch_poses import link_poses
 from collision_monitor.robot.bodies import Bodies, rigid_bodies
 from collision_monitor.robot.description import Robot, Shape
+from collision_monitor.robot.hollows import check_filling
 from collision_monitor.robot.leaves_file import read_leaves
 from collision_monitor.robot.mesh_contacts import meeting_shares
 from collision_monitor.robot.pairs import (
@@ -43,7 +49,7 @@ from collision_monitor.robot.pairs import (
 )
 from collision_monitor.robot.reach import reach
 from collision_monitor.robot.scene import Scene, load_scene
-from collision_monitor.robot.scene_joints import with_joints
+from collision_monitor.robot.scene_joints import with_joints, without_joints
 from collision_monitor.robot.srdf import Semantics, load_srdf
 from collision_monitor.robot.urdf import load_robot
 
@@ -60,6 +66,8 @@ _FLOAT = np.dtype(np.float64)
 # Configurations in which links look at each other; fewer where that would take seconds.
 _WATCH_SAMPLES = 512
 _PAIRS_WATCHED = 400_000
+# Of a robot; obstacles do not count, as they are not checked among each other.
+_MOST_LINKS = 2000
 # A pair of links whose shapes meet in this part of the samples is left out; the share at
 # which MoveIt's setup assistant calls two links "almost always in collision".
 _NEARLY_ALL = 0.95
@@ -107,14 +115,13 @@ class CollisionModel:
         self.root = robot.root
         self.warnings: tuple[str, ...] = (*robot.warnings, *semantics.warnings)
 
-        self._bodies = rigid_bodies(robot)
-        joints = self._bodies.joints
-        self.joint_names: tuple[str, ...] = self._bodies.joint_names
-        self._shape = (len(joints),)  # of a configuration
-        self.lower = np.array([joint.lower for joint in joints])
-        self.upper = np.array([joint.upper for joint in joints])
-        self.velocity_limits = np.array([joint.velocity for joint in joints])
-
+        shaped = sum(1 for link in robot.links.values() if link.shapes)
+        if shaped > _MOST_LINKS:
+            raise RobotDescriptionError(
+                f"robot {robot.name!r} has {shaped} links with shapes; at most {_MOST_LINKS} can "
+                "be monitored, whose pairs are two million"
+            )
+        self._number_joints()
         self.hierarchy = hierarchy
         self._reach: np.ndarray | None = None
         self._found = np.empty((4096, 2), dtype=np.int64)  # work space of contacts()
@@ -175,6 +182,7 @@ class CollisionModel:
         given = None if leaves is None else read_leaves(leaves, robot)
         if given is not None and check_leaves:
             check_enclosing(robot, given)
+            check_filling(robot, given)
         return cls(robot, semantics, surroundings, settings, given, hierarchy)
 
     def distance(self, q: Sequence[float] | np.ndarray, exact: bool = False) -> Clearance:
@@ -451,10 +459,55 @@ class CollisionModel:
         rng = np.random.default_rng(seed)
         return rng.uniform(self.lower, self.upper, (n, len(self.joint_names)))
 
+    def with_scene(self, scene: Scene) -> CollisionModel:
+        """The same robot among other obstacles, in a fraction of the time of a load.
+
+        Its leaves stay, and so does which pairs of its links are checked. Links and joints that
+        ``scene`` names are those of the robot without the scene that it has now. All pairs with an
+        obstacle are checked but those that ``scene`` ignores.
+        """
+        other = copy.copy(self)
+        other.scene = scene
+        other.robot = with_joints(without_joints(self.robot, self.scene.joints), scene.joints)
+        other._reach = None
+        other._found = self._found.copy()
+        other._number_joints()
+        other._place_leaves(None, self.fits)
+        own = {name for name, link in self.robot.links.items() if link.shapes}
+        checked = {pair for pair in self.pairs if own.issuperset(pair)}
+        other._select_pairs()
+        other.pairs = [
+            pair for pair in other.pairs if not own.issuperset(pair) or pair in checked
+        ]
+        other.unmonitored_pairs = [
+            *(pair for pair in self.unmonitored_pairs if own.issuperset(tuple(pair)[:2])),
+            *(pair for pair in other.unmonitored_pairs if not own.issuperset(tuple(pair)[:2])),
+        ]
+        other._pack()
+        return other
+
     # -- loading ---------------------------------------------------------------------
 
-    def _place_leaves(self, given: Mapping[str, Sequence[Leaf]] | None) -> None:
-        """Fit leaves to all shapes; those that move first, as the kernels want them."""
+    def _number_joints(self) -> None:
+        """Name and bound the elements of a configuration."""
+        self._bodies = rigid_bodies(self.robot)
+        joints = self._bodies.joints
+        self.joint_names: tuple[str, ...] = self._bodies.joint_names
+        self._shape = (len(joints),)  # of a configuration
+        self.lower = np.array([joint.lower for joint in joints])
+        self.upper = np.array([joint.upper for joint in joints])
+        self.velocity_limits = np.array([joint.velocity for joint in joints])
+
+    def _place_leaves(
+        self,
+        given: Mapping[str, Sequence[Leaf]] | None,
+        known: Mapping[str, list[Fit]] | None = None,
+    ) -> None:
+        """Fit leaves to all shapes; those that move first, as the kernels want them.
+
+        ``given``: leaves of the robot's links, ``known``: their fits; nothing is fitted to links
+        of which either is there.
+        """
         body_of = dict(self._bodies.link_bodies)
         pose_of = dict(self._bodies.link_poses)
         links = {link.name: link.shapes for link in self.robot.links.values() if link.shapes}
@@ -465,11 +518,13 @@ class CollisionModel:
         self._obstacle_names = list(obstacles)
         self._body_of = body_of
         self.fits: dict[str, list[Fit]] = fit_all(
-            {} if given is not None else links,
+            links if given is None and known is None else {},
             obstacles,
             self.settings,
-            None if given is not None else self._watchers(links),
+            self._watchers(links) if given is None and known is None else None,
         )
+        if known is not None:
+            self.fits |= {name: known[name] for name in links}
         if given is not None:
             self.fits |= {name: [fit_of_given(given[name], links[name])] for name in links}
         leaves = {
@@ -518,6 +573,11 @@ class CollisionModel:
         return left_out
 
     def _choose_pairs(self) -> None:
+        self._select_pairs()
+        self._pack()
+        self._drop_pairs_that_always_meet()
+
+    def _select_pairs(self) -> None:
         obstacles = set(self._obstacle_names)
         links = [name for name in self.link_names if name not in obstacles]
         pairs, unmonitored = select_pairs(
@@ -525,8 +585,6 @@ class CollisionModel:
         )
         self.pairs: list[tuple[str, str]] = pairs
         self.unmonitored_pairs: list[UnmonitoredPair] = unmonitored
-        self._pack()
-        self._drop_pairs_that_always_meet()
 
     def _drop_pairs_that_always_meet(self) -> None:
         """Leave out link pairs whose shapes meet at (nearly) every configuration.

@@ -52,7 +52,7 @@ class JointStateError(CollisionMonitorError, ValueError):
 
     Attributes:
         kind: what is wrong, one word: ``length``, ``not_finite``, ``unknown``, ``twice``,
-            ``future``.
+            ``future``, ``unreadable``.
     """
 
     def __init__(self, message: str, kind: str = "unknown") -> None:
@@ -120,8 +120,16 @@ class SimulationError(CollisionMonitorError, RuntimeError):
     """A simulation that cannot go on; the message says what to change."""
 
 
+class RecordingError(CollisionMonitorError, RuntimeError):
+    """A recording that cannot be made; the message begins with the parameter."""
+
+
 class ExecutorError(CollisionMonitorError, RuntimeError):
     """Workers that cannot be reached, or do not finish."""
+
+
+class ViewError(CollisionMonitorError, ValueError):
+    """A page that cannot be served: a host that is not this machine's, a port that is taken."""
 
 
 class MissingDependencyError(CollisionMonitorError, ImportError):

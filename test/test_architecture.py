@@ -28,8 +28,10 @@ FLOORS = {
     "picture": 4,
     "repulsion": 4,
     "simulation": 4,
+    "recording": 4,
     "verification": 4,
     "watchdogs": 4,
+    "view": 4,
     "acm": 4,
     "__init__": 3,
     "collision_model": 3,
@@ -37,7 +39,9 @@ FLOORS = {
     "clearance_colour": 3,
     "packing": 3,
     "clear_tables": 3,
+    "nearness": 3,
     "proximity": 3,
+    "tree_boxes": 3,
     "thresholds": 3,
     "live": 3,
     "exact_distance": 3,
@@ -84,6 +88,8 @@ OPTIONAL = {
     "toppra", "daqp", "piqp",  # adjust
     "pinocchio", "rosbags", "jinja2", "distributed",  # verify
     "mujoco",  # simulation
+    "viser",  # view
+    "mcap",  # record
     "tf2_ros", "moveit_msgs",  # parts of ROS that this package can do without
 }  # fmt: skip
 

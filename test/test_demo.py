@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.request
 import uuid
 from pathlib import Path
 
@@ -49,13 +50,13 @@ class Run:
         return found
 
     def wait_for_line(self, pattern):
-        """Read its output until a line matches."""
+        """Read its output until a line matches; returns the match."""
         end = time.monotonic() + START_SECONDS
         stream = self.process.stdout
         while select.select([stream], [], [], max(0.0, end - time.monotonic()))[0]:
             line = stream.readline()
-            if re.match(pattern, line):
-                return
+            if found := re.match(pattern, line):
+                return found
             assert line, self.process.communicate()[1]
         pytest.fail(f"no line like {pattern!r} within {START_SECONDS} s")
 
@@ -144,6 +145,24 @@ def test_a_signal_in_the_middle_ends_the_monitor_too(start, number):
     assert "Traceback" not in errors
 
 
+def test_the_page_stays_behind_the_motion_until_a_signal(start):
+    pytest.importorskip("viser", reason="viser is not installed (extra 'view')")
+    run = start("--seconds", "2", "--keep", "--no-browser", "--port", "0")
+    url = run.wait_for_line(r"page: (http://127\.0\.0\.1:\d+)")[1]
+    run.wait_for_line(LINE)
+    run.wait_for_line("summary")
+    run.wait_for_line(f"the page stays until Ctrl-C: {url}")
+    with urllib.request.urlopen(url, timeout=30.0) as answer:
+        assert b"<html" in answer.read(2000).lower()
+    assert len(run.alive()) >= 2
+    run.process.send_signal(signal.SIGINT)
+    code, output, errors = run.end(30.0)
+    assert code == 0, errors
+    assert run.alive() == []
+    assert "stopped" in output and "summary" not in output  # that was told
+    assert "Traceback" not in output + errors
+
+
 def test_a_graph_that_has_joint_states_already_is_left_alone(domain, start, monkeypatch):
     monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     context = rclpy.Context()
@@ -173,6 +192,8 @@ def test_a_graph_that_has_joint_states_already_is_left_alone(domain, start, monk
         (["--rate", "inf"], "inf is not between 1 and 1000 Hz"),
         (["--rate"], "expected one argument"),
         (["--hertz", "3"], "--hertz"),
+        (["--port", "70000"], "70000 is not a port"),
+        (["--keep", "--no-page"], "--keep is for the page: not with --no-page"),
     ],
 )
 def test_wrong_options_are_an_error_that_names_them(options, says, capsys):

@@ -66,6 +66,7 @@ class Behaviour:
         self.intention = Intention(model.joint_names)
         proximities = [Proximity(model), *([] if live is None else [LiveProximity(live)])]
         self._way_out = WayOut(*proximities)
+        self.way_out(np.zeros(len(unknown)))  # compiled; else the first contact would wait for it
 
     @property
     def settings(self) -> Settings:
@@ -90,6 +91,16 @@ class Behaviour:
     def widest_warning(self) -> float:
         """Largest warning distance of all pairs, metres."""
         return float(self._outlook.thresholds[:, 1].max(initial=0.0))
+
+    @property
+    def thresholds(self) -> np.ndarray:
+        """(pairs, 2): stop and warning distance of every pair, metres."""
+        return self._outlook.thresholds
+
+    @property
+    def thresholds_of_objects(self) -> np.ndarray:
+        """(pair numbers, 2) as ``thresholds``, of pairs with objects of the live scene."""
+        return self._outlook.all_thresholds[1]
 
     def set_thresholds(self, thresholds: Thresholds) -> None:
         """Distances of all pairs, in force at once.

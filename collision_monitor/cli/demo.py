@@ -6,13 +6,22 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from collision_monitor.cli.view import add_page_arguments, announce
+from collision_monitor.collision_model import CollisionModel
 from collision_monitor.errors import MissingDependencyError, MotionError
 from collision_monitor.monitor import NARROW_PHASES
-from collision_monitor.motion import read_motion
+from collision_monitor.motion import Motion, read_motion
 from collision_monitor.robot.packages import FileFinder
+from collision_monitor.view.address import free_address
+from collision_monitor.view.needs_viser import viser_library
+from collision_monitor.view.page import Page
 
 
 def _seconds(text: str) -> float:
@@ -37,7 +46,9 @@ def add_parser(commands: Any) -> None:
         description=(
             "Start the collision_monitor node in a process of its own, send it the motion of two "
             "arms that run into each other as joint states on a real ROS graph, and print what "
-            "it says."
+            "it says. On a terminal a page in the browser goes with it: the robot, its clearance, "
+            "sliders to move it by hand, obstacles to move, the motion before and after it was "
+            "adjusted."
         ),
     )
     parser.add_argument(
@@ -52,7 +63,25 @@ def add_parser(commands: Any) -> None:
         default="leaf",
         help="distances of leaves, of the meshes, or of the meshes where leaves are near",
     )
-    parser.set_defaults(run=run)
+    parser.add_argument(
+        "--record",
+        metavar="FILE.mcap",
+        help="record the stop; 'verify' replays it, Foxglove and 'ros2 bag' open it",
+    )
+    parser.add_argument(
+        "--page",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="serve the page (by default on a terminal, and with --keep)",
+    )
+    parser.add_argument(
+        "--keep",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="go on behind the motion, for the page, until Ctrl-C (by default on a terminal)",
+    )
+    add_page_arguments(parser)
+    parser.set_defaults(run=run, parser=parser)
 
 
 def package_file(path: str) -> Path:
@@ -73,6 +102,32 @@ def demo_parameters() -> dict[str, str]:
     }
 
 
+def page_maker(options: argparse.Namespace, before: Motion) -> Callable[[], Page]:
+    """What loads the demo's robot and serves its page."""
+    parameters = demo_parameters()
+    after = read_motion(package_file("config/dual_arm_motion_adjusted.csv"))
+
+    def make() -> Page:
+        model = CollisionModel.from_urdf(
+            parameters["robot_description"],
+            srdf=parameters["robot_description_semantic"],
+            scene=parameters["scene"],
+        )
+        order = [before.joint_names.index(name) for name in model.joint_names]
+        page = Page(
+            model, before.at(0.0)[order],
+            warn=float(parameters["warn_distance"]), stop=float(parameters["stop_distance"]),
+            host=options.host, port=options.port,
+            motions=[("before adjustment", before), ("after adjustment", after)],
+            camera_around=[before.at(time)[order] for time in np.linspace(0, before.duration, 9)],
+            speed=before.duration / options.seconds,
+        )  # fmt: skip
+        announce(page, not options.no_browser)
+        return page
+
+    return make
+
+
 def run(options: argparse.Namespace) -> int:
     """Run the demo."""
     # Stay on this machine: joint states of a robot that is not there are not for others.
@@ -85,5 +140,24 @@ def run(options: argparse.Namespace) -> int:
             "pip install 'collision_monitor[demo]' (Linux x86-64)"
         ) from None
     parameters = {**demo_parameters(), "narrow_phase": options.narrow_phase}
+    if options.record is not None:
+        parameters["record"] = os.path.abspath(options.record)
     motion = read_motion(package_file("config/dual_arm_motion.csv"))
-    return run_demo(motion, parameters, options.seconds, options.rate)
+    terminal = sys.stdout.isatty()
+    keep = terminal if options.keep is None else options.keep
+    page = (terminal or keep) if options.page is None else options.page
+    if not page:
+        if options.keep:
+            options.parser.error("--keep is for the page: not with --no-page")
+        return run_demo(motion, parameters, options.seconds, options.rate)
+    try:
+        viser_library()  # to say so now and not after the monitor has loaded
+    except MissingDependencyError as problem:
+        if options.page or options.keep:
+            raise
+        print(f"no page: {problem}", file=sys.stderr)
+        return run_demo(motion, parameters, options.seconds, options.rate)
+    free_address(options.host, options.port)
+    return run_demo(
+        motion, parameters, options.seconds, options.rate, page_maker(options, motion), keep
+    )

@@ -9,11 +9,11 @@ import logging
 import sys
 from collections.abc import Sequence
 
-from collision_monitor.cli import acm, adjust, demo, distance, fit, thresholds, verify
+from collision_monitor.cli import acm, adjust, demo, distance, fit, thresholds, verify, view
 from collision_monitor.cli.lost_output import forget_output
 from collision_monitor.errors import CollisionMonitorError
 
-_COMMANDS = (fit, distance, thresholds, adjust, verify, acm, demo)
+_COMMANDS = (fit, distance, thresholds, adjust, verify, acm, view, demo)
 
 EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 0, 1, 2, 130
 

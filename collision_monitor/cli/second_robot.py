@@ -19,6 +19,7 @@ from collision_monitor.collision_model import CollisionModel
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.robot.composed import Mounted, compose, compose_semantics
 from collision_monitor.robot.description import Robot
+from collision_monitor.robot.hollows import check_filling
 from collision_monitor.robot.leaves_file import read_leaves
 from collision_monitor.robot.poses import pose_from_xyz_rpy
 from collision_monitor.robot.scene import load_scene
@@ -107,6 +108,7 @@ def load_cell(options: argparse.Namespace) -> tuple[CollisionModel, Robot | None
         leaves = read_leaves(options.leaves, robot)
         if not options.unchecked_leaves:
             check_enclosing(robot, leaves)
+            check_filling(robot, leaves)
     else:
         leaves = _own_leaves(parts, settings)
     return CollisionModel(robot, compose_semantics(parts), scene, settings, leaves), other

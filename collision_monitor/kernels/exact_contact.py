@@ -45,7 +45,7 @@ from collision_monitor.kernels.poses import (
 # the two ways of each, and how many of them are followed to their end, the most promising first,
 # while no more pairs of nodes have been looked at than this, each about 0.1 us. Where shapes are
 # deep in one another, to follow one takes thousands, and seldom finds less than their overlap.
-_PAIRS, _CLOSE_LOOKS, _DIRECTIONS, _WAYS, _TRIED, _LOOKS = 16, 8, 64, 128, 8, 1500
+_PAIRS, _CLOSE_LOOKS, _DIRECTIONS, _WAYS, _TRIED, _LOOKS = 16, 8, 64, 128, 8, 1000
 # Cosine from which on directions are the same, and from which on another one adds little: where
 # few triangles cross the right one is among their normals, and none may be left out.
 _SAME, _SIMILAR = 1.0 - 1e-10, 0.99

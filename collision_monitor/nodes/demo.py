@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import rclpy
@@ -16,8 +16,10 @@ from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 
 from collision_monitor.motion import Motion
+from collision_monitor.nodes.demo_page import DemoPage
 from collision_monitor.nodes.motion_player import MotionPlayer
 from collision_monitor.nodes.watcher import Watcher
+from collision_monitor.view.page import Page
 
 # A monitor that starts for the first time compiles its kernels.
 _START_SECONDS = 300.0  # a slow machine compiles and fits that long
@@ -46,8 +48,19 @@ def monitor_process(parameters: dict[str, str]) -> Iterator[subprocess.Popen]:
 class Demo:
     """Plays a motion to a monitor and tells what the monitor says."""
 
-    def __init__(self, node: Node, motion: Motion, seconds: float, rate: float) -> None:
+    def __init__(
+        self,
+        node: Node,
+        motion: Motion,
+        seconds: float,
+        rate: float,
+        make_page: Callable[[], Page] | None = None,
+    ) -> None:
+        """``make_page``: loads and serves the page that goes with it."""
         self._node = node
+        self._motion = motion
+        self._make_page = make_page
+        self.page: DemoPage | None = None
         self._player = MotionPlayer(node, motion, seconds)
         self._watcher = Watcher(node)
         self._period = 1.0 / rate
@@ -68,7 +81,11 @@ class Demo:
         if process.poll() is not None:
             raise RuntimeError(f"the monitor has ended with exit code {process.returncode}")
         self._refuse_others()
-        self._player.send(time.monotonic())
+        now = time.monotonic()
+        positions = self._player.positions(now)
+        if self.page is not None:
+            positions = self.page.exchange(positions, self._watcher)
+        self._player.send(now, positions)
         due = max(due + self._period, time.monotonic())
         while (left := due - time.monotonic()) > 0.0:
             rclpy.spin_once(self._node, timeout_sec=left)
@@ -103,6 +120,8 @@ class Demo:
                     f"no distance from the monitor after {_START_SECONDS:.0f} s; "
                     f"its state: {self._watcher.level} {self._watcher.message}"
                 )
+        if self._make_page is not None:
+            due = self._load_page(process, due)
         # Let the pose be confirmed and the state come in before it moves.
         ready = time.monotonic() + _START_SECONDS
         while self._watcher.level == "STALE" and time.monotonic() < ready:
@@ -119,6 +138,26 @@ class Demo:
         self._printed = 0.0
         self._print(time.monotonic(), "\n")
 
+    def _load_page(self, process: subprocess.Popen, due: float) -> float:
+        """Load it now that the monitor has compiled what both need; joint states go on."""
+        print("loading the page")
+        self.page = DemoPage(self._make_page, self._motion.joint_names)
+        while self.page.loading:
+            due = self._step(process, due)
+        if self.page.error is not None:
+            print(f"warning: no page: {self.page.error}", file=sys.stderr)
+        return due
+
+    def keep(self, process: subprocess.Popen) -> None:
+        """Go on for as long as the page does; whoever has the page has the robot."""
+        if self.page is None or self.page.page is None:
+            return
+        print(f"the page stays until Ctrl-C: {self.page.page.address.url}", flush=True)
+        due = time.monotonic()
+        while self.page.error is None:
+            due = self._step(process, due)
+        print(f"error: the page has ended: {self.page.error}", file=sys.stderr)
+
     def summary(self) -> str:
         """What was sent and heard, level by level."""
         watcher = self._watcher
@@ -134,7 +173,14 @@ class Demo:
         return "\n".join(f"  {line}" for line in lines)
 
 
-def run_demo(motion: Motion, parameters: dict[str, str], seconds: float, rate: float) -> int:
+def run_demo(
+    motion: Motion,
+    parameters: dict[str, str],
+    seconds: float,
+    rate: float,
+    make_page: Callable[[], Page] | None = None,
+    keep: bool = False,
+) -> int:
     """Run the demo; returns the exit code.
 
     Args:
@@ -142,26 +188,34 @@ def run_demo(motion: Motion, parameters: dict[str, str], seconds: float, rate: f
         parameters: of the monitor.
         seconds: how long the motion takes.
         rate: joint states a second.
+        make_page: loads the robot and serves the page, in a thread of its own.
+        keep: whether it goes on behind the motion, for the page.
     """
     rclpy.init(args=[])
     node = rclpy.create_node("collision_monitor_demo")
-    demo = Demo(node, motion, seconds, rate)
+    demo = Demo(node, motion, seconds, rate, make_page)
+    told = False
     try:
         with monitor_process(parameters) as process:
             demo.run(process)
-        print("summary")
-        print(demo.summary())
+            print("summary")
+            print(demo.summary(), flush=True)
+            told = True
+            if keep:
+                demo.keep(process)
         return 0
     except RuntimeError as error:
         if rclpy.ok():
             print(f"error: {error}", file=sys.stderr)
             return 1
-        print("\nstopped\n" + demo.summary())  # a signal took the context away meanwhile
+        print("\nstopped" if told else "\nstopped\n" + demo.summary())  # by a signal
         return 0
     except (KeyboardInterrupt, ExternalShutdownException):
-        print("\nstopped\n" + demo.summary())
+        print("\nstopped" if told else "\nstopped\n" + demo.summary())
         return 0
     finally:
+        if demo.page is not None:
+            demo.page.close()
         if rclpy.ok():
             node.destroy_node()
             rclpy.shutdown()

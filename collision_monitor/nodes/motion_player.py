@@ -37,9 +37,13 @@ class MotionPlayer:
         """Whether the last row has been reached."""
         return self._start is not None and self.time(now) >= self._motion.duration
 
-    def send(self, now: float) -> None:
-        """Publish the joint state of this moment."""
+    def positions(self, now: float) -> list[float]:
+        """Positions of this moment, in the order of the motion's joints."""
+        return self._motion.at(self.time(now)).tolist()
+
+    def send(self, now: float, positions: list[float] | None = None) -> None:
+        """Publish the joint state of this moment, or other ``positions``."""
         self._message.header.stamp = self._node.get_clock().now().to_msg()
-        self._message.position = self._motion.at(self.time(now)).tolist()
+        self._message.position = self.positions(now) if positions is None else positions
         self.publisher.publish(self._message)
         self.sent += 1

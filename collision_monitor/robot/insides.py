@@ -46,6 +46,11 @@ class Inside:
         self._high = corners.max(axis=0, initial=-np.inf)
         self._triangles = np.ascontiguousarray(triangles @ _FRAME.T)  # seen along the ray
 
+    @property
+    def box(self) -> tuple[np.ndarray, np.ndarray]:
+        """Lowest and highest corner (3,) of the closed parts; not finite without any."""
+        return self._low, self._high
+
     def near(self, points: np.ndarray) -> np.ndarray:
         """Whether points (..., 3) are in the box around the closed parts."""
         return ((points > self._low) & (points < self._high)).all(axis=-1)
