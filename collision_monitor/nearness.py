@@ -11,7 +11,7 @@ from collision_monitor.proximity import Proximity
 
 
 def part_of(distances: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
-    """Distances (k,) in parts of ``thresholds`` (k, 2): 0 at the stop, 1 at the warning distance."""
+    """Distances (k,) in parts of ``thresholds`` (k, 2): 0 at the stop, 1 at the warning one."""
     stop, warn = thresholds.T
     width = np.where(warn > stop, warn - stop, 1.0)
     # Written so that a distance that is not a number is not taken for a far one.
