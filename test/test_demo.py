@@ -37,6 +37,7 @@ class Run:
             env={**domain.environment, MARK: self.mark},
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
         )  # fmt: skip
+        self._unread = ""
 
     def alive(self):
         """Ids of those of its processes that still run."""
@@ -51,19 +52,24 @@ class Run:
 
     def wait_for_line(self, pattern):
         """Read its output until a line matches; returns the match."""
-        end = time.monotonic() + START_SECONDS
-        stream = self.process.stdout
-        while select.select([stream], [], [], max(0.0, end - time.monotonic()))[0]:
-            line = stream.readline()
-            if found := re.match(pattern, line):
-                return found
-            assert line, self.process.communicate()[1]
+        end, stream = time.monotonic() + START_SECONDS, self.process.stdout
+        while True:
+            while "\n" in self._unread:
+                line, self._unread = self._unread.split("\n", 1)
+                if found := re.match(pattern, line):
+                    return found
+            if not select.select([stream], [], [], max(0.0, end - time.monotonic()))[0]:
+                break
+            # Not by readline: what it has read ahead select does not see.
+            more = os.read(stream.fileno(), 65536).decode()
+            assert more, self.process.communicate()[1]
+            self._unread += more
         pytest.fail(f"no line like {pattern!r} within {START_SECONDS} s")
 
     def end(self, seconds=START_SECONDS):
         """(exit code, what it printed, what it logged) once it has ended by itself."""
         output, errors = self.process.communicate(timeout=seconds)
-        return self.process.returncode, output, errors
+        return self.process.returncode, self._unread + output, errors
 
     def kill(self):
         """Leave nothing behind."""
