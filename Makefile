@@ -6,7 +6,7 @@ TEST_ARGS ?=
 DEMO_ARGS ?=
 BENCH_ARGS ?=
 
-.PHONY: help test demo bench lint picture view-picture adjustment-plots verification-plots clean
+.PHONY: help test demo bench lint picture marker-picture view-picture parameters adjustment-plots verification-plots clean
 .DEFAULT_GOAL := help
 
 help:
@@ -15,6 +15,8 @@ help:
 	@echo "make bench    set up and run the benchmark   BENCH_ARGS='--robots ur5'"
 	@echo "make lint     check style with ruff"
 	@echo "make picture  render the picture of the README"
+	@echo "make marker-picture  draw what RViz shows from the messages of the nodes"
+	@echo "make parameters      write docs/parameters.md from what the nodes declare"
 	@echo "make view-picture  take the picture of the page in the browser (needs Chromium)"
 	@echo "make adjustment-plots  plot the published experiment of two arms, before and after"
 	@echo "make verification-plots  verify four motions of the space arm and plot them"
@@ -55,6 +57,12 @@ lint: $(VENV)/.has-test
 
 picture: $(VENV)/.has-picture
 	"$(BIN)/python" docs/make_picture.py
+
+marker-picture: $(VENV)/.has-test
+	PYTHONPATH=test "$(BIN)/python" docs/make_marker_picture.py
+
+parameters: $(VENV)/.has-demo
+	"$(BIN)/python" docs/make_parameters.py
 
 view-picture: $(VENV)/.has-test
 	PYTHONPATH=test "$(BIN)/python" docs/make_view_picture.py

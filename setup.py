@@ -21,6 +21,7 @@ ADJUST = ["daqp>=0.7", "piqp>=0.5", "toppra>=0.6", "matplotlib>=3.7"]
 VERIFY = ["pin>=3.4", "rosbags>=0.11", "jinja2>=3.0", "distributed>=2023.1", *PICTURE]
 SIMULATION = ["mujoco>=3.3"]
 VIEW = ["viser>=1.1"]
+RECORD = ["mcap>=1.2"]
 PEERS = ["pin>=3.4", "example-robot-data>=4.3"]
 FOLLOWERS = ["pin-pink>=4.0", "qpsolvers>=4.3"]
 
@@ -79,12 +80,13 @@ setup(
     ],
     extras_require={
         "ros": ROS,
-        "demo": [*ROS, *VIEW],
+        "demo": [*ROS, *VIEW, *RECORD],
         "picture": PICTURE,
         "adjust": ADJUST,
         "verify": VERIFY,
         "simulation": [*ROS, *SIMULATION],
         "view": VIEW,
+        "record": RECORD,
         "bench": [*PEERS, *ADJUST, *FOLLOWERS],
         "test": [
             *ROS,
@@ -93,6 +95,7 @@ setup(
             *VERIFY,
             *SIMULATION,
             *VIEW,
+            *RECORD,
             *PEERS,
             "playwright>=1.40",  # drives a Chromium that is there, and downloads none
             "pytest>=7",

@@ -21,7 +21,12 @@ from collision_monitor.bounding.shapes import Fit, fit_of_given
 from collision_monitor.bounding.watchers import watchers_of
 from collision_monitor.clear_tables import clear_tables, copied
 from collision_monitor.clearance import Clearance
-from collision_monitor.errors import ConfigurationError, FitError, NothingToCheckError
+from collision_monitor.errors import (
+    ConfigurationError,
+    FitError,
+    NothingToCheckError,
+    RobotDescriptionError,
+)
 from collision_monitor.exact_distance import Crossing, ExactDistance, ExactShapes, LinkShapes
 from collision_monitor.kernels import query
 from collision_monitor.kernels.clear import CLEAR, DOUBTFUL, ClearTables, clear
@@ -61,6 +66,8 @@ _FLOAT = np.dtype(np.float64)
 # Configurations in which links look at each other; fewer where that would take seconds.
 _WATCH_SAMPLES = 512
 _PAIRS_WATCHED = 400_000
+# Of a robot; obstacles do not count, as they are not checked among each other.
+_MOST_LINKS = 2000
 # A pair of links whose shapes meet in this part of the samples is left out; the share at
 # which MoveIt's setup assistant calls two links "almost always in collision".
 _NEARLY_ALL = 0.95
@@ -108,6 +115,12 @@ class CollisionModel:
         self.root = robot.root
         self.warnings: tuple[str, ...] = (*robot.warnings, *semantics.warnings)
 
+        shaped = sum(1 for link in robot.links.values() if link.shapes)
+        if shaped > _MOST_LINKS:
+            raise RobotDescriptionError(
+                f"robot {robot.name!r} has {shaped} links with shapes; at most {_MOST_LINKS} can "
+                "be monitored, whose pairs are two million"
+            )
         self._number_joints()
         self.hierarchy = hierarchy
         self._reach: np.ndarray | None = None

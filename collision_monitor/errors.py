@@ -48,7 +48,7 @@ class JointStateError(CollisionMonitorError, ValueError):
 
     Attributes:
         kind: what is wrong, one word: ``length``, ``not_finite``, ``unknown``, ``twice``,
-            ``future``.
+            ``future``, ``unreadable``.
     """
 
     def __init__(self, message: str, kind: str = "unknown") -> None:
@@ -114,6 +114,10 @@ class AdjustmentError(CollisionMonitorError, ValueError):
 
 class SimulationError(CollisionMonitorError, RuntimeError):
     """A simulation that cannot go on; the message says what to change."""
+
+
+class RecordingError(CollisionMonitorError, RuntimeError):
+    """A recording that cannot be made; the message begins with the parameter."""
 
 
 class ExecutorError(CollisionMonitorError, RuntimeError):

@@ -320,6 +320,12 @@ class Monitor:
         self.watchdogs.refused[kind] += 1
         self._fault, self._fault_time = text, now
 
+    def refuse(self, error: JointStateError, now: float) -> MonitorState:
+        """The verdict after a joint state that could not even be read; ``now`` as of `update`."""
+        self._clearance = None
+        self._refuse(error, now)
+        return self.state(now)
+
     def _measure(self) -> Clearance:
         q = self.buffer.q
         clearance = self.model.distance(q, exact=self.narrow_phase == "mesh")

@@ -12,13 +12,17 @@ from pathlib import Path
 import numpy as np
 
 from collision_monitor.errors import MotionError
+from collision_monitor.robot.magnitudes import LARGEST_FILE, read_bounded
 
 
 def read_csv(path: Path) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
     """Joint names, times (n,) and positions (n, joints) of a file; see `motion.read_motion`."""
     try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            lines = [(k, row) for k, row in enumerate(csv.reader(file), 1) if any(row)]
+        data = read_bounded(path)
+        if data is None:
+            raise MotionError(f"{path}: larger than {LARGEST_FILE} bytes, no motion is")
+        file = io.StringIO(data.decode("utf-8-sig"), newline="")
+        lines = [(k, row) for k, row in enumerate(csv.reader(file), 1) if any(row)]
     except (OSError, ValueError, csv.Error) as error:
         raise MotionError(f"{path}: cannot be read as CSV: {error}") from None
     if not lines:

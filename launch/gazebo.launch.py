@@ -139,6 +139,7 @@ def generate_launch_description() -> LaunchDescription:
             parts.switch("headless", False, "start Gazebo without its window"),
             parts.switch("self_collision", True, "start the node self_collision in front"),
             parts.switch("rviz", False, "start RViz and show the markers"),
+            parts.fixed_frame(),
             parts.argument("log_level", "info", "debug, info, warn, error or fatal"),
             OpaqueFunction(function=everything),
             parts.rviz(True),

@@ -82,6 +82,7 @@ def generate_launch_description() -> LaunchDescription:
             parts.switch("monitor", True, "start the monitor, and stop where it says so"),
             parts.switch("self_collision", False, "start the node self_collision in front"),
             parts.switch("rviz", False, "start RViz and show the markers"),
+            parts.fixed_frame(),
             parts.argument("log_level", "info", "debug, info, warn, error or fatal"),
             OpaqueFunction(function=nodes),
             parts.rviz(True),

@@ -23,6 +23,7 @@ COMMON = {
     "params_file": None,
     "use_sim_time": "false",
     "rviz": "false",
+    "fixed_frame": "base_link",
     "robot_description": "",
     "robot_description_semantic": "",
     "scene": "",

@@ -17,6 +17,7 @@ from pathlib import Path
 
 # Above those that people take by hand; 101 is the last whose ports the kernel gives to nobody else.
 DOMAINS = range(10, 102)
+_PARTICIPANTS = 10
 _NAME = "collision_monitor_test_domain_{}.lock"
 
 
@@ -29,12 +30,16 @@ def _open(path: Path) -> int | None:
 
 
 def is_free(domain: int) -> bool:
-    """Whether the port of a domain's first participant is free: nobody here is in it."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.bind(("0.0.0.0", 7400 + 250 * domain + 10))
-        except OSError:
-            return False
+    """Whether the ports of a domain's first participants are free: nobody here is in it.
+
+    Of several, for the first may have gone and left others behind.
+    """
+    for participant in range(_PARTICIPANTS):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            try:
+                probe.bind(("0.0.0.0", 7400 + 250 * domain + 10 + 2 * participant))
+            except OSError:
+                return False
     return True
 
 

@@ -28,6 +28,7 @@ FLOORS = {
     "picture": 4,
     "repulsion": 4,
     "simulation": 4,
+    "recording": 4,
     "verification": 4,
     "watchdogs": 4,
     "view": 4,
@@ -38,7 +39,9 @@ FLOORS = {
     "clearance_colour": 3,
     "packing": 3,
     "clear_tables": 3,
+    "nearness": 3,
     "proximity": 3,
+    "tree_boxes": 3,
     "thresholds": 3,
     "exact_distance": 3,
     "robot": 2,
@@ -85,6 +88,7 @@ OPTIONAL = {
     "pinocchio", "rosbags", "jinja2", "distributed",  # verify
     "mujoco",  # simulation
     "viser",  # view
+    "mcap",  # record
 }  # fmt: skip
 
 

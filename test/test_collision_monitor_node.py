@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from ros_graph import DIAGNOSTICS, ERROR, LATCHED, OK, STALE, WARN, Graph, rclpy
+from rviz_twin import RvizTwin
 from toys import chain
 
 from collision_monitor import CollisionModel
@@ -21,7 +22,6 @@ from rcl_interfaces.msg import Parameter as ParameterMessage  # isort: skip
 from rcl_interfaces.srv import SetParametersAtomically  # isort: skip
 from rosgraph_msgs.msg import Clock  # isort: skip
 from std_msgs.msg import String  # isort: skip
-from visualization_msgs.msg import Marker  # isort: skip
 
 SCENE = {
     "obstacles": [
@@ -130,12 +130,22 @@ def test_the_points_lie_at_the_distance_reported(cell):
     assert np.linalg.norm(n) == pytest.approx(1.0, abs=1e-5)
 
 
+def test_bytes_that_are_no_message_are_an_error_and_the_node_goes_on(cell):
+    graph, model = settled(cell)
+    graph.until(
+        lambda: "cannot be read" in graph.state.message and graph.state.level == ERROR,
+        sending=lambda: graph.publisher().publish(b"\0\1\0\0" + b"\xff" * 40),
+    )
+    graph.until(lambda: graph.heard["safe"][-1].data is False)
+    settled(cell)
+
+
 def test_silence_is_stale_within_the_timeout_and_news_end_it(cell):
     graph, model = settled(cell)
     start = time.monotonic()
     graph.until_level(STALE)
     assert time.monotonic() - start < 0.4 + 0.5
-    assert graph.heard["safe"][-1].data is False
+    graph.until(lambda: graph.heard["safe"][-1].data is False)
     graph.until(lambda: math.isnan(graph.heard["min_distance"][-1].data))
     count = len([m for m in graph.heard["min_distance"] if not math.isnan(m.data)])
     graph.spin(0.5)
@@ -212,20 +222,31 @@ def test_distances_of_all_pairs_come_in_the_order_of_their_names(cell):
 
 def test_markers_follow_the_state(cell):
     graph, model = settled(cell)
+    rviz, taken = RvizTwin(), 0
     graph.listen("markers")
-    graph.until(
-        lambda: len(graph.heard["markers"]) > 2,
-        sending=lambda: graph.send(model.joint_names, CLEAR),
-    )
-    shown = graph.heard["markers"][-1].markers
-    assert {m.header.frame_id for m in shown} == {"l0"}
-    assert len({(m.ns, m.id) for m in shown}) == len(shown)
-    assert [m.text for m in shown if m.type == Marker.TEXT_VIEW_FACING][0].endswith(" m")
-    green = [m for m in shown if m.ns == "leaves"][0].color
+
+    def shown(*namespaces):
+        """Whether RViz shows these and no others, after all that has been heard."""
+        nonlocal taken
+        rviz.take(*graph.heard["markers"][taken:])
+        taken = len(graph.heard["markers"])
+        return rviz.namespaces == set(namespaces)
+
+    def send():
+        graph.send(model.joint_names, CLEAR)
+
+    graph.until(lambda: shown("leaves", "obstacles", "nearest"), sending=send)
+    assert {m.header.frame_id for m in rviz.shown.values()} == {"l0"}
+    assert rviz.shown["nearest", 1].text.splitlines()[0].endswith(" m")
+    green = rviz.shown["leaves", 0].color
+    assert set_parameters(graph, show_aabb_levels="0-1").successful
+    graph.until(lambda: shown("leaves", "obstacles", "nearest", "aabb"), sending=send)
+    refused = set_parameters(graph, show_aabb_levels="1-0")
+    assert not refused.successful and "'1-0'" in refused.reason
+    assert set_parameters(graph, show_aabb_levels="").successful
+    graph.until(lambda: shown("leaves", "obstacles", "nearest"), sending=send)
     graph.until_level(STALE)
-    graph.until(lambda: graph.heard["markers"][-1].markers[0].color != green)
-    stale = graph.heard["markers"][-1].markers
-    assert {m.action for m in stale if m.ns == "nearest"} == {Marker.DELETE}
+    graph.until(lambda: shown("leaves", "obstacles") and rviz.shown["leaves", 0].color != green)
 
 
 def test_diagnostics_say_the_same(cell):

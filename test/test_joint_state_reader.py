@@ -13,6 +13,7 @@ pytest.importorskip("rclpy")
 from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 
+from collision_monitor.errors import JointStateError  # noqa: E402
 from collision_monitor.nodes import joint_state_reader  # noqa: E402
 from collision_monitor.nodes.joint_state_reader import JointStateReader  # noqa: E402
 
@@ -167,3 +168,33 @@ def test_bytes_in_another_order_are_never_read_in_place():
 def test_a_message_that_is_cut_off_has_no_layout(end):
     data = message(NAMES, [1.0, 2.0, 3.0])
     assert joint_state_reader._layout_of(data[:end], NAMES, (1.0, 2.0, 3.0), ()) is None
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_damaged_bytes_are_read_as_rclpy_does_or_refused(data):
+    whole = bytearray(message(["a", "bb"], [1.0, 2.0], (5, 6), "base", [3.0, 4.0]))
+    reader = JointStateReader()
+    reader.read(bytes(whole))  # so that the ways in place are tried as well
+    (layout,) = reader._layouts.values()
+    read = layout.values.size  # bytes up to the end of the velocities
+    for _ in range(data.draw(st.integers(1, 3))):
+        at = data.draw(st.integers(0, len(whole)))
+        piece = data.draw(
+            st.one_of(
+                st.binary(max_size=8),
+                st.sampled_from([b"\xff" * 4, b"\xff\xff\xff\x7f", b"\0\0\0@", bytes(8)]),
+            )
+        )
+        whole[at : at + data.draw(st.sampled_from([0, len(piece), 40]))] = piece
+    try:
+        wanted = expected(bytes(whole))
+    except Exception:
+        try:
+            found = reader.read(bytes(whole))
+        except JointStateError as error:
+            assert str(error).startswith("a joint state that cannot be read: ")
+        else:  # what is wrong is behind all that is read, in the efforts: here are none
+            assert same(found, expected(bytes(whole[:read]) + bytes(4)))
+    else:
+        assert same(reader.read(bytes(whole)), wanted)

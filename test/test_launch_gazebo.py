@@ -24,6 +24,7 @@ ARGUMENTS = {
     "headless": "false",
     "self_collision": "true",
     "rviz": "false",
+    "fixed_frame": "base_link",
     "log_level": "info",
 }
 EXECUTABLES = {

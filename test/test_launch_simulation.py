@@ -25,6 +25,7 @@ ARGUMENTS = {
     "monitor": "true",
     "self_collision": "false",
     "rviz": "false",
+    "fixed_frame": "base_link",
     "log_level": "info",
 }
 

@@ -3,7 +3,6 @@
 """Markers: where they are, what colour they have, and that none stays when it should go."""
 
 import math
-from copy import deepcopy
 
 import numpy as np
 import pytest
@@ -12,13 +11,15 @@ from toys import chain, joint, link, robot
 
 from collision_monitor import CollisionModel
 from collision_monitor.monitor import Level, MonitorState
+from collision_monitor.nearness import Nearness
 
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 
 from builtin_interfaces.msg import Time  # noqa: E402
-from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402
-from visualization_msgs.msg import Marker, MarkerArray  # noqa: E402
+from rviz_twin import RvizTwin, markers_of  # noqa: E402
+from visualization_msgs.msg import Marker  # noqa: E402
 
+from collision_monitor.nodes.aabb_markers import ALL  # noqa: E402
 from collision_monitor.nodes.markers import MarkerBuilder  # noqa: E402
 
 CAPSULE = '<capsule radius="0.05" length="0.6"/>'
@@ -41,14 +42,16 @@ def arm():
     )  # fmt: skip
 
 
-def build(model, q, warn=0.1, stop=0.02, clearance="known", builder=None):
+def build(model, q, warn=0.1, stop=0.02, clearance="known", builder=None, stamp=STAMP):
     """Markers of one moment, copied; by default of a state that knows the nearest pair."""
     if clearance == "known":
         clearance = model.distance(q)
     state = MonitorState(Level.OK, clearance=clearance)
     builder = MarkerBuilder(model, 1.5) if builder is None else builder
     q = np.asarray(q, float)
-    return deepcopy(builder.build(q, state, STAMP, warn, stop, model.distances(q)).markers)
+    thresholds = np.tile([stop, warn], (len(model.pairs), 1))
+    nearness = Nearness(model).of_leaves(q, thresholds)
+    return markers_of(builder.build(q, state, stamp, nearness))
 
 
 def rgb(marker):
@@ -90,15 +93,19 @@ def test_capsules_are_two_balls_and_a_cylinder_along_their_segment(arm, turn):
 
 
 def test_balls_have_their_diameter_and_a_sphere_has_one(arm):
-    markers = of(build(arm, [0.3, 0.2]), "leaves", "obstacles")
+    markers = sorted(of(build(arm, [0.3, 0.2]), "leaves", "obstacles"), key=lambda m: m.id)
     assert [m.id for m in markers] == list(range(len(arm.leaves)))
     for marker, leaf in zip(markers, arm.leaves, strict=True):
-        assert (marker.type, marker.action) == (Marker.SPHERE_LIST, Marker.ADD)
         diameter = 2 * leaf.radius
         assert (marker.scale.x, marker.scale.y, marker.scale.z) == (diameter,) * 3
-        assert len(marker.points) == (1 if leaf.kind == "sphere" else 2)
-        assert marker.ns == ("obstacles" if leaf.link == "ball" else "leaves")
         assert marker.pose.orientation.w == 1.0
+        if leaf.link == "ball":
+            assert (marker.ns, marker.type) == ("obstacles", Marker.SPHERE)
+            place = marker.pose.position
+            assert (place.x, place.y, place.z) == (0.0, 3.0, 0.0)
+        else:
+            assert (marker.ns, marker.type) == ("leaves", Marker.SPHERE_LIST)
+            assert len(marker.points) == (1 if leaf.kind == "sphere" else 2)
     assert {leaf.kind for leaf in arm.leaves} == {"sphere", "capsule"}
 
 
@@ -118,42 +125,30 @@ def test_every_marker_has_frame_stamp_lifetime_and_a_name_of_its_own(arm):
 def test_places_stay_the_same_and_stamps_do_not(arm):
     builder = MarkerBuilder(arm, 1.5)
     first = build(arm, [0.3, 0.2], builder=builder)
-    state = MonitorState(Level.OK, clearance=arm.distance([-0.4, 0.1]))
-    later = Time(sec=13)
-    q = np.array([-0.4, 0.1])
-    second = builder.build(q, state, later, 0.1, 0.02, arm.distances(q)).markers
+    second = build(arm, [-0.4, 0.1], builder=builder, stamp=Time(sec=13))
     assert [(m.ns, m.id) for m in second] == [(m.ns, m.id) for m in first]
     assert {(m.header.stamp.sec, m.header.stamp.nanosec) for m in second} == {(13, 0)}
-
-
-def test_the_message_arrives_as_it_was_sent(arm):
-    sent = MarkerArray(markers=build(arm, [0.3, 0.2]))
-    arrived = deserialize_message(serialize_message(sent), MarkerArray)
-    for a, b in zip(sent.markers, arrived.markers, strict=True):
-        assert (a.ns, a.id, a.pose, a.points, a.text) == (b.ns, b.id, b.pose, b.points, b.text)
-        assert rgb(a) == pytest.approx(rgb(b), abs=1e-6)
 
 
 def test_colours_at_and_beside_the_borders():
     model = CollisionModel.from_urdf(chain(3))  # stretched: one pair, its two ends
     q = np.zeros(2)
     distance = model.distance(q).distance
-    above, below = np.nextafter(distance, 9.0), np.nextafter(distance, 0.0)
+    above, below = distance + 1e-9, distance - 1e-9
     assert distance == pytest.approx(1.8)
 
     def colour(warn, stop):
         first, _, last = (rgb(m) for m in of(build(model, q, warn, stop), "leaves"))
         return first if model.leaves[0].link != "l1" else last
 
-    green, yellow, red = colour(below, 0.1), colour(distance, 0.1), colour(9.0, distance)
+    green, yellow, red = colour(below, 0.1), colour(above, 0.1), colour(9.0, above)
     assert green[1] > 1.5 * max(green[0], green[2])
     assert red[0] > 3.0 * max(red[1], red[2])
     assert min(yellow[0], yellow[1]) > 2.0 * yellow[2]
     assert colour(0.2, 0.1) == pytest.approx(green)
     assert colour(9.0, above) == pytest.approx(red)
-    assert colour(above, 0.1) == pytest.approx(yellow)
     assert colour(distance + 0.4, distance - 0.4) == pytest.approx(0.5 * (red + yellow))
-    assert colour(distance, distance) == pytest.approx(red)
+    assert colour(above, above) == pytest.approx(red)
     assert colour(below, below) == pytest.approx(green)
 
 
@@ -186,12 +181,13 @@ def test_a_cylinder_and_an_obstacle_take_the_colour_of_their_link(arm):
 def test_the_nearest_line_ends_at_the_points_and_its_text_is_the_distance(arm):
     q = [0.4, 0.9]
     clearance = arm.distance(q)
-    line, text = of(build(arm, q), "nearest")
+    line, text, ends = of(build(arm, q), "nearest")
     assert (line.type, text.type) == (Marker.LINE_LIST, Marker.TEXT_VIEW_FACING)
-    assert (line.action, text.action) == (Marker.ADD, Marker.ADD)
-    assert [[p.x, p.y, p.z] for p in line.points] == clearance.points.tolist()
-    assert line.scale.x > 0.0 and text.scale.z > 0.0
-    assert text.text == f"{clearance.distance:.3f} m"
+    assert {m.action for m in (line, text, ends)} == {Marker.ADD}
+    for marker in (line, ends):
+        assert [[p.x, p.y, p.z] for p in marker.points] == clearance.points.tolist()
+    assert text.text == f"{clearance.distance:.3f} m\n{' - '.join(clearance.links)}"
+    assert min(rgb(text)) > 0.8  # RViz is dark
     place = text.pose.position
     middle = clearance.points.mean(axis=0)
     assert np.linalg.norm([place.x, place.y, place.z] - middle) < 0.1
@@ -200,7 +196,7 @@ def test_the_nearest_line_ends_at_the_points_and_its_text_is_the_distance(arm):
 def test_penetration_is_a_negative_text():
     model = CollisionModel.from_urdf(chain(3))
     text = of(build(model, [math.pi, 0.0]), "nearest")[1].text
-    assert text == "-0.200 m"
+    assert text.startswith("-0.200 m\n")
 
 
 def test_what_is_not_known_is_grey_and_has_no_nearest_line(arm):
@@ -216,6 +212,60 @@ def test_what_is_not_known_is_grey_and_has_no_nearest_line(arm):
     assert again == build(arm, [0.3, 0.2], builder=MarkerBuilder(arm, 1.0))
 
 
+def test_labels_are_as_large_as_the_robot_asks_for():
+    small, large = (
+        of(build(CollisionModel.from_urdf(chain(3, xyz=xyz)), [0.3, 0.3]), "nearest")[1].scale.z
+        for xyz in ("0.3 0 0", "30 0 0")
+    )
+    assert 0.01 < small < 0.03 and large == 0.5
+
+
 def test_clear_removes_what_was_shown():
     (marker,) = MarkerBuilder.clear().markers
     assert marker.action == Marker.DELETEALL
+
+
+SLIDES = {
+    "obstacles": [
+        {"name": "can", "type": "cylinder", "radius": 0.1, "length": 0.4, "position": [2, 0, 0]},
+        {"name": "stick", "type": "capsule", "radius": 0.1, "length": 0.4, "position": [0, -2, 0]},
+    ]
+}
+
+
+def test_nothing_is_left_behind_when_robots_obstacles_leaves_and_levels_go(arm):
+    rviz = RvizTwin()
+
+    def show(model, q, clearance="known", levels=frozenset(), builder=None):
+        """What the node does; returns the builder and what ought to be shown."""
+        fresh = builder is None
+        builder = MarkerBuilder(model, 1.5) if fresh else builder
+        if fresh:
+            rviz.take(builder.clear())
+        builder.show_levels(levels)
+        if clearance == "known":
+            clearance = model.distance(q)
+        state = MonitorState(Level.OK, clearance=clearance)
+        nearness = Nearness(model).of_leaves(np.array(q), np.zeros((len(model.pairs), 2)))
+        messages = list(builder.build(np.array(q), state, STAMP, nearness))
+        rviz.take(*messages)
+        wanted = {(m.ns, m.id) for m in markers_of(messages) if m.action == Marker.ADD}
+        assert set(rviz.shown) == wanted
+        return builder
+
+    everything = {"leaves", "leaves/cylinders", "obstacles", "nearest"}
+    builder = show(arm, [0.3, 0.2])
+    assert rviz.namespaces == everything
+    show(arm, [0.3, 0.2], levels=ALL, builder=builder)
+    assert rviz.namespaces == {*everything, "aabb"}
+    show(arm, [0.3, 0.2], levels=frozenset({1}), builder=builder)
+    assert {key for key in rviz.shown if key[0] == "aabb"} == {("aabb", 1)}
+    show(arm, [0.3, 0.2], clearance=None, builder=builder)
+    assert rviz.namespaces == everything - {"nearest"}
+    other = CollisionModel.from_urdf(chain(3), scene=SLIDES)  # fewer leaves, other obstacles
+    builder = show(other, [0.3, 0.2])
+    assert rviz.namespaces == {"leaves", "obstacles", "obstacles/cylinders", "nearest"}
+    show(CollisionModel.from_urdf(chain(3)), [0.3, 0.2])
+    assert rviz.namespaces == {"leaves", "nearest"}
+    rviz.wait(2.0)  # the node has died
+    assert rviz.shown == {}

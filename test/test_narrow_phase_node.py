@@ -117,9 +117,9 @@ def test_contact_shows_the_triangles_that_cross(graph, model, poses):
     heard(graph, model, q, exact.distance)
 
     def triangles():
-        """Markers of the last message that show contact."""
-        last = graph.heard["markers"][-1].markers if graph.heard["markers"] else []
-        return [m for m in last if m.ns == "contact" and m.points]
+        """The last marker of contact, if it shows any."""
+        found = [m for a in graph.heard["markers"] for m in a.markers if m.ns == "contact"]
+        return [m for m in found[-1:] if m.points]
 
     graph.until(triangles, 20.0, lambda: graph.send(model.joint_names, q))
     shown = np.array([[p.x, p.y, p.z] for p in triangles()[0].points]).reshape(-1, 3, 3)

@@ -69,14 +69,28 @@ def test_only_the_package_and_the_executables_are_installed(workspace):
 
 
 def test_rviz_listens_where_the_node_speaks():
+    pytest.importorskip("rclpy", reason="rclpy is not installed")
+    from collision_monitor.nodes.aabb_markers import AABB
+    from collision_monitor.nodes.leaf_markers import LEAF_CYLINDERS, LEAVES
+    from collision_monitor.nodes.markers import NEAREST, TOUCHING
+    from collision_monitor.nodes.obstacle_markers import OBSTACLE_CYLINDERS, OBSTACLES
+    from collision_monitor.nodes.path_markers import AFTER, BEFORE, FIELD
+
     config = yaml.safe_load((ROOT / "rviz/collision_monitor.rviz").read_text(encoding="utf-8"))
     manager = config["Visualization Manager"]
     displays = {display["Class"].split("/")[1]: display for display in manager["Displays"]}
     # Relative names: RViz started in the robot's namespace follows it.
-    markers = [d["Topic"] for d in manager["Displays"] if d["Class"].endswith("/MarkerArray")]
+    arrays = [d for d in manager["Displays"] if d["Class"].endswith("/MarkerArray")]
+    markers = [display["Topic"] for display in arrays]
     assert [m["Value"] for m in markers] == ["collision_monitor/markers", "self_collision/markers"]
     # what the nodes offer; more hears nothing
     assert all(m["Durability Policy"] == "Volatile" for m in markers)
+    assert all(set(display["Namespaces"].values()) == {True} for display in arrays)
+    spoken = [
+        {AABB, LEAVES, LEAF_CYLINDERS, NEAREST, TOUCHING, OBSTACLES, OBSTACLE_CYLINDERS},
+        {BEFORE, AFTER, FIELD},
+    ]
+    assert [set(display["Namespaces"]) for display in arrays] == spoken
     description = displays["RobotModel"]["Description Topic"]
     assert description["Value"] == "robot_description"
     assert description["Durability Policy"] == "Transient Local"

@@ -7,6 +7,7 @@ import pytest
 from ros_graph import rclpy  # noqa: F401  skips where there is no rclpy
 
 from builtin_interfaces.msg import Time  # isort: skip
+from rviz_twin import RvizTwin  # isort: skip
 from visualization_msgs.msg import Marker  # isort: skip
 
 from collision_monitor.nodes.path_markers import PathMarkers  # isort: skip
@@ -23,8 +24,9 @@ def points(*distances):
     return ControlPoints(found, np.tile([1.0, 0.0, 0.0], (len(distances), 1)), np.array(distances))
 
 
-def build(builder, before, after):
-    markers = builder.build(points(*before), points(*after), 0.1, 0.05, STAMP).markers
+def build(builder, before, after, lifetime=0.0):
+    markers = builder.build(points(*before), points(*after), 0.1, 0.05, STAMP, lifetime).markers
+    markers = [m for m in markers if m.action != Marker.DELETEALL]
     assert len({(m.ns, m.id) for m in markers}) == len(markers)
     assert all(m.header.frame_id == "base" and m.header.stamp == STAMP for m in markers)
     return markers
@@ -76,3 +78,17 @@ def test_arrows_that_are_not_needed_any_more_are_deleted_once():
     assert field == [(0, Marker.ADD), (1, Marker.ADD), (2, Marker.DELETE), (3, Marker.DELETE)]
     again = build(builder, (0.08, 0.3), (0.1, 0.3))
     assert [m.id for m in again if m.ns == "field"] == [0, 1]
+
+
+def test_nothing_is_left_behind_of_an_adjustment_or_of_a_node_before():
+    rviz = RvizTwin()
+    dead, alive = PathMarkers("base"), PathMarkers("base")
+    adjustments = [(0.08, 0.06, 0.07), (0.3, 0.3, 0.05)], [(0.08, 0.3)], [(0.3, 0.3)]
+    for builder, rows in zip((dead, alive, alive), adjustments, strict=True):
+        for row in rows:
+            message = builder.build(points(*row), points(*row), 0.1, 0.05, STAMP, 3.0)
+            rviz.take(message)
+            wanted = {(m.ns, m.id) for m in message.markers if m.action == Marker.ADD}
+            assert set(rviz.shown) == wanted
+    rviz.wait(3.1)
+    assert rviz.shown == {}

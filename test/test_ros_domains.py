@@ -69,11 +69,12 @@ def test_one_that_was_released_comes_last(tmp_path):
     assert len(set(taken)) == 20 and set(taken) <= set(DOMAINS)
 
 
-def test_a_domain_that_a_node_is_in_is_passed_over(tmp_path):
+@pytest.mark.parametrize("participant", [0, 2])
+def test_a_domain_that_a_node_is_in_is_passed_over(tmp_path, participant):
     with Domain(tmp_path) as domain:
         number = domain.number
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as node:
-        node.bind(("0.0.0.0", 7400 + 250 * number + 10))
+        node.bind(("0.0.0.0", 7400 + 250 * number + 10 + 2 * participant))
         assert not is_free(number)
         held = []
         with pytest.raises(RuntimeError):

@@ -59,6 +59,7 @@ class Behaviour:
         self.speeds.update(np.zeros(len(unknown)), unknown, -1e9)  # compiled; forgotten by the gap
         self.intention = Intention(model.joint_names)
         self._way_out = WayOut(Proximity(model))
+        self.way_out(np.zeros(len(unknown)))  # compiled; else the first contact would wait for it
 
     @property
     def settings(self) -> Settings:
@@ -83,6 +84,11 @@ class Behaviour:
     def widest_warning(self) -> float:
         """Largest warning distance of all pairs, metres."""
         return float(self._outlook.thresholds[:, 1].max(initial=0.0))
+
+    @property
+    def thresholds(self) -> np.ndarray:
+        """(pairs, 2): stop and warning distance of every pair, metres."""
+        return self._outlook.thresholds
 
     def set_thresholds(self, thresholds: Thresholds) -> None:
         """Distances of all pairs, in force at once.

@@ -45,8 +45,13 @@ def shape_mesh(shape: Shape) -> trimesh.Trimesh:
         return trimesh.creation.icosphere(2, shape.size[0])
     radius, length = shape.size
     if shape.kind == "cylinder":
-        return trimesh.creation.cylinder(radius, length, sections=32)
-    return trimesh.creation.capsule(length, radius, count=[16, 16])
+        mesh = trimesh.creation.cylinder(radius, length, sections=32)
+    else:
+        mesh = trimesh.creation.capsule(length, radius, count=[16, 16])
+    if not len(mesh.faces):  # a grain whose triangles the library takes for nothing
+        height = length + (2.0 * radius if shape.kind == "capsule" else 0.0)
+        mesh = trimesh.creation.box((2.0 * radius, 2.0 * radius, height))
+    return mesh
 
 
 def _cloud(shapes: Sequence[Shape]) -> np.ndarray:

@@ -64,6 +64,11 @@ def add_parser(commands: Any) -> None:
         help="distances of leaves, of the meshes, or of the meshes where leaves are near",
     )
     parser.add_argument(
+        "--record",
+        metavar="FILE.mcap",
+        help="record the stop; 'verify' replays it, Foxglove and 'ros2 bag' open it",
+    )
+    parser.add_argument(
         "--page",
         action=argparse.BooleanOptionalAction,
         default=None,
@@ -135,6 +140,8 @@ def run(options: argparse.Namespace) -> int:
             "pip install 'collision_monitor[demo]' (Linux x86-64)"
         ) from None
     parameters = {**demo_parameters(), "narrow_phase": options.narrow_phase}
+    if options.record is not None:
+        parameters["record"] = os.path.abspath(options.record)
     motion = read_motion(package_file("config/dual_arm_motion.csv"))
     terminal = sys.stdout.isatty()
     keep = terminal if options.keep is None else options.keep

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from rclpy.node import Node
 
+from collision_monitor.nodes.arguments import split_arguments
 from collision_monitor.nodes.executor import run_program
 from collision_monitor.nodes.monitor_core import MonitorCore
 
@@ -25,10 +26,15 @@ class CollisionMonitorNode(Node):
         self._core.configure(is_active=True)
         self._core.activate()
 
+    def close(self) -> None:
+        """Write what is still to be recorded."""
+        self._core.close()
+
 
 def main(args: list[str] | None = None) -> None:
     """Run the node; what is wrong with its parameters is said, and ends it with code 1."""
-    run_program(CollisionMonitorNode, args, "collision_monitor")
+    options, args = split_arguments(args)
+    run_program(lambda: CollisionMonitorNode(**options), args, "collision_monitor")
 
 
 if __name__ == "__main__":

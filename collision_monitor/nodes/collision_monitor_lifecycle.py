@@ -10,6 +10,7 @@ from __future__ import annotations
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 
 from collision_monitor.errors import CollisionMonitorError
+from collision_monitor.nodes.arguments import split_arguments
 from collision_monitor.nodes.executor import run_program
 from collision_monitor.nodes.monitor_core import MonitorCore
 
@@ -60,10 +61,15 @@ class CollisionMonitorLifecycleNode(LifecycleNode):
             self._core.cleanup()
         return SUCCESS
 
+    def close(self) -> None:
+        """Write what is still to be recorded."""
+        self._core.close()
+
 
 def main(args: list[str] | None = None) -> None:
     """Run the node; what is wrong with its parameters is said, and ends it with code 1."""
-    run_program(CollisionMonitorLifecycleNode, args, "collision_monitor")
+    options, args = split_arguments(args)
+    run_program(lambda: CollisionMonitorLifecycleNode(**options), args, "collision_monitor")
 
 
 if __name__ == "__main__":

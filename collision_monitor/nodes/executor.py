@@ -36,6 +36,7 @@ def run_program(make_node: Callable[[], Node], args: list[str] | None, name: str
 def run_node(make_node: Callable[[], Node], args: list[str] | None) -> None:
     """Make a node and spin it until SIGINT or SIGTERM; both are ordinary ends."""
     rclpy.init(args=args)
+    node = None
     try:
         node = make_node()
         executor = best_executor()
@@ -50,4 +51,6 @@ def run_node(make_node: Callable[[], Node], args: list[str] | None) -> None:
         if rclpy.ok():  # otherwise the context went away in the middle of something
             raise
     finally:
+        if hasattr(node, "close"):
+            node.close()
         rclpy.try_shutdown()

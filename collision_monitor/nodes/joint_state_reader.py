@@ -18,6 +18,8 @@ from typing import NamedTuple
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 
+from collision_monitor.errors import JointStateError
+
 _LAYOUTS = 16  # of different publishers; more are forgotten
 _LITTLE_ENDIAN_CDR = b"\x00\x01"
 _HEADER = 4  # bytes before the message itself; alignment counts from there
@@ -50,6 +52,9 @@ class JointStateReader:
 
         The list of names is the same object for the same names: do not change it. Velocities
         are none where there are not as many as positions.
+
+        Raises:
+            JointStateError: the bytes are no such message.
         """
         layout = self._layouts.get(len(data))
         if layout is not None:
@@ -66,7 +71,12 @@ class JointStateReader:
     def _deserialized(
         self, data: bytes
     ) -> tuple[list[str], tuple[float, ...], float, tuple[float, ...]]:
-        message = deserialize_message(data, JointState)
+        try:
+            message = deserialize_message(data, JointState)
+        except Exception as error:  # whatever the middleware says of bytes that are no message
+            raise JointStateError(
+                f"a joint state that cannot be read: {_short(error)}", "unreadable"
+            ) from None
         names, positions = list(message.name), tuple(message.position)
         velocities = tuple(message.velocity)
         if len(velocities) != len(positions):
@@ -77,6 +87,10 @@ class JointStateReader:
             self._layouts[len(data)] = layout
         stamp = message.header.stamp
         return names, positions, stamp.sec + 1e-9 * stamp.nanosec, velocities
+
+
+def _short(error: Exception) -> str:
+    return " ".join(str(error).split())[:200] or type(error).__name__
 
 
 def _layout_of(

@@ -58,6 +58,7 @@ def common_arguments(
         ),
         switch("use_sim_time", False, "take the time from /clock"),
         switch("rviz", False, "start RViz and show the markers"),
+        fixed_frame(),
         *[argument(name, "", text) for name, text in overrides.items()],
         *[argument(name, "", text, choices=["", *SWITCH]) for name, text in SWITCHES.items()],
         argument("log_level", "info", "debug, info, warn, error or fatal"),
@@ -106,6 +107,13 @@ def package_node(
     )
 
 
+def fixed_frame() -> DeclareLaunchArgument:
+    """The argument that `rviz` reads beside its switch."""
+    return argument(
+        "fixed_frame", "base_link", "frame that RViz draws in, such as the robot's root link"
+    )
+
+
 def rviz(use_sim_time: Any = None) -> Node:
     """RViz with the markers, where the argument rviz asks for it."""
     return Node(
@@ -115,7 +123,9 @@ def rviz(use_sim_time: Any = None) -> Node:
         namespace=LaunchConfiguration("namespace"),
         output="screen",
         # The topics in that file are relative: they follow the namespace.
-        arguments=["-d", share("rviz", "collision_monitor.rviz")],
+        arguments=[
+            "-d", share("rviz", "collision_monitor.rviz"), "-f", LaunchConfiguration("fixed_frame"),
+        ],
         parameters=[
             {"use_sim_time": flag("use_sim_time") if use_sim_time is None else use_sim_time}
         ],

@@ -1,8 +1,10 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Leaves and the nearest pair as markers for RViz."""
+"""What a monitor knows as markers for RViz: leaves, obstacles, nearest points, contact, boxes."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 from builtin_interfaces.msg import Duration, Time
@@ -10,18 +12,22 @@ from geometry_msgs.msg import Point
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
-from collision_monitor.bounding.leaf import Leaf
-from collision_monitor.clearance_colour import Rgb, clearance_colour
+from collision_monitor.clearance_colour import CLEAR, CONTACT, NEAR, Rgb, clearance_colour
 from collision_monitor.collision_model import CollisionModel
-from collision_monitor.monitor import MonitorState
+from collision_monitor.monitor import Level, MonitorState
+from collision_monitor.nodes.aabb_markers import AabbMarkers, gone
+from collision_monitor.nodes.leaf_markers import LeafMarkers
+from collision_monitor.nodes.obstacle_markers import ObstacleMarkers
 
-LEAVES, OBSTACLES, NEAREST, CONTACT = "leaves", "obstacles", "nearest", "contact"
+NEAREST, TOUCHING = "nearest", "contact"
 
 # Triangles of a contact that are shown: more would be dear to send, and say no more.
 _SHOWN = 200
 
 _ALPHA = 0.35
 _UNKNOWN = (0.55, 0.55, 0.6)
+_WHITE = (0.95, 0.95, 0.95)
+_LEVELS = {Level.OK: CLEAR, Level.WARN: NEAR}
 
 
 def marker_colour(rgb: Rgb, alpha: float = _ALPHA) -> ColorRGBA:
@@ -36,63 +42,61 @@ def marker_point(vector: np.ndarray) -> Point:
     return Point(x=x, y=y, z=z)
 
 
-def _turn_z_to(direction: np.ndarray) -> tuple[float, float, float, float]:
-    """Quaternion (x, y, z, w) of the shortest turn from the z axis to a unit vector."""
-    x, y, z = map(float, direction)
-    if z < -1.0 + 1e-12:
-        return 1.0, 0.0, 0.0, 0.0
-    norm = np.sqrt(2.0 * (1.0 + z))
-    return -y / norm, x / norm, 0.0, norm / 2.0
+def duration(seconds: float) -> Duration:
+    """Seconds as a message."""
+    whole, rest = divmod(round(seconds * 1e9), 10**9)
+    return Duration(sec=whole, nanosec=rest)
 
 
 class MarkerBuilder:
     """Markers of one model: made once, moved and coloured anew each time.
 
     A leaf is a list of one or two spheres, and a cylinder between two; both have the
-    leaf's index as id, in the namespaces ``leaves`` or ``obstacles`` and the same
-    with ``/cylinders``. Triangles of an exact contact are in ``contact``. All are in the frame
-    of the robot's root.
+    leaf's index as id, in the namespaces ``leaves`` and ``leaves/cylinders``. Obstacles are in
+    ``obstacles`` and, where they are shown by their leaves, ``obstacles/cylinders``; the nearest
+    pair is a line, its label and its ends in ``nearest``, triangles of an exact contact are in
+    ``contact``, boxes of the hierarchy in ``aabb``. All are in the frame of the robot's root.
     """
 
     def __init__(self, model: CollisionModel, lifetime: float) -> None:
         """``lifetime``: seconds after which markers vanish if the node has died."""
         self._model = model
-        self._lifetime = Duration(
-            sec=int(lifetime), nanosec=int((lifetime - int(lifetime)) * 1e9)
+        self._lifetime = lifetime
+        own = {link.name for link in model.robot.links.values()}
+        self._rows = np.array(
+            [k for k, leaf in enumerate(model.leaves) if leaf.link in own], dtype=np.int64
         )
-        obstacles = {obstacle.name for obstacle in model.scene.obstacles}
-        self._spheres, self._cylinders = [], []
-        for k, leaf in enumerate(model.leaves):
-            namespace = OBSTACLES if leaf.link in obstacles else LEAVES
-            self._spheres.append(self._sphere(leaf, namespace, k))
-            if leaf.kind == "capsule":
-                self._cylinders.append((k, self._cylinder(leaf, namespace, k)))
+        link_of = {name: k for k, name in enumerate(model.link_names)}
+        self._links = np.array([link_of[leaf.link] for leaf in model.leaves], dtype=np.int64)
+        self._leaves = LeafMarkers(model.leaves, self._rows, self._marker)
+        self._obstacles = ObstacleMarkers(model, self._marker)
+        self._boxes: AabbMarkers | None = None
+        self._levels: frozenset[int] | range = frozenset()
+        self._gone: tuple[int, ...] = ()
+        self._height = self._text_height()
         self._line = self._marker(Marker.LINE_LIST, NEAREST, 0)
-        self._line.scale.x = 0.006
-        self._line.color = marker_colour((0.05, 0.05, 0.05), 1.0)
-        self._contact = self._marker(Marker.TRIANGLE_LIST, CONTACT, 0)
-        self._contact.scale.x = self._contact.scale.y = self._contact.scale.z = 1.0
-        self._contact.color = marker_colour((0.85, 0.0, 0.55), 1.0)
         self._text = self._marker(Marker.TEXT_VIEW_FACING, NEAREST, 1)
-        self._text.scale.z = 0.06
-        self._text.color = marker_colour((0.05, 0.05, 0.05), 1.0)
+        self._ends = self._marker(Marker.SPHERE_LIST, NEAREST, 2)
+        self._line.scale.x = 0.1 * self._height
+        self._text.scale.z = self._height
+        self._text.color = marker_colour(_WHITE, 1.0)
+        self._contact = self._marker(Marker.TRIANGLE_LIST, TOUCHING, 0)
+        for marker, size in ((self._ends, 0.25 * self._height), (self._contact, 1.0)):
+            marker.scale.x = marker.scale.y = marker.scale.z = size
+        self._contact.color = marker_colour((0.95, 0.1, 0.65), 1.0)
 
-    def _marker(self, kind: int, namespace: str, number: int) -> Marker:
+    def _text_height(self) -> float:
+        """Metres: a label is to be read beside a gripper, and beside an arm of ten metres."""
+        q = np.clip(np.zeros(len(self._model.joint_names)), self._model.lower, self._model.upper)
+        ends = self._model.leaf_segments(q)[self._rows].reshape(-1, 3)
+        extent = float(np.ptp(ends, axis=0).max()) if len(ends) else 1.0
+        return float(np.clip(0.04 * extent, 0.01, 0.5))
+
+    def _marker(self, kind: int, namespace: str, number: int, longer: float = 1.0) -> Marker:
         marker = Marker(ns=namespace, id=number, type=kind, action=Marker.ADD)
         marker.header.frame_id = self._model.root
-        marker.lifetime = self._lifetime
+        marker.lifetime = duration(longer * self._lifetime)
         marker.pose.orientation.w = 1.0
-        return marker
-
-    def _sphere(self, leaf: Leaf, namespace: str, number: int) -> Marker:
-        marker = self._marker(Marker.SPHERE_LIST, namespace, number)
-        marker.scale.x = marker.scale.y = marker.scale.z = 2.0 * leaf.radius
-        return marker
-
-    def _cylinder(self, leaf: Leaf, namespace: str, number: int) -> Marker:
-        marker = self._marker(Marker.CYLINDER, f"{namespace}/cylinders", number)
-        marker.scale.x = marker.scale.y = 2.0 * leaf.radius
-        marker.scale.z = leaf.length
         return marker
 
     @staticmethod
@@ -100,51 +104,50 @@ class MarkerBuilder:
         """A message that removes whatever was shown before."""
         return MarkerArray(markers=[Marker(action=Marker.DELETEALL)])
 
-    def _colours(
-        self, distances: np.ndarray, state: MonitorState, warn: float, stop: float
-    ) -> list:
-        if state.clearance is None:
-            return [marker_colour(_UNKNOWN)] * len(self._model.leaves)
-        colours = {
-            link: marker_colour(clearance_colour(distance, warn, stop))
-            for link, distance in self._model.nearest_of_links(distances).items()
-        }
-        return [colours[leaf.link] for leaf in self._model.leaves]
+    def show_levels(self, levels: frozenset[int] | range) -> str:
+        """Show these levels of boxes from now on; a remark where not all of them can be."""
+        if levels == self._levels:
+            return ""
+        if self._boxes is not None:
+            self._gone = self._boxes.shown
+        self._levels, self._boxes = levels, None
+        if not levels:
+            return ""
+        self._boxes = AabbMarkers(self._model, levels, self._marker, 0.04 * self._height)
+        self._gone = tuple(set(self._gone).difference(self._boxes.shown))
+        return self._boxes.remark
 
     def build(
-        self,
-        q: np.ndarray,
-        state: MonitorState,
-        stamp: Time,
-        warn: float,
-        stop: float,
-        distances: np.ndarray,
-    ) -> MarkerArray:
-        """All markers at ``q``: by clearance of their link, or grey while it is not known.
+        self, q: np.ndarray, state: MonitorState, stamp: Time, nearness: np.ndarray
+    ) -> Iterator[MarkerArray | bytes]:
+        """Messages that show what is so at ``q``: coloured by clearance, or grey if not known.
 
-        ``distances``: of all pairs, (len(model.pairs),) metres, as the state was measured.
+        ``nearness`` (links,) as of `nearness.Nearness`. Serialized messages are bytes.
         """
         segments = self._model.leaf_segments(q)
-        colours = self._colours(distances, state, warn, stop)
-        for marker, leaf, ends, colour in zip(
-            self._spheres, self._model.leaves, segments, colours, strict=True
-        ):
-            shown = ends if leaf.kind == "capsule" else ends[:1]
-            marker.points = [marker_point(p) for p in shown]
-            marker.color = colour
-        for k, marker in self._cylinders:
-            p0, p1 = segments[k]
-            middle, direction = 0.5 * (p0 + p1), (p1 - p0) / self._model.leaves[k].length
-            marker.pose.position = marker_point(middle)
-            turn = marker.pose.orientation
-            turn.x, turn.y, turn.z, turn.w = _turn_z_to(direction)
-            marker.color = colours[k]
-        markers = [*self._spheres, *(marker for _, marker in self._cylinders)]
-        markers += self._nearest(state)
-        markers.append(self._crossing(q, state))
+        colours = self._colours(nearness, state.clearance is not None)
+        yield from self._leaves.build(segments, colours[self._links], stamp)
+        yield from self._obstacles.build(q, segments, colours, stamp)
+        if self._boxes is not None:
+            yield self._boxes.message(segments, stamp)
+        if self._gone:
+            yield gone(self._gone, self._model.root, stamp)
+            self._gone = ()
+        markers = [*self._nearest(state), self._crossing(q, state)]
         for marker in markers:
             marker.header.stamp = stamp
-        return MarkerArray(markers=markers)
+        yield MarkerArray(markers=markers)
+
+    @staticmethod
+    def _colours(nearness: np.ndarray, is_known: bool) -> np.ndarray:
+        """(links, 4) red, green, blue, alpha."""
+        out = np.empty((len(nearness), 4))
+        out[:, :3] = CLEAR if is_known else _UNKNOWN
+        out[:, 3] = _ALPHA
+        if is_known:
+            for k in np.flatnonzero(~(nearness > 1.0)).tolist():
+                out[k, :3] = clearance_colour(float(nearness[k]), 1.0, 0.0)
+        return out
 
     def _crossing(self, q: np.ndarray, state: MonitorState) -> Marker:
         """The triangles of the nearest pair that cross, where it was measured on triangles."""
@@ -160,12 +163,15 @@ class MarkerBuilder:
         return marker
 
     def _nearest(self, state: MonitorState) -> list[Marker]:
-        known = state.clearance is not None
-        for marker in (self._line, self._text):
+        markers, known = [self._line, self._text, self._ends], state.clearance is not None
+        for marker in markers:
             marker.action = Marker.ADD if known else Marker.DELETE
         if known:
             a, b = state.clearance.points
-            self._line.points = [marker_point(a), marker_point(b)]
-            self._text.pose.position = marker_point(0.5 * (a + b) + [0.0, 0.0, 0.06])
-            self._text.text = f"{state.clearance.distance:.3f} m"
-        return [self._line, self._text]
+            self._line.points = self._ends.points = [marker_point(a), marker_point(b)]
+            colour = marker_colour(_LEVELS.get(state.level, CONTACT), 1.0)
+            self._line.color = self._ends.color = colour
+            self._text.pose.position = marker_point(0.5 * (a + b) + [0.0, 0.0, self._height])
+            first, second = state.clearance.links
+            self._text.text = f"{state.clearance.distance:.3f} m\n{first} - {second}"
+        return markers

@@ -17,8 +17,10 @@ from std_msgs.msg import String
 
 from collision_monitor.behaviour.behaviour import Behaviour
 from collision_monitor.collision_model import CollisionModel
-from collision_monitor.errors import CollisionMonitorError
+from collision_monitor.errors import CollisionMonitorError, JointStateError
 from collision_monitor.monitor import Level, Monitor, MonitorState
+from collision_monitor.nearness import Nearness
+from collision_monitor.nodes.aabb_markers import levels_of
 from collision_monitor.nodes.behaviour_parameters import (
     check_behaviour,
     decelerations_of,
@@ -37,6 +39,7 @@ from collision_monitor.nodes.monitor_services import MonitorServices
 from collision_monitor.nodes.monitor_topics import MonitorTopics
 from collision_monitor.nodes.parameters import declare_parameters, not_finite, refusal
 from collision_monitor.nodes.qos import LATCHED
+from collision_monitor.nodes.recorder import Recorder
 from collision_monitor.nodes.stop_service import StopService
 from collision_monitor.robot.pairs import by_reason
 from collision_monitor.watchdogs.clock import FUTURE_SECONDS
@@ -72,6 +75,7 @@ class MonitorCore:
         self._marker_builder: MarkerBuilder | None = None
         self._is_active = False
         self._topics: MonitorTopics | None = None
+        self._recorder: Recorder | None = None
         self._reader = JointStateReader()
         self._watchdogs = Watchdogs()
         self._watchdogs.cycles.deadline = self._values["cycle_deadline"]
@@ -88,14 +92,16 @@ class MonitorCore:
         With ``is_active`` it says what it does from the first moment on.
 
         Raises:
-            CollisionMonitorError: it cannot be loaded.
+            CollisionMonitorError: it cannot be loaded, or not be recorded.
         """
+        self._recorder = Recorder(self._node, self._values) if self._values["record"] else None
         self._description = ""
         self._idle = MonitorState(Level.STALE, "waiting for a robot description", "waiting")
         self._published: tuple[Level, str, str] | None = None
         self._topics = MonitorTopics(
             self._node,
             {"distances_rate": self._send_distances, "marker_rate": self._send_markers},
+            self._recorder,
         )
         self._services = MonitorServices(self._node, lambda: self._monitor, self._refresh)
         self._descriptions = self._joint_states = None
@@ -149,6 +155,13 @@ class MonitorCore:
         if self._descriptions is not None:
             self._node.destroy_subscription(self._descriptions)
             self._descriptions = None
+        self.close()
+
+    def close(self) -> None:
+        """Write what is still to be recorded; without a recording nothing happens."""
+        if self._recorder is not None:
+            self._recorder.close()
+            self._recorder = None
 
     # -- loading ---------------------------------------------------------------------
 
@@ -158,6 +171,8 @@ class MonitorCore:
         # Until it is done nobody watches: what was called safe before is not any more.
         self._publish_state(MonitorState(Level.STALE, _LOADING, "waiting"))
         v = self._values
+        if self._recorder is not None:
+            self._recorder.description(description)
         model = CollisionModel.from_urdf(
             description,
             srdf=v["robot_description_semantic"] or None,
@@ -221,28 +236,41 @@ class MonitorCore:
         start, monitor, cycles = time.monotonic(), self._monitor, self._watchdogs.cycles
         self._report.messages += 1
         if monitor is None:
+            if self._recorder is not None:
+                self._recorder.joint_state(data)
             return
-        if cycles.is_behind(start):  # what waits is merged; the verdict is of the newest
-            for newer in self._joint_states.waiting():
-                monitor.merge(*self._read(data))
-                self._report.messages += 1
-                data = newer
-        joint_state = self._read(data)
-        state = monitor.update(*joint_state)
+        lag_at_start = math.nan
+        try:
+            if cycles.is_behind(start):  # what waits is merged; the verdict is of the newest
+                for newer in self._joint_states.waiting():
+                    monitor.merge(*self._read(data))
+                    self._report.messages += 1
+                    data = newer
+            joint_state = self._read(data)
+        except JointStateError as error:
+            state = monitor.refuse(error, time.monotonic())
+        else:
+            state = monitor.update(*joint_state)
+            _, _, taken, stamp, lag, _ = joint_state
+            if stamp > 0.0 and lag >= -FUTURE_SECONDS:
+                lag_at_start = lag + start - taken
         if state.clearance is not None:
             self._topics.cycle(state)
         if (state.level, state.cause, state.action) != self._published:
             self._publish_state(state)
-        _, _, taken, stamp, lag, _ = joint_state
-        is_stamped = stamp > 0.0 and lag >= -FUTURE_SECONDS
-        lag_at_start = lag + start - taken if is_stamped else math.nan
         if cycles.add(start, time.monotonic(), lag_at_start):
             self._refresh()
 
     def _read(
         self, data: bytes
     ) -> tuple[list[str], tuple[float, ...], float, float, float, tuple[float, ...]]:
-        """The arguments of `Monitor.update`."""
+        """The arguments of `Monitor.update`.
+
+        Raises:
+            JointStateError: the bytes are no joint state.
+        """
+        if self._recorder is not None:  # behind what was said to the ones before it
+            self._recorder.joint_state(data)
         names, positions, stamp, velocities = self._reader.read(data)
         now = time.monotonic()
         if self._time_is_simulated:
@@ -324,6 +352,8 @@ class MonitorCore:
     def _watch(self) -> None:
         """Look after everything that no message brings about."""
         self._topics.look_for_listeners(self._values)
+        if self._recorder is not None:
+            self._recorder.update()
         self._time_is_simulated = self._node.get_clock().ros_time_is_active  # a slow question
         now, watchdogs = time.monotonic(), self._watchdogs
         watchdogs.cycles.woke(now, self._watch_period())
@@ -351,11 +381,15 @@ class MonitorCore:
             self._stop_service.update(_is_stop(state))
             self._report.log(state)
         self._topics.state(self._status(state), state)
+        if self._recorder is not None:
+            self._recorder.state(_is_stop(state), state.message)
 
     def _status(self, state: MonitorState) -> DiagnosticStatus:
         extra = self._report.values(
             self._values, self._monitor, state, self._stop_service.call.text
         )
+        if self._recorder is not None:
+            extra["record"] = self._recorder.text
         robot = "" if self._monitor is None else self._monitor.model.name
         return status_message(state, self._node.get_name(), robot, extra)
 
@@ -373,22 +407,28 @@ class MonitorCore:
         self._topics.distances.publish(distances_message(self._monitor.distances().tolist()))
 
     def _send_markers(self) -> None:
-        if self._monitor is None:
+        monitor, v = self._monitor, self._values
+        # A timer that has ended may have been due already when its rate was set to 0.
+        if monitor is None or v["marker_rate"] == 0.0:
             return
         if self._marker_builder is None:
-            lifetime = max(1.0, 3.0 / self._values["marker_rate"])
-            self._marker_builder = MarkerBuilder(self._monitor.model, lifetime)
+            lifetime = max(1.0, 3.0 / v["marker_rate"])
+            self._marker_builder = MarkerBuilder(monitor.model, lifetime)
+            self._nearness = Nearness(monitor.model)
             self._topics.markers.publish(MarkerBuilder.clear())
-        self._topics.markers.publish(
-            self._marker_builder.build(
-                self._monitor.buffer.q,
-                self._now_state(),
-                self._node.get_clock().now().to_msg(),
-                self._values["warn_distance"],
-                self._values["stop_distance"],
-                self._monitor.distances(),
-            )
+        if remark := self._marker_builder.show_levels(levels_of(v["show_aabb_levels"])):
+            self._node.get_logger().warning(f"show_aabb_levels: {remark}")
+        thresholds = monitor.behaviour.thresholds
+        if monitor.narrow_phase == "leaf":
+            nearness = self._nearness.of_leaves(monitor.buffer.q, thresholds)
+        else:
+            nearness = self._nearness.of_distances(monitor.distances(), thresholds)
+        stamp = self._node.get_clock().now().to_msg()
+        messages = self._marker_builder.build(
+            monitor.buffer.q, self._now_state(), stamp, nearness
         )
+        for message in messages:
+            self._topics.markers.publish(message)
 
 
 def _is_stop(state: MonitorState) -> bool:

@@ -11,29 +11,37 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
+from rclpy.publisher import Publisher
+from rclpy.qos import QoSProfile
 from std_msgs.msg import Bool, Float64, Float64MultiArray, String
 from visualization_msgs.msg import MarkerArray
 
 from collision_monitor.monitor import MonitorState
 from collision_monitor.nodes.qos import LATCHED, VALUES
+from collision_monitor.nodes.recorder import RecordedPublisher, Recorder
 
 
 class MonitorTopics:
     """The publishers of a node, and timers for those that speak only while somebody listens."""
 
-    def __init__(self, node: Node, on_demand: Mapping[str, Callable[[], None]]) -> None:
+    def __init__(
+        self,
+        node: Node,
+        on_demand: Mapping[str, Callable[[], None]],
+        recorder: Recorder | None = None,
+    ) -> None:
         """``on_demand``: by the parameter of its rate, what to call so often."""
-        self._node = node
+        self._node, self._recorder = node, recorder
         # A steady clock: a watchdog on simulated time would sleep while that stands still.
         self.clock = Clock(clock_type=ClockType.STEADY_TIME)
-        create = node.create_publisher
-        self._min_distance = create(Float64, "~/min_distance", VALUES)
+        create, recorded = node.create_publisher, self._recorded
+        self._min_distance = recorded(Float64, "~/min_distance", VALUES)
         self._speed_scale = create(Float64, "~/speed_scale", VALUES)
         self._safe = create(Bool, "~/safe", LATCHED)
-        self._state = create(DiagnosticStatus, "~/state", LATCHED)
-        self._pair_names = create(String, "~/pair_names", LATCHED)
-        self.distances = create(Float64MultiArray, "~/distances", VALUES)
-        self.markers = create(MarkerArray, "~/markers", VALUES)
+        self._state = recorded(DiagnosticStatus, "~/state", LATCHED)
+        self._pair_names = recorded(String, "~/pair_names", LATCHED)
+        self.distances = recorded(Float64MultiArray, "~/distances", VALUES)
+        self.markers = recorded(MarkerArray, "~/markers", VALUES)
         self.diagnostics = create(DiagnosticArray, "/diagnostics", VALUES)
         self._every = (
             self._min_distance, self._speed_scale, self._safe, self._state, self._pair_names,
@@ -47,6 +55,12 @@ class MonitorTopics:
         self._scale_is_heard = True
         self._distance_message = Float64()  # one object for all: publishing copies it
         self._scale_message = Float64()
+
+    def _recorded(self, kind: type, topic: str, qos: QoSProfile) -> Publisher | RecordedPublisher:
+        publisher = self._node.create_publisher(kind, topic, qos)
+        if self._recorder is None:
+            return publisher
+        return self._recorder.recorded(publisher, topic, kind, latched=qos is LATCHED)
 
     def cycle(self, state: MonitorState) -> None:
         """What goes out with every joint state whose distance is known."""
@@ -99,4 +113,4 @@ class MonitorTopics:
         """End everything; what was latched is gone."""
         self.stop()
         for publisher in self._every:
-            self._node.destroy_publisher(publisher)
+            self._node.destroy_publisher(getattr(publisher, "publisher", publisher))

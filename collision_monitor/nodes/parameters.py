@@ -10,8 +10,10 @@ from typing import Any
 
 from rclpy.node import Node
 
+from collision_monitor.errors import ConfigurationError
 from collision_monitor.monitor import NARROW_PHASES
-from collision_monitor.nodes import behaviour_parameters
+from collision_monitor.nodes import behaviour_parameters, recorder
+from collision_monitor.nodes.aabb_markers import levels_of
 from collision_monitor.nodes.parameter import Parameter
 
 PARAMETERS = (
@@ -93,7 +95,13 @@ PARAMETERS = (
         "marker_rate", 10.0,
         "~/markers so many times a second while somebody listens; 0: never", most=100.0,
     ),
+    Parameter(
+        "show_aabb_levels", "",
+        "levels of the hierarchy of boxes to show among the markers, such as '0-2,5' or 'all'; the "
+        "roots are level 0; empty: none",
+    ),
     *behaviour_parameters.PARAMETERS,
+    *recorder.PARAMETERS,
 )  # fmt: skip
 
 
@@ -130,4 +138,8 @@ def refusal(values: Mapping[str, Any]) -> str:
         return "cycle_deadline 0: a cycle takes some time, and a deadline cannot be switched off"
     if values["state_rate"] < 1.0:
         return f"state_rate {values['state_rate']:g} is below 1 Hz: the heartbeat cannot be slower"
+    try:
+        levels_of(values["show_aabb_levels"])
+    except ConfigurationError as error:
+        return str(error)
     return ""

@@ -11,7 +11,7 @@ import numpy as np
 from builtin_interfaces.msg import Time
 from visualization_msgs.msg import Marker, MarkerArray
 
-from collision_monitor.nodes.markers import marker_colour, marker_point
+from collision_monitor.nodes.markers import duration, marker_colour, marker_point
 from collision_monitor.repulsion.control_points import ControlPoints
 
 BEFORE, AFTER, FIELD = "before", "after", "field"
@@ -42,13 +42,15 @@ class PathMarkers:
     """Markers of one adjustment after the other.
 
     Paths have the ids 0 (right arm) and 1 (left arm) in the namespaces ``before`` and
-    ``after``; arrows have ids from 0 on in ``field``, and those no longer needed are deleted.
+    ``after``; arrows have ids from 0 on in ``field``, and those no longer needed are deleted. The
+    first message takes away whatever was shown before, by this node or one that has died.
     """
 
     def __init__(self, frame: str) -> None:
         """``frame``: the robot's root link."""
         self._frame = frame
         self._arrows = 0
+        self._is_first = True
 
     def build(
         self,
@@ -57,8 +59,9 @@ class PathMarkers:
         safe_distance: float,
         danger_distance: float,
         stamp: Time,
+        lifetime: float = 0.0,
     ) -> MarkerArray:
-        """Markers of one adjustment.
+        """Markers of one adjustment; they vanish after ``lifetime`` seconds, 0: never.
 
         An arrow shows where the desired motion came nearer than d_saf and which way the field
         pushes the arm there. It is as long as what is missing to d_saf, and red below d_dan.
@@ -79,7 +82,11 @@ class PathMarkers:
         for marker in gone:
             marker.header.frame_id, marker.header.stamp = frame, stamp
         self._arrows = len(arrows)
-        return MarkerArray(markers=[*markers, *arrows, *gone])
+        for marker in (*markers, *arrows):
+            marker.lifetime = duration(lifetime)
+        first = [Marker(action=Marker.DELETEALL)] if self._is_first else []
+        self._is_first = False
+        return MarkerArray(markers=[*first, *markers, *arrows, *gone])
 
     def _field(
         self, before: ControlPoints, safe: float, danger: float, stamp: Time

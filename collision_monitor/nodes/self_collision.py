@@ -493,6 +493,7 @@ class SelfCollisionNode(Node):
                 job.settings.safe_distance,
                 job.settings.danger_distance,
                 self.get_clock().now().to_msg(),
+                max(2.0, 3.0 / self._values["marker_rate"]),
             )
         )
 

@@ -14,6 +14,12 @@ from pathlib import Path
 import numpy as np
 
 from collision_monitor.errors import CollisionMonitorError, MeshError
+from collision_monitor.robot.magnitudes import (
+    LARGEST_FILE,
+    SMALLEST,
+    beyond_reason,
+    read_bounded,
+)
 from collision_monitor.robot.mesh_dae import read_dae
 from collision_monitor.robot.mesh_obj import read_obj
 from collision_monitor.robot.mesh_stl import read_stl
@@ -57,6 +63,13 @@ class MeshLoader:
             vertices = vertices * factors
         if not np.isfinite(vertices).all():
             raise error(f"{user}: {path}: not finite after scaling by {_plain(factors)}")
+        if problem := beyond_reason(float(np.abs(vertices).max())):
+            raise error(f"{user}: {path}: scaled by {_plain(factors)}: a vertex at {problem}")
+        if (extent := float(np.ptp(vertices, axis=0).max())) < SMALLEST:
+            raise error(
+                f"{user}: {path}: scaled by {_plain(factors)} it is {extent:g} m large, too "
+                f"small to be a mesh; {SMALLEST:g} m is the least"
+            )
         if np.prod(np.sign(factors)) < 0:
             triangles = triangles[:, ::-1]
         return np.ascontiguousarray(vertices), np.ascontiguousarray(triangles)
@@ -73,8 +86,11 @@ def _read(
         what = "a folder" if path.is_dir() else "no file"
         raise error(f"{user}: {path}: is {what}, expected a mesh file")
     try:
+        data = read_bounded(path)
+        if data is None:
+            raise MeshError(f"larger than {LARGEST_FILE // 1_000_000} MB; simplify the mesh")
         with np.errstate(invalid="ignore", over="ignore"):  # what is not finite is found below
-            vertices, triangles = reader(path.read_bytes())
+            vertices, triangles = reader(data)
     except OSError as problem:
         raise error(f"{user}: {path}: cannot be read: {problem.strerror or problem}") from None
     except MeshError as problem:

@@ -18,6 +18,7 @@ from pathlib import Path
 from lxml import etree
 
 from collision_monitor.errors import CollisionMonitorError, RobotDescriptionError
+from collision_monitor.robot.magnitudes import LARGEST_FILE, read_bounded
 
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -110,12 +111,14 @@ def _read(
         raise error(f"{what}: expected a path, XML text or bytes, got {type(source).__name__}")
     try:
         path = Path(source)
-        data = path.read_bytes()
+        data = read_bounded(path)
     except FileNotFoundError:
         raise error(f"{_shown(source)}: no such file (looked for the {what} there)") from None
     except (OSError, ValueError) as problem:
         reason = getattr(problem, "strerror", None) or str(problem)
         raise error(f"{_shown(source)}: cannot read the {what}: {reason}") from None
+    if data is None:
+        raise error(f"{_shown(source)}: larger than {LARGEST_FILE} bytes, no {what} is")
     return _decode(data, str(path), error), str(path), path
 
 

@@ -11,9 +11,13 @@ from typing import Any
 import yaml
 
 from collision_monitor.errors import CollisionMonitorError
+from collision_monitor.robot.magnitudes import read_bounded
 
 # Lists in lists: libyaml goes down them by recursion, and a stack that is full ends the process.
 _DEEPEST = 100
+_MOST_MERGED = 100_000  # keys, in all mappings together
+_LONGEST_NUMBER = 4000  # characters: Python reads 4300 digits at most
+_MERGE = "tag:yaml.org,2002:merge"
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
@@ -26,7 +30,7 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
         """Return the mapping of a node after looking for double keys."""
         seen = set()
         for key, _ in node.value:
-            if not isinstance(key.value, str) or key.tag == "tag:yaml.org,2002:merge":
+            if not isinstance(key.value, str) or key.tag == _MERGE:
                 continue
             if key.value in seen:
                 raise yaml.constructor.ConstructorError(
@@ -35,6 +39,42 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
             seen.add(key.value)
         return super().construct_mapping(node, deep)
 
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        """Merge what '<<' names, counted: merges of merges grow without end in a few lines."""
+        for key, value in node.value:
+            if key.tag != _MERGE:
+                continue
+            for part in value.value if isinstance(value, yaml.SequenceNode) else [value]:
+                if not isinstance(part, yaml.MappingNode):
+                    continue  # refused by the library
+                self.flatten_mapping(part)
+                self._merged = getattr(self, "_merged", 0) + len(part.value)
+                if self._merged > _MOST_MERGED:
+                    raise yaml.constructor.ConstructorError(
+                        None, None, f"'<<' merges more than {_MOST_MERGED} keys", key.start_mark
+                    )
+        super().flatten_mapping(node)
+
+
+def _number(construct: Any) -> Any:
+    """The library's way to make a number, for texts of a length that numbers have.
+
+    One in base 60, which YAML 1.1 allows, takes a time that grows with the square of its length.
+    """
+
+    def of_reasonable_length(loader: _Loader, node: yaml.ScalarNode) -> Any:
+        if len(node.value) > _LONGEST_NUMBER:
+            raise yaml.constructor.ConstructorError(
+                None, None, f"a number of {len(node.value)} characters", node.start_mark
+            )
+        return construct(loader, node)
+
+    return of_reasonable_length
+
+
+for _kind in ("int", "float"):
+    _tag = f"tag:yaml.org,2002:{_kind}"
+    _Loader.add_constructor(_tag, _number(_Loader.yaml_constructors[_tag]))
 
 # As YAML 1.2 has it: 1e5 and 1.0e5 are numbers. In 1.1, which the library reads, they are text.
 _Loader.add_implicit_resolver(
@@ -67,9 +107,9 @@ def read_documents(
     no YAML, the line.
     """
     try:
-        if path.stat().st_size > largest:
+        text = read_bounded(path, largest)
+        if text is None:
             raise error(f"{path}: larger than {largest} bytes, no {what} is")
-        text = path.read_bytes()
     except FileNotFoundError:
         raise error(f"{path}: no such file (looked for the {what} there)") from None
     except (OSError, ValueError) as problem:

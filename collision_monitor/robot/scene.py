@@ -53,6 +53,7 @@ from typing import Any
 
 from collision_monitor.errors import SceneError
 from collision_monitor.robot.description import Joint, Robot, Shape
+from collision_monitor.robot.magnitudes import beyond_reason, too_small
 from collision_monitor.robot.meshes import MeshLoader
 from collision_monitor.robot.packages import FileFinder
 from collision_monitor.robot.scene_joints import carrier, read_joints
@@ -165,6 +166,11 @@ def _obstacle(
             size = entry.numbers("size", 3, positive=True)
         else:
             size = tuple(entry.number(key, positive=True) for key in _KINDS[kind])
+        for value in size:
+            if problem := beyond_reason(value, is_size=True):
+                entry.fail(_KINDS[kind][0] if kind == "box" else kind, problem)
+        if problem := too_small(kind, size):
+            entry.fail("radius", problem)
         shape = Shape(kind, placed, size, source=f"obstacle {name!r}")
     return Obstacle(name, link, shape)
 

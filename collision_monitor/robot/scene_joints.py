@@ -16,6 +16,7 @@ import numpy as np
 
 from collision_monitor.errors import SceneError
 from collision_monitor.robot.description import MOVING_JOINT_KINDS, Joint, Link, Robot
+from collision_monitor.robot.magnitudes import beyond_reason
 from collision_monitor.robot.scene_values import Entry, pose_of
 
 _COMMON = ("name", "type", "axis", "position", "orientation", "rpy", "link", "joint", "velocity")
@@ -81,6 +82,9 @@ def _joint(path: str, item: object, robot: Robot, joints: dict[str, Joint]) -> J
         lower, upper = (entry.number(key) for key in _LIMITS)
         if lower > upper:
             entry.fail("lower", f"{lower:g} is above the upper limit {upper:g}")
+        for key, value in zip(_LIMITS, (lower, upper), strict=True):
+            if problem := beyond_reason(value):
+                entry.fail(key, problem)
     axis = np.array(entry.numbers("axis", 3))
     norm = math.hypot(*axis)
     if not 1e-9 < norm < math.inf:

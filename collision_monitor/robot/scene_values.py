@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from collision_monitor.errors import SceneError
+from collision_monitor.robot.magnitudes import beyond_reason
 from collision_monitor.robot.poses import (
     pose,
     rotation_from_quaternion,
@@ -137,6 +138,9 @@ class Entry:
 def pose_of(entry: Entry) -> np.ndarray:
     """Return the pose (4, 4) of the keys position, and rpy or orientation; identity without."""
     position = entry.numbers("position", 3) if "position" in entry else (0.0, 0.0, 0.0)
+    for value in position:
+        if problem := beyond_reason(value):
+            entry.fail("position", problem)
     if "rpy" in entry and "orientation" in entry:
         entry.fail("rpy", "give orientation or rpy, not both")
     if "rpy" in entry:

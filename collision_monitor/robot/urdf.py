@@ -21,6 +21,7 @@ from urdf_parser_py.xml_reflection import core as parser_core
 
 from collision_monitor.errors import RobotDescriptionError
 from collision_monitor.robot.description import Link, Robot, Shape
+from collision_monitor.robot.magnitudes import too_small
 from collision_monitor.robot.meshes import MeshLoader
 from collision_monitor.robot.packages import FileFinder
 from collision_monitor.robot.poses import pose_from_xyz_rpy
@@ -140,4 +141,6 @@ def _shape(
     may_be_zero = kind == "capsule" and size[0] > 0.0
     if any(value < 0.0 or (value == 0.0 and not may_be_zero) for value in size):
         raise RobotDescriptionError(f"{user}: the size of a {kind} should be positive, not {size}")
+    if problem := too_small(kind, size):
+        raise RobotDescriptionError(f"{user}: {problem}")
     return Shape(kind, pose, size, source=f"{kind} of link {link!r}")

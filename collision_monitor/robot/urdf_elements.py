@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from lxml import etree
 
 from collision_monitor.errors import RobotDescriptionError
+from collision_monitor.robot.magnitudes import beyond_reason
 from collision_monitor.robot.safe_xml import XmlDocument
 
 JOINT_KINDS = ("fixed", "revolute", "continuous", "prismatic", "floating", "planar")
@@ -37,6 +38,8 @@ _ATTRIBUTES = {
     "mesh": {"filename!": 0, "scale": 3},
 }
 _MAY_BE_INFINITE = (("limit", "effort"), ("limit", "velocity"))
+# Limits far away mean none, an axis only points, and a mesh is looked at when it is scaled.
+_OF_ANY_SIZE = ("limit", "axis", "mesh")
 _KEPT = ("link", "joint", "collision", "geometry", *_ATTRIBUTES)
 
 
@@ -214,12 +217,12 @@ def _copy(
                 raise RobotDescriptionError(f"{label} is empty")
             copy.set(attribute, text.strip())
         else:
-            infinite = (element.tag, attribute) in _MAY_BE_INFINITE
-            copy.set(attribute, _checked_numbers(text, count, label, infinite))
+            what = (element.tag, attribute)
+            copy.set(attribute, _checked_numbers(text, count, label, what))
     return copy
 
 
-def _checked_numbers(text: str, count: int, label: str, infinite: bool) -> str:
+def _checked_numbers(text: str, count: int, label: str, what: tuple[str, str]) -> str:
     """Return the numbers of an attribute, written so that every parser reads them."""
     words = text.split()
     expected = "a number" if count == 1 else f"{count} numbers"
@@ -230,6 +233,11 @@ def _checked_numbers(text: str, count: int, label: str, infinite: bool) -> str:
         values = []
     if len(values) != count:
         raise RobotDescriptionError(f"{label}: expected {expected}, got {text!r:.80}")
+    infinite = what in _MAY_BE_INFINITE
     if any(math.isnan(v) or (math.isinf(v) and not infinite) for v in values):
         raise RobotDescriptionError(f"{label}: expected finite numbers, got {text!r:.80}")
+    if what[0] not in _OF_ANY_SIZE:
+        for value in values:
+            if problem := beyond_reason(value, what[1] in ("size", "radius", "length")):
+                raise RobotDescriptionError(f"{label}: {problem}")
     return " ".join(repr(value) for value in values)

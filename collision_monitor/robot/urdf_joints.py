@@ -16,11 +16,13 @@ from urdf_parser_py import urdf as parser
 
 from collision_monitor.errors import RobotDescriptionError
 from collision_monitor.robot.description import MOVING_JOINT_KINDS, Joint, Mimic
+from collision_monitor.robot.magnitudes import LARGEST
 from collision_monitor.robot.poses import joint_motion, pose_from_xyz_rpy
 from collision_monitor.robot.urdf_elements import Elements
 from collision_monitor.robot.urdf_mimics import find_mimics, held_positions
 
 _SHORTEST_AXIS = 1e-9
+_FARTHEST_TURN = 1e300  # radians
 
 
 def convert_joints(
@@ -96,6 +98,13 @@ def _limits(
     if "upper" not in missing:
         upper = joint.limit.upper
         lower = min(lower, upper) if "lower" in missing else lower
+    # A joint that turns may have limits far away, meaning none; samples are taken between them.
+    most = LARGEST if joint.type == "prismatic" else _FARTHEST_TURN
+    if max(abs(lower), abs(upper)) > most:
+        raise RobotDescriptionError(
+            f"{where}: joint {joint.name!r}: limits {lower:g} and {upper:g} are beyond reason, "
+            f"{most:g} is the most"
+        )
     if lower > upper:
         raise RobotDescriptionError(
             f"{where}: joint {joint.name!r}: the lower limit {lower:g} is above the upper limit "

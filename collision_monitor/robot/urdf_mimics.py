@@ -10,6 +10,8 @@ from collision_monitor.errors import RobotDescriptionError
 from collision_monitor.robot.description import MOVING_JOINT_KINDS, Mimic
 from collision_monitor.robot.urdf_elements import Elements
 
+_MOST_NAMED = 8
+
 
 def find_mimics(urdf: parser.Robot, elements: Elements) -> tuple[dict[str, Mimic], list[str]]:
     """Return the mimic of every moving joint that has one, and names of others that have one.
@@ -49,25 +51,33 @@ def find_mimics(urdf: parser.Robot, elements: Elements) -> tuple[dict[str, Mimic
 def _refuse_cycle(mimics: dict[str, Mimic], elements: Elements) -> None:
     fine: set[str] = set()
     for start in mimics:
-        chain = [start]
-        while chain[-1] in mimics and chain[-1] not in fine:
-            leader = mimics[chain[-1]].joint
-            if leader in chain:
-                names = " -> ".join(map(repr, [*chain[chain.index(leader) :], leader]))
-                where = elements.joints[elements.joint_numbers[leader]]
-                raise RobotDescriptionError(f"{where}: joints mimic each other in a cycle: {names}")
-            chain.append(leader)
+        chain = {start: None}
+        last = start
+        while last in mimics and last not in fine:
+            last = mimics[last].joint
+            if last in chain:
+                cycle = [*chain][[*chain].index(last) :]
+                names = " -> ".join(map(repr, [*cycle[:_MOST_NAMED], last]))
+                more = f" ({len(cycle)} joints)" if len(cycle) > _MOST_NAMED else ""
+                where = elements.joints[elements.joint_numbers[last]]
+                raise RobotDescriptionError(
+                    f"{where}: joints mimic each other in a cycle: {names}{more}"
+                )
+            chain[last] = None
         fine.update(chain)
 
 
 def held_positions(urdf: parser.Robot, mimics: dict[str, Mimic]) -> dict[str, float]:
     """Return the constant position of every joint that mimics a held one, also at second hand."""
     held = {joint.name: 0.0 for joint in urdf.joints if joint.type in ("floating", "planar")}
+    free: set[str] = set()  # known to follow none that is held
     for start in mimics:
         chain = [start]
-        while chain[-1] in mimics and chain[-1] not in held:
+        while chain[-1] in mimics and chain[-1] not in held and chain[-1] not in free:
             chain.append(mimics[chain[-1]].joint)
-        if chain[-1] in held:
+        if chain[-1] not in held:
+            free.update(chain)
+        else:
             for name in reversed(chain[:-1]):
                 mimic = mimics[name]
                 held[name] = mimic.multiplier * held[mimic.joint] + mimic.offset

@@ -1,0 +1,92 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""What markers cost the node each time, in milliseconds of processor time.
+
+Run it with ``PYTHONPATH=test python benchmarks/markers.py``.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from builtin_interfaces.msg import Time
+from rclpy.serialization import serialize_message
+from robots import ROBOTS
+
+from collision_monitor import CollisionModel
+from collision_monitor.monitor import Level, MonitorState
+from collision_monitor.nearness import Nearness
+from collision_monitor.nodes.aabb_markers import ALL
+from collision_monitor.nodes.markers import MarkerBuilder
+
+ROOT = Path(__file__).resolve().parents[1]
+WARN, STOP, TIMES = 0.1, 0.02, 60
+
+
+def boxes(count: int) -> dict:
+    """A scene of small boxes above a robot."""
+    places = np.random.default_rng(0).uniform(-3.0, 3.0, (count, 3)) + [0.0, 0.0, 4.0]
+    return {
+        "obstacles": [
+            {"name": f"box{k}", "type": "box", "size": [0.05] * 3, "position": place}
+            for k, place in enumerate(places.tolist())
+        ]
+    }
+
+
+def models() -> Iterator[tuple[str, CollisionModel]]:
+    """The package's robot, and real ones where they are installed."""
+    yield "dual arm", CollisionModel.from_urdf(
+        ROOT / "urdf/dual_arm.urdf",
+        srdf=ROOT / "urdf/dual_arm.srdf",
+        scene=ROOT / "urdf/dual_arm_scene.yaml",
+    )
+    for name, count in (("baxter", 0), ("ur5", 0), ("ur5", 1000)):
+        if name in ROBOTS:
+            files = ROBOTS[name]
+            yield f"{name}, {count} boxes" if count else name, CollisionModel.from_urdf(
+                files.urdf, srdf=files.srdf, package_dirs=files.package_dirs,
+                scene=boxes(count) if count else None,
+            )  # fmt: skip
+
+
+def measure(model: CollisionModel, levels: frozenset[int] | range) -> tuple[int, float, float]:
+    """(bytes, longest of the first times, median later), ms."""
+    q = np.clip(np.zeros(len(model.joint_names)), model.lower, model.upper)
+    thresholds = np.tile([STOP, WARN], (len(model.pairs), 1))
+    state = MonitorState(Level.OK, clearance=model.distance(q))
+    nearness = Nearness(model)
+    nearness.of_leaves(q, thresholds)  # compiled when a robot is loaded
+    spent, builder = [], None
+    for _ in range(TIMES):
+        begin = time.process_time()
+        builder = MarkerBuilder(model, 1.0) if builder is None else builder
+        builder.show_levels(levels)
+        found = builder.build(q, state, Time(), nearness.of_leaves(q, thresholds))
+        size = sum(
+            len(m if isinstance(m, bytes) else serialize_message(m)) for m in found
+        )
+        spent.append(1e3 * (time.process_time() - begin))
+    return size, max(spent), float(np.median(spent[TIMES // 2 :]))
+
+
+def main() -> None:
+    """Print a table."""
+    logging.disable(logging.WARNING)
+    print(f"{'robot':18} {'leaves':>6} {'pairs':>6} {'levels':>6} {'kB':>6} ", end="")
+    print(f"{'longest':>8} {'later':>7}")
+    for name, model in models():
+        for levels in (frozenset(), ALL):
+            size, longest, later = measure(model, levels)
+            print(
+                f"{name:18} {len(model.leaves):6} {len(model.pairs):6} "
+                f"{'all' if levels else 'none':>6} {size / 1000:6.0f} {longest:8.1f} {later:7.2f}"
+            )
+
+
+if __name__ == "__main__":
+    main()

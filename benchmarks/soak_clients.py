@@ -1,0 +1,183 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Everybody else around the monitor of the soak: they come and go, and ask for all sorts of things.
+
+Listeners and clients are made and destroyed, parameters set at random, valid and not, the robot
+description replaced by another and by broken ones, and, where the monitor listens to it, obstacles
+far away are added, moved and removed many times a second.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import random
+import time
+from collections import Counter
+
+import rclpy
+from diagnostic_msgs.msg import DiagnosticStatus
+from rcl_interfaces.srv import ListParameters, SetParametersAtomically
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from soak_robot import description
+from std_msgs.msg import Bool, Float64, Float64MultiArray, String
+from std_srvs.srv import Trigger
+from visualization_msgs.msg import Marker, MarkerArray
+
+MONITOR = "collision_monitor"
+_LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+_TOPICS = (
+    ("min_distance", Float64), ("safe", Bool), ("state", DiagnosticStatus),
+    ("distances", Float64MultiArray), ("markers", MarkerArray), ("speed_scale", Float64),
+    ("pair_names", String),
+)  # fmt: skip
+_BROKEN = (
+    "", "<robot", "<robot name='x'/>", description(True)[:-300], "\x00", "nonsense", "<robot>" * 50,
+    description(False).replace('upper="2.5"', 'upper="nan"', 1),
+    description(False).replace("0.05", "1e308", 1),
+)  # fmt: skip
+
+
+def _parameters(dice: random.Random) -> list[Parameter]:
+    """One to three values; stop_distance never below what the observer asks of the monitor."""
+    valid = {
+        "warn_distance": dice.uniform(0.06, 0.3),
+        "stop_distance": dice.uniform(0.02, 0.06),
+        "prediction": dice.random() < 0.7,
+        "reaction_time": dice.uniform(0.0, 0.2),
+        "parting_speed": dice.uniform(0.0, 0.1),
+        "escape_scale": dice.random(),
+        "release_distance": dice.uniform(0.0, 0.02),
+        "release_cycles": dice.randrange(1, 20),
+        "rise_time": dice.uniform(0.0, 2.0),
+        "state_rate": dice.uniform(1.0, 50.0),
+        "distances_rate": dice.choice([0.0, 5.0, 100.0]),
+        "marker_rate": dice.choice([0.0, 5.0, 20.0]),
+        "joint_state_timeout": dice.uniform(0.3, 2.0),
+        "pair_thresholds": [dice.choice(["", "*_left_* *_right_* warn=0.2"])],
+        "braking_decelerations": [dice.choice(["", "left_*=3.0"])],
+        "stop_service": dice.choice(["", "/nobody/stop"]),
+    }
+    wrong = {
+        "warn_distance": dice.choice([-1.0, math.nan, math.inf, 1e308, "near", 0.001]),
+        "stop_distance": dice.choice([5.0, -0.0001, math.nan]),
+        "state_rate": dice.choice([0.0, 0.5, -1.0, 1e9]),
+        "release_cycles": dice.choice([0, -5, 2**40]),
+        "pair_thresholds": [dice.choice(["one", "no_such no_link stop=0.1", "a b stop=x"])],
+        "braking_decelerations": [dice.choice(["left_*", "*=0", "nobody=1", "left_*=nan"])],
+        "thresholds_file": "/no/such/file.yaml",
+        "narrow_phase": dice.choice(["mesh", "auto", "guess"]),
+        "robot_description": "another",
+        "record": "other.mcap",
+        "no_such_parameter": 1,
+    }
+    source = valid if dice.random() < 0.6 else wrong
+    names = dice.sample(sorted(source), dice.randrange(1, 4))
+    return [Parameter(name, value=source[name]) for name in names]
+
+
+class Clients:
+    """Does one of many things at a time."""
+
+    def __init__(self, node: Node, dice: random.Random) -> None:
+        self.node, self.dice, self.counts = node, dice, Counter()
+        self._descriptions = node.create_publisher(String, "robot_description", _LATCHED)
+        self._scene = node.create_publisher(MarkerArray, f"{MONITOR}/scene", 10)
+        self._setter = node.create_client(
+            SetParametersAtomically, f"{MONITOR}/set_parameters_atomically"
+        )
+        self._guests: list = []
+
+    def describe(self) -> None:
+        """A good robot three times of four, else something broken."""
+        good = self.dice.random() < 0.75 or not self.counts["good descriptions"]
+        text = description(self.dice.random() < 0.5) if good else self.dice.choice(_BROKEN)
+        self._descriptions.publish(String(data=text))
+        self.counts["good descriptions" if good else "broken descriptions"] += 1
+
+    def set_parameters(self) -> None:
+        """Ask, and count the answer when it comes."""
+        if not self._setter.service_is_ready():
+            return
+        request = SetParametersAtomically.Request(
+            parameters=[p.to_parameter_msg() for p in _parameters(self.dice)]
+        )
+        self._setter.call_async(request).add_done_callback(self._answered)
+
+    def _answered(self, future) -> None:
+        done = future.result().result.successful
+        self.counts["parameters set" if done else "parameters refused"] += 1
+
+    def come_or_go(self) -> None:
+        """A listener or a client of a service, or the end of one."""
+        if len(self._guests) > 6 or (self._guests and self.dice.random() < 0.5):
+            destroy, guest = self._guests.pop(self.dice.randrange(len(self._guests)))
+            destroy(guest)
+            return
+        self.counts["listeners and clients"] += 1
+        if self.dice.random() < 0.7:
+            topic, kind = self.dice.choice(_TOPICS)
+            qos = _LATCHED if topic in ("safe", "state", "pair_names") else 10
+            guest = self.node.create_subscription(
+                kind, f"{MONITOR}/{topic}", lambda message: None, qos
+            )
+            self._guests.append((self.node.destroy_subscription, guest))
+        else:
+            kind, name = self.dice.choice(
+                [(Trigger, "reset"), (Trigger, "acknowledge"), (ListParameters, "list_parameters")]
+            )
+            client = self.node.create_client(kind, f"{MONITOR}/{name}")
+            if client.service_is_ready():
+                client.call_async(kind.Request())
+            self._guests.append((self.node.destroy_client, client))
+
+    def change_scene(self) -> None:
+        """Add, move or remove an obstacle far away from the robot, where somebody listens."""
+        if not self.node.count_subscribers(self._scene.topic_name):
+            return
+        marker = Marker(ns="soak", id=self.dice.randrange(30), type=Marker.CUBE)
+        marker.header.frame_id = self.dice.choice(["a_base", "t_base"])
+        marker.action = self.dice.choice([Marker.ADD, Marker.ADD, Marker.DELETE])
+        place, turn, size = marker.pose.position, marker.pose.orientation, marker.scale
+        place.x, place.y, place.z = (self.dice.uniform(5.0, 9.0) for _ in range(3))
+        turn.w = 1.0
+        size.x = size.y = size.z = self.dice.uniform(0.05, 0.5)
+        self._scene.publish(MarkerArray(markers=[marker]))
+        self.counts["scene changes"] += 1
+
+
+def main() -> None:
+    """Make trouble for so many seconds, and say how much it was."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, required=True)
+    parser.add_argument("--description-period", type=float, required=True)
+    parser.add_argument("--seed", type=int, required=True)
+    options = parser.parse_args()
+    rclpy.init()
+    node = rclpy.create_node("clients")
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
+    clients = Clients(node, random.Random(options.seed))
+    jobs = {  # seconds from one time to the next
+        clients.describe: options.description_period, clients.set_parameters: 0.1,
+        clients.come_or_go: 0.3, clients.change_scene: 0.005,
+    }  # fmt: skip
+    begin = time.monotonic()
+    due = dict.fromkeys(jobs, begin)
+    while (now := time.monotonic()) - begin < options.seconds:
+        for job, period in jobs.items():
+            if now >= due[job]:
+                job()
+                due[job] = max(due[job] + period, now - 0.1)
+        executor.spin_once(timeout_sec=max(min(due.values()) - time.monotonic(), 0.0))
+    print(json.dumps(clients.counts), flush=True)
+    executor.shutdown()
+    rclpy.shutdown()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,261 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Keeps the last minutes, and writes them to a file some seconds after each stop."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from collision_monitor.errors import MissingDependencyError, RecordingError
+from collision_monitor.recording import write_mcap
+from collision_monitor.recording.message_ring import HEAD, MessageRing
+
+_MEGABYTE = 1 << 20
+_LONGEST = 3.0  # times `after`, from the first stop of a file to its end
+_WRITING_SECONDS = 300.0  # a writer that takes longer hangs
+
+
+@dataclass(frozen=True)
+class Channel:
+    """A topic of the file: its name, type (``std_msgs/msg/Bool``), and ros2msg definition.
+
+    Of a latched one every file has what held when it begins, however old that is.
+    """
+
+    topic: str
+    kind: str
+    definition: str
+    latched: bool = False
+    qos: str = ""
+
+
+def check_path(path: str, most_bytes: int) -> Path:
+    """The file that recordings are named after, absolute.
+
+    Raises:
+        RecordingError: it is no path of an mcap file, or nothing of this size can be written
+            beside it.
+        MissingDependencyError: mcap is not installed.
+    """
+    target = Path(os.path.abspath(os.path.expanduser(path)))
+    if target.suffix != ".mcap":
+        raise RecordingError(f"record: {path!r}: a name that ends in .mcap is right")
+    if find_spec("mcap") is None:
+        raise MissingDependencyError(
+            "record: recording needs mcap: pip install 'collision_monitor[record]'"
+        )
+    try:
+        with tempfile.TemporaryFile(dir=target.parent):
+            free = shutil.disk_usage(target.parent).free
+    except OSError as error:
+        raise RecordingError(
+            f"record: {target.parent}: cannot be written to: {error.strerror or error}"
+        ) from None
+    if free < most_bytes:
+        raise RecordingError(
+            f"record: {target.parent}: {free // _MEGABYTE} MB are free, a recording may take "
+            f"{most_bytes // _MEGABYTE} MB (record_megabytes)"
+        )
+    return target
+
+
+class StopRecorder:
+    """Messages in, a file for each stop out. Nothing here waits, but for `close`."""
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        seconds: float = 120.0,
+        after: float = 5.0,
+        megabytes: int = 256,
+        most_files: int = 20,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Begin to keep messages.
+
+        Args:
+            path: of the first file; those after it are numbered, none is overwritten.
+            seconds: kept before a stop.
+            after: seconds from a stop to the end of its file. A stop in this time goes into
+                the same file, and makes it longer, up to three times.
+            megabytes: kept in memory at most.
+            most_files: of this recorder; the oldest is removed for one more.
+            clock: seconds, steady.
+
+        Raises:
+            RecordingError: values that mean nothing, or a file that could not be written.
+            MissingDependencyError: mcap is not installed.
+        """
+        if not (seconds >= 1.0 and after >= 0.0 and megabytes >= 1 and most_files >= 1):
+            raise RecordingError(
+                f"record_seconds {seconds:g}, record_after {after:g}, record_megabytes "
+                f"{megabytes}, record_files {most_files}: at least 1, 0, 1 and 1 are right"
+            )
+        self._target = check_path(path, megabytes * _MEGABYTE)
+        self._after, self._most_files = after, most_files
+        self._clock = clock
+        self._ring = MessageRing(seconds + _LONGEST * after, megabytes * _MEGABYTE, clock)
+        self._channels: list[Channel] = []
+        self._stops: list[dict[str, str]] = []  # of the file to come
+        self._first = self._due = 0.0
+        self._thread: threading.Thread | None = None
+        self._results: list[tuple[str, str]] = []  # path or "", error; from the thread
+        self._failure = ""
+        self.files: list[Path] = []
+
+    def channel(self, channel: Channel) -> int:
+        """Its number."""
+        self._channels.append(channel)
+        return len(self._channels) - 1
+
+    def add(self, number: int, data: bytes) -> None:
+        """Keep a serialized message (CDR) of a channel."""
+        self._ring.add(number, time.time_ns(), data, self._channels[number].latched)
+
+    def stopped(self, reason: str) -> None:
+        """A stop begins; its file is written some seconds later."""
+        now = self._clock()
+        if not self._stops:
+            self._first = now
+        # Stop upon stop, the ring would lose what was before the first one: it ends before that.
+        self._due = min(now + self._after, self._first + _LONGEST * self._after)
+        self._stops.append({"unix_time": f"{time.time():.6f}", "reason": reason})
+
+    def update(self) -> tuple[str, str] | None:
+        """Begin to write what is due, and tell once what became of a file: (path, error)."""
+        if self._stops and self._clock() >= self._due and not self._is_writing():
+            self._begin()
+        if not self._results:
+            return None
+        path, error = self._results.pop(0)
+        self._failure = error
+        if path:
+            self.files.append(Path(path))
+            self._remove_oldest()
+        return path, error
+
+    @property
+    def text(self) -> str:
+        """What it is doing, for people."""
+        if self._failure:
+            return f"FAILED: {self._failure}"
+        if self._is_writing():
+            return f"writing {self._target.name}"
+        if self._stops:
+            return f"a stop, written in {max(self._due - self._clock(), 0.0):.0f} s"
+        written = f", last {self.files[-1]}" if self.files else ""
+        return (
+            f"{self._ring.seconds:.0f} s in {self._ring.bytes / _MEGABYTE:.1f} MB; "
+            f"{len(self.files)} files{written}"
+        )
+
+    def close(self, seconds: float = 20.0) -> tuple[str, str] | None:
+        """Write what is still to be written now; as `update`. The writer outlives this process."""
+        end = time.monotonic() + seconds
+        last = None
+        while True:
+            if self._thread is not None:
+                self._thread.join(max(end - time.monotonic(), 0.0))
+            self._due = -float("inf")
+            pending = bool(self._stops)
+            last = self.update() or last
+            if not pending or time.monotonic() >= end:
+                return last
+
+    # -- writing ---------------------------------------------------------------------
+
+    def _is_writing(self) -> bool:
+        return self._thread is not None and self._thread.is_alive()
+
+    def _begin(self) -> None:
+        segments = self._ring.segments()
+        # What was said before and held then, as if said when the recording begins.
+        start = HEAD.unpack_from(segments[0])[0] if segments else time.time_ns()
+        latched = b"".join(
+            HEAD.pack(start, number, len(data)) + data for number, data in self._ring.before.items()
+        )
+        head = {
+            "path": str(self._target),
+            "channels": [
+                {
+                    "id": number,
+                    "topic": channel.topic,
+                    "type": channel.kind,
+                    "definition": channel.definition,
+                    "qos": channel.qos,
+                }
+                for number, channel in enumerate(self._channels)
+            ],
+            "metadata": {
+                "stops": json.dumps(self._stops),
+                "messages_left_out": str(self._ring.left_out),
+            },
+        }
+        self._stops = []
+        text = json.dumps(head).encode()
+        parts = [struct.pack("<Q", len(text)), text, latched, *segments]
+        self._thread = threading.Thread(
+            target=self._write, args=(parts,), name="recording", daemon=True
+        )
+        self._thread.start()
+
+    def _write(self, parts: list[bytes | bytearray]) -> None:
+        """In a thread, which does next to nothing but wait for the writer."""
+        try:
+            self._results.append(_written(parts))
+        except Exception as error:  # a thread that dies would leave nobody who tells it
+            self._results.append(("", f"{type(error).__name__}: {error}"))
+
+    def _remove_oldest(self) -> None:
+        while len(self.files) > self._most_files:
+            oldest = self.files.pop(0)
+            try:
+                oldest.unlink(missing_ok=True)
+            except OSError as error:
+                self._failure = f"{oldest}: cannot be removed: {error.strerror or error}"
+
+
+def _written(parts: list[bytes | bytearray]) -> tuple[str, str]:
+    """(path, "") of the file that the writer made of this, or ("", error)."""
+    # A session of its own: Ctrl-C at the monitor is not meant for its writer.
+    process = subprocess.Popen(
+        [sys.executable, os.path.abspath(write_mcap.__file__)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        with process.stdin as pipe:
+            for k, part in enumerate(parts):
+                pipe.write(part)
+                parts[k] = b""  # handed over: the ring may have dropped it already
+    except BrokenPipeError:
+        pass  # the writer says why
+    try:
+        output = process.stdout.read()
+        process.wait(_WRITING_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        return "", f"the writer did not end within {_WRITING_SECONDS:.0f} s"
+    finally:
+        process.stdout.close()
+    try:
+        answer = json.loads(output)
+    except ValueError:
+        return "", f"the writer ended with code {process.returncode} and said nothing"
+    return answer.get("path", ""), answer.get("error", "")

@@ -1,0 +1,115 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""A program that writes messages from its standard input into an mcap file.
+
+It runs in a process of its own: to write some hundred thousand messages takes Python seconds, in
+which a monitor in the same process would have to wait for the interpreter again and again. It
+is started by its path and imports nothing of this package, which would take longer still.
+
+Input: eight bytes with the length of a JSON object (``path``, ``channels``, ``metadata``), that
+object, and messages to the end, each behind `_HEAD`. Output: one line of JSON, ``path`` or
+``error``. The file is there whole or not at all, and none is overwritten.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import struct
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+_LENGTH = struct.Struct("<Q")
+_HEAD = struct.Struct("<qHI")  # nanoseconds, channel, bytes of the message
+
+
+def numbered(path: Path) -> Iterator[Path]:
+    """The path itself, then with 2, 3 and so on behind its stem."""
+    yield path
+    number = 2
+    while True:
+        yield path.with_name(f"{path.stem}_{number}{path.suffix}")
+        number += 1
+
+
+def messages_of(data: bytes) -> Iterator[tuple[int, int, bytes]]:
+    """(nanoseconds, channel, message) one after another."""
+    at = 0
+    while at < len(data):
+        nanoseconds, channel, size = _HEAD.unpack_from(data, at)
+        at += _HEAD.size
+        yield nanoseconds, channel, data[at : at + size]
+        at += size
+
+
+def write(stream: BinaryIO, head: dict[str, Any], data: bytes) -> None:
+    """Write a whole mcap file."""
+    from mcap.writer import Writer
+
+    writer = Writer(stream)
+    writer.start(profile="ros2", library="collision_monitor")
+    schemas: dict[str, int] = {}
+    channels: dict[int, int] = {}
+    for channel in head["channels"]:
+        kind = channel["type"]
+        if kind not in schemas:
+            schemas[kind] = writer.register_schema(
+                kind, "ros2msg", channel["definition"].encode()
+            )
+        channels[channel["id"]] = writer.register_channel(
+            channel["topic"], "cdr", schemas[kind], {"offered_qos_profiles": channel["qos"]}
+        )
+    writer.add_metadata("collision_monitor", head["metadata"])
+    for nanoseconds, channel, message in messages_of(data):
+        writer.add_message(channels[channel], nanoseconds, message, nanoseconds)
+    writer.finish()
+
+
+def _place(temporary: Path, target: Path) -> Path:
+    """Give a file the first name that is free."""
+    for path in numbered(target):
+        try:
+            os.link(temporary, path)
+        except FileExistsError:
+            continue
+        except OSError:  # a file system without second names for a file
+            if path.exists():
+                continue
+            os.rename(temporary, path)
+        return path
+    raise AssertionError  # names do not end
+
+
+def main() -> int:
+    """Write what comes in; 0, or 1 with the reason."""
+    with contextlib.suppress(OSError):
+        os.nice(10)  # the robot is being watched meanwhile
+    source = sys.stdin.buffer
+    try:
+        head = json.loads(source.read(_LENGTH.unpack(source.read(_LENGTH.size))[0]))
+        data = source.read()
+        target = Path(head["path"])
+        temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}")
+        number = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
+        try:
+            with os.fdopen(number, "wb") as stream:
+                write(stream, head, data)
+                stream.flush()
+                os.fsync(stream.fileno())
+            print(json.dumps({"path": str(_place(temporary, target))}))
+        finally:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+        return 0
+    except Exception as error:  # whatever it is: the monitor goes on, and tells it
+        reason = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
+        print(json.dumps({"error": reason}))
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,43 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers that can be lengths around a robot, and files that can be its description."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+# Beyond these, squares and sums of lengths leave the range of floating point numbers, or its
+# precision: a distance would be infinite, zero or no number, which no monitor can act on.
+LARGEST = 1e6  # metres, radians, or without a unit
+SMALLEST = 1e-7  # metres, of a size that is not zero
+
+_GRAIN = 1e-3  # metres
+
+LARGEST_FILE = 100_000_000  # bytes: two million triangles as binary STL
+
+
+def beyond_reason(value: float, is_size: bool = False) -> str:
+    """Why a number cannot be worked with; empty if it can. A size is a positive length."""
+    if not abs(value) <= LARGEST:
+        return f"{value:g} is beyond reason, {LARGEST:g} is the most"
+    if is_size and 0.0 < value < SMALLEST:
+        return f"{value:g} is too small to be a size, {SMALLEST:g} m is the least"
+    return ""
+
+
+def too_small(kind: str, size: Sequence[float]) -> str:
+    """Why a shape is too small for its surface to be triangulated; empty if it is not."""
+    if kind == "cylinder" and max(size) < _GRAIN:
+        return f"a cylinder below {_GRAIN:g} m in radius and length is too small; a sphere would do"
+    return ""
+
+
+def read_bounded(path: Path, largest: int = LARGEST_FILE) -> bytes | None:
+    """What is in a file; None where that is more than ``largest`` bytes, or never ends.
+
+    No more than these is ever held. Raises OSError and ValueError as `open` does.
+    """
+    with path.open("rb") as file:
+        data = file.read(largest + 1)
+    return data if len(data) <= largest else None

@@ -1,0 +1,141 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Write docs/parameters.md from what the nodes declare, so that it cannot say anything else.
+
+Run it with ``make parameters``; needs rclpy. ``--check`` writes nothing, and ends with code 1 where
+the file is not what this makes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import ModuleType
+
+from collision_monitor import nodes
+from collision_monitor.nodes import parameters, self_collision_parameters, simulation_parameters
+from collision_monitor.nodes.parameter import Parameter
+
+DOCS = Path(__file__).resolve().parent
+TARGET = DOCS / "parameters.md"
+NODES = {
+    "collision_monitor": (
+        parameters.PARAMETERS,
+        "`config/collision_monitor.yaml` has them all with their defaults; the managed node "
+        "`collision_monitor_lifecycle` has the same.",
+    ),
+    "self_collision": (
+        self_collision_parameters.PARAMETERS,
+        "`config/self_collision.yaml` has them all with their defaults; "
+        "[the node](self_collision.md).",
+    ),
+    "simulation": (
+        simulation_parameters.PARAMETERS,
+        "`config/simulation.yaml` has them all with their defaults; [the node](simulation.md).",
+    ),
+}
+# Where more is said about a parameter; pages that are not there are left out.
+MORE = {
+    "scene": "scene.md", "leaves": "leaves.md", "narrow_phase": "exact.md",
+    "pair_thresholds": "behaviour.md#distances-for-single-pairs", "thresholds_file": "behaviour.md",
+    "prediction": "behaviour.md", "latch_stops": "behaviour.md#stops-that-people-end",
+    "acknowledge_stops": "behaviour.md#stops-that-people-end", "stop_service": "behaviour.md",
+    "show_aabb_levels": "rviz.md", "marker_rate": "rviz.md", "joint_state_timeout": "safety.md",
+    "robots": "robots.md", "record": "record.md", "arms": "self_collision.md",
+    "method": "adjust.md", "heed_speed_scale": "simulation.md",
+}  # fmt: skip
+INTRODUCTION = """# Parameters
+
+Written by `make parameters` from what the nodes declare; a test holds it to that. "Fixed" ones are
+read when a node starts; the others take effect with `ros2 param set`, are checked together, and are
+refused with a reason. `ros2 param describe` says the same. An empty text among a list is nothing:
+ROS has no empty lists.
+"""
+END = """## A robot that cannot be loaded
+
+A robot given as a parameter that cannot be loaded ends a node with exit code 1 and the reason. A
+bad description on the topic does not: the node stays, `~/state` is ERROR with the reason, and the
+next description is tried. If a good one was monitored before, it goes on being monitored, and the
+state says what is wrong with the new one.
+"""
+
+
+def sources() -> list[ModuleType]:
+    """Modules that declare parameters."""
+    folder = Path(nodes.__file__).parent
+    names = [
+        path.stem
+        for path in sorted(folder.glob("*.py"))
+        if re.search(r"^PARAMETERS\b", path.read_text(encoding="utf-8"), re.MULTILINE)
+    ]
+    return [importlib.import_module(f"{nodes.__name__}.{name}") for name in names]
+
+
+def groups(of_node: Sequence[Parameter]) -> Iterator[tuple[str, list[Parameter]]]:
+    """What a node declares, by the module that does: first what no other module has."""
+    wanted = {id(p) for p in of_node}
+    parts = [
+        module
+        for module in sources()
+        if {id(p) for p in module.PARAMETERS} < wanted and module.PARAMETERS
+    ]
+    taken = {id(p) for module in parts for p in module.PARAMETERS}
+    yield "", [p for p in of_node if id(p) not in taken]
+    for module in parts:
+        yield module.__doc__.splitlines()[0], list(module.PARAMETERS)
+
+
+def span(parameter: Parameter) -> str:
+    """What its descriptor lets pass."""
+    described = parameter.descriptor()
+    parts = [
+        f"{found.from_value:g} to {found.to_value:g}"
+        for found in (*described.integer_range, *described.floating_point_range)
+    ]
+    return ", ".join([*parts, *(["fixed"] if described.read_only else [])])
+
+
+def row(parameter: Parameter) -> str:
+    """One line of a table."""
+    text = parameter.descriptor().description.replace("|", "\\|")
+    page = MORE.get(parameter.name)
+    if page and (DOCS / page.partition("#")[0]).is_file():
+        text += f" ([more]({page}))"
+    name, default = parameter.name, json.dumps(parameter.default)
+    return f"| `{name}` | `{default}` | {span(parameter)} | {text} |"
+
+
+def page() -> str:
+    """The whole file."""
+    lines = [INTRODUCTION]
+    for node, (declared, introduction) in NODES.items():
+        lines += [f"## {node}", "", introduction, ""]
+        for title, found in groups(declared):
+            lines += [title, ""] if title else []
+            lines += ["| parameter | default | range | meaning |", "|---|---|---|---|"]
+            lines += [*map(row, found), ""]
+    return "\n".join([*lines, END])
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the file, or check it; returns the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; 1 if it differs")
+    options = parser.parse_args(arguments)
+    text = page()
+    if not options.check:
+        TARGET.write_text(text, encoding="utf-8")
+        return 0
+    if TARGET.read_text(encoding="utf-8") == text:
+        return 0
+    print("docs/parameters.md is not what the nodes declare: run make parameters", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

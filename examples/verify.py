@@ -1,0 +1,22 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Is a motion safe to send? Limits and distances at every instant, also between its samples."""
+
+from pathlib import Path
+
+from collision_monitor import CollisionModel
+from collision_monitor.thresholds import Thresholds
+from collision_monitor.verification.motion_files import load_trajectory
+from collision_monitor.verification.verify import Settings, verify
+
+ROOT = Path(__file__).resolve().parents[1]
+
+model = CollisionModel.from_urdf(ROOT / "urdf/dual_arm.urdf", srdf=ROOT / "urdf/dual_arm.srdf")
+settings = Settings(Thresholds(warn=0.05, stop=0.005))
+
+for name in ("dual_arm_motion.csv", "dual_arm_motion_adjusted.csv"):
+    motion = load_trajectory(ROOT / "config" / name, model.robot)
+    result = verify(model, motion, settings)
+    print(f"{name}: {result.verdict.name.lower()}")
+    for violation in result.violations[:2]:
+        print(f"  {violation.text}")

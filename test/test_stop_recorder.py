@@ -1,0 +1,197 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""A file for each stop: whole or absent, none overwritten; what fails is told, never raised."""
+
+import json
+import os
+import struct
+import subprocess
+import sys
+import time
+
+import pytest
+
+pytest.importorskip("mcap", reason="mcap is not installed")
+from mcap.reader import make_reader  # noqa: E402
+
+from collision_monitor.errors import MissingDependencyError, RecordingError  # noqa: E402
+from collision_monitor.recording import stop_recorder, write_mcap  # noqa: E402
+from collision_monitor.recording.stop_recorder import Channel, StopRecorder  # noqa: E402
+
+FLOAT = Channel("/value", "std_msgs/msg/Float64", "float64 data\n")
+TEXT = Channel("/robot", "std_msgs/msg/String", "string data\n", latched=True, qos="[]")
+
+
+def cdr(value: float) -> bytes:
+    """A std_msgs/Float64."""
+    return b"\0\1\0\0" + struct.pack("<d", value)
+
+
+class Clock:
+    """Seconds, as told."""
+
+    now = 50.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def recorder(path, **options):
+    """(recorder, its clock, numbers of the two channels)."""
+    clock = Clock()
+    made = StopRecorder(str(path), clock=clock, **options)
+    return made, clock, made.channel(FLOAT), made.channel(TEXT)
+
+
+def finish(made, seconds=60.0):
+    """What becomes of the file that is due."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if (result := made.update()) is not None:
+            return result
+        time.sleep(0.02)
+    pytest.fail("nothing became of it")
+
+
+def read(path):
+    """(messages by topic, stops, messages in all)."""
+    with open(path, "rb") as stream:
+        reader = make_reader(stream, validate_crcs=True)
+        found = {}
+        for schema, channel, message in reader.iter_messages():
+            assert schema.encoding == "ros2msg" and channel.message_encoding == "cdr"
+            found.setdefault(channel.topic, []).append(message)
+        (metadata,) = reader.iter_metadata()
+        assert reader.get_header().profile == "ros2"
+        count = reader.get_summary().statistics.message_count
+    return found, json.loads(metadata.metadata["stops"]), count
+
+
+def test_two_stops_near_each_other_are_one_file_and_a_later_one_has_its_own(tmp_path):
+    made, clock, value, robot = recorder(tmp_path / "a.mcap", seconds=60.0, after=3.0)
+    made.add(robot, b"\0\1\0\0\2\0\0\0r\0")
+    for k in range(200):
+        clock.now += 0.1
+        made.add(value, cdr(k))
+        if k in (150, 170):
+            made.stopped(f"at {k}")
+    assert made.update() is None
+    clock.now = 50.0 + 0.1 * 151 + 3.0 + 1.0
+    assert made.update() is None, "the second stop makes it longer"
+    clock.now += 1.01
+    assert finish(made) == (str(tmp_path / "a.mcap"), "")
+    found, stops, count = read(tmp_path / "a.mcap")
+    assert [struct.unpack_from("<d", m.data, 4)[0] for m in found["/value"]] == list(range(200))
+    assert [stop["reason"] for stop in stops] == ["at 150", "at 170"]
+    assert count == 201 and len(found["/robot"]) == 1
+    before = (tmp_path / "a.mcap").read_bytes()
+    made.stopped("again")
+    clock.now += 3.0
+    assert finish(made) == (str(tmp_path / "a_2.mcap"), "")
+    assert (tmp_path / "a.mcap").read_bytes() == before
+    assert sorted(os.listdir(tmp_path)) == ["a.mcap", "a_2.mcap"]
+    assert made.text.endswith(f"2 files, last {tmp_path / 'a_2.mcap'}")
+
+
+def test_stop_upon_stop_ends_while_all_before_the_first_is_still_held(tmp_path):
+    made, clock, value, robot = recorder(tmp_path / "a.mcap", seconds=10.0, after=3.0)
+    for k in range(100):
+        if k in (0, 10, 90):
+            made.add(robot, b"\0\1\0\0\2\0\0\0%d\0" % {0: 1, 10: 2, 90: 3}[k])
+        made.add(value, cdr(clock.now) + bytes(200_000))  # so that segments are dropped
+        clock.now += 0.5
+    first = clock.now
+    while clock.now < first + 8.9:
+        made.stopped("bump")
+        made.add(value, cdr(clock.now))
+        assert made.update() is None
+        clock.now += 0.5
+    clock.now = first + 9.0
+    assert finish(made)[1] == ""
+    topics, _, _ = read(tmp_path / "a.mcap")
+    assert [m.data[8:9] for m in topics["/robot"]] == [b"2", b"3"], "what held when it begins"
+    assert topics["/robot"][0].log_time == topics["/value"][0].log_time
+    found = topics["/value"]
+    times = [struct.unpack_from("<d", m.data, 4)[0] for m in found]
+    assert times[-1] == first + 8.5 and first - 12.0 < times[0] <= first - 10.0
+
+
+def test_what_is_pending_is_written_at_the_end_and_the_oldest_files_go(tmp_path):
+    made, clock, value, _ = recorder(tmp_path / "a.mcap", after=3.0, most_files=2)
+    for k in range(3):
+        made.add(value, cdr(k))
+        made.stopped("s")
+        if k < 2:
+            clock.now += 3.0
+            assert finish(made)[1] == ""
+    assert made.close() == (str(tmp_path / "a_3.mcap"), "")
+    assert sorted(os.listdir(tmp_path)) == ["a_2.mcap", "a_3.mcap"]
+    assert made.close() is None, "there is nothing more"
+
+
+def test_a_folder_that_is_gone_is_told_and_the_next_stop_is_tried(tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    made, clock, value, _ = recorder(folder / "a.mcap", after=1.0)
+    made.add(value, cdr(1.0))
+    folder.rename(tmp_path / "elsewhere")
+    made.stopped("s")
+    clock.now += 1.0
+    path, error = finish(made)
+    assert path == "" and "No such file" in error
+    assert made.text.startswith("FAILED: ") and "No such file" in made.text
+    folder.mkdir()
+    made.stopped("t")
+    clock.now += 1.0
+    assert finish(made) == (str(folder / "a.mcap"), "")
+    assert "FAILED" not in made.text
+
+
+def test_a_writer_that_ends_without_a_word_is_told(tmp_path, monkeypatch):
+    made, clock, _, _ = recorder(tmp_path / "a.mcap", after=1.0)
+    monkeypatch.setattr(stop_recorder.write_mcap, "__file__", str(tmp_path / "nothing.py"))
+    made.stopped("s")
+    clock.now += 1.0
+    path, error = finish(made)
+    assert path == "" and "code 2 and said nothing" in error
+
+
+def test_a_full_disk_leaves_nothing_behind(tmp_path):
+    head = {"path": str(tmp_path / "a.mcap"), "metadata": {}, "channels": [
+        {"id": 0, "topic": "/v", "type": "a/msg/B", "definition": "", "qos": ""}]}  # fmt: skip
+    text = json.dumps(head).encode()
+    body = os.urandom(1 << 20)  # does not get smaller
+    data = struct.pack("<Q", len(text)) + text + struct.pack("<qHI", 1, 0, len(body)) + body
+    limit = "import resource, signal, runpy, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);" \
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (100000, 100000));" \
+        "sys.argv = [sys.argv[1]]; runpy.run_path(sys.argv[0], run_name='__main__')"
+    done = subprocess.run(
+        [sys.executable, "-c", limit, write_mcap.__file__], input=data, capture_output=True,
+        timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "too large" in json.loads(done.stdout)["error"]
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "options", "says"),
+    [
+        ("a.bag", {}, r"'.*a\.bag': a name that ends in \.mcap is right"),
+        ("no/a.mcap", {}, r"no: cannot be written to: No such file"),
+        ("a.mcap", {"megabytes": 1 << 40}, r"MB are free, a recording may take 1099511627776 MB"),
+        ("a.mcap", {"seconds": 0.5}, r"record_seconds 0\.5, .* at least 1, 0, 1 and 1"),
+        ("a.mcap", {"seconds": float("nan")}, "record_seconds nan"),
+        ("a.mcap", {"most_files": 0}, "record_files 0"),
+    ],
+)
+def test_what_cannot_be_is_refused_at_the_start(tmp_path, path, options, says):
+    with pytest.raises(RecordingError, match=says):
+        StopRecorder(str(tmp_path / path), **options)
+    assert os.listdir(tmp_path) == []
+
+
+def test_without_mcap_the_extra_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(stop_recorder, "find_spec", lambda name: None)
+    with pytest.raises(MissingDependencyError, match=r"collision_monitor\[record\]"):
+        StopRecorder(str(tmp_path / "a.mcap"))
