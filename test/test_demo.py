@@ -32,12 +32,12 @@ class Run:
 
     def __init__(self, domain, *options):
         self.mark = uuid.uuid4().hex
+        self.unread = ""
         self.process = subprocess.Popen(
             [*COMMAND, *options],
             env={**domain.environment, MARK: self.mark},
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
         )  # fmt: skip
-        self._unread = ""
 
     def alive(self):
         """Ids of those of its processes that still run."""
@@ -52,24 +52,25 @@ class Run:
 
     def wait_for_line(self, pattern):
         """Read its output until a line matches; returns the match."""
-        end, stream = time.monotonic() + START_SECONDS, self.process.stdout
+        end = time.monotonic() + START_SECONDS
+        pipe = self.process.stdout.fileno()  # read past its buffer, of which select knows nothing
         while True:
-            while "\n" in self._unread:
-                line, self._unread = self._unread.split("\n", 1)
-                if found := re.match(pattern, line):
+            line, newline, rest = self.unread.partition("\n")
+            if newline:
+                self.unread = rest
+                if found := re.match(pattern, line + newline):
                     return found
-            if not select.select([stream], [], [], max(0.0, end - time.monotonic()))[0]:
-                break
-            # Not by readline: what it has read ahead select does not see.
-            more = os.read(stream.fileno(), 65536).decode()
-            assert more, self.process.communicate()[1]
-            self._unread += more
-        pytest.fail(f"no line like {pattern!r} within {START_SECONDS} s")
+            elif select.select([pipe], [], [], max(0.0, end - time.monotonic()))[0]:
+                more = os.read(pipe, 65536).decode()
+                assert more, self.process.communicate()[1]
+                self.unread += more
+            else:
+                pytest.fail(f"no line like {pattern!r} within {START_SECONDS} s")
 
     def end(self, seconds=START_SECONDS):
-        """(exit code, what it printed, what it logged) once it has ended by itself."""
+        """(exit code, the rest of what it printed, what it logged) once it has ended by itself."""
         output, errors = self.process.communicate(timeout=seconds)
-        return self.process.returncode, self._unread + output, errors
+        return self.process.returncode, self.unread + output, errors
 
     def kill(self):
         """Leave nothing behind."""
