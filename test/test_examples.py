@@ -1,0 +1,92 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Every example runs as a user would run it, and says what it promises."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+EXAMPLES = ROOT / "examples"
+# Each with what it prints; those on a ROS graph have a test of their own below.
+PRINTED = {
+    "distance": r"right_link_1 and left_link_1 are 285\.\d mm apart",
+    "batch": r"[\d.]+% of the configurations collide\n[\d.]+% keep 20 mm",
+    "exact": r"50 s: leaves +-88\.\d mm, meshes +-87\.\d mm.*\n +486 pairs of triangles cross",
+    "scene": r"joints: turn, hinge\n(turn .* m, .* and .*\n){6}",
+    "adjust": r"nearest .* -0\.0\d+ m before.*\ncertified at every instant .* 0\.100 m",
+    "verify": r"motion\.csv: not_safe\n(.*\n)+dual_arm_motion_adjusted\.csv: safe",
+    "acm": r"\d+ of \d+ pairs need no check",
+}
+ON_A_GRAPH = {"joint_states", "listen", "speed_scale"}
+
+
+def run(name: str, *arguments: str, environment=None, **options) -> str:
+    """What an example prints, from the folder that the tutorial is read in."""
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / f"{name}.py", *arguments],
+        cwd=ROOT, env={**(environment or os.environ), "PYTHONPATH": str(ROOT)}, text=True,
+        capture_output=True, timeout=300, **options,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_all_examples_are_here_and_short():
+    assert {path.stem for path in EXAMPLES.glob("*.py")} == PRINTED.keys() | ON_A_GRAPH
+    for path in EXAMPLES.glob("*.py"):
+        assert len(path.read_text(encoding="utf-8").splitlines()) <= 75, path.name
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_it_says_what_it_promises(name):
+    if name == "adjust":
+        pytest.importorskip("piqp", reason="the extra adjust is not installed")
+    output = run(name)
+    assert re.search(PRINTED[name], output), output
+
+
+@pytest.fixture(scope="module")
+def graph():
+    """A ROS graph with the node, as the tutorial starts it."""
+    from ros_graph import Graph  # skips where there is no rclpy
+
+    graph = Graph()
+    graph.start(
+        "-p", f"robot_description:={ROOT}/urdf/dual_arm.urdf",
+        "-p", f"robot_description_semantic:={ROOT}/urdf/dual_arm.srdf",
+    )  # fmt: skip
+    graph.until(lambda: graph.heard["pair_names"], 120.0)
+    yield graph
+    graph.close()
+
+
+def test_joint_states_swing_and_are_listened_to(graph):
+    assert "STOP     nan m  STALE: " in run(
+        "listen", "--seconds", "2", environment=graph.environment
+    )
+    driver = subprocess.Popen(
+        [sys.executable, EXAMPLES / "joint_states.py", "--swing", "0.01", "--seconds", "60"],
+        cwd=ROOT, env=graph.environment,
+    )  # fmt: skip
+    try:
+        graph.until(lambda: graph.heard["safe"][-1].data, 30.0)
+        output = run("listen", "--seconds", "3", environment=graph.environment)
+    finally:
+        driver.terminate()
+        driver.wait(10.0)
+    assert re.search(r"GO +\d\.\d+ m  (OK|WARN): ", output), output
+
+
+def test_a_motion_stops_before_the_arms_meet(graph):
+    output = run(
+        "speed_scale", "--rate", "8", "--seconds", "40", environment=graph.environment
+    )
+    at = float(re.search(r"stopped at ([\d.]+) s of 62\.00 s", output)[1])
+    assert 20.0 < at < 43.8  # below 5 mm between the meshes from then on, says `verify`
+    distances = [m.data for m in graph.heard["min_distance"] if m.data == m.data]
+    assert min(distances) > 0.0
