@@ -27,6 +27,10 @@ class SceneError(CollisionMonitorError, ValueError):
     """A scene file with a bad key; the message starts with the key's path."""
 
 
+class LiveSceneError(CollisionMonitorError, ValueError):
+    """An object that cannot be taken into a live scene; the message starts with its name."""
+
+
 class LeavesError(CollisionMonitorError, ValueError):
     """Leaves that cannot be used: a faulty file, or a link that they do not enclose."""
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -24,6 +24,7 @@ from collision_monitor.errors import (
     JointStateError,
 )
 from collision_monitor.joint_state_buffer import JointStateBuffer, name_some
+from collision_monitor.live.live_scene import LiveScene
 from collision_monitor.thresholds import Rule, Thresholds
 from collision_monitor.watchdogs.watchdogs import REMARKS, Watchdogs
 
@@ -56,7 +57,8 @@ class MonitorState(NamedTuple):
             behaviour WARN and ERROR also for what comes there while the robot brakes.
         reason: why the state is not clear; empty when distances alone decide.
         cause: what an unclear state is about: ``fault`` (data that cannot be used),
-            ``waiting`` (for first data), ``stale``, ``conflict`` (of two publishers), ``latched``,
+            ``waiting`` (for first data), ``stale``, ``conflict`` (of two publishers), ``scene`` (an
+            object of the live scene that is not watched), ``latched``,
             ``unacknowledged`` (a stop that is held), ``disabled``; empty when distances decide.
             They decide as well, and something is to be said, with ``clock`` (it was set), ``late``
             (stamps go back), ``publisher`` (one of several is gone), ``overrun`` (a late cycle).
@@ -138,6 +140,9 @@ class Monitor:
     ``leaf`` distances, exact ones on the triangles (``mesh``), or exact ones only where leaves are
     as near as ``warn_distance`` (``auto``).
 
+    ``live``: objects that come and go; ``scene_fault`` says, at a time, what of them is not
+    watched, so that the verdict is an error.
+
     Without a `Behaviour` distances alone decide. With one it is also which way pairs go and what
     comes of braking, thresholds may differ from pair to pair (`set_thresholds`), and levels are
     held for some cycles.
@@ -152,8 +157,11 @@ class Monitor:
         zero_state_confirmation: float = 0.3,
         narrow_phase: str = "leaf",
         behaviour: Behaviour | None = None,
+        live: LiveScene | None = None,
     ) -> None:
         """See the class; what exact distances need is made and compiled here."""
+        if behaviour is not None and behaviour.live is not live:
+            raise ConfigurationError("the behaviour and the monitor have different live scenes")
         if narrow_phase not in NARROW_PHASES:
             raise ConfigurationError(
                 f"narrow_phase: {narrow_phase!r} is none of {', '.join(NARROW_PHASES)}"
@@ -163,6 +171,8 @@ class Monitor:
         if narrow_phase != "leaf":
             model.prepare_exact()
         self.behaviour = behaviour
+        self.live = live
+        self.scene_fault: Callable[[float], str] = _no_fault
         self._rules: tuple[Rule, ...] = ()
         self._warn_distance, self._stop_distance = warn_distance, stop_distance
         self._use_thresholds()
@@ -218,7 +228,7 @@ class Monitor:
             raise ConfigurationError(
                 f"{thresholds.source}: thresholds of single pairs need a monitor with a behaviour"
             )
-        thresholds.of(self.model.pairs)
+        thresholds.of(self.model.pairs, objects=self.live is not None)
         self._rules = thresholds.rules
         self._warn_distance, self._stop_distance = thresholds.warn, thresholds.stop
         self._use_thresholds()
@@ -252,10 +262,12 @@ class Monitor:
         try:
             self._merge(names, positions, now, stamp, lag, velocities)
             if not self.buffer.doubt():
-                clearance = self._measure()
+                clearance, live = self._measure(), self._measure_live(now)
                 if self.behaviour is not None:
                     exact = None if self.narrow_phase == "leaf" else self._bounds
-                    self.behaviour.look(self.buffer, clearance, now, stamp, lag, exact)
+                    self.behaviour.look(self.buffer, clearance, now, stamp, lag, exact, live)
+                if live is not None and not live.distance >= clearance.distance:
+                    clearance = live
                 self._clearance = clearance
                 self.updates += 1
         except Exception as error:  # a fault of ours must not end the watch over the robot
@@ -336,6 +348,16 @@ class Monitor:
             raise CollisionMonitorError(f"it came out as {clearance.distance}")
         return clearance
 
+    def _measure_live(self, now: float) -> Clearance | None:
+        """Of the objects of the live scene, leaf by leaf; None where nothing is to be checked."""
+        if self.live is None or self.live.is_empty:
+            return None
+        self.live.expire(now)
+        clearance = self.live.distance(self.buffer.q)
+        if clearance is not None and not math.isfinite(clearance.distance):
+            raise CollisionMonitorError(f"it came out as {clearance.distance}")
+        return clearance
+
     def _widest_warning(self) -> float:
         return self._warn_distance if self.behaviour is None else self.behaviour.widest_warning
 
@@ -347,8 +369,21 @@ class Monitor:
     def distances(self) -> np.ndarray:
         """Signed distance (len(pairs),) of every pair at the last pose, as the verdict measures.
 
-        With ``auto`` those of leaves as near as ``warn_distance`` are exact.
+        With ``auto`` those of leaves as near as ``warn_distance`` are exact; of the objects of a
+        live scene all are of leaves.
         """
+        found = self.model_distances()
+        if self.live is None or self.live.is_empty:
+            return found
+        return np.r_[found, self.live.distances(self.buffer.q)]
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """Those of the model, and behind them those with objects of the live scene."""
+        return self.model.pairs if self.live is None else self.model.pairs + self.live.pairs
+
+    def model_distances(self) -> np.ndarray:
+        """`distances` of the pairs of the model alone."""
         if self.narrow_phase == "leaf":
             return self.model.distances(self.buffer.q)
         within = self._widest_warning() if self.narrow_phase == "auto" else math.inf
@@ -390,6 +425,8 @@ class Monitor:
         conflict = self.buffer.conflict(now)
         if conflict:
             return MonitorState(Level.ERROR, conflict, "conflict", clearance, age)
+        if fault := self.scene_fault(now):
+            return MonitorState(Level.ERROR, fault, "scene", clearance, age)
         state = self._judge(clearance, age)
         if state.cause or state.level is Level.ERROR:
             return state
@@ -428,14 +465,17 @@ class Monitor:
         else:
             is_near = decision.near or decision.slow or decision.approach
             level = Level.WARN if is_near else Level.OK
-        pair = self.model.pairs[decision.pair] if decision.pair >= 0 else None
         state = MonitorState(
-            level, "", "", clearance, age, decision.scale, decision, pair
+            level, "", "", clearance, age, decision.scale, decision, behaviour.pair
         )
         if not (held := behaviour.latch.held):
             return state
         reason = f"{_HELD[held]}; now {state.distance_message}"
         return state._replace(level=Level.ERROR, reason=reason, cause=held, speed_scale=0.0)
+
+
+def _no_fault(now: float) -> str:
+    return ""
 
 
 def _disabled(state: MonitorState) -> MonitorState:

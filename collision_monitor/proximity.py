@@ -86,6 +86,15 @@ class Proximity:
         self._reach = model.link_reach()
         self._room(64)
 
+    @property
+    def pair_count(self) -> int:
+        """How many limits there are."""
+        return len(self.model.pairs)
+
+    def _arrays(self) -> tuple[np.ndarray, np.ndarray]:
+        """(numbers, index) of the packed model."""
+        return self._numbers, self._index
+
     def _room(self, count: int) -> None:
         self._found = np.empty((count, 3), dtype=np.int64)
         self._values = np.empty((count, 10))
@@ -101,7 +110,7 @@ class Proximity:
         widest = float(limits.max(initial=-np.inf))
         while True:
             count = near(
-                self._numbers, self._index, self._leaf_links, self._pair_table, limits, widest,
+                *self._arrays(), self._leaf_links, self._pair_table, limits, widest,
                 float(spread), q, self._found, self._values, self._gradients,
             )  # fmt: skip
             if count < 0:

@@ -49,8 +49,16 @@ class Thresholds:
     rules: tuple[Rule, ...] = ()
     source: str = "thresholds"
 
-    def of(self, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
+    def of(
+        self,
+        pairs: Sequence[tuple[str, str]],
+        must_name: bool = True,
+        objects: bool = False,
+    ) -> np.ndarray:
         """(len(pairs), 2) stop and warn of each pair, metres.
+
+        ``must_name``: whether a rule that names none of them is an error. With ``objects`` it is
+        none if it may be about an object to come: one of its patterns has a ``/``, or is "cloud".
 
         Raises:
             ThresholdsError: a distance that is below 0 or not finite, a pattern that is not two
@@ -67,7 +75,7 @@ class Thresholds:
                     "patterns, such as 'left_* right_*'"
                 )
             hits = [m for m, pair in enumerate(pairs) if _names(names, pair)]
-            if not hits:
+            if not hits and must_name and not (objects and _may_be_objects(names)):
                 raise ThresholdsError(
                     f"{self.source}: pairs[{k}].pair: {rule.pattern!r} names none of the "
                     f"{len(pairs)} pairs that are checked"
@@ -94,6 +102,11 @@ def _names(patterns: Sequence[str], pair: tuple[str, str]) -> bool:
     return (fnmatchcase(a, one) and fnmatchcase(b, other)) or (
         fnmatchcase(b, one) and fnmatchcase(a, other)
     )
+
+
+def _may_be_objects(patterns: Sequence[str]) -> bool:
+    """Whether one of two patterns is meant for objects of a live scene: links have no ``/``."""
+    return any("/" in pattern or pattern == "cloud" for pattern in patterns)
 
 
 def load_thresholds(source: str | os.PathLike | Mapping[str, Any]) -> Thresholds:

@@ -43,6 +43,7 @@ FLOORS = {
     "proximity": 3,
     "tree_boxes": 3,
     "thresholds": 3,
+    "live": 3,
     "exact_distance": 3,
     "robot": 2,
     "bounding": 2,
@@ -89,6 +90,7 @@ OPTIONAL = {
     "mujoco",  # simulation
     "viser",  # view
     "mcap",  # record
+    "tf2_ros", "moveit_msgs",  # parts of ROS that this package can do without
 }  # fmt: skip
 
 

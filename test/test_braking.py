@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Braking paths: the law of motion, and bounds against densely sampled truth."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -11,6 +13,7 @@ from two_slides import distance as slides_distance
 from two_slides import model as slides_model
 
 from collision_monitor.behaviour.outlook import Outlook
+from collision_monitor.behaviour.paths import Way
 from collision_monitor.behaviour.settings import Settings
 from collision_monitor.kernels import braking
 from collision_monitor.kernels.braking_path import DISTANCE, LEAST, PAIR, RATE
@@ -63,12 +66,11 @@ def path_of(q, v, decelerations, reaction, count=400):
 
 def rows_of(outlook, q, v, reaction=REACTION, may_settle=True):
     """{pair: row} of one look."""
-    widest = braking.braking_limits(
-        outlook._weights, outlook._columns, outlook._gains, v, outlook.decelerations, reaction,
-        outlook._class_warn, 0.0, outlook._totals,
-    )  # fmt: skip
-    count = outlook._rows_at(q, v, v, reaction, 0.0, widest, may_settle)
-    return {int(row[PAIR]): row.copy() for row in outlook._rows[:count]}
+    cautious = replace(outlook.settings, release_distance=0.0)
+    paths, way = outlook._paths, Way(q, v, v, outlook.decelerations, reaction, cautious)
+    paths.limits(way)
+    count = paths.search(way, may_settle)
+    return {int(row[PAIR]): row.copy() for row in paths.rows[:count]}
 
 
 @given(ANGLES, SPEEDS)
@@ -139,7 +141,7 @@ def test_more_pairs_than_there_is_room_for_are_all_there():
 
 
 def test_bound_of_a_search_that_was_cut_short_holds(monkeypatch):
-    from collision_monitor.behaviour import outlook as module
+    from collision_monitor.behaviour import paths as module
 
     monkeypatch.setattr(module, "_MOST", 2)
     rng = np.random.default_rng(4)

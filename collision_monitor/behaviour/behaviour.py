@@ -19,6 +19,8 @@ from collision_monitor.behaviour.way_out import WayOut
 from collision_monitor.clearance import Clearance
 from collision_monitor.collision_model import CollisionModel
 from collision_monitor.joint_state_buffer import JointStateBuffer
+from collision_monitor.live.live_proximity import LiveProximity
+from collision_monitor.live.live_scene import LiveScene
 from collision_monitor.proximity import Proximity
 from collision_monitor.thresholds import Thresholds
 
@@ -30,6 +32,7 @@ class Behaviour:
         enabled: where it is not, nothing slows or stops the robot, and the state says so.
         latch: stops that are held for a person.
         decision: the last.
+        pair: the two that it is about; None where nothing is near.
         speeds: joint velocities.
         intention: where a robot that stands is about to go.
     """
@@ -39,6 +42,7 @@ class Behaviour:
         model: CollisionModel,
         settings: Settings | None = None,
         decelerations: np.ndarray | None = None,
+        live: LiveScene | None = None,
     ) -> None:
         """Compiles what joint states run.
 
@@ -46,19 +50,22 @@ class Behaviour:
             model: the robot.
             settings: how cautious.
             decelerations: (nq,) rad/s^2 or m/s^2; by `decelerations.by_rule` without them.
+            live: objects around it, of the same model.
         """
-        self.model = model
+        self.model, self.live = model, live
         self.enabled = True
         self.latch = StopLatch()
         self.decision = CALM
+        self.pair: tuple[str, str] | None = None
         if decelerations is None:
             decelerations = by_rule(model.velocity_limits)
-        self._outlook = Outlook(model, decelerations, settings)
+        self._outlook = Outlook(model, decelerations, settings, live)
         self.speeds = JointSpeeds(len(model.joint_names), self.settings.velocity_window)
         unknown = np.full(len(model.joint_names), np.nan)
         self.speeds.update(np.zeros(len(unknown)), unknown, -1e9)  # compiled; forgotten by the gap
         self.intention = Intention(model.joint_names)
-        self._way_out = WayOut(Proximity(model))
+        proximities = [Proximity(model), *([] if live is None else [LiveProximity(live)])]
+        self._way_out = WayOut(*proximities)
         self.way_out(np.zeros(len(unknown)))  # compiled; else the first contact would wait for it
 
     @property
@@ -90,13 +97,19 @@ class Behaviour:
         """(pairs, 2): stop and warning distance of every pair, metres."""
         return self._outlook.thresholds
 
+    @property
+    def thresholds_of_objects(self) -> np.ndarray:
+        """(pair numbers, 2) as ``thresholds``, of pairs with objects of the live scene."""
+        return self._outlook.all_thresholds[1]
+
     def set_thresholds(self, thresholds: Thresholds) -> None:
         """Distances of all pairs, in force at once.
 
         Raises:
             ThresholdsError: a rule that names no pair, or a distance that is none.
         """
-        self._outlook.set_thresholds(thresholds.of(self.model.pairs))
+        of_pairs = thresholds.of(self.model.pairs, objects=self.live is not None)
+        self._outlook.set_thresholds(of_pairs, thresholds)
 
     def look(
         self,
@@ -106,6 +119,7 @@ class Behaviour:
         stamp: float = 0.0,
         lag: float = 0.0,
         exact: Bounds | None = None,
+        live: Clearance | None = None,
     ) -> Decision:
         """Decide after a joint state; arguments as of `Monitor.update` and `Outlook.look`."""
         self.speeds.update(buffer.q, buffer.velocities, now, stamp)
@@ -114,8 +128,11 @@ class Behaviour:
             velocities = self.speeds.values
             intended = self.intention.direction(velocities, now)
         self.decision = self._outlook.look(
-            buffer.q, velocities, clearance, self.speeds.passed, lag, exact, intended
+            buffer.q, velocities, clearance, self.speeds.passed, lag, exact, intended,
+            live,
         )
+        # Now: an object may be gone when somebody asks.
+        self.pair = self._outlook.pair(self.decision.pair) if self.decision.pair >= 0 else None
         self.latch.update(self.enabled and self.decision.stop)
         return self.decision
 
@@ -132,4 +149,5 @@ class Behaviour:
 
     def way_out(self, q: np.ndarray) -> np.ndarray | None:
         """Joint direction (nq,) that parts all pairs within their stop distance; see `WayOut`."""
-        return self._way_out.direction(q, self._outlook.thresholds[:, 0])
+        limits = [each[:, 0] for each in self._outlook.all_thresholds]
+        return self._way_out.direction(q, *limits)

@@ -16,15 +16,18 @@ _STUCK = 1e-6  # of the steepest gradient: no direction leads out of all
 class WayOut:
     """Finds directions out; has a work space of its own, for one thread."""
 
-    def __init__(self, proximity: Proximity) -> None:
+    def __init__(self, *proximities: Proximity) -> None:
         """What it runs is compiled here: the first contact is no moment to wait for it."""
-        self._proximity = proximity
-        model = proximity.model
-        self.direction(np.zeros(len(model.joint_names)), np.full(len(model.pairs), -np.inf))
+        self._proximities = proximities
+        model = proximities[0].model
+        nothing = [np.full(each.pair_count, -np.inf) for each in proximities]
+        self.direction(np.zeros(len(model.joint_names)), *nothing)
         nnls(np.eye(2), np.ones(2))
 
-    def direction(self, q: np.ndarray, limits: np.ndarray) -> np.ndarray | None:
+    def direction(self, q: np.ndarray, *limits: np.ndarray) -> np.ndarray | None:
         """Joint direction (nq,) that parts all pairs nearer than ``limits`` (pairs,) at q (nq,).
+
+        ``limits`` of the pairs of each proximity.
 
         The largest entry is 1 or -1: rad for joints that turn, metres for those that slide. Of all
         directions the one along which the pair that gains least gains most: the shortest
@@ -32,8 +35,12 @@ class WayOut:
         least squares problem. None where nothing is that near, or nothing parts all.
         """
         # A column of a table would be compiled for anew.
-        near = self._proximity.near(q, np.ascontiguousarray(limits), _ABREAST)
-        gradients = near.gradients
+        gradients = np.vstack(
+            [
+                proximity.near(q, np.ascontiguousarray(most), _ABREAST).gradients
+                for proximity, most in zip(self._proximities, limits, strict=True)
+            ]
+        )
         norms = np.linalg.norm(gradients, axis=1)
         if not len(norms) or norms.min() <= 1e-9:
             return None

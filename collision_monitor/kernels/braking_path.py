@@ -21,7 +21,7 @@ from collision_monitor.kernels.kinematics import forward_kinematics, place_leave
 from collision_monitor.kernels.near import near_leaves
 from collision_monitor.kernels.packed import unpack
 from collision_monitor.kernels.query import move
-from collision_monitor.kernels.segments import capsule_distance, capsule_witness
+from collision_monitor.kernels.segments import capsule_distance, capsule_witness, surely_farther
 
 # Columns of ``rows``: one row a pair of links.
 PAIR, GROUP, DISTANCE, RATE, LEAST, TRAVEL, SAMPLED, LEAF_A, LEAF_B = range(9)
@@ -180,6 +180,8 @@ def _measure_now(view, groups, velocities, space):
         b = groups.leaf_links[int(rows[row, LEAF_B])]
         for i in range(view.links[a, 0], view.links[a, 1]):
             for j in range(view.links[b, 0], view.links[b, 1]):
+                if surely_farther(view.ends, view.radii, i, j, rows[row, DISTANCE]):
+                    continue
                 distance = capsule_distance(view.ends, view.radii, i, j)
                 if distance < rows[row, DISTANCE]:
                     rows[row, DISTANCE] = distance

@@ -9,6 +9,7 @@ import math
 import time
 from typing import Any
 
+import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
@@ -18,6 +19,8 @@ from std_msgs.msg import String
 from collision_monitor.behaviour.behaviour import Behaviour
 from collision_monitor.collision_model import CollisionModel
 from collision_monitor.errors import CollisionMonitorError, JointStateError
+from collision_monitor.live.live_nearness import LiveNearness
+from collision_monitor.live.live_scene import LiveScene
 from collision_monitor.monitor import Level, Monitor, MonitorState
 from collision_monitor.nearness import Nearness
 from collision_monitor.nodes.aabb_markers import levels_of
@@ -29,6 +32,7 @@ from collision_monitor.nodes.behaviour_parameters import (
     settings_of,
     thresholds_of,
 )
+from collision_monitor.nodes.cloud import Cloud
 from collision_monitor.nodes.joint_state_reader import JointStateReader
 from collision_monitor.nodes.joint_state_source import JointStateSource
 from collision_monitor.nodes.log_bridge import bridge_logs
@@ -40,6 +44,7 @@ from collision_monitor.nodes.monitor_topics import MonitorTopics
 from collision_monitor.nodes.parameters import declare_parameters, not_finite, refusal
 from collision_monitor.nodes.qos import LATCHED
 from collision_monitor.nodes.recorder import Recorder
+from collision_monitor.nodes.scene_topics import SceneTopics, bounds_of
 from collision_monitor.nodes.stop_service import StopService
 from collision_monitor.robot.pairs import by_reason
 from collision_monitor.watchdogs.clock import FUTURE_SECONDS
@@ -104,6 +109,8 @@ class MonitorCore:
             self._recorder,
         )
         self._services = MonitorServices(self._node, lambda: self._monitor, self._refresh)
+        self._scene = SceneTopics(self._node, self._values, self._refresh)
+        self._cloud = Cloud(self._node, self._values, self._scene, self._refresh)
         self._descriptions = self._joint_states = None
         self._set_stops()
         self._is_active = is_active
@@ -149,6 +156,8 @@ class MonitorCore:
         """Forget the robot and everything that was made for it."""
         self._monitor = self._marker_builder = None
         self._stop_service.close()
+        self._cloud.destroy()
+        self._scene.destroy()
         self._services.destroy()
         self._topics.destroy()
         self._topics, self._is_active = None, False
@@ -193,6 +202,7 @@ class MonitorCore:
             )
         limits = joint_limits_of(v, model)
         decelerations = decelerations_of(v, model, limits)
+        live = LiveScene(model, bounds_of(v))
         monitor = Monitor(
             model,
             v["warn_distance"],
@@ -200,16 +210,20 @@ class MonitorCore:
             v["joint_state_timeout"],
             v["zero_state_confirmation"],
             v["narrow_phase"],
-            Behaviour(model, settings_of(v), decelerations),
+            Behaviour(model, settings_of(v), decelerations, live),
+            live,
         )
         monitor.set_thresholds(thresholds_of(v, self._file_rules))
         self._services.attend(monitor)
+        self._scene.attend(monitor)
+        self._cloud.forget()
+        monitor.scene_fault = self._scene_fault
         monitor.watchdogs = self._watchdogs
         self._watchdogs.cycles.rest()  # nobody was watched meanwhile, and it was said
         self._monitor, self._marker_builder, self._limits = monitor, None, limits
         _freeze_what_is_loaded()
         self._description, self._report.refused = description, ""
-        self._topics.pair_names(model.pairs)
+        self._tell_pairs(monitor)
         brakes = zip(model.joint_names, decelerations.tolist(), strict=True)
         log.info(f"joints brake with {', '.join(f'{n} {a:g}' for n, a in brakes)} rad/s^2 or m/s^2")
         log.info(
@@ -217,6 +231,18 @@ class MonitorCore:
             f"checked, {len(model.unmonitored_pairs)} left out; loaded in "
             f"{time.monotonic() - start:.1f} s"
         )
+
+    def _tell_pairs(self, monitor: Monitor) -> None:
+        self._told = monitor.live.changes
+        self._topics.pair_names(monitor.pairs)
+
+    def _tell_new_pairs(self) -> None:
+        if self._monitor is not None and self._told != self._monitor.live.changes:
+            self._tell_pairs(self._monitor)
+
+    def _scene_fault(self, now: float) -> str:
+        """What is not watched though it should be; empty if all is."""
+        return self._scene.fault(now) or self._cloud.fault(now)
 
     def _on_description(self, message: String) -> None:
         if message.data == self._description and not self._report.refused:
@@ -239,6 +265,8 @@ class MonitorCore:
             if self._recorder is not None:
                 self._recorder.joint_state(data)
             return
+        if self._cloud.is_ready:
+            self._cloud.take()
         lag_at_start = math.nan
         try:
             if cycles.is_behind(start):  # what waits is merged; the verdict is of the newest
@@ -354,6 +382,9 @@ class MonitorCore:
         self._topics.look_for_listeners(self._values)
         if self._recorder is not None:
             self._recorder.update()
+        self._scene.watch()
+        if self._cloud.is_ready:
+            self._cloud.take()
         self._time_is_simulated = self._node.get_clock().ros_time_is_active  # a slow question
         now, watchdogs = time.monotonic(), self._watchdogs
         watchdogs.cycles.woke(now, self._watch_period())
@@ -367,6 +398,7 @@ class MonitorCore:
             # Beats keep their rate in the mean, whatever the watchdog's period is.
             self._next_beat = max(self._next_beat + period, now + 0.5 * period)
             is_news = True
+            self._tell_new_pairs()
         if is_news:
             self._publish_state(state)
 
@@ -390,6 +422,7 @@ class MonitorCore:
         )
         if self._recorder is not None:
             extra["record"] = self._recorder.text
+        extra |= self._scene.values() | self._cloud.values()
         robot = "" if self._monitor is None else self._monitor.model.name
         return status_message(state, self._node.get_name(), robot, extra)
 
@@ -404,6 +437,7 @@ class MonitorCore:
     def _send_distances(self) -> None:
         if self._monitor is None or self._now_state().clearance is None:
             return
+        self._tell_new_pairs()
         self._topics.distances.publish(distances_message(self._monitor.distances().tolist()))
 
     def _send_markers(self) -> None:
@@ -415,6 +449,7 @@ class MonitorCore:
             lifetime = max(1.0, 3.0 / v["marker_rate"])
             self._marker_builder = MarkerBuilder(monitor.model, lifetime)
             self._nearness = Nearness(monitor.model)
+            self._live_nearness = LiveNearness(monitor.live)
             self._topics.markers.publish(MarkerBuilder.clear())
         if remark := self._marker_builder.show_levels(levels_of(v["show_aabb_levels"])):
             self._node.get_logger().warning(f"show_aabb_levels: {remark}")
@@ -422,7 +457,11 @@ class MonitorCore:
         if monitor.narrow_phase == "leaf":
             nearness = self._nearness.of_leaves(monitor.buffer.q, thresholds)
         else:
-            nearness = self._nearness.of_distances(monitor.distances(), thresholds)
+            nearness = self._nearness.of_distances(monitor.model_distances(), thresholds)
+        if not monitor.live.is_empty:
+            of_objects = monitor.behaviour.thresholds_of_objects
+            near_objects = self._live_nearness.of_leaves(monitor.buffer.q, of_objects)
+            nearness = np.minimum(nearness, near_objects)
         stamp = self._node.get_clock().now().to_msg()
         messages = self._marker_builder.build(
             monitor.buffer.q, self._now_state(), stamp, nearness

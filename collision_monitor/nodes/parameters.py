@@ -12,7 +12,7 @@ from rclpy.node import Node
 
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.monitor import NARROW_PHASES
-from collision_monitor.nodes import behaviour_parameters, recorder
+from collision_monitor.nodes import behaviour_parameters, recorder, scene_parameters
 from collision_monitor.nodes.aabb_markers import levels_of
 from collision_monitor.nodes.parameter import Parameter
 
@@ -100,6 +100,7 @@ PARAMETERS = (
         "levels of the hierarchy of boxes to show among the markers, such as '0-2,5' or 'all'; the "
         "roots are level 0; empty: none",
     ),
+    *scene_parameters.PARAMETERS,
     *behaviour_parameters.PARAMETERS,
     *recorder.PARAMETERS,
 )  # fmt: skip
@@ -134,6 +135,8 @@ def refusal(values: Mapping[str, Any]) -> str:
         return (
             f"narrow_phase {values['narrow_phase']!r} is none of {', '.join(NARROW_PHASES)}"
         )
+    if reason := scene_parameters.refusal(values):
+        return reason
     if values["cycle_deadline"] <= 0.0:
         return "cycle_deadline 0: a cycle takes some time, and a deadline cannot be switched off"
     if values["state_rate"] < 1.0:

@@ -1,0 +1,317 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""What a change of a live scene costs, and a query after it, against coal's dynamic tree.
+
+    python benchmarks/live_scene.py [--robot ur5] [--counts 0,10,100,1000] [--seconds 2] [--json]
+    python benchmarks/live_scene.py --node [--seconds 20]
+
+Balls of 3 to 8 cm around the robot, a leaf each, so that both measure the same things. A change
+moves one; or takes one out and puts another in. For coal:
+`DynamicAABBTreeCollisionManager.update` of the object that has moved, or `unregisterObject` and
+`registerObject`; then the update of a second manager with all of the robot's leaves (which it is
+handed in place: neither kinematics nor that is timed) and `distance` between the two, by the
+callback that comes with it. Of many pairs that callback (coal 3.0.3) keeps the last distance, not
+the least, so what it says is no answer, and it leaves out fewer pairs than it might; what is
+checked is every pair alone. Here a query is all of it, from joint positions on; links that stand
+still are in neither. Both take turns at each configuration; medians of processor time.
+
+The cycle is `Monitor.update` at each of the joint states of a motion at 1 kHz, with 200 changes a
+second between them, carried objects and the braking path included.
+
+With ``--node`` the node itself, in a process of its own: the demo's motion as joint states at 1
+kHz, 200 messages a second on ~/scene that move, add and delete up to 100 objects, and whether each
+joint state is answered on ~/min_distance; without these messages and with them, twice.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+
+import coal
+import numpy as np
+from command_line import arguments, robot
+from live_cases import coal_capsule
+
+from collision_monitor import CollisionModel
+from collision_monitor.behaviour.behaviour import Behaviour
+from collision_monitor.cli.demo import demo_parameters
+from collision_monitor.live.live_object import Bounds
+from collision_monitor.live.live_scene import LiveScene
+from collision_monitor.monitor import Monitor
+
+RATE, CHANGES = 1000, 200
+
+
+class Coal:
+    """The same balls and leaves in two of coal's managers."""
+
+    def __init__(self, model: CollisionModel, balls: list[np.ndarray]) -> None:
+        moving = set(model.moving_links)
+        self.model = model
+        self.leaves = [k for k, leaf in enumerate(model.leaves) if leaf.link in moving]
+        q = np.zeros(len(model.joint_names))
+        segments = model.leaf_segments(q)
+        self.robot = [
+            coal.CollisionObject(*coal_capsule(segments[k], model.leaves[k].radius))
+            for k in self.leaves
+        ]
+        self.balls = [
+            coal.CollisionObject(*coal_capsule(ball[:6].reshape(2, 3), ball[6])) for ball in balls
+        ]
+        self.scene = coal.DynamicAABBTreeCollisionManager()
+        self.arm = coal.DynamicAABBTreeCollisionManager()
+        for manager, things in ((self.scene, self.balls), (self.arm, self.robot)):
+            for thing in things:
+                manager.registerObject(thing)
+            manager.setup()
+
+    def place(self, q: np.ndarray) -> None:
+        """Put the robot's leaves where they are at q; not timed."""
+        segments = self.model.leaf_segments(q)
+        for thing, k in zip(self.robot, self.leaves, strict=True):
+            _, transform = coal_capsule(segments[k], self.model.leaves[k].radius)
+            thing.setTransform(transform)
+            thing.computeAABB()
+
+    def move(self, k: int, centre: np.ndarray) -> None:
+        """One ball is elsewhere."""
+        thing = self.balls[k]
+        thing.setTranslation(centre)
+        thing.computeAABB()
+        self.scene.update(thing)
+
+    def replace(self, k: int, centre: np.ndarray) -> None:
+        """One ball goes, and another comes."""
+        thing = self.balls[k]
+        self.scene.unregisterObject(thing)
+        thing.setTranslation(centre)
+        thing.computeAABB()
+        self.scene.registerObject(thing)
+
+    def query(self) -> float:
+        """What the manager takes for the least distance."""
+        self.arm.update()
+        callback = coal.DistanceCallBackDefault()
+        callback.data.request.enable_signed_distance = True
+        self.arm.distance(self.scene, callback)
+        return callback.data.result.min_distance
+
+
+    def least(self) -> float:
+        """The least signed distance, of all pairs one by one."""
+        request = coal.DistanceRequest()
+        return min(
+            coal.distance(one, other, request, coal.DistanceResult())
+            for one in self.robot
+            for other in self.balls
+        )
+
+
+def loaded(name: str) -> CollisionModel:
+    """A robot out of example-robot-data."""
+    files = robot(name)
+    return CollisionModel.from_urdf(
+        files.urdf, srdf=files.srdf, package_dirs=files.package_dirs
+    )
+
+
+def some_balls(count: int, rng: np.random.Generator) -> list[np.ndarray]:
+    """Rows of leaves, up to 1.5 m from the root, that keep 25 cm from its axis."""
+    found = []
+    while len(found) < count:
+        centre = rng.uniform(-1.5, 1.5, 3)
+        if np.hypot(*centre[:2]) > 0.25:
+            found.append(np.array([*centre, *centre, rng.uniform(0.03, 0.08)]))
+    return found
+
+
+def timed(work, *given) -> tuple[float, object]:
+    """(seconds, result)."""
+    begin = time.thread_time()
+    result = work(*given)
+    return time.thread_time() - begin, result
+
+
+def at(centre: np.ndarray) -> np.ndarray:
+    """A pose (4, 4)."""
+    pose = np.eye(4)
+    pose[:3, 3] = centre
+    return pose
+
+
+def measure(model: CollisionModel, count: int, seconds: float) -> dict[str, float]:
+    """Medians in microseconds."""
+    rng = np.random.default_rng(count)
+    live = LiveScene(model, Bounds(objects=max(count, 1), leaves_per_object=1))
+    balls = some_balls(count, rng)
+    origin = [np.r_[np.zeros(6), ball[6]].reshape(1, 7) for ball in balls]
+    for k, ball in enumerate(balls):
+        live.add(f"b/{k}", origin[k], None, at(ball[:3]))
+    other = Coal(model, balls)
+    found: dict[str, list[float]] = {}
+    rows = model.random_configurations(2000, count)
+    end = time.monotonic() + seconds
+    worst = 0.0
+    for step, q in enumerate(np.tile(rows, (20, 1))):
+        if time.monotonic() > end and step > 20:
+            break
+        found.setdefault("robot alone", []).append(timed(model.distance, q)[0])
+        if not count:
+            continue
+        k = int(rng.integers(count))
+        centre = some_balls(1, rng)[0][:3]
+        other.place(q)
+        if step % 2:
+            ours, theirs = timed(live.move, f"b/{k}", at(centre)), timed(other.move, k, centre)
+            kind = "move"
+        else:
+            begin = time.thread_time()
+            live.remove(f"b/{k}")
+            live.add(f"b/{k}", origin[k], None, at(centre))
+            ours = (time.thread_time() - begin,)
+            theirs = timed(other.replace, k, centre)
+            kind = "replace"
+        found.setdefault(kind, []).append(ours[0])
+        found.setdefault(f"coal {kind}", []).append(theirs[0])
+        first, theirs = timed(live.distance, q), timed(other.query)
+        found.setdefault(f"query after {kind}", []).append(first[0])
+        found.setdefault("query", []).append(timed(live.distance, q)[0])
+        found.setdefault("coal query", []).append(theirs[0])
+        if step % 40 == 0 and (least := other.least()) > 1e-3:
+            worst = max(worst, abs(least - first[1].distance))
+    assert worst < 1e-6, f"coal differs by {worst} m"
+    return {name: float(np.median(values)) * 1e6 for name, values in found.items()}
+
+
+def cycles(model: CollisionModel, count: int, seconds: float) -> dict[str, float]:
+    """Microseconds of `Monitor.update` and of a change, median and p99."""
+    rng = np.random.default_rng(count)
+    live = LiveScene(model, Bounds(objects=max(count, 1) + 1))
+    behaviour = Behaviour(model, live=live)
+    monitor = Monitor(model, zero_state_confirmation=0.0, behaviour=behaviour, live=live)
+    balls = some_balls(count, rng)
+    for k, ball in enumerate(balls):
+        live.add(f"b/{k}", ball.reshape(1, 7))
+    names, q = list(model.joint_names), model.random_configurations(1, 1)[0]
+    speeds = rng.uniform(-0.5, 0.5, len(q)) * np.minimum(model.velocity_limits, 1.0)
+    if count:
+        live.add("tool/1", np.array([[0, 0, 0, 0, 0, 0.1, 0.03]]), model.moving_links[-1])
+    updates, changes = [], []
+    for step in range(int(RATE * seconds)):
+        now = 1.0 + step / RATE
+        if count and step % (RATE // CHANGES) == 0:
+            k = int(rng.integers(count))
+            begin = time.thread_time()
+            if step % 3:
+                live.move(f"b/{k}", at(rng.uniform(-0.2, 0.2, 3)))
+            else:
+                live.remove(f"b/{k}")
+                live.add(f"b/{k}", balls[k].reshape(1, 7))
+            changes.append(time.thread_time() - begin)
+        here = q + 0.5 * speeds * np.sin(2.0 * np.pi * 0.2 * step / RATE)
+        begin = time.thread_time()
+        monitor.update(names, here.tolist(), now, now)
+        updates.append(time.thread_time() - begin)
+    out = {}
+    for what, times in (("cycle", updates), ("change", changes)):
+        for label, part in (("median", 50), ("p99", 99)):
+            out[f"{what} {label}"] = float(np.percentile(times, part)) * 1e6 if times else 0.0
+    return out
+
+
+def node_cycles(seconds: float) -> dict[str, dict[str, float]]:
+    """Joint states and how many of them the node did not answer, without and with messages."""
+    os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+    import rclpy
+    from narrow_phase import Approach, approach
+    from node import cpu_seconds, running
+    from ros_domains import Domain
+    from visualization_msgs.msg import Marker, MarkerArray
+
+    class Busy(Approach):
+        """Says something on ~/scene with every fifth joint state."""
+
+        def __init__(self, names: tuple[str, ...]) -> None:
+            super().__init__(names)
+            self.scene = self.node.create_publisher(
+                MarkerArray, "/ours/collision_monitor/scene", 100
+            )
+            self.rng, self.messages, self.states = np.random.default_rng(0), 0, 0
+            self.is_busy = False
+
+        def send(self, row: np.ndarray) -> float:
+            """One joint state, and now and then a message about an object."""
+            self.states += 1
+            if self.is_busy and self.states % (RATE // CHANGES) == 0:
+                marker = Marker(ns="cell", id=int(self.rng.integers(100)), type=Marker.CUBE)
+                marker.header.frame_id = "base_link"
+                if self.rng.random() < 0.2:
+                    marker.action = Marker.DELETE
+                x, y, z = self.rng.uniform(-1.0, 1.0, 3) + [0.0, 0.0, 2.5]
+                marker.pose.position.x, marker.pose.position.y, marker.pose.position.z = x, y, z
+                marker.pose.orientation.w = 1.0
+                marker.scale.x, marker.scale.y, marker.scale.z = self.rng.uniform(0.02, 0.2, 3)
+                self.scene.publish(MarkerArray(markers=[marker]))
+                self.messages += 1
+            return super().send(row)
+
+    domain = Domain()
+    os.environ.setdefault("ROS_DOMAIN_ID", str(domain.number))
+    motion, rows = approach(seconds)
+    command = [sys.executable, "-m", "collision_monitor.nodes.collision_monitor", "--ros-args"]
+    for name, value in demo_parameters().items():
+        command += ["-p", f"{name}:={value}"]
+    rclpy.init()
+    player = Busy(motion.joint_names)
+    with running(command, "ours") as process:
+        found = {}
+        for name in ("without", "with", "without again", "with again"):
+            player.wait(rows[0])
+            player.is_busy, before = not name.startswith("without"), player.messages
+            begin = cpu_seconds(process.pid)
+            sent = player.play(rows)
+            taken = cpu_seconds(process.pid) - begin
+            found[name] = {
+                "joint states": len(sent), "not answered": len(sent) - len(player.answers),
+                "scene messages": player.messages - before, "cpu %": 100.0 * taken / seconds,
+            }  # fmt: skip
+            if len(player.answers) == len(sent):
+                late = np.array(player.answers) - sent
+                for part in (50, 99, 100):
+                    found[name][f"p{part} ms"] = float(np.percentile(late, part)) * 1e3
+            player.answers.clear()
+    rclpy.try_shutdown()
+    domain.release()
+    return found
+
+
+def main() -> None:
+    """Print a row for each number of objects."""
+    parser = arguments(__doc__)
+    parser.add_argument("--robot", default="ur5", help="of example-robot-data, default ur5")
+    parser.add_argument("--counts", default="0,10,100,1000", help="of objects")
+    parser.add_argument("--seconds", type=float, default=2.0, help="for each number, twice")
+    parser.add_argument("--node", action="store_true", help="measure the node instead")
+    options = parser.parse_args()
+    if options.node:
+        print(json.dumps(node_cycles(options.seconds), indent=2))
+        return
+    model = loaded(options.robot)
+    found = {}
+    for count in map(int, options.counts.split(",")):
+        found[count] = measure(model, count, options.seconds)
+        found[count] |= cycles(model, count, options.seconds)
+    if options.json:
+        print(json.dumps(found))
+        return
+    for count, row in found.items():
+        print(f"{options.robot}, {count} objects, microseconds")
+        for name, value in row.items():
+            print(f"    {name:22} {value:9.1f}")
+
+
+if __name__ == "__main__":
+    main()

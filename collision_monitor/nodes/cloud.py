@@ -1,0 +1,178 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""A point cloud as obstacles: ``~/cloud``, made into voxels in a thread beside the watch."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from rclpy.node import Node
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import PointCloud2
+
+from collision_monitor.errors import CollisionMonitorError, LiveSceneError
+from collision_monitor.live.live_scene import CLOUD, LiveScene
+from collision_monitor.live.voxels import Voxels, voxels_of
+from collision_monitor.nodes.point_cloud import read_points
+from collision_monitor.nodes.scene_topics import SceneTopics
+
+# The newest cloud is what counts; sensors publish with best effort.
+_CLOUD = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+
+
+class _Job(NamedTuple):
+    message: PointCloud2
+    pose: np.ndarray
+    ends: np.ndarray
+    radii: np.ndarray
+    padding: float
+    size: float
+    most: int
+
+
+class Cloud:
+    """Keeps the newest cloud in the live scene; says when it is old, or cannot be used.
+
+    Attributes:
+        is_ready: whether `take` has something to do; it is worth a look at every joint state.
+    """
+
+    def __init__(
+        self, node: Node, values: Mapping[str, Any], scene: SceneTopics,
+        changed: Callable[[], None],
+    ) -> None:  # fmt: skip
+        """Compiles what it runs; ``changed`` is called when the state may be another."""
+        self._values, self._scene, self._changed = values, scene, changed
+        self._node = node
+        self.is_ready = False
+        self._begin = time.monotonic()
+        self._heard = -np.inf
+        self._last: Voxels | None = None
+        self._wanted: _Job | None = None
+        self._made: tuple[Voxels | CollisionMonitorError, float] | None = None
+        self._is_closed = False
+        self._news = threading.Condition()
+        voxels_of(np.zeros((1, 3)), np.eye(4), np.zeros((1, 6)), np.zeros(1), 0.0, 0.1, 1)
+        self._thread = threading.Thread(target=self._work, name="cloud", daemon=True)
+        self._thread.start()
+        self._subscription = node.create_subscription(
+            PointCloud2, "~/cloud", self._on_cloud, _CLOUD
+        )
+
+    def destroy(self) -> None:
+        """End the thread once it has done what it is about."""
+        self._node.destroy_subscription(self._subscription)
+        with self._news:
+            self._is_closed = True
+            self._news.notify()
+
+    def forget(self) -> None:
+        """The robot is another: the next cloud counts."""
+        self._last = None
+
+    def fault(self, now: float) -> str:
+        """What is wrong with the cloud's age, in one sentence; empty if nothing is."""
+        timeout = self._values["cloud_timeout"]
+        since = max(self._heard, self._begin)
+        if not 0.0 < timeout < now - since:
+            return ""
+        what = "no cloud has come" if self._heard < self._begin else "no new cloud that can be used"
+        return f"{what} for {now - since:.1f} s; {timeout:g} s are allowed"
+
+    def values(self) -> dict[str, str]:
+        """Key-values of the state."""
+        if self._last is None:
+            return {}
+        v = self._last
+        return {
+            "cloud": f"{len(v.balls)} voxels of {v.size:g} m, {v.points} points, {v.own} of the "
+            f"robot, {time.monotonic() - self._heard:.2f} s old"
+        }
+
+    def _on_cloud(self, message: PointCloud2) -> None:
+        live, q = self._scene.live, self._scene.q
+        if live is None or q is None:
+            return  # nothing is watched yet: the state says so
+        try:
+            link, frame = self._scene.find(message.header.frame_id)
+            pose = live.model.link_poses(q)[link] @ frame
+            ends, radii = robot_leaves(live, q)
+        except CollisionMonitorError as error:
+            self._refuse(error)
+            return
+        v = self._values
+        job = _Job(
+            message, pose, ends, radii, v["cloud_padding"], v["cloud_voxel_size"],
+            v["cloud_max_voxels"],
+        )  # fmt: skip
+        with self._news:
+            self._wanted = job  # one that still waits is old now
+            self._news.notify()
+
+    def _work(self) -> None:
+        while True:
+            with self._news:
+                while self._wanted is None and not self._is_closed:
+                    self._news.wait()
+                if self._is_closed:
+                    return
+                job, self._wanted = self._wanted, None
+            begin = time.monotonic()
+            try:
+                made = voxels_of(read_points(job.message), *job[1:])
+            except CollisionMonitorError as error:
+                made = error
+            except Exception as error:
+                made = LiveSceneError(f"cloud: internal error, {type(error).__name__}: {error}")
+            self._made = made, begin
+            self.is_ready = True
+
+    def take(self) -> None:
+        """Put what the thread has made into the scene, in place of the last."""
+        self.is_ready = False
+        result, self._made = self._made, None
+        live = self._scene.live
+        if live is None or result is None:
+            return
+        made, begin = result
+        if isinstance(made, CollisionMonitorError):
+            self._refuse(made)
+            return
+        try:
+            live.set_cloud(made.balls)
+        except CollisionMonitorError as error:
+            self._refuse(error)
+            return
+        self._last, self._heard = made, begin
+        if CLOUD in self._scene.keeper.refused:
+            self._scene.keeper.forgive(CLOUD)
+            self._changed()
+
+    def _refuse(self, error: CollisionMonitorError) -> None:
+        """The last cloud stays, and the state says that this one is not watched."""
+        is_new = CLOUD not in self._scene.keeper.refused
+        self._scene.keeper.refuse(CLOUD, str(error).removeprefix(f"{CLOUD}: "))
+        if is_new:
+            self._node.get_logger().error(f"cloud refused: {error}")
+            self._changed()
+
+
+def robot_leaves(live: LiveScene, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """End points (k, 6) and radii (k,) of all that is the robot's at q: links, and what they carry.
+
+    In the base frame. Obstacles of the scene file are not the robot's.
+    """
+    model = live.model
+    own = [k for k, leaf in enumerate(model.leaves) if leaf.link in model.robot.links]
+    ends = [model.leaf_segments(q).reshape(-1, 6)[own]]
+    radii = [np.array([model.leaves[k].radius for k in own])]
+    segments = live.segments(q) if any(each.body for each in live.objects.values()) else {}
+    for name, (each, around) in segments.items():
+        if live.objects[name].body > 0:
+            ends.append(each.reshape(-1, 6))
+            radii.append(around)
+    return np.vstack(ends), np.concatenate(radii)

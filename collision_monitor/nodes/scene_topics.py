@@ -1,0 +1,265 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Obstacles on topics: ``~/scene``, and ``~/attach`` for what links carry."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from rclpy.node import Node
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from visualization_msgs.msg import Marker, MarkerArray
+
+from collision_monitor.errors import CollisionMonitorError, LiveSceneError
+from collision_monitor.live.live_object import Bounds
+from collision_monitor.live.live_scene import LiveScene
+from collision_monitor.live.scene_keeper import SceneKeeper, Wish
+from collision_monitor.monitor import Monitor
+from collision_monitor.nodes.frames import Frames, listen_to_tf
+from collision_monitor.nodes.marker_shapes import (
+    MeshFile,
+    Triangles,
+    marker_name,
+    marker_shape,
+    plain_name,
+    pose_of,
+)
+from collision_monitor.nodes.mesh_jobs import MeshJobs
+from collision_monitor.nodes.planning_scene import PlanningSceneTopic, message_type
+from collision_monitor.robot.description import Shape
+
+# Reliable: an obstacle whose message was lost would be one that nobody watches.
+_SCENE = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE)
+_LOG_SECONDS = 1.0  # between two lines about what is refused
+
+
+def bounds_of(values: Mapping[str, Any]) -> Bounds:
+    """How much there is room for, by the parameters."""
+    return Bounds(
+        values["scene_max_objects"], values["scene_leaves_per_object"], values["cloud_max_voxels"]
+    )
+
+
+class SceneTopics:
+    """Keeps the live scene of whatever robot is monitored up with what is published.
+
+    Attributes:
+        keeper: what is wanted, and what of it is not watched.
+    """
+
+    def __init__(
+        self, node: Node, values: Mapping[str, Any], changed: Callable[[], None]
+    ) -> None:
+        """``changed`` is called when the state may be another."""
+        self._node, self._values, self._changed = node, values, changed
+        self._frames = Frames(listen_to_tf(node))
+        self.keeper = SceneKeeper(self.find)
+        self._monitor: Monitor | None = None
+        folders = [folder for folder in values["package_dirs"] if folder]
+        self._most = values["scene_leaves_per_object"]
+        self._jobs = MeshJobs(folders, self._most)
+        self._heard = time.monotonic()
+        self._logged = -math.inf
+        create = node.create_subscription
+        self._subscriptions = [
+            create(MarkerArray, "~/scene", self._on_scene, _SCENE),
+            create(MarkerArray, "~/attach", self._on_attach, _SCENE),
+        ]
+        self._planning = PlanningSceneTopic(self, self._most)
+        if (kind := message_type()) is not None:
+            self._subscriptions.append(
+                create(kind, "~/planning_scene", self._on_planning_scene, _SCENE)
+            )
+
+    def destroy(self) -> None:
+        """End everything; what was wanted is forgotten."""
+        for subscription in self._subscriptions:
+            self._node.destroy_subscription(subscription)
+        self._jobs.close()
+
+    def attend(self, monitor: Monitor) -> None:
+        """From now on it is this monitor whose scene is kept."""
+        self._monitor = monitor
+        self.keeper.attend(monitor.live)
+
+    def watch(self) -> None:
+        """Take in what threads have made; a few times a second."""
+        self._jobs.done(self._take_leaves)
+        now = time.monotonic()
+        self.keeper.expire(now)
+        self.keeper.tidy(now)
+        self.keeper.retry(self.q)
+
+    def fault(self, now: float) -> str:
+        """What is not watched though it should be, in one sentence; empty if all is."""
+        timeout = self._values["scene_timeout"]
+        if 0.0 < timeout < now - self._heard:
+            return f"nothing on ~/scene for {now - self._heard:.1f} s; {timeout:g} s are allowed"
+        return self.keeper.fault(now)
+
+    def values(self) -> dict[str, str]:
+        """Key-values of the state."""
+        live = self.keeper.live
+        if live is None or not (live.objects or self.keeper.refused):
+            return {}
+        found = {"scene_objects": str(len(live.objects))}
+        if carried := self.keeper.carried():
+            found["scene_carried"] = " ".join(sorted(carried))
+        if fault := self.keeper.fault(time.monotonic()):
+            found["scene_refused"] = fault.removeprefix("scene refused: ")
+        return found
+
+    # -- markers -----------------------------------------------------------------------
+
+    def _on_scene(self, message: MarkerArray) -> None:
+        self._heard = time.monotonic()
+        before = self.keeper.fault(self._heard)
+        for marker in message.markers:
+            self._guarded(self._take_marker, marker)
+        self._report(before)
+
+    def _on_attach(self, message: MarkerArray) -> None:
+        before = self.keeper.fault(time.monotonic())
+        for marker in message.markers:
+            self._guarded(self._take_attached, marker)
+        self._report(before)
+
+    def _on_planning_scene(self, message: Any) -> None:
+        self._heard = time.monotonic()
+        before = self.keeper.fault(self._heard)
+        self._planning.take(message)
+        self._report(before)
+
+    def _guarded(self, take: Callable[[Marker], None], marker: Marker) -> None:
+        name = marker_name(marker)
+        expires = self._expiry(marker)
+        try:
+            take(marker)
+        except CollisionMonitorError as error:
+            self.keeper.refuse(name, str(error).removeprefix(f"{name}: "), expires)
+        except Exception as error:  # whatever it is, the watch goes on, and says so
+            text = f"internal error, {type(error).__name__}: {error}"
+            self.keeper.refuse(name, text, expires)
+
+    def _report(self, before: str) -> None:
+        """Say at once what is refused now."""
+        now = time.monotonic()
+        fault = self.keeper.fault(now)
+        if fault != before:
+            self._changed()
+            if fault and now - self._logged >= _LOG_SECONDS:
+                self._logged = now
+                self._node.get_logger().error(fault)
+
+    @staticmethod
+    def _expiry(marker: Marker) -> float:
+        seconds = marker.lifetime.sec + 1e-9 * marker.lifetime.nanosec
+        return time.monotonic() + seconds if seconds > 0.0 else math.inf
+
+    def find(self, frame: str) -> tuple[str, np.ndarray]:
+        """As `Frames.find`, for the robot that is monitored."""
+        return self._frames.find(frame, self.keeper.live.model)
+
+    def _take_marker(self, marker: Marker) -> None:
+        name = marker_name(marker)
+        if marker.action == Marker.DELETEALL:
+            first = plain_name(f"{marker.ns}/")
+            self._drop_all(lambda name: not marker.ns or name.startswith(first))
+        elif marker.action == Marker.DELETE:
+            self.drop(name)
+        elif marker.action == Marker.ADD:
+            self._want(marker, marker_shape(marker, self._most), ())
+        else:
+            raise LiveSceneError(f"its action {marker.action} is none of ADD, DELETE, DELETEALL")
+
+    def drop(self, name: str) -> None:
+        """Take an object out."""
+        self._jobs.cancel(name)
+        self.keeper.drop(name)
+
+    def _drop_all(self, is_meant: Callable[[str], bool]) -> None:
+        for name in list(self.keeper.wishes):
+            if is_meant(name):
+                self._jobs.cancel(name)
+        self.keeper.drop_all(is_meant)
+
+    def _want(
+        self, marker: Marker, shape: Shape | np.ndarray | MeshFile | Triangles, touch: Any
+    ) -> None:
+        name = marker_name(marker)
+        if not marker.header.frame_id:
+            raise LiveSceneError("it has no frame (header.frame_id)")
+        frame = marker.header.frame_id
+        wish = Wish(name, None, frame, pose_of(marker.pose), frozenset(touch), self._expiry(marker))
+        self.want(wish, shape)
+
+    def want(self, wish: Wish, shape: Shape | np.ndarray | MeshFile | Triangles) -> None:
+        """Put an object in, now or once its leaves are made."""
+        self._jobs.cancel(wish.name)
+        if isinstance(shape, MeshFile) and (rows := self._jobs.known(shape)) is not None:
+            shape = rows
+        if isinstance(shape, MeshFile):
+            self.keeper.want(wish)
+            self._jobs.start(wish.name, shape)
+        elif isinstance(shape, Triangles):
+            if self.keeper.want(replace(wish, shape=shape.coarse)):
+                self._jobs.start(wish.name, shape)
+        else:
+            self.keeper.want(replace(wish, shape=shape))
+
+    def _take_leaves(self, name: str, made: np.ndarray | CollisionMonitorError) -> None:
+        before = self.keeper.fault(time.monotonic())
+        wish = self.keeper.wishes.get(name)
+        if wish is None:
+            return
+        if isinstance(made, CollisionMonitorError):
+            self.keeper.refuse(name, str(made), wish.expires)
+        else:
+            self.keeper.want(replace(wish, shape=made))
+        self._report(before)
+
+    # -- what links carry --------------------------------------------------------------
+
+    def _take_attached(self, marker: Marker) -> None:
+        name = marker_name(marker)
+        if marker.action == Marker.DELETEALL:
+            for each in self.keeper.carried():
+                self.keeper.detach(each, self.q)
+        elif marker.action == Marker.DELETE:
+            if name in self.keeper.carried():
+                self.keeper.detach(name, self.q)
+        elif marker.action == Marker.ADD:
+            touch = marker.text.split()
+            size = (marker.scale.x, marker.scale.y, marker.scale.z)
+            if size == (0.0, 0.0, 0.0) and not marker.points:
+                self.keeper.attach(name, self._link(marker), self.q, touch)
+            else:
+                self._link(marker)
+                self._want(marker, marker_shape(marker, self._most), touch)
+        else:
+            raise LiveSceneError(f"its action {marker.action} is none of ADD, DELETE, DELETEALL")
+
+    def _link(self, marker: Marker) -> str:
+        """The frame, which has to be a link: nothing else carries anything."""
+        link = marker.header.frame_id.removeprefix("/")
+        live = self.keeper.live
+        if live is not None and link not in live.model.robot.links:
+            raise LiveSceneError(f"{link!r} is no link of '{live.model.name}'")
+        return link
+
+    @property
+    def q(self) -> np.ndarray | None:
+        """Where the joints are; None while that is not known."""
+        if self._monitor is None or self._monitor.buffer.doubt():
+            return None
+        return self._monitor.buffer.q
+
+    @property
+    def live(self) -> LiveScene | None:
+        """Of the robot that is monitored."""
+        return self.keeper.live
