@@ -36,7 +36,7 @@
         velocity: 0.5                  # limit, if there is one
     ignore:
       - [table, base_link]             # pairs not to check, links or obstacles
-      - [finger_*, finger_*]           # patterns as the shell has them
+      - ["finger_*", "finger_*"]       # patterns as the shell has them
 
 Metres and radians. Every key is checked, and an unknown one is an error: a
 misspelt obstacle is an obstacle that nobody watches.
