@@ -76,7 +76,7 @@ class Graph:
     ) -> subprocess.Popen:
         """Start a node of the package with these ROS arguments."""
         if node.startswith("collision_monitor"):
-            arguments = (*arguments, "-p", f"cycle_deadline:={PATIENT_DEADLINE}")
+            arguments = ("-p", f"cycle_deadline:={PATIENT_DEADLINE}", *arguments)
         command = [sys.executable, "-m", f"collision_monitor.nodes.{node}"]
         if arguments:
             command += ["--ros-args", *arguments]

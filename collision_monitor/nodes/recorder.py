@@ -68,7 +68,7 @@ class RecordedPublisher:
 
     def publish(self, message: Any) -> None:
         """Send it, and keep it."""
-        data = serialize_message(message)
+        data = message if isinstance(message, bytes) else serialize_message(message)
         self.publisher.publish(data)
         self._recorder.add(self._number, data)
 
