@@ -75,4 +75,4 @@ verification-plots: $(VENV)/.has-verify
 
 clean:
 	rm -rf "$(VENV)" build install log dist *.egg-info .pytest_cache .ruff_cache .hypothesis
-	find collision_monitor test urdf benchmarks docs launch -name __pycache__ -prune -exec rm -rf {} +
+	find collision_monitor test urdf benchmarks docs examples launch -name __pycache__ -prune -exec rm -rf {} +

@@ -20,7 +20,7 @@ second between them, carried objects and the braking path included.
 
 With ``--node`` the node itself, in a process of its own: the demo's motion as joint states at 1
 kHz, 200 messages a second on ~/scene that move, add and delete up to 100 objects, and whether each
-joint state is answered on ~/min_distance. To be run where nothing else runs.
+joint state is answered on ~/min_distance; without these messages and with them, twice.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ import json
 import os
 import sys
 import time
-from pathlib import Path
 
 import coal
 import numpy as np
@@ -223,12 +222,12 @@ def cycles(model: CollisionModel, count: int, seconds: float) -> dict[str, float
     return out
 
 
-def node_cycles(seconds: float) -> dict[str, float]:
-    """Joint states and how many of them the node did not answer, scene messages and all."""
+def node_cycles(seconds: float) -> dict[str, dict[str, float]]:
+    """Joint states and how many of them the node did not answer, without and with messages."""
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
     import rclpy
     from narrow_phase import Approach, approach
-    from node import running
+    from node import cpu_seconds, running
     from ros_domains import Domain
     from visualization_msgs.msg import Marker, MarkerArray
 
@@ -241,11 +240,12 @@ def node_cycles(seconds: float) -> dict[str, float]:
                 MarkerArray, "/ours/collision_monitor/scene", 100
             )
             self.rng, self.messages, self.states = np.random.default_rng(0), 0, 0
+            self.is_busy = False
 
         def send(self, row: np.ndarray) -> float:
             """One joint state, and now and then a message about an object."""
             self.states += 1
-            if self.states % (RATE // CHANGES) == 0:
+            if self.is_busy and self.states % (RATE // CHANGES) == 0:
                 marker = Marker(ns="cell", id=int(self.rng.integers(100)), type=Marker.CUBE)
                 marker.header.frame_id = "base_link"
                 if self.rng.random() < 0.2:
@@ -267,18 +267,22 @@ def node_cycles(seconds: float) -> dict[str, float]:
     rclpy.init()
     player = Busy(motion.joint_names)
     with running(command, "ours") as process:
-        player.wait(rows[0])
-        before = player.messages
-        sent = player.play(rows)
-        size = Path(f"/proc/{process.pid}/statm").read_text().split()[1]
-    answers = player.answers
-    late = [b - a for a, b in zip(sent, answers, strict=False)] if len(answers) == len(sent) else []
-    found = {
-        "joint states": len(sent), "not answered": len(sent) - len(answers),
-        "scene messages": player.messages - before, "MB": int(size) * 4096 / 1e6,
-    }  # fmt: skip
-    if late:
-        found |= {f"p{part} ms": float(np.percentile(late, part)) * 1e3 for part in (50, 99, 100)}
+        found = {}
+        for name in ("without", "with", "without again", "with again"):
+            player.wait(rows[0])
+            player.is_busy, before = not name.startswith("without"), player.messages
+            begin = cpu_seconds(process.pid)
+            sent = player.play(rows)
+            taken = cpu_seconds(process.pid) - begin
+            found[name] = {
+                "joint states": len(sent), "not answered": len(sent) - len(player.answers),
+                "scene messages": player.messages - before, "cpu %": 100.0 * taken / seconds,
+            }  # fmt: skip
+            if len(player.answers) == len(sent):
+                late = np.array(player.answers) - sent
+                for part in (50, 99, 100):
+                    found[name][f"p{part} ms"] = float(np.percentile(late, part)) * 1e3
+            player.answers.clear()
     rclpy.try_shutdown()
     domain.release()
     return found

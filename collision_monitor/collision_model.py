@@ -570,7 +570,8 @@ class CollisionModel:
         """Pairs that are left out, whatever their shapes do, and why."""
         left_out = {pair: NEIGHBOURS for pair in neighbours(self.robot, self._bodies)}
         for pair, reason in self.semantics.disabled.items():
-            left_out.setdefault(pair, f"disabled in the SRDF: {reason}")
+            text = f": {reason}" if reason else ""
+            left_out.setdefault(pair, f"disabled in the SRDF{text}")
         for a, b in self.scene.ignore:
             left_out.setdefault(frozenset((a, b)), "ignored by the scene")
         return left_out

@@ -12,6 +12,14 @@ from collision_monitor.collision_model import CollisionModel
 from collision_monitor.proximity import Proximity
 
 
+def part_of(distances: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
+    """Distances (k,) in parts of ``thresholds`` (k, 2): 0 at the stop, 1 at the warning one."""
+    stop, warn = thresholds.T
+    width = np.where(warn > stop, warn - stop, 1.0)
+    # Written so that a distance that is not a number is not taken for a far one.
+    return np.where(distances > stop, (distances - stop) / width, 0.0)
+
+
 class Nearness:
     """Nearness of the links of a model, by the warning and stop distances of every pair.
 
@@ -57,10 +65,7 @@ class Nearness:
     def _least(
         self, pairs: np.ndarray, distances: np.ndarray, thresholds: np.ndarray
     ) -> np.ndarray:
-        stop, warn = thresholds.T
-        width = np.where(warn > stop, warn - stop, 1.0)
-        # Written so that a distance that is not a number is not taken for a far one.
-        part = np.where(distances > stop, (distances - stop) / width, 0.0)
+        part = part_of(distances, thresholds)
         out = np.full(self._links, np.inf)
         for side in (0, 1):
             np.minimum.at(out, self._pairs[pairs, side], part)

@@ -41,7 +41,8 @@ NODES = {
 }
 # Where more is said about a parameter; pages that are not there are left out.
 MORE = {
-    "scene": "scene.md", "leaves": "leaves.md", "narrow_phase": "exact.md",
+    "scene": "scene.md", "scene_max_objects": "scene.md#obstacles-on-topics",
+    "cloud_max_voxels": "scene.md#point-clouds", "leaves": "leaves.md", "narrow_phase": "exact.md",
     "pair_thresholds": "behaviour.md#distances-for-single-pairs", "thresholds_file": "behaviour.md",
     "prediction": "behaviour.md", "latch_stops": "behaviour.md#stops-that-people-end",
     "acknowledge_stops": "behaviour.md#stops-that-people-end", "stop_service": "behaviour.md",

@@ -11,7 +11,7 @@ from collision_monitor.acm.matrix import SearchSettings, classify
 ROOT = Path(__file__).resolve().parents[1]
 
 model = CollisionModel.from_urdf(ROOT / "urdf/probe_arm.urdf")
-results = classify(model, SearchSettings(seconds=5.0, samples=500))
+results = classify(model, settings=SearchSettings(seconds=5.0, samples=500))
 for result in results[:8]:
     print(f"{result.meeting.value:9} by {result.ground.value:14} {' - '.join(result.links)}")
 found = exemptions(model, results)

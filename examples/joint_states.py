@@ -6,10 +6,12 @@ Run it beside the node: ``python examples/joint_states.py robot.urdf --seconds 3
 """
 
 import argparse
+import contextlib
 import math
 import xml.etree.ElementTree as ElementTree
 
 import rclpy
+from rclpy.executors import ExternalShutdownException
 from sensor_msgs.msg import JointState
 
 arguments = argparse.ArgumentParser(description=__doc__)
@@ -47,4 +49,5 @@ def send() -> None:
 
 
 node.create_timer(0.01, send)
-rclpy.spin(node)
+with contextlib.suppress(KeyboardInterrupt, ExternalShutdownException):  # Ctrl-C ends it
+    rclpy.spin(node)

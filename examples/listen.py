@@ -6,11 +6,13 @@ Run it beside the node: ``python examples/listen.py --seconds 10``.
 """
 
 import argparse
+import contextlib
 import math
 import time
 
 import rclpy
 from diagnostic_msgs.msg import DiagnosticStatus
+from rclpy.executors import ExternalShutdownException
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import Bool, Float64
 
@@ -53,5 +55,6 @@ def report() -> None:
 
 node.create_timer(0.5, report)
 end = time.monotonic() + options.seconds
-while time.monotonic() < end:
-    rclpy.spin_once(node, timeout_sec=0.1)
+with contextlib.suppress(KeyboardInterrupt, ExternalShutdownException):  # Ctrl-C ends it
+    while time.monotonic() < end:
+        rclpy.spin_once(node, timeout_sec=0.1)

@@ -18,5 +18,6 @@ for name in ("dual_arm_motion.csv", "dual_arm_motion_adjusted.csv"):
     motion = load_trajectory(ROOT / "config" / name, model.robot)
     result = verify(model, motion, settings)
     print(f"{name}: {result.verdict.name.lower()}")
-    for violation in result.violations[:2]:
-        print(f"  {violation.text}")
+    for found in result.violations[:3]:
+        print(f"  {found.code.value}: {found.subject}, {found.value:.3f} {found.unit} ", end="")
+        print(f"at {found.worst:.1f} s, {found.limit:g} {found.unit} is the limit")

@@ -18,7 +18,10 @@ import pytest
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 # Drawn by the processor: machines that test have no graphics card.
-_FLAGS = ("--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
+_FLAGS = (
+    "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader",
+    "--disable-gpu-compositing", "--disable-gpu-rasterization",
+)  # fmt: skip
 _CANVAS = "canvas[data-engine]"  # that of three.js; charts have canvases too
 _SECONDS = 120.0  # of patience: drawing without a graphics card, on a busy machine
 
@@ -46,9 +49,9 @@ class Tab:
     """A tab that has opened a page of this package."""
 
     def __init__(
-        self, browser: Any, url: str, size: tuple[int, int] = (800, 440), scale: float = 0.5
+        self, browser: Any, url: str, size: tuple[int, int] = (800, 440), scale: float = 0.3
     ) -> None:
-        """``size``: of the window; ``scale``: pixels drawn for each of them, fewer are faster."""
+        """``size``: of the window; ``scale``: pixels drawn for each of them: fewer are faster."""
         width, height = size
         self.tab = browser.new_page(viewport={"width": width, "height": height})
         self.tab.set_default_timeout(1000.0 * _SECONDS)
@@ -101,7 +104,7 @@ class Tab:
         end = time.monotonic() + _SECONDS
         while not holds():
             assert time.monotonic() < end, f"after {_SECONDS:.0f} s: {instead()}"
-            self.tab.wait_for_timeout(100)
+            self.tab.wait_for_timeout(250)
 
     def canvas_size(self) -> tuple[float, float]:
         """Width and height of the 3D view, pixels."""
@@ -118,7 +121,7 @@ class Tab:
         for part in np.linspace(0.0, 1.0, 6):
             x, y = (a + part * (b - a) for a, b in zip(begin, end, strict=True))
             mouse.move(box["x"] + x, box["y"] + y)
-            self.tab.wait_for_timeout(100)
+            self.tab.wait_for_timeout(250)
         mouse.up()
 
     def pixels(self) -> np.ndarray:

@@ -202,7 +202,7 @@ def test_everything_imported_is_declared():
 
 
 def test_every_file_says_whose_it_is_and_what_it_does():
-    folders = (PACKAGE, "benchmarks", "docs", "launch", "test", "urdf")
+    folders = (PACKAGE, "benchmarks", "docs", "examples", "launch", "test", "urdf")
     files = [ROOT / "setup.py", *(p for name in folders for p in (ROOT / name).rglob("*.py"))]
     assert len(files) > 50
     for path in files:

@@ -24,9 +24,10 @@ def _way_out(numbers_a, index_a, numbers_b, index_b, pose, none, x, y, z, way, a
     fill_axes(x, y, z, axes)
     turn_axes(axes, borrow(pose, 0, 7, 3), turned)
     nothing = borrow(none, 0, 2, 5)
-    return way_out(
-        a, b, True, True, nothing, 0, 0, axes, turned, nothing, way, anywhere, limit
+    found, _ = way_out(
+        a, b, True, True, nothing, 0, 0, axes, turned, nothing, way, anywhere, limit, 10**9
     )  # fmt: skip
+    return found
 
 
 def ask(first, second, rotation, translation, n, way=0.0, anywhere=False, limit=np.inf):

@@ -32,6 +32,7 @@ class Run:
 
     def __init__(self, domain, *options):
         self.mark = uuid.uuid4().hex
+        self.unread = ""
         self.process = subprocess.Popen(
             [*COMMAND, *options],
             env={**domain.environment, MARK: self.mark},
@@ -52,18 +53,24 @@ class Run:
     def wait_for_line(self, pattern):
         """Read its output until a line matches; returns the match."""
         end = time.monotonic() + START_SECONDS
-        stream = self.process.stdout
-        while select.select([stream], [], [], max(0.0, end - time.monotonic()))[0]:
-            line = stream.readline()
-            if found := re.match(pattern, line):
-                return found
-            assert line, self.process.communicate()[1]
-        pytest.fail(f"no line like {pattern!r} within {START_SECONDS} s")
+        pipe = self.process.stdout.fileno()  # read past its buffer, of which select knows nothing
+        while True:
+            line, newline, rest = self.unread.partition("\n")
+            if newline:
+                self.unread = rest
+                if found := re.match(pattern, line + newline):
+                    return found
+            elif select.select([pipe], [], [], max(0.0, end - time.monotonic()))[0]:
+                more = os.read(pipe, 65536).decode()
+                assert more, self.process.communicate()[1]
+                self.unread += more
+            else:
+                pytest.fail(f"no line like {pattern!r} within {START_SECONDS} s")
 
     def end(self, seconds=START_SECONDS):
-        """(exit code, what it printed, what it logged) once it has ended by itself."""
+        """(exit code, the rest of what it printed, what it logged) once it has ended by itself."""
         output, errors = self.process.communicate(timeout=seconds)
-        return self.process.returncode, output, errors
+        return self.process.returncode, self.unread + output, errors
 
     def kill(self):
         """Leave nothing behind."""

@@ -61,7 +61,7 @@ def test_a_joint_that_cannot_move_is_stuck():
 
 
 def test_a_joint_of_enormous_range_still_has_a_slider():
-    spec = spec_of("prismatic", -1e9, 1e9)
+    spec = spec_of("prismatic", -1e6, 1e6)
     assert (spec.lower, spec.upper) == (-1e3, 1e3)
 
 

@@ -30,7 +30,7 @@ def browser():
 @contextmanager
 def served(model, q, **options):
     """A page in a thread of its own."""
-    page = Page(model, q, port=0, **options)
+    page = Page(model, q, port=0, shadows=False, **options)
     thread = threading.Thread(target=page.run, daemon=True)
     thread.start()
     try:

@@ -85,6 +85,17 @@ ignore:
     assert scene.ignore == (("table", "hand"), ("ball", "pipe"))
 
 
+def test_patterns_ignore_all_pairs_that_they_name_once_each(robot):
+    balls = [{"name": f"ball{k}", "type": "sphere", "radius": 1.0} for k in range(3)]
+    scene = load_scene(
+        {"obstacles": balls, "ignore": [["ball*", "ball*"], ["han?", "ball[01]"]]}, robot
+    )
+    assert scene.ignore == (
+        ("ball0", "ball1"), ("ball0", "ball2"), ("ball1", "ball2"),
+        ("hand", "ball0"), ("hand", "ball1"),
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize("text", ["", "\n# nothing\n", "---\n", "obstacles:\nignore:\n", "{}"])
 def test_an_empty_scene_is_one_with_a_warning(robot, tmp_path, text, caplog):
     path = tmp_path / "cell.yaml"
@@ -207,6 +218,12 @@ BAD = {
         "ignore[1]: 'hamd' is no link and no obstacle; did you mean 'hand'?",
     ),
     "ignore number": ({"ignore": [["base", 1]]}, "ignore[0]: 1 is no link and no obstacle"),
+    "ignore nobody": (
+        {"ignore": [["han?", "[x]*"]]}, "ignore[0]: ['han?', '[x]*'] names no two links"
+    ),
+    "ignore one alone": (
+        {"ignore": [["hand*", "han?"]]}, "ignore[0]: ['hand*', 'han?'] names no two links"
+    ),
     "ignore itself": ({"ignore": [["hand", "hand"]]}, "ignore[0]: both names are 'hand'"),
 }
 

@@ -76,6 +76,7 @@ class Behaviour:
         self._merged = 0.0  # seconds that passed with joint states merged since the last decision
         proximities = [Proximity(model), *([] if live is None else [LiveProximity(live)])]
         self._way_out = WayOut(*proximities)
+        self.way_out(np.zeros(len(unknown)))  # compiled; else the first contact would wait for it
 
     @property
     def settings(self) -> Settings:
@@ -105,6 +106,11 @@ class Behaviour:
     def thresholds(self) -> np.ndarray:
         """(pairs, 2): stop and warning distance of every pair, metres."""
         return self._outlook.thresholds
+
+    @property
+    def thresholds_of_objects(self) -> np.ndarray:
+        """(pair numbers, 2) as ``thresholds``, of pairs with objects of the live scene."""
+        return self._outlook.all_thresholds[1]
 
     def set_thresholds(self, thresholds: Thresholds) -> None:
         """Distances of all pairs, in force at once.

@@ -134,6 +134,11 @@ class LiveScene:
         carrier, slot = divmod(number - slots * links, slots)
         return self._carried[carrier].name, self._of_slot[slot].name
 
+    def links_of(self, numbers: np.ndarray) -> np.ndarray:
+        """(k,) link of the model in each pair (k,); -1 where it is of two objects."""
+        links = len(self._links)
+        return np.where(numbers < links * len(self._of_slot), numbers % links, -1)
+
     def watch(self, listener: Callable[[LiveObject | None], None]) -> None:
         """Call ``listener`` with each object whose pairs are new; None: all may be others."""
         self._listeners.append(listener)
@@ -353,14 +358,6 @@ class LiveScene:
             if bad >= 0:
                 raise self.model.refusal(-2 - bad, q)
         return out
-
-    def nearest_of_links(self, q: np.ndarray) -> dict[str, float]:
-        """Distance of each link, and object, that has a pair here to its nearest partner at q."""
-        found: dict[str, float] = {}
-        for pair, distance in zip(self.pairs, self.distances(q).tolist(), strict=True):
-            for name in pair:
-                found[name] = min(found.get(name, math.inf), distance)
-        return found
 
     def segments(self, q: np.ndarray) -> dict[str, tuple[np.ndarray, np.ndarray]]:
         """By name (k, 2, 3) end points in the base frame, and radii (k,), of all objects at q."""

@@ -9,12 +9,14 @@ import math
 import time
 from typing import Any
 
+import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from collision_monitor.errors import CollisionMonitorError, JointStateError
+from collision_monitor.live.live_nearness import LiveNearness
 from collision_monitor.loading.recipe import Loaded, Recipe
 from collision_monitor.monitor import Level, Monitor, MonitorState
 from collision_monitor.nearness import Nearness
@@ -449,6 +451,7 @@ class MonitorCore:
             lifetime = max(1.0, 3.0 / v["marker_rate"])
             self._marker_builder = MarkerBuilder(monitor.model, lifetime)
             self._nearness = Nearness(monitor.model)
+            self._live_nearness = LiveNearness(monitor.live)
             self._topics.markers.publish(MarkerBuilder.clear())
         if remark := self._marker_builder.show_levels(levels_of(v["show_aabb_levels"])):
             self._node.get_logger().warning(f"show_aabb_levels: {remark}")
@@ -458,8 +461,9 @@ class MonitorCore:
         else:
             nearness = self._nearness.of_distances(monitor.model_distances(), thresholds)
         if not monitor.live.is_empty:
-            nearest = monitor.live.nearest_of_links(monitor.buffer.q)
-            self._nearness.with_others(nearness, nearest, v["stop_distance"], v["warn_distance"])
+            of_objects = monitor.behaviour.thresholds_of_objects
+            near_objects = self._live_nearness.of_leaves(monitor.buffer.q, of_objects)
+            nearness = np.minimum(nearness, near_objects)
         stamp = self._node.get_clock().now().to_msg()
         messages = self._marker_builder.build(
             monitor.buffer.q, self._now_state(), stamp, nearness

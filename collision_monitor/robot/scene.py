@@ -36,6 +36,7 @@
         velocity: 0.5                  # limit, if there is one
     ignore:
       - [table, base_link]             # pairs not to check, links or obstacles
+      - ["finger_*", "finger_*"]       # patterns as the shell has them
 
 Metres and radians. Every key is checked, and an unknown one is an error: a
 misspelt obstacle is an obstacle that nobody watches.
@@ -46,8 +47,11 @@ from __future__ import annotations
 import difflib
 import logging
 import os
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +65,7 @@ from collision_monitor.robot.scene_values import Entry, pose_of, read_yaml, show
 
 logger = logging.getLogger(__name__)
 
+_WILD = re.compile(r"[*?\[]")
 _KINDS = {
     "box": ("size",),
     "sphere": ("radius",),
@@ -130,7 +135,9 @@ def load_scene(
         logger.warning("%s: is empty; no obstacle is watched", path)
     known = dict.fromkeys((*robot.links, *obstacles))
     ignore = tuple(
-        _pair(f"{name}: ignore[{i}]", item, known) for i, item in enumerate(top.list("ignore"))
+        pair
+        for i, item in enumerate(top.list("ignore"))
+        for pair in _pairs(f"{name}: ignore[{i}]", item, known)
     )
     idle = dict.fromkeys(joints)
     for obstacle in obstacles.values():
@@ -187,9 +194,21 @@ def _scale(entry: Entry) -> tuple[float, ...]:
     return scale
 
 
-def _pair(path: str, item: object, known: Collection[str]) -> tuple[str, str]:
+def _pairs(path: str, item: object, known: Collection[str]) -> list[tuple[str, str]]:
+    """One pair of names, or all that two patterns name, each once."""
     if not isinstance(item, (list, tuple)) or len(item) != 2:
         raise SceneError(f"{path}: expected a pair of names, got {shown(item)}")
+    if any(isinstance(name, str) and _WILD.search(name) for name in item):
+        first, second = (
+            [name for name in known if fnmatchcase(name, str(pattern))] for pattern in item
+        )
+        found: dict[frozenset[str], tuple[str, str]] = {}
+        for pair in product(first, second):
+            if pair[0] != pair[1]:
+                found.setdefault(frozenset(pair), pair)
+        if not found:
+            raise SceneError(f"{path}: {shown(item)} names no two links or obstacles")
+        return list(found.values())
     for name in item:
         if not isinstance(name, str) or name not in known:
             close = difflib.get_close_matches(name, known, 1) if isinstance(name, str) else ()
@@ -197,4 +216,4 @@ def _pair(path: str, item: object, known: Collection[str]) -> tuple[str, str]:
             raise SceneError(f"{path}: {shown(name)} is no link and no obstacle{hint}")
     if item[0] == item[1]:
         raise SceneError(f"{path}: both names are {item[0]!r}")
-    return item[0], item[1]
+    return [(item[0], item[1])]

@@ -21,7 +21,8 @@ def excluded_pairs(
     """
     excluded = {pair: NEIGHBOURS for pair in neighbours(robot, bodies)}
     for pair, reason in semantics.disabled.items():
-        excluded.setdefault(pair, f"disabled in the SRDF: {reason}")
+        text = f": {reason}" if reason else ""
+        excluded.setdefault(pair, f"disabled in the SRDF{text}")
     for a, b in scene.ignore:
         excluded.setdefault(frozenset((a, b)), "ignored by the scene")
     return excluded

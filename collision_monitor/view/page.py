@@ -37,6 +37,9 @@ logger = logging.getLogger(__name__)
 _PERIOD = 1.0 / 30.0  # of poses, seconds
 _TELL_PERIOD = 0.1  # of text
 _SLOW_PERIOD = 0.2  # of charts and sliders that follow
+# A browser draws for a quarter of a second whatever it is sent: where nothing happens, send little.
+_IDLE_PERIOD = 2.0
+_LIVELY = 1.0  # seconds behind what somebody did, or a move
 _LAST_TURN = 5.0  # seconds for the loop to end
 _SETTLED = 0.3  # seconds after the last change of the scene until motions are measured anew
 
@@ -56,6 +59,7 @@ class Page:
         motions: Sequence[tuple[str, Motion]] = (),
         camera_around: Sequence[np.ndarray] = (),
         speed: float = 1.0,
+        shadows: bool = True,
     ) -> None:
         """Start to serve.
 
@@ -69,6 +73,7 @@ class Page:
             motions: label and table of each that can be played.
             camera_around: further configurations that the camera has in view.
             speed: at which motions are played at first.
+            shadows: whether there are any at first; without a graphics card they are dear.
 
         Raises:
             MissingDependencyError: viser is not installed.
@@ -92,7 +97,8 @@ class Page:
         self._node: NodeReport | None = None
         self._note, self._shown_status = "", ""
         self._shown_q: np.ndarray | None = None
-        self._told = self._slow = -np.inf
+        self._told = self._slow = self._lively_until = -np.inf
+        self._told_news: tuple = ()
         self._changed_at: float | None = time.monotonic()
         self._end, self._idle = threading.Event(), threading.Event()
         self._idle.set()
@@ -100,14 +106,14 @@ class Page:
 
         self._server = server = start_server(self.address, model.name)
         try:
-            self._build(specs, held)
+            self._build(specs, held, shadows)
             aim_camera(server, self._seen([self._q, *camera_around]))
             self.tick(time.monotonic())
         except BaseException:
             self.close()
             raise
 
-    def _build(self, specs: list, motions: list) -> None:
+    def _build(self, specs: list, motions: list, shadows: bool) -> None:
         server, gui, q = self._server, self._server.gui, self._q
         self._robot = RobotNodes(server.scene, self._model)
         self._obstacles = ObstacleNodes(
@@ -139,7 +145,7 @@ class Page:
                 name: gui.add_checkbox(name, on)
                 for name, on in (
                     ("shapes", True), ("leaves", True), ("leaves of obstacles", False),
-                    ("grid", True),
+                    ("grid", True), ("shadows", shadows),
                 )
             }  # fmt: skip
             for box in self._show.values():
@@ -151,6 +157,7 @@ class Page:
         )  # fmt: skip
         self._editor.put_new_ones_at(0.5 * (points.min(axis=0) + points.max(axis=0)))
         self._obstacles.draw(self._model)
+        self._apply_show()
 
     def _seen(self, configurations: Sequence[np.ndarray]) -> np.ndarray:
         """Points that the camera should see: the ends of the robot's leaves."""
@@ -239,13 +246,14 @@ class Page:
         self._robot.show(shown["shapes"], shown["leaves"])
         self._obstacles.show_leaves(shown["leaves of obstacles"])
         self._grid.visible = shown["grid"]
+        self._server.scene.configure_default_lights(cast_shadow=shown["shadows"])
 
     # -- the loop ----------------------------------------------------------------------
 
     def tick(self, now: float) -> None:
         """One turn: what was asked for, where the robot is, what is near."""
         self._ticks.append(now)
-        self._obey()
+        self._obey(now)
         played = self._playback.configuration(now)
         if played is not None:
             self._q = played
@@ -259,22 +267,27 @@ class Page:
                 self._shown_q, self._changed_at = None, now
             if self._shown_q is None or not np.array_equal(self._shown_q, self._q):
                 self._measure()
+                self._lively_until = now + _LIVELY
             if self._clearance is not None:
                 self._curve.add(now, self._clearance.distance)
-            if now - self._told >= _TELL_PERIOD:
-                self._told = now
+            lively = now < self._lively_until
+            news = (self._clearance, self._note, self._node and self._node.level)
+            due = _TELL_PERIOD if lively or news != self._told_news else _IDLE_PERIOD
+            if now - self._told >= due:
+                self._told, self._told_news = now, news
                 self._tell(now)
-            if now - self._slow >= _SLOW_PERIOD:
+            if now - self._slow >= (_SLOW_PERIOD if lively else _IDLE_PERIOD):
                 self._slow = now
                 self._update_slowly(now)
 
-    def _obey(self) -> None:
+    def _obey(self, now: float) -> None:
         while True:
             try:
                 action = self._todo.get_nowait()
             except queue.Empty:
                 return
             self._note = ""
+            self._lively_until = now + _LIVELY
             try:
                 action()
             except CollisionMonitorError as problem:

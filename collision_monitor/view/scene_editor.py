@@ -135,4 +135,4 @@ def _reach(shape: Any) -> float:
         extent = max(shape.size)
     else:
         extent = 2.0 * shape.size[0] + (shape.size[1] if len(shape.size) > 1 else 0.0)
-    return min(max(0.7 * extent, 0.12), 0.5) if math.isfinite(extent) else 0.2
+    return min(max(0.8 * extent, 0.2), 0.5) if math.isfinite(extent) else 0.2

@@ -1,0 +1,108 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Every example runs as a user would run it, and says what it promises."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+EXAMPLES = ROOT / "examples"
+# Each with what it prints; those on a ROS graph have a test of their own below.
+PRINTED = {
+    "distance": r"right_link_1 and left_link_1 are 285\.\d mm apart",
+    "batch": r"[\d.]+% of the configurations collide\n[\d.]+% keep 20 mm",
+    "exact": r"50 s: leaves +-88\.\d mm, meshes +-87\.\d mm.*\n +486 pairs of triangles cross",
+    "scene": r"joints: turn, hinge\n(turn .* m, .* and .*\n){6}",
+    "adjust": r"nearest .* -0\.0\d+ m before.*\ncertified at every instant .* 0\.100 m",
+    "verify": r"motion\.csv: not_safe\n(.*\n)+dual_arm_motion_adjusted\.csv: safe",
+    "acm": r"\d+ of \d+ pairs need no check",
+}
+ON_A_GRAPH = {"joint_states", "listen", "speed_scale"}
+
+
+def run(name: str) -> str:
+    """What an example prints, from the folder that the tutorial is read in."""
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / f"{name}.py"], cwd=ROOT, text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_all_examples_are_here_and_short():
+    assert {path.stem for path in EXAMPLES.glob("*.py")} == PRINTED.keys() | ON_A_GRAPH
+    for path in EXAMPLES.glob("*.py"):
+        assert len(path.read_text(encoding="utf-8").splitlines()) <= 75, path.name
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_it_says_what_it_promises(name):
+    if name == "adjust":
+        pytest.importorskip("piqp", reason="the extra adjust is not installed")
+    output = run(name)
+    assert re.search(PRINTED[name], output), output
+
+
+@pytest.fixture(scope="module")
+def graph():
+    """A ROS graph with the node, as the tutorial starts it."""
+    from ros_graph import Graph  # skips where there is no rclpy
+
+    graph = Graph()
+    graph.start(
+        "-p", f"robot_description:={ROOT}/urdf/dual_arm.urdf",
+        "-p", f"robot_description_semantic:={ROOT}/urdf/dual_arm.srdf",
+    )  # fmt: skip
+    graph.until(lambda: graph.heard["pair_names"], 120.0)
+    yield graph
+    graph.close()
+
+
+def until_it_prints(pattern: str, graph) -> None:
+    """Run ``listen`` until it says so."""
+    listener = subprocess.Popen(
+        [sys.executable, "-u", EXAMPLES / "listen.py", "--seconds", "60"],
+        cwd=ROOT, env=graph.environment, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    said = []
+    for line in listener.stdout:
+        said.append(line)
+        if re.search(pattern, line):
+            break
+    else:
+        pytest.fail(f"{pattern!r} is in none of {said}")
+    listener.terminate()
+    listener.communicate()
+
+
+def test_joint_states_swing_and_are_listened_to(graph):
+    until_it_prints(r"STOP +nan m  STALE: ", graph)
+    driver = subprocess.Popen(
+        [sys.executable, EXAMPLES / "joint_states.py", "--swing", "0.01", "--seconds", "60"],
+        cwd=ROOT, env=graph.environment,
+    )  # fmt: skip
+    try:
+        until_it_prints(r"GO +\d\.\d+ m  (OK|WARN): ", graph)
+    finally:
+        driver.terminate()
+        driver.wait(10.0)
+
+
+def test_a_motion_stops_before_the_arms_meet(graph):
+    mover = subprocess.Popen(
+        [sys.executable, EXAMPLES / "speed_scale.py", "--rate", "8", "--seconds", "40"],
+        cwd=ROOT, env=graph.environment, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    seen = len(graph.heard["min_distance"])
+    graph.until(lambda: mover.poll() is not None, 90.0)  # and hear all distances meanwhile
+    output = mover.communicate()[0]
+    at = float(re.search(r"stopped at ([\d.]+) s of 62\.00 s", output)[1])
+    assert 20.0 < at < 43.8  # below 5 mm between the meshes from then on, says `verify`
+    distances = [m.data for m in graph.heard["min_distance"][seen:] if m.data == m.data]
+    assert len(distances) > 50 and min(distances) > 0.0
