@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from collision_monitor.collision_model import CollisionModel
@@ -28,7 +26,7 @@ class Nearness:
     """
 
     def __init__(self, model: CollisionModel) -> None:
-        self._rank = rank = {name: k for k, name in enumerate(model.link_names)}
+        rank = {name: k for k, name in enumerate(model.link_names)}
         self._pairs = np.array([[rank[a], rank[b]] for a, b in model.pairs], dtype=np.int64)
         self._pairs = self._pairs.reshape(-1, 2)
         self._links = len(rank)
@@ -48,19 +46,6 @@ class Nearness:
         """The same of distances (pairs,) that are known, metres."""
         near = np.flatnonzero(~(distances > thresholds[:, 1]))
         return self._least(near, distances[near], thresholds[near])
-
-    def with_others(
-        self, nearness: np.ndarray, nearest: Mapping[str, float], stop: float, warn: float
-    ) -> None:
-        """Lower ``nearness`` (links,) in place by what is ``nearest`` to links beside the pairs.
-
-        Metres by the link's name, such as of objects of a live scene; other names are passed over.
-        """
-        width = warn - stop if warn > stop else 1.0
-        for name, distance in nearest.items():
-            if name in self._rank and not distance > warn:
-                part = (distance - stop) / width if distance > stop else 0.0
-                nearness[self._rank[name]] = min(nearness[self._rank[name]], part)
 
     def _least(
         self, pairs: np.ndarray, distances: np.ndarray, thresholds: np.ndarray

@@ -72,14 +72,3 @@ def test_a_pair_with_distances_of_its_own_is_coloured_by_them():
         assert by_name.pop("l1") == math.inf
         assert list(by_name.values()) == pytest.approx([expected] * 2)
         assert nearness.of_distances(model.distances(q), thresholds) == pytest.approx(found)
-
-
-def test_what_is_near_beside_the_pairs_lowers_what_is_known_of_its_link_alone():
-    model = CollisionModel.from_urdf(chain(3))
-    nearness = np.array([np.inf, 0.4, np.inf])
-    near = {model.link_names[0]: 0.06, model.link_names[1]: 0.09, "post": 0.01}
-    Nearness(model).with_others(nearness, near, 0.02, 0.1)
-    assert nearness == pytest.approx([0.5, 0.4, np.inf])
-    Nearness(model).with_others(nearness, {model.link_names[2]: -0.1}, 0.02, 0.1)
-    Nearness(model).with_others(nearness, {model.link_names[0]: 0.2}, 0.02, 0.1)
-    assert nearness == pytest.approx([0.5, 0.4, 0.0])
