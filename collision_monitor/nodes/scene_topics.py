@@ -30,7 +30,7 @@ from collision_monitor.nodes.marker_shapes import (
     pose_of,
 )
 from collision_monitor.nodes.mesh_jobs import MeshJobs
-from collision_monitor.nodes.planning_scene import PlanningSceneTopic, message_type
+from collision_monitor.nodes.planning_scene import PREFIX, PlanningSceneTopic, message_type
 from collision_monitor.robot.description import Shape
 
 # Reliable: an obstacle whose message was lost would be one that nobody watches.
@@ -43,6 +43,18 @@ def bounds_of(values: Mapping[str, Any]) -> Bounds:
     return Bounds(
         values["scene_max_objects"], values["scene_leaves_per_object"], values["cloud_max_voxels"]
     )
+
+
+def all_of(namespace: str) -> Callable[[str], bool]:
+    """Whether a name is one of those that DELETEALL means: of a namespace, of all if it is empty.
+
+    What a planning scene has put there is not meant: it would not be told, nor say it again.
+    """
+    if not namespace:
+        return lambda name: not name.startswith(PREFIX)
+    first = plain_name(f"{namespace}/")
+    # Another namespace may begin alike: "cell" and "cell/left".
+    return lambda name: name.startswith(first) and "/" not in name[len(first) :]
 
 
 class SceneTopics:
@@ -121,6 +133,7 @@ class SceneTopics:
         before = self.keeper.fault(self._heard)
         for marker in message.markers:
             self._guarded(self._take_marker, marker)
+        self.keeper.retry(self.q)  # of what comes only now though a link is to carry it
         self._report(before)
 
     def _on_attach(self, message: MarkerArray) -> None:
@@ -168,8 +181,7 @@ class SceneTopics:
     def _take_marker(self, marker: Marker) -> None:
         name = marker_name(marker)
         if marker.action == Marker.DELETEALL:
-            first = plain_name(f"{marker.ns}/")
-            self._drop_all(lambda name: not marker.ns or name.startswith(first))
+            self._drop_all(all_of(marker.ns))
         elif marker.action == Marker.DELETE:
             self.drop(name)
         elif marker.action == Marker.ADD:
@@ -220,7 +232,7 @@ class SceneTopics:
         if isinstance(made, CollisionMonitorError):
             self.keeper.refuse(name, str(made), wish.expires)
         else:
-            self.keeper.want(replace(wish, shape=made))
+            self.keeper.fill(name, made)
         self._report(before)
 
     # -- what links carry --------------------------------------------------------------
@@ -228,10 +240,9 @@ class SceneTopics:
     def _take_attached(self, marker: Marker) -> None:
         name = marker_name(marker)
         if marker.action == Marker.DELETEALL:
-            for each in self.keeper.carried():
-                self.keeper.detach(each, self.q)
+            self.keeper.detach_all(self.q)
         elif marker.action == Marker.DELETE:
-            if name in self.keeper.carried():
+            if self.keeper.is_carried(name):
                 self.keeper.detach(name, self.q)
         elif marker.action == Marker.ADD:
             touch = marker.text.split()
@@ -255,9 +266,14 @@ class SceneTopics:
     @property
     def q(self) -> np.ndarray | None:
         """Where the joints are; None while that is not known."""
-        if self._monitor is None or self._monitor.buffer.doubt():
+        monitor = self._monitor
+        if monitor is None or monitor.buffer.doubt():
             return None
-        return self._monitor.buffer.q
+        timeout = monitor.joint_state_timeout
+        # Where it was when it was last heard of is not where it is.
+        if 0.0 < timeout < monitor.buffer.age(time.monotonic()):
+            return None
+        return monitor.buffer.q
 
     @property
     def live(self) -> LiveScene | None:
