@@ -42,13 +42,14 @@ class SceneKeeper:
 
     Attributes:
         live: the scene of the robot that is watched; None before any.
+        find: of a frame the link it is fixed to, and its pose (4, 4) there; None: frames are links.
         wishes: by name.
         refused: why an object is not watched, and until when that counts; by name.
     """
 
     def __init__(self, find: Callable[[str], tuple[str, np.ndarray]] | None = None) -> None:
-        """``find``: of a frame the link it is fixed to, and its pose (4, 4) there."""
-        self._find = find
+        """Nothing is wanted."""
+        self.find = find
         self.live: LiveScene | None = None
         self.wishes: dict[str, Wish] = {}
         self.refused: dict[str, tuple[str, float]] = {}
@@ -101,8 +102,8 @@ class SceneKeeper:
             return True
         try:
             link, pose = wish.link, wish.pose
-            if self._find is not None:
-                link, frame = self._find(link)
+            if self.find is not None:
+                link, frame = self.find(link)
                 pose = frame @ pose
             self.live.add(name, wish.shape, link, pose, wish.touch, wish.expires)
         except LiveSceneError as error:
@@ -247,6 +248,18 @@ class SceneKeeper:
             self._say()
         if self.live is not None:
             self.live.expire(now)
+
+    def postpone(self, seconds: float) -> None:
+        """Let everything that will expire do so that much later."""
+        for wishes in (self.wishes, self._held):
+            for name, wish in wishes.items():
+                if math.isfinite(wish.expires):
+                    wishes[name] = replace(wish, expires=wish.expires + seconds)
+        for name, (why, end) in self.refused.items():
+            self.refused[name] = why, end + seconds
+        self._ends += seconds
+        if self.live is not None:
+            self.live.postpone(seconds)
 
     def tidy(self, now: float) -> None:
         """Forget wishes that have expired; not needed at every joint state."""

@@ -36,6 +36,8 @@ from collision_monitor.robot.description import Shape
 # Reliable: an obstacle whose message was lost would be one that nobody watches.
 _SCENE = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE)
 _LOG_SECONDS = 1.0  # between two lines about what is refused
+# A simulated clock that stands may be looked at so much later; nothing is to expire meanwhile.
+_LATE_LOOK = 0.2
 
 
 def bounds_of(values: Mapping[str, Any]) -> Bounds:
@@ -65,18 +67,22 @@ class SceneTopics:
     """
 
     def __init__(
-        self, node: Node, values: Mapping[str, Any], changed: Callable[[], None]
+        self, node: Node, values: Mapping[str, Any], changed: Callable[[], None],
+        keeper: SceneKeeper | None = None,
     ) -> None:
-        """``changed`` is called when the state may be another."""
+        """``changed`` is called when the state may be another; ``keeper``: of what was before."""
         self._node, self._values, self._changed = node, values, changed
         self._frames = Frames(listen_to_tf(node))
-        self.keeper = SceneKeeper(self.find)
+        self.keeper = SceneKeeper() if keeper is None else keeper
+        self.keeper.find = self.find
         self._monitor: Monitor | None = None
         folders = [folder for folder in values["package_dirs"] if folder]
         self._most = values["scene_leaves_per_object"]
         self._jobs = MeshJobs(folders, self._most)
         self._heard = time.monotonic()
         self._logged = -math.inf
+        # When lifetimes were last looked at, and what a simulated clock said then.
+        self._looked: tuple[float, float | None] = self._heard, None
         create = node.create_subscription
         self._subscriptions = [
             create(MarkerArray, "~/scene", self._on_scene, _SCENE),
@@ -89,23 +95,39 @@ class SceneTopics:
             )
 
     def destroy(self) -> None:
-        """End everything; what was wanted is forgotten."""
+        """End everything; the keeper goes on knowing what is wanted."""
         for subscription in self._subscriptions:
             self._node.destroy_subscription(subscription)
+        for name in self._jobs.names:
+            self.keeper.refuse(name, "the node was cleaned up while its mesh was being loaded")
+        self.keeper.attend(None)
         self._jobs.close()
+        self._frames.close()
 
     def attend(self, monitor: Monitor) -> None:
         """From now on it is this monitor whose scene is kept."""
         self._monitor = monitor
         self.keeper.attend(monitor.live)
 
-    def watch(self) -> None:
-        """Take in what threads have made; a few times a second."""
+    def watch(self, simulated: float | None = None) -> None:
+        """Take in what threads have made; a few times a second.
+
+        ``simulated``: what a simulated clock says; lifetimes pass no faster than it does.
+        """
         self._jobs.done(self._take_leaves)
         now = time.monotonic()
+        self._let_time_pass(now, simulated)
         self.keeper.expire(now)
         self.keeper.tidy(now)
         self.keeper.retry(self.q)
+
+    def _let_time_pass(self, now: float, simulated: float | None) -> None:
+        (looked, before), self._looked = self._looked, (now, simulated)
+        if simulated is None or before is None:
+            return
+        behind = (now - looked) - max(simulated - before, 0.0)
+        if behind > 0.0:
+            self.keeper.postpone(behind)
 
     def fault(self, now: float) -> str:
         """What is not watched though it should be, in one sentence; empty if all is."""
@@ -169,9 +191,10 @@ class SceneTopics:
                 self._logged = now
                 self._node.get_logger().error(fault)
 
-    @staticmethod
-    def _expiry(marker: Marker) -> float:
+    def _expiry(self, marker: Marker) -> float:
         seconds = marker.lifetime.sec + 1e-9 * marker.lifetime.nanosec
+        if seconds > 0.0 and self._looked[1] is not None:
+            seconds += _LATE_LOOK
         return time.monotonic() + seconds if seconds > 0.0 else math.inf
 
     def find(self, frame: str) -> tuple[str, np.ndarray]:
