@@ -244,3 +244,45 @@ def test_wishes_without_end_are_not_kept(keeper):
     assert keeper.fault(0.0)
     keeper.drop_all()
     assert keeper.fault(0.0) == ""
+
+
+def test_what_is_wanted_and_not_there_is_said_again_when_a_later_word_expires(keeper):
+    keeper.want(Wish("c/1", BALL, "nowhere", at(0, 2, 0)))
+    keeper.refuse("c/1", "its scale is none", 5.0)
+    keeper.want(Wish("c/2", BALL, "l0", at(0, 2, 0)))
+    keeper.attach("c/2", "l3", None)
+    keeper.refuse("c/2", "its scale is none", 5.0)
+    assert "its scale" in keeper.fault(4.9)
+    assert "c/1: 'nowhere' is no link" in keeper.fault(5.0)
+    assert "c/2: to be attached to 'l3'" in keeper.fault(5.0)
+
+
+def test_what_was_refused_takes_no_room_of_what_was_there_when_the_robot_is_another(keeper):
+    for k in range(3):
+        keeper.want(Wish(f"c/{k}", BALL, "l0", at(0, 2, 0)))
+    keeper.drop("c/0")
+    keeper.want(Wish("c/3", BALL, "l0", at(0, 2, 0)))
+    there = set(keeper.live.objects)
+    assert there == {"c/1", "c/3"}
+    keeper.attend(LiveScene(keeper.live.model, keeper.live.bounds))
+    assert set(keeper.live.objects) == there
+    assert "c/2: no room" in keeper.fault(0.0)
+
+
+def test_what_never_was_there_is_not_kept_beside_what_is_wanted_now(keeper):
+    keeper.want(Wish("c/1", BALL, "nowhere", at(0, 2, 0)))
+    keeper.refuse("c/1", "its scale is none")
+    keeper.want(Wish("c/1", BALL, "l0", np.full((4, 4), np.nan), expires=5.0))
+    keeper.expire(5.0)
+    keeper.tidy(5.0)
+    assert not keeper.wishes and not keeper.live.objects
+    assert keeper.fault(5.0) == ""
+
+
+def test_an_attaching_that_is_taken_back_leaves_said_what_else_is_wrong(keeper):
+    keeper.want(Wish("c/1", BALL, "l0", at(0, 2, 0)))
+    keeper.want(Wish("c/1", BALL, "nowhere", at(0, 2, 0)))
+    keeper.attach("c/1", "l3", None)
+    keeper.attend(keeper.live)
+    keeper.detach("c/1", None)
+    assert "'nowhere' is no link" in keeper.fault(0.0)

@@ -66,9 +66,10 @@ class SceneKeeper:
         self.live = live
         if live is None:
             return
-        for held in list(self._held.values()):
-            self._take(held, False)
-        for wish in list(self.wishes.values()):
+        # What was there comes first: what was refused may not take its room.
+        first = [wish for wish in self.wishes.values() if wish.name not in self.refused]
+        rest = [wish for wish in self.wishes.values() if wish.name in self.refused]
+        for wish in [*self._held.values(), *first, *rest]:
             self._take(wish, False)
 
     def want(self, wish: Wish) -> bool:
@@ -80,10 +81,15 @@ class SceneKeeper:
         before = self.wishes.get(name)
         if before is not None:  # else it comes only now though a link is to carry it already
             self._waiting.pop(name, None)
-        if before is not None and before.shape is not None and name not in self._by_robot:
-            self._held[name] = before
+        if before is not None and self._is_there(before):
+            self._held.setdefault(name, before)
         self.wishes[name] = wish
         return self._take(wish, True)
+
+    def _is_there(self, wish: Wish) -> bool:
+        if wish.shape is None or wish.name in self._by_robot:
+            return False
+        return self.live is None or wish.name in self.live.objects
 
     def fill(self, name: str, rows: np.ndarray) -> bool:
         """Give an object leaves that were to come; whether that could be done."""
@@ -110,8 +116,9 @@ class SceneKeeper:
             why = str(error).removeprefix(f"{name}: ")
             self._refuse_by_robot(name, why, wish.expires, is_new)
             return False
-        if wish is self.wishes.get(name):
-            self._held.pop(name, None)
+        if wish is not self.wishes.get(name):
+            return True  # something else is wanted
+        self._held.pop(name, None)
         if is_new or name in self._by_robot:
             self.forgive(name)
         if name in self._waiting:
@@ -119,7 +126,8 @@ class SceneKeeper:
         return True
 
     def _refuse_by_robot(self, name: str, why: str, expires: float, is_new: bool) -> None:
-        if is_new or name not in self.refused or name in self._by_robot:
+        mendable = self._by_robot | self._of_attaching
+        if is_new or name not in self.refused or name in mendable:
             self.refuse(name, why, expires)
             self._by_robot.add(name)
 
@@ -244,10 +252,22 @@ class SceneKeeper:
         if now >= self._ends:
             for name in [name for name, (_, end) in self.refused.items() if end <= now]:
                 self.forgive(name)
+                self._look_again(name, now)
             self._ends = min((end for _, end in self.refused.values()), default=math.inf)
             self._say()
         if self.live is not None:
             self.live.expire(now)
+
+    def _look_again(self, name: str, now: float) -> None:
+        """What was refused has expired: whether what is wanted beside it is there."""
+        wish = self.wishes.get(name)
+        if wish is None or wish.expires <= now:
+            return
+        is_there = self.live is None or name in self.live.objects
+        if name in self._held or wish.shape is None or not is_there:
+            self._take(wish, True)
+        elif name in self._waiting:
+            self._wait(name, *self._waiting[name])
 
     def postpone(self, seconds: float) -> None:
         """Let everything that will expire do so that much later."""
@@ -270,6 +290,7 @@ class SceneKeeper:
             self._waiting.pop(name, None)
             if name in self._held:  # what is there goes on being wanted
                 self.wishes[name] = self._held.pop(name)
+                self._look_again(name, now)
 
     def fault(self, now: float) -> str:
         """What is not watched though somebody wants it, in one sentence; empty if all is."""
