@@ -67,8 +67,10 @@ def test_distances_across_robots_before_and_after_the_cell_is_another(near, far)
     keeper.attend(LiveScene(near.model, BOUNDS))
     fill(keeper, rng)
     pairs = set(map(frozenset, keeper.live.pairs))
-    for pair in (("left/7", "right/7"), ("left/7", "right/l2"), ("right/7", "left/l1"),
-                 ("left/7", "cell/post"), ("right/l3", "cloud"), ("right/l3", "cell/lamp")):  # fmt: skip
+    for pair in (
+        ("left/7", "right/7"), ("left/7", "right/l2"), ("right/7", "left/l1"),
+        ("left/7", "cell/post"), ("right/l3", "cloud"), ("right/l3", "cell/lamp"),
+    ):  # fmt: skip
         assert frozenset(pair) in pairs
     assert frozenset(("left/7", "left/l3")) not in pairs
     configurations = near.model.random_configurations(4, 3)
