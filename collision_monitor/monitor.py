@@ -242,7 +242,9 @@ class Monitor:
             raise ConfigurationError(
                 f"{thresholds.source}: thresholds of single pairs need a monitor with a behaviour"
             )
-        thresholds.of(self.model.pairs, objects=self.live is not None)
+        thresholds.of(
+            self.model.pairs, objects=None if self.live is None else self.model.link_names
+        )
         self._rules = thresholds.rules
         self._warn_distance, self._stop_distance = thresholds.warn, thresholds.stop
         self._use_thresholds()

@@ -9,7 +9,8 @@ One pair of distances for all, and others for pairs that a pattern names, such a
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -22,6 +23,7 @@ from collision_monitor.robot.safe_yaml import read_document
 from collision_monitor.robot.scene_values import Entry
 
 _LARGEST_FILE = 1_000_000  # bytes
+_NUMBER = re.compile(r"[-0-9*?\[\]!]+")  # or a pattern of numbers
 
 
 @dataclass(frozen=True)
@@ -53,12 +55,12 @@ class Thresholds:
         self,
         pairs: Sequence[tuple[str, str]],
         must_name: bool = True,
-        objects: bool = False,
+        objects: Collection[str] | None = None,
     ) -> np.ndarray:
         """(len(pairs), 2) stop and warn of each pair, metres.
 
-        ``must_name``: whether a rule that names none of them is an error. With ``objects`` it is
-        none if it may be about an object to come: one of its patterns has a ``/``, or is "cloud".
+        ``must_name``: whether a rule that names none of them is an error. With ``objects``, the
+        names of links, it is none if it may be about objects to come: see `may_be_object`.
 
         Raises:
             ThresholdsError: a distance that is below 0 or not finite, a pattern that is not two
@@ -75,10 +77,13 @@ class Thresholds:
                     "patterns, such as 'left_* right_*'"
                 )
             hits = [m for m, pair in enumerate(pairs) if _names(names, pair)]
-            if not hits and must_name and not (objects and _may_be_objects(names)):
+            if not hits and must_name and not _may_be_objects(names, objects):
+                hint = "" if objects is None else (
+                    ", nor a link and an object such as 'cell/7', 'planning_scene/box' or 'cloud'"
+                )
                 raise ThresholdsError(
                     f"{self.source}: pairs[{k}].pair: {rule.pattern!r} names none of the "
-                    f"{len(pairs)} pairs that are checked"
+                    f"{len(pairs)} pairs that are checked{hint}"
                 )
             for column, key in enumerate(("stop", "warn")):
                 value = getattr(rule, key)
@@ -87,6 +92,13 @@ class Thresholds:
                     out[hits, column] = value
         out[:, 1] = out.max(axis=1)  # what is refused is warned of
         return out
+
+    def naming_none(self, pairs: Sequence[tuple[str, str]]) -> list[str]:
+        """Patterns of the rules that name none of these pairs."""
+        return [
+            rule.pattern for rule in self.rules
+            if not any(_names(rule.pattern.split(), pair) for pair in pairs)
+        ]  # fmt: skip
 
     def _check(self, key: str, value: object) -> None:
         is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
@@ -104,9 +116,27 @@ def _names(patterns: Sequence[str], pair: tuple[str, str]) -> bool:
     )
 
 
-def _may_be_objects(patterns: Sequence[str]) -> bool:
-    """Whether one of two patterns is meant for objects of a live scene: links have no ``/``."""
-    return any("/" in pattern or pattern == "cloud" for pattern in patterns)
+def may_be_object(pattern: str, links: Collection[str]) -> bool:
+    """Whether objects of a live scene may be called so: ``cell/7``, ``planning_scene/box``, cloud.
+
+    ``links``: of one of several robots, ``left/arm``, have a ``/`` as well: what begins as they do
+    is an object's only where it may end in a marker's number.
+    """
+    first, slash, last = pattern.rpartition("/")
+    if not slash:
+        return pattern == "cloud"
+    if _NUMBER.fullmatch(last) or first == "planning_scene":
+        return True
+    return not any(link.startswith(f"{first}/") for link in links)
+
+
+def _may_be_objects(patterns: Sequence[str], links: Collection[str] | None) -> bool:
+    """Whether two patterns may name an object to come, and beside it another or a link."""
+    if links is None:
+        return False
+    known = [any(fnmatchcase(link, pattern) for link in links) for pattern in patterns]
+    new = [may_be_object(pattern, links) for pattern in patterns]
+    return (new[0] and (new[1] or known[1])) or (new[1] and known[0])
 
 
 def load_thresholds(source: str | os.PathLike | Mapping[str, Any]) -> Thresholds:

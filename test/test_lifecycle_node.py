@@ -12,6 +12,7 @@ from two_slides import JOINTS, URDF, apart
 from lifecycle_msgs.msg import Transition  # isort: skip
 from lifecycle_msgs.srv import ChangeState, GetState  # isort: skip
 from std_msgs.msg import String  # isort: skip
+from visualization_msgs.msg import Marker, MarkerArray  # isort: skip
 from ros_graph import LATCHED  # isort: skip
 
 NAMES = (*JOINTS, "mast_joint")
@@ -32,6 +33,15 @@ def change(graph, name):
     return graph.call(ChangeState, f"{ME}/change_state", transition=Transition(id=number)).success
 
 
+def far_away(number):
+    """An obstacle that nothing comes near to."""
+    found = Marker(ns="cell", id=number, type=Marker.SPHERE)
+    found.header.frame_id = "base"
+    found.pose.position.z = 50.0
+    found.scale.x = found.scale.y = found.scale.z = 0.1
+    return found
+
+
 def label(graph):
     return graph.call(GetState, f"{ME}/get_state").current_state.label
 
@@ -50,9 +60,17 @@ def test_it_watches_while_it_is_active_and_only_then(graph, tmp_path):
     assert label(graph) == "inactive"
     graph.until(lambda: graph.heard["pair_names"], sending=lambda: send(graph))
     assert not graph.heard["state"] and not graph.heard["min_distance"]
-    for _ in range(2):
+    obstacles = graph.node.create_publisher(MarkerArray, f"{ME}/scene", 10)
+    graph.until(obstacles.get_subscription_count)
+    for number in range(2):
+        obstacles.publish(MarkerArray(markers=[far_away(number)]))  # while nobody watches, too
+        graph.spin(0.2)
         assert change(graph, "activate")
         graph.until_distance(lambda: send(graph), 10.0)
+        graph.until(
+            lambda n=number: graph.values.get("scene_objects") == str(n + 1),
+            sending=lambda: send(graph),
+        )
         graph.until_level(OK, lambda: send(graph))
         assert graph.heard["safe"][-1].data is True
         assert change(graph, "deactivate")
@@ -70,6 +88,11 @@ def test_it_watches_while_it_is_active_and_only_then(graph, tmp_path):
     assert change(graph, "configure")
     assert change(graph, "activate")
     graph.until_distance(lambda: send(graph), 10.0)
+    # What stands around the robot is still known.
+    graph.until(
+        lambda: graph.state.level == OK and graph.values.get("scene_objects") == "2",
+        sending=lambda: send(graph),
+    )
     assert change(graph, "active_shutdown")
     assert label(graph) == "finalized"
     code, output = graph.stop(process)

@@ -66,3 +66,9 @@ def test_what_is_proposed_is_never_reached():
 def test_questions_that_mean_nothing_are_refused(given):
     with pytest.raises(BehaviourError, match="are needed"):
         propose(MODEL, Thresholds(0.1, 0.02), **given)
+
+
+def test_rules_for_objects_to_come_are_passed_over():
+    base = Thresholds(0.1, 0.02)
+    ruled = Thresholds(0.1, 0.02, (Rule("cell/* near", 0.5), Rule("cloud far", 0.4)))
+    assert propose(MODEL, ruled, 50) == propose(MODEL, base, 50)

@@ -152,3 +152,137 @@ def test_wishes_that_have_expired_are_forgotten(keeper):
     keeper.expire(5.0)
     keeper.tidy(5.0)
     assert set(keeper.wishes) == set(keeper.live.objects) == {"c/2"}
+
+
+def test_what_stays_there_stays_for_the_next_robot_and_when_what_was_refused_expires(keeper):
+    keeper.want(Wish("c/1", BALL, "l0", at(0, 2, 0)))
+    keeper.want(Wish("c/1", BALL, "nowhere", at(0, 3, 0), expires=5.0))
+    other = LiveScene(keeper.live.model, Bounds(objects=3, leaves_per_object=2, voxels=2))
+    keeper.attend(other)
+    assert "'nowhere' is no link" in keeper.fault(0.0)
+    np.testing.assert_allclose(other.objects["c/1"].pose, at(0, 2, 0))
+    keeper.expire(5.0)
+    keeper.tidy(5.0)
+    assert keeper.fault(5.0) == ""
+    assert "c/1" in other.objects
+    another = LiveScene(keeper.live.model, Bounds(objects=3, leaves_per_object=2, voxels=2))
+    keeper.attend(another)
+    np.testing.assert_allclose(another.objects["c/1"].pose, at(0, 2, 0))
+    keeper.drop_all()
+    assert not another.objects
+
+
+def test_a_word_that_was_refused_is_not_forgotten_for_another_robot_or_leaves_that_come(keeper):
+    keeper.want(Wish("c/1", BALL, "l0", at(0, 2, 0)))
+    keeper.refuse("c/1", "its scale is none")
+    keeper.attend(keeper.live)
+    assert "its scale is none" in keeper.fault(0.0)
+    keeper.want(Wish("c/2", None, "l0", at(0, 3, 0)))
+    keeper.refuse("c/2", "its scale is none")
+    assert keeper.fill("c/2", np.array([[0.0] * 6 + [0.1]]))
+    assert "c/2: its scale is none" in keeper.fault(0.0)
+    assert "c/2" in keeper.live.objects
+    keeper.want(Wish("c/1", BALL, "l0", at(0, 2, 0)))
+    keeper.want(Wish("c/2", BALL, "l0", at(0, 2, 0)))
+    assert keeper.fault(0.0) == ""
+
+
+def test_what_is_refused_is_not_mended_by_attaching_what_was_there_before(keeper):
+    keeper.want(Wish("c/1", BALL, "l0", at(0, 2, 0)))
+    keeper.want(Wish("c/1", BALL, "nowhere", at(0, 2, 0)))
+    assert keeper.attach("c/1", "l3", Q)
+    assert keeper.carried() == ["c/1"]
+    assert "'nowhere' is no link" in keeper.fault(0.0)
+    keeper.attend(keeper.live)
+    assert keeper.carried() == ["c/1"]
+
+
+def test_what_is_attached_before_it_is_there_is_carried_once_it_is(keeper):
+    keeper.attach("c/1", "l3", Q)
+    assert "no such object" in keeper.fault(0.0)
+    keeper.want(Wish("c/1", None, "l0", at(0, 2, 0)))
+    keeper.retry(Q)
+    assert "c/1" in keeper.fault(0.0)
+    assert keeper.fill("c/1", np.array([[0.0] * 6 + [0.1]]))
+    assert "to be attached to 'l3'" in keeper.fault(0.0)
+    keeper.retry(Q)
+    assert keeper.carried() == ["c/1"]
+    assert keeper.fault(0.0) == ""
+
+
+def test_attaching_that_is_taken_back_does_not_happen_later(keeper):
+    keeper.want(Wish("c/1", BALL, "l0", at(0, 2, 0)))
+    keeper.attach("c/1", "l3", None)
+    assert keeper.is_carried("c/1")
+    assert keeper.detach("c/1", None)
+    assert keeper.fault(0.0) == ""
+    keeper.retry(Q)
+    assert keeper.carried() == []
+    keeper.attach("c/1", "l3", None)
+    keeper.detach_all(None)
+    keeper.attach("c/1", "l3", None)
+    keeper.want(Wish("c/1", BALL, "l0", at(0, 3, 0)))  # put there anew
+    keeper.retry(Q)
+    assert keeper.carried() == []
+    assert keeper.fault(0.0) == ""
+
+
+def test_attaching_that_waits_is_a_fault_for_the_next_robot_as_well(keeper):
+    keeper.want(Wish("c/1", BALL, "l0", at(0, 2, 0)))
+    keeper.attach("c/1", "l3", None)
+    keeper.attend(keeper.live)
+    assert "to be attached to 'l3'" in keeper.fault(0.0)
+    keeper.retry(Q)
+    assert keeper.fault(0.0) == ""
+
+
+def test_wishes_without_end_are_not_kept(keeper):
+    for k in range(7000):
+        keeper.want(Wish(f"c/{k}", BALL, "l0", at(0, 2, 0)))
+    assert len(keeper.wishes) <= 5000
+    assert len(keeper.live.objects) == 2
+    assert keeper.fault(0.0)
+    keeper.drop_all()
+    assert keeper.fault(0.0) == ""
+
+
+def test_what_is_wanted_and_not_there_is_said_again_when_a_later_word_expires(keeper):
+    keeper.want(Wish("c/1", BALL, "nowhere", at(0, 2, 0)))
+    keeper.refuse("c/1", "its scale is none", 5.0)
+    keeper.want(Wish("c/2", BALL, "l0", at(0, 2, 0)))
+    keeper.attach("c/2", "l3", None)
+    keeper.refuse("c/2", "its scale is none", 5.0)
+    assert "its scale" in keeper.fault(4.9)
+    assert "c/1: 'nowhere' is no link" in keeper.fault(5.0)
+    assert "c/2: to be attached to 'l3'" in keeper.fault(5.0)
+
+
+def test_what_was_refused_takes_no_room_of_what_was_there_when_the_robot_is_another(keeper):
+    for k in range(3):
+        keeper.want(Wish(f"c/{k}", BALL, "l0", at(0, 2, 0)))
+    keeper.drop("c/0")
+    keeper.want(Wish("c/3", BALL, "l0", at(0, 2, 0)))
+    there = set(keeper.live.objects)
+    assert there == {"c/1", "c/3"}
+    keeper.attend(LiveScene(keeper.live.model, keeper.live.bounds))
+    assert set(keeper.live.objects) == there
+    assert "c/2: no room" in keeper.fault(0.0)
+
+
+def test_what_never_was_there_is_not_kept_beside_what_is_wanted_now(keeper):
+    keeper.want(Wish("c/1", BALL, "nowhere", at(0, 2, 0)))
+    keeper.refuse("c/1", "its scale is none")
+    keeper.want(Wish("c/1", BALL, "l0", np.full((4, 4), np.nan), expires=5.0))
+    keeper.expire(5.0)
+    keeper.tidy(5.0)
+    assert not keeper.wishes and not keeper.live.objects
+    assert keeper.fault(5.0) == ""
+
+
+def test_an_attaching_that_is_taken_back_leaves_said_what_else_is_wrong(keeper):
+    keeper.want(Wish("c/1", BALL, "l0", at(0, 2, 0)))
+    keeper.want(Wish("c/1", BALL, "nowhere", at(0, 2, 0)))
+    keeper.attach("c/1", "l3", None)
+    keeper.attend(keeper.live)
+    keeper.detach("c/1", None)
+    assert "'nowhere' is no link" in keeper.fault(0.0)

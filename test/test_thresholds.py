@@ -69,3 +69,37 @@ def test_a_missing_file_is_named(tmp_path):
 def test_what_names_nothing_is_refused(given, message):
     with pytest.raises(ThresholdsError, match=message):
         given.of(PAIRS)
+
+
+LINKS = ["left/arm", "left/hand", "right/arm", "table"]
+TWO = [("left/arm", "right/arm"), ("left/hand", "table")]
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "cell/* left/hand", "cell/7 table", "left/* cloud", "planning_scene/box *", "a/1 b/-2",
+        "cell/lamp table", "left/1? table", "*/* *",
+    ],
+)
+def test_a_rule_may_be_about_objects_to_come(pattern):
+    given = Thresholds(0.05, 0.01, (Rule(pattern, 0.2),))
+    assert given.of(TWO, objects=LINKS).shape == (2, 2)
+    assert given.naming_none(TWO) == ([] if pattern == "*/* *" else [pattern])
+    if pattern != "*/* *":
+        with pytest.raises(ThresholdsError, match="names none of the 2 pairs"):
+            given.of(TWO)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "left/am right/arm", "left/arm right/ar", "cell/* left/hnad", "cell/7 tabel", "a b",
+        "left/fore* right/*",
+    ],
+)
+def test_a_slip_of_the_pen_is_not_taken_for_objects_to_come(pattern):
+    """Links of one of several robots have a / in their names too."""
+    given = Thresholds(0.05, 0.01, (Rule(pattern, 0.2),))
+    with pytest.raises(ThresholdsError, match="names none of the 2 pairs.*such as 'cell/7'"):
+        given.of(TWO, objects=LINKS)

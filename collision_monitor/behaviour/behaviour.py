@@ -118,7 +118,9 @@ class Behaviour:
         Raises:
             ThresholdsError: a rule that names no pair, or a distance that is none.
         """
-        of_pairs = thresholds.of(self.model.pairs, objects=self.live is not None)
+        of_pairs = thresholds.of(
+            self.model.pairs, objects=None if self.live is None else self.model.link_names
+        )
         self._outlook.set_thresholds(of_pairs, thresholds)
 
     def look(

@@ -60,7 +60,7 @@ def propose(
             f"{samples} samples, share {share:g}: at least 1 sample and a share above 0, at most "
             "1, are needed"
         )
-    limits = thresholds.of(model.pairs)
+    limits = thresholds.of(model.pairs, objects=model.link_names)  # as a node takes them
     count = np.zeros(len(model.pairs))
     least = np.full(len(model.pairs), np.inf)
     largest = np.full(len(model.pairs), -np.inf)

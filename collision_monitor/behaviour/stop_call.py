@@ -17,12 +17,13 @@ class StopCall:
         outcome: ``none`` so far, ``calling``, ``done`` or ``failed``.
         reason: why the last attempt failed; empty after one that did not.
         attempts: of the last stop.
+        stops: how many there were.
     """
 
     def __init__(self, retries: int = 3, timeout: float = 0.5, pause: float = 0.1) -> None:
         """Nothing is to be called yet."""
         self.retries, self.timeout, self.pause = retries, timeout, pause
-        self.outcome, self.reason, self.attempts = "none", "", 0
+        self.outcome, self.reason, self.attempts, self.stops = "none", "", 0, 0
         self._stopping = False
         self._sent, self._next = -math.inf, math.inf
 
@@ -33,6 +34,7 @@ class StopCall:
         """
         if stopping and not self._stopping:
             self.outcome, self.attempts, self._next = "calling", 0, now
+            self.stops += 1
         self._stopping = stopping
         if self.outcome != "calling":
             return False

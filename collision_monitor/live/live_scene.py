@@ -148,6 +148,10 @@ class LiveScene:
         for listener in self._listeners:
             listener(thing)
 
+    def is_moving(self, link: str) -> bool:
+        """Whether a link of the robot is on a body that moves."""
+        return self._bodies.get(link, 0) > 0
+
     def partners(self, thing: LiveObject) -> list[int | LiveObject]:
         """Links (their numbers in ``model.link_names``) and objects that it is checked against."""
         found: list[int | LiveObject] = np.flatnonzero(thing.is_allowed).tolist()
@@ -289,6 +293,12 @@ class LiveScene:
     def detach(self, name: str, q: np.ndarray) -> None:
         """Leave an object where it is at configuration ``q``, in the frame of the root."""
         self.attach(name, self.model.root, q)
+
+    def postpone(self, seconds: float) -> None:
+        """Let everything that will expire do so that much later."""
+        for thing in self.objects.values():
+            thing.expires += seconds
+        self._next_expiry += seconds
 
     def expire(self, now: float) -> list[str]:
         """Take out what has expired at ``now``; their names."""

@@ -161,7 +161,7 @@ def check_behaviour(
     settings_of(values)
     thresholds = thresholds_of(values, rules)
     if model is not None:
-        thresholds.of(model.pairs, objects=True)
+        thresholds.of(model.pairs, objects=model.link_names)
         decelerations_of(values, model, limits)
     if values["stop_service"] and values["stop_service_timeout"] <= 0.0:
         raise BehaviourError("stop_service_timeout 0: an answer takes some time")

@@ -26,6 +26,7 @@ _CLOUD = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 class _Job(NamedTuple):
     message: PointCloud2
+    heard: float
     pose: np.ndarray
     ends: np.ndarray
     radii: np.ndarray
@@ -55,7 +56,9 @@ class Cloud:
         self._root = ""  # of the model that it was put into
         self._attended = -np.inf
         self._wanted: _Job | None = None
-        self._made: tuple[Voxels | CollisionMonitorError, float] | None = None
+        self._made: tuple[Voxels | CollisionMonitorError, _Job, float] | None = None
+        # What came while it was not known where the robot is, and when.
+        self._waiting: tuple[PointCloud2, float] | None = None
         self._is_closed = False
         self._news = threading.Condition()
         voxels_of(np.zeros((1, 3)), np.eye(4), np.zeros((1, 6)), np.zeros(1), 0.0, 0.1, 1)
@@ -75,7 +78,9 @@ class Cloud:
     def attend(self) -> None:
         """The robot is another: it has the last cloud until the next one that is seen with it."""
         with self._news:
-            self._wanted = None
+            job, self._wanted = self._wanted, None
+        if job is not None:
+            self._waiting = job.message, job.heard
         self._attended = time.monotonic()
         live, last = self._scene.live, self._last
         if last is None or live is None:
@@ -107,11 +112,24 @@ class Cloud:
         }
 
     def _on_cloud(self, message: PointCloud2) -> None:
+        self._waiting = message, time.monotonic()
+        self.retry(is_new=True)
+
+    def retry(self, is_new: bool = False) -> None:
+        """Begin with the newest cloud, if it had to wait until it is known where the robot is."""
         live, q = self._scene.live, self._scene.q
-        if live is None or q is None:
+        if self._waiting is None or live is None or q is None:
             return  # nothing is watched yet: the state says so
+        (message, heard), self._waiting = self._waiting, None
         try:
             link, frame = self._scene.find(message.header.frame_id)
+            if not is_new and live.is_moving(link):
+                if self._last is not None:
+                    return  # it goes on counting until the next one comes
+                raise LiveSceneError(
+                    f"{CLOUD}: it came when it was not known where '{link}' is, from which it was "
+                    "seen"
+                )
             pose = live.model.link_poses(q)[link] @ frame
             ends, radii = robot_leaves(live, q)
         except CollisionMonitorError as error:
@@ -119,7 +137,7 @@ class Cloud:
             return
         v = self._values
         job = _Job(
-            message, pose, ends, radii, v["cloud_padding"], v["cloud_voxel_size"],
+            message, heard, pose, ends, radii, v["cloud_padding"], v["cloud_voxel_size"],
             v["cloud_max_voxels"],
         )  # fmt: skip
         with self._news:
@@ -136,24 +154,28 @@ class Cloud:
                 job, self._wanted = self._wanted, None
             begin = time.monotonic()
             try:
-                made = voxels_of(read_points(job.message), *job[1:])
+                made = voxels_of(read_points(job.message), *job[2:])
             except CollisionMonitorError as error:
                 made = error
             except Exception as error:
                 made = LiveSceneError(f"cloud: internal error, {type(error).__name__}: {error}")
-            self._made = made, begin
-            self.is_ready = True
+            with self._news:
+                self._made = made, job, begin
+                self.is_ready = True
 
     def take(self) -> None:
         """Put what the thread has made into the scene, in place of the last."""
-        self.is_ready = False
-        result, self._made = self._made, None
+        with self._news:
+            self.is_ready = False
+            result, self._made = self._made, None
         live = self._scene.live
         if live is None or result is None:
             return
-        made, begin = result
-        if begin < self._attended:
-            return  # of the robot before
+        made, job, begin = result
+        if begin < self._attended:  # of the robot before
+            self._waiting = self._waiting or (job.message, job.heard)
+            self.retry()
+            return
         if isinstance(made, CollisionMonitorError):
             self._refuse(made)
             return
@@ -162,7 +184,7 @@ class Cloud:
         except CollisionMonitorError as error:
             self._refuse(error)
             return
-        self._last, self._heard, self._root = made, begin, live.model.root
+        self._last, self._heard, self._root = made, job.heard, live.model.root
         if CLOUD in self._scene.keeper.refused:
             self._scene.keeper.forgive(CLOUD)
             self._changed()
@@ -179,10 +201,16 @@ class Cloud:
 def robot_leaves(live: LiveScene, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """End points (k, 6) and radii (k,) of all that is the robot's at q: links, and what they carry.
 
-    In the base frame. Obstacles of the scene file are not the robot's.
+    In the base frame. Obstacles of the scene file are what its links carry where they are fixed to
+    one that moves.
     """
     model = live.model
-    own = [k for k, leaf in enumerate(model.leaves) if leaf.link in model.robot.links]
+    links = model.robot.links
+    obstacles = model.scene.obstacles
+    carried = {each.name for each in obstacles if each.link in links and live.is_moving(each.link)}
+    own = [
+        k for k, leaf in enumerate(model.leaves) if leaf.link in links or leaf.link in carried
+    ]
     ends = [model.leaf_segments(q).reshape(-1, 6)[own]]
     radii = [np.array([model.leaves[k].radius for k in own])]
     segments = live.segments(q) if any(each.body for each in live.objects.values()) else {}

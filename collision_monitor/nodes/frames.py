@@ -37,6 +37,11 @@ class Frames:
         """``buffer``: of tf2, or None."""
         self._buffer = buffer
 
+    def close(self) -> None:
+        """Hear no more of tf."""
+        if self._buffer is not None:
+            self._buffer.listener.unregister()
+
     def find(self, frame: str, model: CollisionModel) -> tuple[str, np.ndarray]:
         """(link, pose (4, 4) of the frame in that of the link).
 

@@ -32,6 +32,11 @@ class MeshJobs:
         """Leaves of a file that has been read before; None else."""
         return self._kept.get(wanted)
 
+    @property
+    def names(self) -> list[str]:
+        """What leaves are being made for."""
+        return list(self._jobs)
+
     def start(self, name: str, wanted: MeshFile | Triangles) -> None:
         """Make leaves (k, 7); `done` has them some day."""
         if name in self._jobs:

@@ -17,6 +17,7 @@ from rclpy.parameter import Parameter
 
 from collision_monitor.errors import CollisionMonitorError, JointStateError
 from collision_monitor.live.live_nearness import LiveNearness
+from collision_monitor.live.scene_keeper import SceneKeeper
 from collision_monitor.loading.recipe import Loaded, Recipe
 from collision_monitor.monitor import Level, Monitor, MonitorState
 from collision_monitor.nearness import Nearness
@@ -33,7 +34,7 @@ from collision_monitor.nodes.joint_state_source import JointStateSource
 from collision_monitor.nodes.log_bridge import bridge_logs
 from collision_monitor.nodes.markers import MarkerBuilder
 from collision_monitor.nodes.messages import distances_message, key_values, status_message
-from collision_monitor.nodes.monitor_report import MonitorReport, log_robot
+from collision_monitor.nodes.monitor_report import MonitorReport, log_robot, log_rules
 from collision_monitor.nodes.monitor_services import MonitorServices
 from collision_monitor.nodes.monitor_topics import MonitorTopics
 from collision_monitor.nodes.parameters import declare_parameters, not_finite, refusal
@@ -79,6 +80,7 @@ class MonitorCore:
         self._is_active = False
         self._topics: MonitorTopics | None = None
         self._recorder: Recorder | None = None
+        self._kept: SceneKeeper | None = None
         self._publishers = PublishersOfTopics()
         self._watchdogs = Watchdogs(self._publishers)
         self._watchdogs.cycles.deadline = self._values["cycle_deadline"]
@@ -111,7 +113,7 @@ class MonitorCore:
             self._recorder,
         )
         self._services = MonitorServices(self._node, lambda: self._monitor, self._refresh)
-        self._scene = SceneTopics(self._node, self._values, self._refresh)
+        self._scene = SceneTopics(self._node, self._values, self._refresh, self._kept)
         self._cloud = Cloud(self._node, self._values, self._scene, self._refresh)
         self._set_stops()
         self._is_active = is_active
@@ -149,6 +151,8 @@ class MonitorCore:
         self._is_active = False
         self._topics.stop()
         self._robots.ignore_joint_states()
+        if self._monitor is not None:
+            self._monitor.forget()  # nobody hears where the robot goes now
         self._publishers.forget()
         self._watchdogs.cycles.rest()
 
@@ -160,6 +164,7 @@ class MonitorCore:
         self._stop_service.close()
         self._cloud.destroy()
         self._scene.destroy()
+        self._kept = self._scene.keeper  # nobody will say again what stands around the robot
         self._services.destroy()
         self._topics.destroy()
         self._topics, self._is_active = None, False
@@ -223,12 +228,15 @@ class MonitorCore:
         monitor, limits = build_monitor(self._values, self._file_rules, loaded)
         monitor.watchdogs = self._watchdogs
         old = self._monitor
-        self._services.attend(monitor)
         monitor.scene_fault = self._scene_fault
-        self._scene.attend(monitor)
-        self._cloud.attend()
-        if old is not None:
-            monitor.take_over(old, time.monotonic())
+        try:
+            self._attend(monitor)
+            if old is not None:
+                monitor.take_over(old, time.monotonic())
+        except Exception:
+            if old is not None:
+                self._attend(old)  # else what changes in the scene would not reach it any more
+            raise
         self._monitor, self._marker_builder, self._limits = monitor, None, limits
         if self._is_active and monitor.model.scene.joints:
             self._robots.hear_scene()
@@ -237,7 +245,14 @@ class MonitorCore:
                 self._recorder.description(robot.urdf, self._robots.description_topic(robot.name))
         _freeze_what_is_loaded(is_first=old is None)
         log_robot(self._node.get_logger(), monitor)
+        thresholds = thresholds_of(self._values, self._file_rules)
+        log_rules(self._node.get_logger(), monitor, thresholds)
         self._tell_pairs(monitor)
+
+    def _attend(self, monitor: Monitor) -> None:
+        self._services.attend(monitor)
+        self._scene.attend(monitor)
+        self._cloud.attend()
 
     def _tell_pairs(self, monitor: Monitor) -> None:
         self._told = monitor.live.changes
@@ -332,6 +347,9 @@ class MonitorCore:
         self._watchdogs.cycles.deadline = self._values["cycle_deadline"]
         if self._monitor is not None:
             self._use_values(self._monitor)
+            if wanted.keys() & {"pair_thresholds", "thresholds_file"}:
+                thresholds = thresholds_of(self._values, rules)
+                log_rules(self._node.get_logger(), self._monitor, thresholds)
         if self._topics is not None:
             self._set_stops()
             self._topics.rates_have_changed(set(wanted))
@@ -389,10 +407,11 @@ class MonitorCore:
         self._topics.look_for_listeners(self._values)
         if self._recorder is not None:
             self._recorder.update()
-        self._scene.watch()
+        self._time_is_simulated = self._node.get_clock().ros_time_is_active  # a slow question
+        self._scene.watch(self._clock_seconds() if self._time_is_simulated else None)
         if self._cloud.is_ready:
             self._cloud.take()
-        self._time_is_simulated = self._node.get_clock().ros_time_is_active  # a slow question
+        self._cloud.retry()
         now, watchdogs = time.monotonic(), self._watchdogs
         watchdogs.cycles.woke(now, self._watch_period())
         watchdogs.clock.look(self._clock_seconds(), now, self._time_is_simulated)

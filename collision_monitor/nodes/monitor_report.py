@@ -14,6 +14,7 @@ from rclpy.node import Node
 from collision_monitor.cell_buffer import CellBuffer
 from collision_monitor.monitor import Level, Monitor, MonitorState
 from collision_monitor.robot.pairs import by_reason
+from collision_monitor.thresholds import Thresholds
 from collision_monitor.watchdogs.watchdogs import Watchdogs
 
 _LOG_SECONDS = 5.0
@@ -112,6 +113,15 @@ def log_robot(log: Any, monitor: Monitor) -> None:
         f"monitoring '{model.name}': {len(model.link_names)} links, {len(model.pairs)} pairs "
         f"checked, {len(model.unmonitored_pairs)} left out"
     )
+
+
+def log_rules(log: Any, monitor: Monitor, thresholds: Thresholds) -> None:
+    """Say which thresholds are of no pair now, which may be a slip of the pen."""
+    if none := thresholds.naming_none(monitor.model.pairs):
+        log.warning(
+            f"thresholds of {', '.join(map(repr, none))} are of no pair of the robot: they are for "
+            "objects on ~/scene, ~/planning_scene or ~/cloud"
+        )
 
 
 def _behaviour_values(monitor: Monitor, state: MonitorState) -> dict[str, str]:

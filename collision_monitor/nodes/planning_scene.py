@@ -192,7 +192,7 @@ class PlanningSceneTopic:
     def _take_attached(self, message: Any) -> None:
         name, keeper = self._name(message.object), self._scene.keeper
         if _operation(message.object) == REMOVE:
-            if name in keeper.carried():
+            if keeper.is_carried(name):
                 keeper.detach(name, self._scene.q)
             return
         touch = [*message.touch_links]

@@ -30,12 +30,14 @@ from collision_monitor.nodes.marker_shapes import (
     pose_of,
 )
 from collision_monitor.nodes.mesh_jobs import MeshJobs
-from collision_monitor.nodes.planning_scene import PlanningSceneTopic, message_type
+from collision_monitor.nodes.planning_scene import PREFIX, PlanningSceneTopic, message_type
 from collision_monitor.robot.description import Shape
 
 # Reliable: an obstacle whose message was lost would be one that nobody watches.
 _SCENE = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE)
 _LOG_SECONDS = 1.0  # between two lines about what is refused
+# A simulated clock that stands may be looked at so much later; nothing is to expire meanwhile.
+_LATE_LOOK = 0.2
 
 
 def bounds_of(values: Mapping[str, Any]) -> Bounds:
@@ -43,6 +45,18 @@ def bounds_of(values: Mapping[str, Any]) -> Bounds:
     return Bounds(
         values["scene_max_objects"], values["scene_leaves_per_object"], values["cloud_max_voxels"]
     )
+
+
+def all_of(namespace: str) -> Callable[[str], bool]:
+    """Whether a name is one of those that DELETEALL means: of a namespace, of all if it is empty.
+
+    What a planning scene has put there is not meant: it would not be told, nor say it again.
+    """
+    if not namespace:
+        return lambda name: not name.startswith(PREFIX)
+    first = plain_name(f"{namespace}/")
+    # Another namespace may begin alike: "cell" and "cell/left".
+    return lambda name: name.startswith(first) and "/" not in name[len(first) :]
 
 
 class SceneTopics:
@@ -53,18 +67,22 @@ class SceneTopics:
     """
 
     def __init__(
-        self, node: Node, values: Mapping[str, Any], changed: Callable[[], None]
+        self, node: Node, values: Mapping[str, Any], changed: Callable[[], None],
+        keeper: SceneKeeper | None = None,
     ) -> None:
-        """``changed`` is called when the state may be another."""
+        """``changed`` is called when the state may be another; ``keeper``: of what was before."""
         self._node, self._values, self._changed = node, values, changed
         self._frames = Frames(listen_to_tf(node))
-        self.keeper = SceneKeeper(self.find)
+        self.keeper = SceneKeeper() if keeper is None else keeper
+        self.keeper.find = self.find
         self._monitor: Monitor | None = None
         folders = [folder for folder in values["package_dirs"] if folder]
         self._most = values["scene_leaves_per_object"]
         self._jobs = MeshJobs(folders, self._most)
         self._heard = time.monotonic()
         self._logged = -math.inf
+        # When lifetimes were last looked at, and what a simulated clock said then.
+        self._looked: tuple[float, float | None] = self._heard, None
         create = node.create_subscription
         self._subscriptions = [
             create(MarkerArray, "~/scene", self._on_scene, _SCENE),
@@ -77,23 +95,39 @@ class SceneTopics:
             )
 
     def destroy(self) -> None:
-        """End everything; what was wanted is forgotten."""
+        """End everything; the keeper goes on knowing what is wanted."""
         for subscription in self._subscriptions:
             self._node.destroy_subscription(subscription)
+        for name in self._jobs.names:
+            self.keeper.refuse(name, "the node was cleaned up while its mesh was being loaded")
+        self.keeper.attend(None)
         self._jobs.close()
+        self._frames.close()
 
     def attend(self, monitor: Monitor) -> None:
         """From now on it is this monitor whose scene is kept."""
         self._monitor = monitor
         self.keeper.attend(monitor.live)
 
-    def watch(self) -> None:
-        """Take in what threads have made; a few times a second."""
+    def watch(self, simulated: float | None = None) -> None:
+        """Take in what threads have made; a few times a second.
+
+        ``simulated``: what a simulated clock says; lifetimes pass no faster than it does.
+        """
         self._jobs.done(self._take_leaves)
         now = time.monotonic()
+        self._let_time_pass(now, simulated)
         self.keeper.expire(now)
         self.keeper.tidy(now)
         self.keeper.retry(self.q)
+
+    def _let_time_pass(self, now: float, simulated: float | None) -> None:
+        (looked, before), self._looked = self._looked, (now, simulated)
+        if simulated is None or before is None:
+            return
+        behind = (now - looked) - max(simulated - before, 0.0)
+        if behind > 0.0:
+            self.keeper.postpone(behind)
 
     def fault(self, now: float) -> str:
         """What is not watched though it should be, in one sentence; empty if all is."""
@@ -121,6 +155,7 @@ class SceneTopics:
         before = self.keeper.fault(self._heard)
         for marker in message.markers:
             self._guarded(self._take_marker, marker)
+        self.keeper.retry(self.q)  # of what comes only now though a link is to carry it
         self._report(before)
 
     def _on_attach(self, message: MarkerArray) -> None:
@@ -156,9 +191,10 @@ class SceneTopics:
                 self._logged = now
                 self._node.get_logger().error(fault)
 
-    @staticmethod
-    def _expiry(marker: Marker) -> float:
+    def _expiry(self, marker: Marker) -> float:
         seconds = marker.lifetime.sec + 1e-9 * marker.lifetime.nanosec
+        if seconds > 0.0 and self._looked[1] is not None:
+            seconds += _LATE_LOOK
         return time.monotonic() + seconds if seconds > 0.0 else math.inf
 
     def find(self, frame: str) -> tuple[str, np.ndarray]:
@@ -168,8 +204,7 @@ class SceneTopics:
     def _take_marker(self, marker: Marker) -> None:
         name = marker_name(marker)
         if marker.action == Marker.DELETEALL:
-            first = plain_name(f"{marker.ns}/")
-            self._drop_all(lambda name: not marker.ns or name.startswith(first))
+            self._drop_all(all_of(marker.ns))
         elif marker.action == Marker.DELETE:
             self.drop(name)
         elif marker.action == Marker.ADD:
@@ -220,7 +255,7 @@ class SceneTopics:
         if isinstance(made, CollisionMonitorError):
             self.keeper.refuse(name, str(made), wish.expires)
         else:
-            self.keeper.want(replace(wish, shape=made))
+            self.keeper.fill(name, made)
         self._report(before)
 
     # -- what links carry --------------------------------------------------------------
@@ -228,10 +263,9 @@ class SceneTopics:
     def _take_attached(self, marker: Marker) -> None:
         name = marker_name(marker)
         if marker.action == Marker.DELETEALL:
-            for each in self.keeper.carried():
-                self.keeper.detach(each, self.q)
+            self.keeper.detach_all(self.q)
         elif marker.action == Marker.DELETE:
-            if name in self.keeper.carried():
+            if self.keeper.is_carried(name):
                 self.keeper.detach(name, self.q)
         elif marker.action == Marker.ADD:
             touch = marker.text.split()
@@ -255,9 +289,14 @@ class SceneTopics:
     @property
     def q(self) -> np.ndarray | None:
         """Where the joints are; None while that is not known."""
-        if self._monitor is None or self._monitor.buffer.doubt():
+        monitor = self._monitor
+        if monitor is None or monitor.buffer.doubt():
             return None
-        return self._monitor.buffer.q
+        timeout = monitor.joint_state_timeout
+        # Where it was when it was last heard of is not where it is.
+        if 0.0 < timeout < monitor.buffer.age(time.monotonic()):
+            return None
+        return monitor.buffer.q
 
     @property
     def live(self) -> LiveScene | None:

@@ -81,12 +81,14 @@ class StopService:
         request = _TYPES[self._kind].Request()
         if self._kind == "std_srvs/srv/SetBool":
             request.data = self._data
-        call = self.call
+        call, stop = self.call, self.call.stops
         self._client.call_async(request).add_done_callback(
-            lambda future: self._answered(call, attempt, future)
+            lambda future: self._answered(call, stop, attempt, future)
         )
 
-    def _answered(self, call: StopCall, attempt: int, future: Any) -> None:
+    def _answered(self, call: StopCall, stop: int, attempt: int, future: Any) -> None:
+        if stop != call.stops:
+            return  # what came of an earlier stop says nothing about this one
         if future.cancelled() or future.exception() is not None:
             success, reason = False, f"{future.exception() or 'cancelled'}"
         else:
