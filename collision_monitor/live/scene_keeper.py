@@ -138,8 +138,9 @@ class SceneKeeper:
             return False
         thing = self.live.objects[name]
         self.wishes[name] = replace(
-            wish, shape=thing.rows, link=link, pose=thing.pose, touch=frozenset(touch)
-        )
+            wish, shape=thing.rows if thing.shape is None else thing.shape, link=link,
+            pose=thing.pose, touch=frozenset(touch),
+        )  # fmt: skip
         self.forgive(name)
         return True
 
