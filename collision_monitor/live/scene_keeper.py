@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,8 @@ _MOST_REFUSED = 1000
 class Wish:
     """An object that somebody wants; fields as of `LiveScene.add`.
 
-    ``link`` may be any frame that the keeper can find. Without a shape it is to come.
+    ``link`` may be any frame that the keeper can find. Without a shape it is to come. ``source`` is
+    what it came as, for those who want to say it again.
     """
 
     name: str
@@ -31,6 +33,7 @@ class Wish:
     pose: np.ndarray
     touch: frozenset[str] = frozenset()
     expires: float = math.inf
+    source: Any = None
 
 
 class SceneKeeper:
