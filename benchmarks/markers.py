@@ -18,10 +18,14 @@ from rclpy.serialization import serialize_message
 from robots import ROBOTS
 
 from collision_monitor import CollisionModel
+from collision_monitor.live.live_nearness import LiveNearness
+from collision_monitor.live.live_object import Bounds
+from collision_monitor.live.live_scene import LiveScene
 from collision_monitor.monitor import Level, MonitorState
 from collision_monitor.nearness import Nearness
 from collision_monitor.nodes.aabb_markers import ALL
 from collision_monitor.nodes.markers import MarkerBuilder
+from collision_monitor.robot.description import Shape
 
 ROOT = Path(__file__).resolve().parents[1]
 WARN, STOP, TIMES = 0.1, 0.02, 60
@@ -36,6 +40,16 @@ def boxes(count: int) -> dict:
             for k, place in enumerate(places.tolist())
         ]
     }
+
+
+def live_scene(model: CollisionModel, count: int) -> LiveScene:
+    """As many live boxes as `boxes` has."""
+    live = LiveScene(model, Bounds(objects=count))
+    for box in boxes(count)["obstacles"]:
+        pose = np.eye(4)
+        pose[:3, 3] = box["position"]
+        live.add(box["name"], Shape("box", pose, tuple(box["size"])))
+    return live
 
 
 def models() -> Iterator[tuple[str, CollisionModel]]:
@@ -54,19 +68,35 @@ def models() -> Iterator[tuple[str, CollisionModel]]:
             )  # fmt: skip
 
 
-def measure(model: CollisionModel, levels: frozenset[int] | range) -> tuple[int, float, float]:
-    """(bytes, longest of the first times, median later), ms."""
+def measure(
+    model: CollisionModel, levels: frozenset[int] | range, live: LiveScene | None = None
+) -> tuple[int, float, float]:
+    """(bytes, longest of the first times, median later), ms.
+
+    Of live objects 20 move each time.
+    """
     q = np.clip(np.zeros(len(model.joint_names)), model.lower, model.upper)
     thresholds = np.tile([STOP, WARN], (len(model.pairs), 1))
     state = MonitorState(Level.OK, clearance=model.distance(q))
     nearness = Nearness(model)
     nearness.of_leaves(q, thresholds)  # compiled when a robot is loaded
-    spent, builder = [], None
-    for _ in range(TIMES):
+    spent, builder, of_objects = [], None, None
+    if live is not None:
+        limits = np.tile([STOP, WARN], (live.pair_count, 1))
+        near_objects = LiveNearness(live)
+    for k in range(TIMES):
+        if live is not None:
+            things = list(live.objects.values())
+            for thing in things[k % 5 :: len(things) // 20]:
+                live.move(thing.name, thing.pose)
         begin = time.process_time()
-        builder = MarkerBuilder(model, 1.0) if builder is None else builder
+        builder = MarkerBuilder(model, 1.0, live) if builder is None else builder
         builder.show_levels(levels)
-        found = builder.build(q, state, Time(), nearness.of_leaves(q, thresholds))
+        of_links = nearness.of_leaves(q, thresholds)
+        if live is not None:
+            _, of_objects = near_objects.of_leaves(q, limits)
+        stamp = Time(sec=k // 10, nanosec=k % 10 * 10**8)
+        found = builder.build(q, state, stamp, of_links, of_objects)
         size = sum(
             len(m if isinstance(m, bytes) else serialize_message(m)) for m in found
         )
@@ -80,11 +110,15 @@ def main() -> None:
     print(f"{'robot':18} {'leaves':>6} {'pairs':>6} {'levels':>6} {'kB':>6} ", end="")
     print(f"{'longest':>8} {'later':>7}")
     for name, model in models():
-        for levels in (frozenset(), ALL):
-            size, longest, later = measure(model, levels)
+        runs = [("none", frozenset(), None), ("all", ALL, None)]
+        if name == "ur5":
+            runs += [("none", frozenset(), live_scene(model, count)) for count in (100, 1000)]
+        for shown, levels, live in runs:
+            size, longest, later = measure(model, levels, live)
+            title = name if live is None else f"{name}, {len(live.objects)} live"
             print(
-                f"{name:18} {len(model.leaves):6} {len(model.pairs):6} "
-                f"{'all' if levels else 'none':>6} {size / 1000:6.0f} {longest:8.1f} {later:7.2f}"
+                f"{title:18} {len(model.leaves):6} {len(model.pairs):6} "
+                f"{shown:>6} {size / 1000:6.0f} {longest:8.1f} {later:7.2f}"
             )
 
 

@@ -18,20 +18,26 @@ from scipy.spatial.transform import Rotation
 from visualization_msgs.msg import Marker
 
 from collision_monitor import CollisionModel
+from collision_monitor.behaviour.behaviour import Behaviour
+from collision_monitor.live.live_nearness import LiveNearness
+from collision_monitor.live.live_scene import LiveScene
+from collision_monitor.live.voxels import voxels_of
 from collision_monitor.monitor import Monitor
 from collision_monitor.motion import read_motion
 from collision_monitor.nearness import Nearness
-from collision_monitor.nodes.markers import MarkerBuilder
+from collision_monitor.nodes.markers import TOUCHING, MarkerBuilder
 from collision_monitor.nodes.path_markers import PathMarkers
 from collision_monitor.repulsion import adjust
 from collision_monitor.repulsion.arms import find_arms
 from collision_monitor.repulsion.control_points import control_points
 from collision_monitor.repulsion.guard import Guard, names_of
+from collision_monitor.robot.description import Shape
 
 ROOT = Path(__file__).resolve().parents[1]
 WARN, STOP, SAFE, DANGER = 0.15, 0.02, 0.1, 0.05
 INSTANT = 41.0  # of the motion
 SIDES = 24
+TOUCH = ("right_link_5", "right_link_6", "right_link_7")
 
 
 def points_of(marker: Marker) -> np.ndarray:
@@ -96,18 +102,69 @@ def draw(plotter: Any, rviz: RvizTwin, background: str = "#303030") -> None:
         plotter.add_mesh(mesh, color=(c.r, c.g, c.b), opacity=c.a, **wide)
 
 
-def robot(plotter: Any, model: CollisionModel, q: np.ndarray) -> None:
+def robot(plotter: Any, model: CollisionModel, q: np.ndarray, alpha: float = 1.0) -> None:
     """The meshes of the robot, as the RobotModel display has them."""
     for link, pose in model.link_poses(q).items():
         for shape in model.robot.links[link].shapes:
             if shape.kind == "mesh":
                 faces = np.column_stack([np.full(len(shape.triangles), 3), shape.triangles])
                 mesh = pyvista.PolyData(np.asarray(shape.vertices, float), faces.ravel())
-                plotter.add_mesh(mesh.transform(pose @ shape.pose, inplace=False), color="#8d99ae")
+                placed = mesh.transform(pose @ shape.pose, inplace=False)
+                plotter.add_mesh(placed, color="#8d99ae", opacity=alpha)
+
+
+def live_scene(model: CollisionModel, q: np.ndarray) -> LiveScene:
+    """What came on topics: a grasped part, a box on the table, and a post in a point cloud."""
+    live = LiveScene(model)
+    grasped, box = np.eye(4), np.eye(4)
+    grasped[:3, 3] = 0.0, 0.0, 0.06
+    live.add("cell/1", Shape("box", grasped, (0.08, 0.08, 0.12)), "right_tool", touch=TOUCH)
+    box[:3, 3] = 0.6, -0.25, 0.74
+    live.add("cell/2", Shape("box", box, (0.16, 0.16, 0.16)))
+    points = np.random.default_rng(0).uniform(-0.5, 0.5, (3000, 3)) * [0.08, 0.08, 0.7]
+    nobody = np.zeros((0, 6)), np.zeros(0)
+    place = np.eye(4)
+    place[:3, 3] = model.link_poses(q)["left_link_4"][:3, 3] + [0.05, 0.22, -0.2]
+    live.set_cloud(voxels_of(points, place, *nobody, 0.0, 0.05, 2000).balls)
+    return live
+
+
+def touching(model: CollisionModel, q: np.ndarray) -> np.ndarray:
+    """A configuration near ``q`` in which the hands cross a little."""
+    near = q + np.random.default_rng(1).uniform(-0.35, 0.35, (4000, len(q)))
+    for row in near[np.argsort(np.abs(model.min_distances(near) + 0.03))][:40]:
+        found = model.distance(row, exact=True)
+        if found.distance < 0.0 and {name[-6:] for name in found.links} == {"link_7"}:
+            return row
+    raise SystemExit("no configuration in which the hands touch was found")
+
+
+def shown(
+    model: CollisionModel, q: np.ndarray, levels: frozenset[int] = frozenset(),
+    live: LiveScene | None = None, narrow_phase: str = "leaf",
+) -> RvizTwin:  # fmt: skip
+    """Markers of collision_monitor."""
+    behaviour = Behaviour(model, live=live)
+    monitor = Monitor(
+        model, WARN, STOP, behaviour=behaviour, live=live, zero_state_confirmation=0.0
+    )
+    monitor.narrow_phase = narrow_phase
+    state = monitor.update(model.joint_names, q, 1.0)
+    nearness = Nearness(model).of_leaves(q, np.tile([STOP, WARN], (len(model.pairs), 1)))
+    of_objects = None
+    if live is not None:
+        limits = np.tile([STOP, WARN], (live.pair_count, 1))
+        of_links, of_objects = LiveNearness(live).of_leaves(q, limits)
+        nearness = np.minimum(nearness, of_links)
+    builder, rviz = MarkerBuilder(model, 1.0, live), RvizTwin()
+    builder.show_levels(levels)
+    for _ in range(10):  # messages are made one at a time
+        rviz.take(*builder.build(q, state, Time(), nearness, of_objects))
+    return rviz
 
 
 def main() -> None:
-    """Leaves; leaves and boxes; paths and field."""
+    """Leaves and boxes; objects of topics; contact; paths and field."""
     model = CollisionModel.from_urdf(
         ROOT / "urdf/dual_arm.urdf",
         srdf=ROOT / "urdf/dual_arm.srdf",
@@ -115,28 +172,28 @@ def main() -> None:
     )
     motion = read_motion(ROOT / "config/dual_arm_motion.csv")
     q = motion.at(INSTANT)[[motion.joint_names.index(name) for name in model.joint_names]]
-    monitor = Monitor(model, WARN, STOP, zero_state_confirmation=0.0)
-    state = monitor.update(model.joint_names, q, 1.0)
-    thresholds = np.tile([STOP, WARN], (len(model.pairs), 1))
-    nearness = Nearness(model).of_leaves(q, thresholds)
-
+    contact = touching(model, q)
+    panels = [
+        (q, shown(model, q, frozenset({2, 3}))),
+        (q, shown(model, q, live=live_scene(model, q))),
+        (contact, shown(model, contact, narrow_phase="mesh")),
+        (q, adjusted(model, motion)),
+    ]
     pyvista.OFF_SCREEN = True
-    plotter = pyvista.Plotter(shape=(1, 3), window_size=(1800, 760), border=False)
-    for column, levels in enumerate((frozenset(), frozenset({2, 3}))):
+    plotter = pyvista.Plotter(shape=(1, len(panels)), window_size=(2000, 760), border=False)
+    for column, (pose, rviz) in enumerate(panels):
         plotter.subplot(0, column)
-        builder, rviz = MarkerBuilder(model, 1.0), RvizTwin()
-        builder.show_levels(levels)
-        for _ in range(10):  # messages are made one at a time
-            rviz.take(*builder.build(q, state, Time(), nearness))
-        robot(plotter, model, q)
+        is_close = TOUCHING in rviz.namespaces
+        if is_close:  # leaves are switched off, as in RViz, to look at the surfaces
+            for key in [key for key in rviz.shown if key[0] not in (TOUCHING, "nearest")]:
+                del rviz.shown[key]
+        robot(plotter, model, pose, 0.5 if is_close else 1.0)
         draw(plotter, rviz)
-    plotter.subplot(0, 2)
-    robot(plotter, model, q)
-    draw(plotter, adjusted(model, motion))
-    for column in range(3):
-        plotter.subplot(0, column)
-        plotter.camera_position = [(3.6, 1.2, 2.0), (0.0, 0.0, 0.95), (0, 0, 1)]
-        plotter.camera.zoom(1.15)
+        plotter.camera_position = [(3.6, 1.2, 2.0), (0.0, 0.0, 1.05), (0, 0, 1)]
+        if is_close:
+            corners = np.array([[p.x, p.y, p.z] for p in rviz.shown[TOUCHING, 0].points])
+            middle = corners.mean(axis=0)
+            plotter.camera_position = [middle + [0.7, 0.25, 0.25], middle, (0, 0, 1)]
     plotter.enable_anti_aliasing("ssaa")
     plotter.screenshot(ROOT / "docs/markers.png")
 

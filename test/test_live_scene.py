@@ -143,21 +143,23 @@ Changes.TestCase.settings = settings(max_examples=12, stateful_step_count=12, de
 TestChanges = Changes.TestCase
 
 
-def test_nearness_of_links_is_that_of_their_nearest_object(live):
+def test_nearness_is_that_of_the_nearest_object_and_of_the_nearest_link(live):
     rng = np.random.default_rng(3)
     for k in range(6):
-        live.add(f"o{k}", BALL, "wrist_3_link" if k == 5 else None, at(*rng.uniform(-0.6, 0.6, 3)))
+        live.add(f"o{k}", BALL, "wrist_3_link" if k > 3 else None, at(*rng.uniform(-0.6, 0.6, 3)))
     thresholds = np.tile([0.05, 0.3], (live.pair_count, 1))
     nearness = LiveNearness(live)
     seen = 0
     for q in ur5().random_configurations(20, 4):
-        expected = dict.fromkeys(ur5().link_names, np.inf)
-        for (name, _), distance in zip(live.pairs, live.distances(q), strict=True):
-            if name in expected and distance <= 0.3:
+        expected = dict.fromkeys([*ur5().link_names, *live.objects], np.inf)
+        for pair, distance in zip(live.pairs, live.distances(q), strict=True):
+            if distance <= 0.3:
                 part = max(0.0, (distance - 0.05) / 0.25)
-                expected[name] = min(expected[name], part)
+                for name in pair:
+                    expected[name] = min(expected[name], part)
                 seen += 1
-        found = nearness.of_leaves(q, thresholds)
+        of_links, of_slots = nearness.of_leaves(q, thresholds)
+        found = [*of_links, *(of_slots[thing.slot] for thing in live.objects.values())]
         np.testing.assert_allclose(found, list(expected.values()), atol=1e-9)
     assert seen > 20
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Messages of the last minutes: none changed, the oldest dropped, never more than there is room."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -73,3 +74,30 @@ def test_what_was_handed_out_does_not_change():
     for k in range(100):
         ring.add(1, k, b"two" * 100)
     assert [bytes(segment) for segment in segments] == copy
+
+
+def test_the_scene_is_that_before_the_oldest_message_that_is_held():
+    clock, now = Clock(), [0, 0]
+
+    def scene():
+        return now[0], now[1]
+
+    ring = MessageRing(10.0, 1 << 22, clock, scene)
+    assert ring.scene == (None, 1000.0), "nothing has come"
+    for k in range(5000):
+        clock.now += 0.01
+        now[:] = k, 7  # a change that the message tells of: k is known before it
+        ring.add(0, k, bytes(1000))
+    first = held(ring)[0][0]
+    assert ring.scene[0] == first > 0
+    assert ring.scene[1] == pytest.approx(1000.0 + 0.01 * (first + 1), abs=1e-6)
+
+
+def test_what_a_scene_takes_counts():
+    clock = Clock()
+    small, large = (MessageRing(1e9, 1 << 20, clock, lambda n=n: (None, n)) for n in (0, 100_000))
+    for k in range(5000):
+        small.add(0, k, bytes(1000))
+        large.add(0, k, bytes(1000))
+        assert large.bytes <= 1 << 20
+    assert len(held(large)) < 0.7 * len(held(small))

@@ -21,6 +21,7 @@ from collision_monitor.verification.clearance_check import check_clearance
 from collision_monitor.verification.motion_files import load_trajectory
 
 from sensor_msgs.msg import JointState  # isort: skip
+from visualization_msgs.msg import Marker, MarkerArray  # isort: skip
 
 pytest.importorskip("mcap", reason="mcap is not installed")
 highlevel = pytest.importorskip("rosbags.highlevel", reason="rosbags is not installed")
@@ -30,6 +31,9 @@ BALL = {"name": "ball", "type": "sphere", "radius": 0.2, "position": [1.0, 1.1, 
 CLEAR, NEAR = np.array([-0.5, -0.5, 0.3]), np.array([math.pi / 2 - 0.28, 0.0, 0.0])
 TOPICS = {
     "/cell/joint_states": "sensor_msgs/msg/JointState",
+    "/cell/collision_monitor/scene": "visualization_msgs/msg/MarkerArray",
+    "/cell/collision_monitor/attach": "visualization_msgs/msg/MarkerArray",
+    "/cell/collision_monitor/cloud": "sensor_msgs/msg/PointCloud2",
     "/cell/robot_description": "std_msgs/msg/String",
     "/cell/collision_monitor/min_distance": "std_msgs/msg/Float64",
     "/cell/collision_monitor/distances": "std_msgs/msg/Float64MultiArray",
@@ -44,6 +48,15 @@ def content(message):
     stamp = message.header.stamp
     numbers = [[*values] for values in (message.position, message.velocity, message.effort)]
     return (stamp.sec, stamp.nanosec, message.header.frame_id, [*message.name], *numbers)
+
+
+def bump():
+    """An obstacle on a topic, which the tip is nearer to than to the ball."""
+    marker = Marker(ns="cell", id=7, type=Marker.SPHERE)
+    marker.header.frame_id = "l2"
+    marker.pose.position.x, marker.pose.position.z = 1.0, 0.205
+    marker.scale.x = marker.scale.y = marker.scale.z = 0.2
+    return marker
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +81,7 @@ def story(tmp_path_factory):
         "-p", f"scene:={folder / 'cell.yaml'}", "-p", "record_after:=1.5",
         "-p", "prediction:=false", "--", "--record", str(folder / "stop.mcap"),
     )  # fmt: skip
+    scene = graph.node.create_publisher(MarkerArray, "/cell/collision_monitor/scene", 10)
     try:
         graph.until_distance(lambda: send(CLEAR))
         graph.until_level(OK, lambda: send(CLEAR))
@@ -80,6 +94,8 @@ def story(tmp_path_factory):
             lambda: "stop.mcap" in graph.values.get("record", "").partition("last ")[2],
             sending=lambda: send(CLEAR),
         )
+        scene.publish(MarkerArray(markers=[bump()]))
+        graph.until(lambda: graph.values.get("scene_objects") == "1", sending=lambda: send(CLEAR))
         graph.until_level(ERROR, lambda: send(NEAR))
         code, output = graph.stop(node)
     finally:
@@ -161,6 +177,27 @@ def test_a_stop_just_before_the_end_is_written_before_the_node_is_gone(story):
     found = messages(folder / "stop_2.mcap")
     heard = [content(m) for topic, _, m in found if topic == "/cell/joint_states"]
     assert heard[-1] in sent[-3:]
+
+
+def test_verify_takes_what_was_on_topics_at_the_stop_or_says_that_it_does_not(story):
+    folder, _, _, _ = story
+
+    def verify(*more):
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            main([
+                "verify", str(folder / "chain.urdf"), str(folder / "stop_2.mcap"), "--json",
+                "--scene", str(folder / "cell.yaml"), "--recorded", *more,
+            ])  # fmt: skip
+        return json.loads(out.getvalue())
+
+    said = verify()
+    assert "cell/7" not in said["nearest"]["links"]
+    assert any("at its stop are not checked (1)" in note for note in said["notes"])
+    said = verify("--recorded-scene")
+    assert set(said["nearest"]["links"]) == {"l3", "cell/7"}
+    assert said["nearest"]["distance"] == pytest.approx(0.005, abs=0.003)
+    assert not any("obstacles of topics" in note for note in said["notes"])
 
 
 @pytest.mark.parametrize(

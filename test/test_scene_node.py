@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from ros_graph import ERROR, OK, Graph
+from rviz_twin import RvizTwin
 from toys import chain
 
 from builtin_interfaces.msg import Duration  # isort: skip
@@ -251,6 +252,44 @@ def test_what_is_grasped_moves_along_and_stays_where_it_is_left(cell):
     cell.until(lambda values, state: state.level == ERROR and "scene_carried" not in values)
     cell.attach(marker(7, frame="l3", size=(0.0, 0.0, 0.0)))
     cell.until(lambda values, state: "there is no such object" in values.get("scene_refused", ""))
+
+
+def test_rviz_shows_what_is_watched_and_nothing_that_has_gone(cell):
+    graph, rviz = cell.graph, RvizTwin()
+    graph.listen("markers")
+
+    def shown(**expected):
+        rviz.take(*graph.heard["markers"])
+        graph.heard["markers"].clear()
+        found = {space: 0 for space in ("scene", "scene/carried", "scene/cloud")}
+        for space, _ in rviz.shown:
+            if space in found:
+                found[space] += 1
+        return [*found.values()] == [expected.get(k, 0) for k in ("scene", "carried", "cloud")]
+
+    x, y, _ = tip()
+    cell.scene(marker(1, at=(x, y, 0.15)), marker(2, Marker.CUBE, at=(x, y, 0.5)))
+    cell.until(lambda values, state: shown(scene=2))
+    cell.until(lambda values, state: shown(scene=2) and red(rviz, x, y, 0.15))
+    cell.attach(marker(1, frame="l3", size=(0.0, 0.0, 0.0), text="l2"))
+    cell.until(lambda values, state: shown(scene=1, carried=1))
+    cell.cloud([[0.0, 0.0, 3.0], [0.0, 0.5, 3.0]])
+    cell.until(lambda values, state: shown(scene=1, carried=1, cloud=1))
+    (cloud,) = (each for (space, _), each in rviz.shown.items() if space == "scene/cloud")
+    assert cloud.type == Marker.SPHERE_LIST and len(cloud.points) == 2
+    cell.scene(Marker(action=Marker.DELETEALL))
+    cell.until(lambda values, state: shown(cloud=1))
+    cell.cloud(np.empty((0, 3)))
+    cell.until(lambda values, state: shown())
+
+
+def red(rviz, *at):
+    """Whether what is shown there is in contact."""
+    return any(
+        space == "scene" and each.color.r > 3.0 * each.color.g
+        and np.allclose([getattr(each.pose.position, k) for k in "xyz"], at)
+        for (space, _), each in rviz.shown.items()
+    )  # fmt: skip
 
 
 def test_a_cloud_is_watched_but_for_the_robots_own_points(cell):

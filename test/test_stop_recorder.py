@@ -195,3 +195,63 @@ def test_without_mcap_the_extra_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr(stop_recorder, "find_spec", lambda name: None)
     with pytest.raises(MissingDependencyError, match=r"collision_monitor\[record\]"):
         StopRecorder(str(tmp_path / "a.mcap"))
+
+
+class Scene:
+    """Numbers that are told by their changes alone."""
+
+    def __init__(self, channel):
+        self.channel, self.now = channel, 0.0
+
+    def held(self):
+        return self.now, 8
+
+    def messages(self, held, since):
+        return [(self.channel, cdr(held)), (self.channel, cdr(since))]
+
+    def at_stop(self):
+        return self.now
+
+    def described(self, at_stop):
+        return {"obstacles": [at_stop]}
+
+
+def test_a_file_begins_with_what_held_and_knows_what_was_there_at_its_first_stop(tmp_path):
+    made, clock, value, _ = recorder(tmp_path / "a.mcap", seconds=10.0, after=1.0)
+    change = made.channel(Channel("/scene", "std_msgs/msg/Float64", "float64 data\n"))
+    made.follow(scene := Scene(change))
+    for k in range(100):
+        made.add(value, cdr(k) + bytes(200_000))  # so that segments are dropped
+        made.add(change, cdr(k))
+        scene.now = k
+        clock.now += 0.5
+    made.stopped("bump")
+    scene.now = 1000.0
+    made.stopped("again")
+    clock.now += 1.0
+    assert finish(made)[1] == ""
+    found, _, _ = read(tmp_path / "a.mcap")
+    held, since, *changes = (struct.unpack_from("<d", m.data, 4)[0] for m in found["/scene"])
+    first = struct.unpack_from("<d", found["/value"][0].data, 4)[0]
+    assert first > 60.0 and held == first - 1.0, "as it was before the first message"
+    assert since == 50.0 + 0.5 * first and changes == list(range(int(first), 100))
+    assert found["/scene"][0].log_time == found["/value"][0].log_time
+    with open(tmp_path / "a.mcap", "rb") as stream:
+        (metadata,) = make_reader(stream).iter_metadata()
+    assert json.loads(metadata.metadata["scene_at_stop"]) == {"obstacles": [99]}
+
+
+def test_large_messages_have_a_part_of_the_room(tmp_path):
+    made, clock, value, robot = recorder(tmp_path / "a.mcap", seconds=100.0, after=0.0, megabytes=8)
+    for k in range(1000):
+        made.add_if_affordable(robot, b"\0\1\0\0" + bytes(99_996))
+        made.add(value, cdr(k))
+        clock.now += 0.1
+    made.stopped("s")
+    assert finish(made)[1] == ""
+    found, _, _ = read(tmp_path / "a.mcap")
+    assert [struct.unpack_from("<d", m.data, 4)[0] for m in found["/value"]] == list(range(1000))
+    assert 20 <= len(found["/robot"]) <= 33
+    with open(tmp_path / "a.mcap", "rb") as stream:
+        (metadata,) = make_reader(stream).iter_metadata()
+    assert int(metadata.metadata["clouds_left_out"]) == 1000 - len(found["/robot"])

@@ -83,6 +83,11 @@ def add_parser(commands: Any) -> None:
         help="the motion begins and ends amid a movement, as a recording may",
     )  # fmt: skip
     checks.add_argument(
+        "--recorded-scene", action="store_true",
+        help="obstacles that came on topics are obstacles too, as they were at the first stop of "
+        "a recording of the monitor",
+    )  # fmt: skip
+    checks.add_argument(
         "--torques", action="store_true", help="check torques, by the inertias of the URDF"
     )
     checks.add_argument(
@@ -205,6 +210,8 @@ def _found(
     with LiveProgress(quiet=options.json) as progress:
         progress.told("getting the robot ready; the first time that takes a minute", 0.0)
         model, other = load_cell(options)
+        if options.recorded_scene:
+            model = _among_recorded(model, paths)
         settings = _settings(options, model, other)
         load = _loader(options, model, settings)
         motions, results = {}, {}
@@ -222,6 +229,23 @@ def _found(
             progress.told("writing the report", 0.0)
         written = _write(options, model, found)
     return found, written, model
+
+
+def _among_recorded(model: CollisionModel, paths: Sequence[Path]) -> CollisionModel:
+    """The model with the obstacles of the only recording."""
+    from collision_monitor.verification.recorded_scene import recorded_obstacles, with_recorded
+
+    if len(paths) != 1 or paths[0].suffix.lower() != ".mcap":
+        raise MotionError(
+            f"--recorded-scene: is for one recording (.mcap), but {len(paths)} motions are given: "
+            f"{', '.join(path.name for path in paths[:3])}"
+        )
+    recorded = recorded_obstacles(paths[0])
+    if not recorded["obstacles"]:
+        raise MotionError(
+            f"--recorded-scene: {paths[0]}: has no obstacles of topics at its first stop"
+        )
+    return with_recorded(model, recorded)
 
 
 def _verified(
@@ -371,21 +395,28 @@ def _loader(
 ) -> Callable[[Path], Any]:
     """Reads one motion of the robot."""
     from collision_monitor.verification.bags import is_bag
-    from collision_monitor.verification.motion_files import load_trajectory
+    from collision_monitor.verification.motion_files import LoadedMotion, load_trajectory
+    from collision_monitor.verification.recorded_scene import recording_note
 
     held = parse_positions(options.q, model)
     elsewhere = frozenset().union(*(beside.motion.named for beside in settings.beside))
     if both := sorted(elsewhere & held.keys()):
         raise MotionError(f"--q {both[0]}={held[both[0]]:g}: a motion beside moves this joint")
-    return lambda path: load_trajectory(
-        path,
-        model.robot,
-        topic=options.topic if is_bag(path) else None,
-        stamps=options.stamps,
-        held=held,
-        ignored=options.ignore,
-        elsewhere=elsewhere,
-    )
+
+    def load(path: Path) -> LoadedMotion:
+        motion = load_trajectory(
+            path,
+            model.robot,
+            topic=options.topic if is_bag(path) else None,
+            stamps=options.stamps,
+            held=held,
+            ignored=options.ignore,
+            elsewhere=elsewhere,
+        )
+        note = "" if options.recorded_scene else recording_note(path)
+        return replace(motion, warnings=(*motion.warnings, note)) if note else motion
+
+    return load
 
 
 def _write(

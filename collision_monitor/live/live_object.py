@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from collision_monitor.robot.description import Shape
+
 
 @dataclass(frozen=True)
 class Bounds:
@@ -40,6 +42,8 @@ class LiveObject:
         rows: (k, 7) its leaves in its own frame: end points and radius.
         touch: links and objects that it may touch.
         expires: seconds of a steady clock at which it goes by itself; inf: never.
+        shape: what the leaves are around, in the object's frame; None where leaves are all that
+            is known.
     """
 
     name: str
@@ -48,6 +52,7 @@ class LiveObject:
     rows: np.ndarray
     touch: frozenset[str] = frozenset()
     expires: float = math.inf
+    shape: Shape | None = None
     body: int = 0
     slot: int = -1
     leaf: int = -1  # first of its leaves in the packed model

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -139,6 +140,17 @@ class LiveScene:
         links = len(self._links)
         return np.where(numbers < links * len(self._of_slot), numbers % links, -1)
 
+    def slots_of(self, numbers: np.ndarray) -> np.ndarray:
+        """(k, 2) slot of each object in each pair (k,); -1 where it is of one object and a link."""
+        links, slots = len(self._links), len(self._of_slot)
+        out = np.full((len(numbers), 2), -1, dtype=np.int64)
+        of_link = numbers < links * slots
+        out[of_link, 0] = numbers[of_link] // links
+        carriers, out[~of_link, 1] = np.divmod(numbers[~of_link] - links * slots, slots)
+        of_carrier = np.array([each.slot for each in self._carried], dtype=np.int64)
+        out[~of_link, 0] = of_carrier[carriers] if len(of_carrier) else -1
+        return out
+
     def watch(self, listener: Callable[[LiveObject | None], None]) -> None:
         """Call ``listener`` with each object whose pairs are new; None: all may be others."""
         self._listeners.append(listener)
@@ -217,8 +229,15 @@ class LiveScene:
         if isinstance(shape, Shape):
             rows = cover(shape, self.bounds.leaves_per_object)
             pose = np.asarray(pose, dtype=float) @ shape.pose
+            shape = replace(shape, pose=_AT_HOME)
         else:
-            rows = np.ascontiguousarray(shape, dtype=float)
+            rows, shape = np.ascontiguousarray(shape, dtype=float), None
+        self._add(name, rows, shape, link, pose, touch, expires)
+
+    def _add(
+        self, name: str, rows: np.ndarray, shape: Shape | None, link: str | None,
+        pose: np.ndarray, touch: Collection[str], expires: float,
+    ) -> None:  # fmt: skip
         link = self.model.root if link is None else link
         self._require(name, link, pose, touch)
         if rows.ndim != 2 or rows.shape[1] != 7 or not len(rows):
@@ -228,10 +247,11 @@ class LiveScene:
         known = self.objects.get(name)
         thing = LiveObject(
             name, link, np.array(pose, dtype=float), rows, frozenset(touch), expires,
-            self._bodies[link],
+            shape, self._bodies[link],
         )  # fmt: skip
         if known is not None and _alike(known, thing):
             known.rows, known.pose, known.expires = rows, thing.pose, expires
+            known.shape = shape
             self._write(known)
             self._expect(known)
             return
@@ -288,7 +308,7 @@ class LiveScene:
         self._require(name, link, thing.pose, touch)
         poses = self.model.link_poses(q)
         pose = np.linalg.inv(poses[link]) @ poses[thing.link] @ thing.pose
-        self.add(name, thing.rows, link, pose, touch, thing.expires)
+        self._add(name, thing.rows, thing.shape, link, pose, touch, thing.expires)
 
     def detach(self, name: str, q: np.ndarray) -> None:
         """Leave an object where it is at configuration ``q``, in the frame of the root."""

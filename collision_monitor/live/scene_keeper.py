@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,8 @@ _MOST_WISHES = 5000  # more than any scene has room for
 class Wish:
     """An object that somebody wants; fields as of `LiveScene.add`.
 
-    ``link`` may be any frame that the keeper can find. Without a shape it is to come.
+    ``link`` may be any frame that the keeper can find. Without a shape it is to come. ``source`` is
+    what it came as, for those who want to say it again.
     """
 
     name: str
@@ -32,6 +34,7 @@ class Wish:
     pose: np.ndarray
     touch: frozenset[str] = frozenset()
     expires: float = math.inf
+    source: Any = None
 
 
 class SceneKeeper:
@@ -194,8 +197,9 @@ class SceneKeeper:
             return False
         thing = self.live.objects[name]
         carried = replace(
-            wish, shape=thing.rows, link=link, pose=thing.pose, touch=frozenset(touch)
-        )
+            wish, shape=thing.rows if thing.shape is None else thing.shape, link=link,
+            pose=thing.pose, touch=frozenset(touch),
+        )  # fmt: skip
         if name in self._held:
             self._held[name] = carried
         else:

@@ -18,6 +18,7 @@ from collision_monitor.errors import CollisionMonitorError, LiveSceneError
 from collision_monitor.live.live_scene import CLOUD, LiveScene
 from collision_monitor.live.voxels import Voxels, voxels_of
 from collision_monitor.nodes.point_cloud import read_points
+from collision_monitor.nodes.recorder import Recorder
 from collision_monitor.nodes.scene_topics import SceneTopics
 
 # The newest cloud is what counts; sensors publish with best effort.
@@ -44,7 +45,7 @@ class Cloud:
 
     def __init__(
         self, node: Node, values: Mapping[str, Any], scene: SceneTopics,
-        changed: Callable[[], None],
+        changed: Callable[[], None], recorder: Recorder | None = None,
     ) -> None:  # fmt: skip
         """Compiles what it runs; ``changed`` is called when the state may be another."""
         self._values, self._scene, self._changed = values, scene, changed
@@ -64,8 +65,11 @@ class Cloud:
         voxels_of(np.zeros((1, 3)), np.eye(4), np.zeros((1, 6)), np.zeros(1), 0.0, 0.1, 1)
         self._thread = threading.Thread(target=self._work, name="cloud", daemon=True)
         self._thread.start()
+        heard = self._on_cloud
+        if recorder is not None:
+            heard = recorder.hearing("~/cloud", PointCloud2, heard, are_large=True)
         self._subscription = node.create_subscription(
-            PointCloud2, "~/cloud", self._on_cloud, _CLOUD
+            PointCloud2, "~/cloud", heard, _CLOUD, raw=recorder is not None
         )
 
     def destroy(self) -> None:

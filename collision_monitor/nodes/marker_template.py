@@ -17,7 +17,7 @@ from geometry_msgs.msg import Point
 from rclpy.serialization import serialize_message
 from visualization_msgs.msg import Marker, MarkerArray
 
-_HEADER = 4  # bytes before what CDR aligns numbers to
+HEADER = 4  # bytes before what CDR aligns numbers to
 _POSE, _SCALE = 7, 3  # numbers
 _MARK = 0x6D61726B  # looked for in the bytes, with the number of the marker
 
@@ -66,8 +66,8 @@ class MarkerTemplate:
     def _view(self, kind: str) -> np.ndarray:
         """Numbers of a kind in the bytes, from the first on that is aligned."""
         size = int(kind[-1])
-        whole = (len(self._data) - _HEADER) // size * size
-        return self._data[_HEADER : _HEADER + whole].view(kind)
+        whole = (len(self._data) - HEADER) // size * size
+        return self._data[HEADER : HEADER + whole].view(kind)
 
     def set_stamp(self, stamp: Time) -> None:
         """Of all markers."""
@@ -100,6 +100,6 @@ def _find(data: bytes, what: bytes, start: int) -> int:
 
 def _places(offsets: np.ndarray, size: int) -> np.ndarray:
     """Bytes as indices of numbers of a size."""
-    if ((offsets - _HEADER) % size).any():
+    if ((offsets - HEADER) % size).any():
         raise RuntimeError("a marker is not serialized with the alignment of CDR")
-    return (offsets - _HEADER) // size
+    return (offsets - HEADER) // size

@@ -14,9 +14,11 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from collision_monitor.clearance_colour import CLEAR, CONTACT, NEAR, Rgb, clearance_colour
 from collision_monitor.collision_model import CollisionModel
+from collision_monitor.live.live_scene import LiveScene
 from collision_monitor.monitor import Level, MonitorState
 from collision_monitor.nodes.aabb_markers import AabbMarkers, gone
 from collision_monitor.nodes.leaf_markers import LeafMarkers
+from collision_monitor.nodes.live_markers import LiveMarkers
 from collision_monitor.nodes.obstacle_markers import ObstacleMarkers
 
 NEAREST, TOUCHING = "nearest", "contact"
@@ -55,11 +57,17 @@ class MarkerBuilder:
     leaf's index as id, in the namespaces ``leaves`` and ``leaves/cylinders``. Obstacles are in
     ``obstacles`` and, where they are shown by their leaves, ``obstacles/cylinders``; the nearest
     pair is a line, its label and its ends in ``nearest``, triangles of an exact contact are in
-    ``contact``, boxes of the hierarchy in ``aabb``. All are in the frame of the robot's root.
+    ``contact``, boxes of the hierarchy in ``aabb``. Live objects are in ``scene``, those that links
+    carry in ``scene/carried``, a point cloud in ``scene/cloud``. All are in the frame of the root.
     """
 
-    def __init__(self, model: CollisionModel, lifetime: float) -> None:
-        """``lifetime``: seconds after which markers vanish if the node has died."""
+    def __init__(
+        self, model: CollisionModel, lifetime: float, live: LiveScene | None = None
+    ) -> None:
+        """``lifetime``: seconds after which markers vanish if the node has died.
+
+        ``live``: the scene around the model, if there is one.
+        """
         self._model = model
         self._lifetime = lifetime
         own = {link.name for link in model.robot.links.values()}
@@ -70,6 +78,8 @@ class MarkerBuilder:
         self._links = np.array([link_of[leaf.link] for leaf in model.leaves], dtype=np.int64)
         self._leaves = LeafMarkers(model.leaves, self._rows, self._marker)
         self._obstacles = ObstacleMarkers(model, self._marker)
+        self._live = None if live is None else LiveMarkers(live, self._marker, lifetime)
+        self._far = np.full(0 if live is None else 1 + live.bounds.objects, np.inf)
         self._boxes: AabbMarkers | None = None
         self._levels: frozenset[int] | range = frozenset()
         self._gone: tuple[int, ...] = ()
@@ -118,16 +128,21 @@ class MarkerBuilder:
         return self._boxes.remark
 
     def build(
-        self, q: np.ndarray, state: MonitorState, stamp: Time, nearness: np.ndarray
-    ) -> Iterator[MarkerArray | bytes]:
+        self, q: np.ndarray, state: MonitorState, stamp: Time, nearness: np.ndarray,
+        of_objects: np.ndarray | None = None,
+    ) -> Iterator[MarkerArray | bytes]:  # fmt: skip
         """Messages that show what is so at ``q``: coloured by clearance, or grey if not known.
 
-        ``nearness`` (links,) as of `nearness.Nearness`. Serialized messages are bytes.
+        ``nearness`` (links,) as of `nearness.Nearness`, ``of_objects`` (slots,) as of
+        `live_nearness.LiveNearness`; without it all objects are far. Serialized messages are bytes.
         """
         segments = self._model.leaf_segments(q)
         colours = self._colours(nearness, state.clearance is not None)
         yield from self._leaves.build(segments, colours[self._links], stamp)
         yield from self._obstacles.build(q, segments, colours, stamp)
+        if self._live is not None:
+            part = self._far if of_objects is None else of_objects
+            yield from self._live.build(q, self._colours(part, state.clearance is not None), stamp)
         if self._boxes is not None:
             yield self._boxes.message(segments, stamp)
         if self._gone:
@@ -140,7 +155,7 @@ class MarkerBuilder:
 
     @staticmethod
     def _colours(nearness: np.ndarray, is_known: bool) -> np.ndarray:
-        """(links, 4) red, green, blue, alpha."""
+        """(k, 4) red, green, blue, alpha, of nearness (k,)."""
         out = np.empty((len(nearness), 4))
         out[:, :3] = CLEAR if is_known else _UNKNOWN
         out[:, 3] = _ALPHA

@@ -113,8 +113,12 @@ class MonitorCore:
             self._recorder,
         )
         self._services = MonitorServices(self._node, lambda: self._monitor, self._refresh)
-        self._scene = SceneTopics(self._node, self._values, self._refresh, self._kept)
-        self._cloud = Cloud(self._node, self._values, self._scene, self._refresh)
+        self._scene = SceneTopics(
+            self._node, self._values, self._refresh, self._kept, self._recorder
+        )
+        self._cloud = Cloud(
+            self._node, self._values, self._scene, self._refresh, self._recorder
+        )
         self._set_stops()
         self._is_active = is_active
         self._publish_state(self._idle)
@@ -475,7 +479,7 @@ class MonitorCore:
             return
         if self._marker_builder is None:
             lifetime = max(1.0, 3.0 / v["marker_rate"])
-            self._marker_builder = MarkerBuilder(monitor.model, lifetime)
+            self._marker_builder = MarkerBuilder(monitor.model, lifetime, monitor.live)
             self._nearness = Nearness(monitor.model)
             self._live_nearness = LiveNearness(monitor.live)
             self._topics.markers.publish(MarkerBuilder.clear())
@@ -486,13 +490,14 @@ class MonitorCore:
             nearness = self._nearness.of_leaves(monitor.buffer.q, thresholds)
         else:
             nearness = self._nearness.of_distances(monitor.model_distances(), thresholds)
+        of_objects = None
         if not monitor.live.is_empty:
-            of_objects = monitor.behaviour.thresholds_of_objects
-            near_objects = self._live_nearness.of_leaves(monitor.buffer.q, of_objects)
-            nearness = np.minimum(nearness, near_objects)
+            limits = monitor.behaviour.thresholds_of_objects
+            of_links, of_objects = self._live_nearness.of_leaves(monitor.buffer.q, limits)
+            nearness = np.minimum(nearness, of_links)
         stamp = self._node.get_clock().now().to_msg()
         messages = self._marker_builder.build(
-            monitor.buffer.q, self._now_state(), stamp, nearness
+            monitor.buffer.q, self._now_state(), stamp, nearness, of_objects
         )
         for message in messages:
             self._topics.markers.publish(message)

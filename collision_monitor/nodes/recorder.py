@@ -5,17 +5,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from rclpy.node import Node
 from rclpy.publisher import Publisher
-from rclpy.serialization import serialize_message
+from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
+from collision_monitor.live.scene_keeper import SceneKeeper
 from collision_monitor.nodes.parameter import Parameter
+from collision_monitor.nodes.scene_messages import SceneMessages
 from collision_monitor.recording.message_definition import message_definition
 from collision_monitor.recording.stop_recorder import Channel, StopRecorder
 
@@ -98,12 +100,14 @@ class Recorder:
         self._channels: dict[str, int] = {}  # of what is heard, by topic
         self._is_stopped = False
 
-    def _channel(self, topic: str, kind: type, latched: bool = False) -> int:
+    def _channel(
+        self, topic: str, kind: type, latched: bool = False, qos: str = _LATCHED
+    ) -> int:
         name = f"{kind.__module__.split('.')[0]}/msg/{kind.__name__}"
         return self._recorder.channel(
             Channel(
                 self._node.resolve_topic_name(topic), name, message_definition(name), latched,
-                _LATCHED if latched else "",
+                qos if latched else "",
             )
         )  # fmt: skip
 
@@ -113,6 +117,27 @@ class Recorder:
         """The same publisher, recorded."""
         number = self._channel(topic, kind, latched)
         return RecordedPublisher(publisher, self._recorder, number)
+
+    def hearing(
+        self, topic: str, kind: type, heard: Callable[[Any], None], are_large: bool = False
+    ) -> Callable[[bytes], None]:
+        """What listens to a topic: keeps serialized messages, and hands them on as messages.
+
+        Of those that ``are_large`` not all are kept; the last one before a file begins is in it.
+        """
+        number = self._channels[topic] = self._channel(topic, kind, are_large, "")
+        add = self._recorder.add_if_affordable if are_large else self._recorder.add
+
+        def take(data: bytes) -> None:
+            add(number, data)
+            heard(deserialize_message(data, kind))
+
+        return take
+
+    def follow(self, keeper: SceneKeeper) -> None:
+        """Every file begins with what a scene held then; after `hearing` of its topics."""
+        topics = self._channels["~/scene"], self._channels["~/attach"]
+        self._recorder.follow(SceneMessages(keeper, *topics))
 
     def _heard(self, topic: str, kind: type, latched: bool = False) -> int:
         """The channel of a topic that the node listens to."""

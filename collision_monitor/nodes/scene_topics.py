@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.subscription import Subscription
 from visualization_msgs.msg import Marker, MarkerArray
 
 from collision_monitor.errors import CollisionMonitorError, LiveSceneError
@@ -31,6 +32,7 @@ from collision_monitor.nodes.marker_shapes import (
 )
 from collision_monitor.nodes.mesh_jobs import MeshJobs
 from collision_monitor.nodes.planning_scene import PREFIX, PlanningSceneTopic, message_type
+from collision_monitor.nodes.recorder import Recorder
 from collision_monitor.robot.description import Shape
 
 # Reliable: an obstacle whose message was lost would be one that nobody watches.
@@ -67,8 +69,12 @@ class SceneTopics:
     """
 
     def __init__(
-        self, node: Node, values: Mapping[str, Any], changed: Callable[[], None],
+        self,
+        node: Node,
+        values: Mapping[str, Any],
+        changed: Callable[[], None],
         keeper: SceneKeeper | None = None,
+        recorder: Recorder | None = None,
     ) -> None:
         """``changed`` is called when the state may be another; ``keeper``: of what was before."""
         self._node, self._values, self._changed = node, values, changed
@@ -83,15 +89,24 @@ class SceneTopics:
         self._logged = -math.inf
         # When lifetimes were last looked at, and what a simulated clock said then.
         self._looked: tuple[float, float | None] = self._heard, None
-        create = node.create_subscription
+        self._is_recorded = recorder is not None
+
+        def create(kind: type, topic: str, heard: Callable[[Any], None]) -> Subscription:
+            if recorder is None:
+                return node.create_subscription(kind, topic, heard, _SCENE)
+            heard = recorder.hearing(topic, kind, heard)
+            return node.create_subscription(kind, topic, heard, _SCENE, raw=True)
+
         self._subscriptions = [
-            create(MarkerArray, "~/scene", self._on_scene, _SCENE),
-            create(MarkerArray, "~/attach", self._on_attach, _SCENE),
+            create(MarkerArray, "~/scene", self._on_scene),
+            create(MarkerArray, "~/attach", self._on_attach),
         ]
+        if recorder is not None:
+            recorder.follow(self.keeper)
         self._planning = PlanningSceneTopic(self, self._most)
         if (kind := message_type()) is not None:
             self._subscriptions.append(
-                create(kind, "~/planning_scene", self._on_planning_scene, _SCENE)
+                create(kind, "~/planning_scene", self._on_planning_scene)
             )
 
     def destroy(self) -> None:
@@ -230,8 +245,14 @@ class SceneTopics:
         if not marker.header.frame_id:
             raise LiveSceneError("it has no frame (header.frame_id)")
         frame = marker.header.frame_id
-        wish = Wish(name, None, frame, pose_of(marker.pose), frozenset(touch), self._expiry(marker))
-        self.want(wish, shape)
+        source = marker if self._is_recorded else None
+        self.want(
+            Wish(
+                name, None, frame, pose_of(marker.pose), frozenset(touch), self._expiry(marker),
+                source,
+            ),
+            shape,
+        )  # fmt: skip
 
     def want(self, wish: Wish, shape: Shape | np.ndarray | MeshFile | Triangles) -> None:
         """Put an object in, now or once its leaves are made."""

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any, Protocol
 
 from collision_monitor.errors import MissingDependencyError, RecordingError
 from collision_monitor.recording import write_mcap
@@ -25,6 +26,22 @@ from collision_monitor.recording.message_ring import HEAD, MessageRing
 _MEGABYTE = 1 << 20
 _LONGEST = 3.0  # times `after`, from the first stop of a file to its end
 _WRITING_SECONDS = 300.0  # a writer that takes longer hangs
+
+
+class SceneSource(Protocol):
+    """Gives what is told by changes alone: obstacles that come and go on topics."""
+
+    def held(self) -> tuple[Any, int]:
+        """What holds now, and about how many bytes it takes to remember; in microseconds."""
+
+    def messages(self, held: Any, since: float) -> list[tuple[int, bytes]]:
+        """Channels and messages that say so; ``since``: seconds of the clock. In a thread."""
+
+    def at_stop(self) -> Any:
+        """What is watched now; as quick as ``held``."""
+
+    def described(self, at_stop: Any) -> dict[str, Any]:
+        """The same as a scene file has it. In a thread."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +124,16 @@ class StopRecorder:
         self._target = check_path(path, megabytes * _MEGABYTE)
         self._after, self._most_files = after, most_files
         self._clock = clock
-        self._ring = MessageRing(seconds + _LONGEST * after, megabytes * _MEGABYTE, clock)
+        self._scene: SceneSource | None = None
+        self._scene_at_stop: Any = None
+        self._ring = MessageRing(
+            seconds + _LONGEST * after, megabytes * _MEGABYTE, clock, self._held
+        )
+        # Large messages that come often, such as point clouds, have a quarter of the room.
+        self._most_often = 0.25 * megabytes * _MEGABYTE
+        self._rate = self._most_often / (seconds + _LONGEST * after)
+        self._credit, self._credited = 0.5 * self._most_often, clock()
+        self._thinned = 0
         self._channels: list[Channel] = []
         self._stops: list[dict[str, str]] = []  # of the file to come
         self._first = self._due = 0.0
@@ -125,11 +151,30 @@ class StopRecorder:
         """Keep a serialized message (CDR) of a channel."""
         self._ring.add(number, time.time_ns(), data, self._channels[number].latched)
 
+    def add_if_affordable(self, number: int, data: bytes) -> None:
+        """Keep a message unless many large ones of this kind have been kept of late."""
+        now = self._clock()
+        self._credit += self._rate * (now - self._credited)
+        self._credit, self._credited = min(self._credit, 0.5 * self._most_often), now
+        if self._credit <= 0.0:
+            self._thinned += 1
+            return
+        self._credit -= len(data)
+        self.add(number, data)
+
+    def follow(self, scene: SceneSource | None) -> None:
+        """Put what a scene holds at the beginning of each file from now on."""
+        self._scene = scene
+
+    def _held(self) -> tuple[Any, int]:
+        return (None, 0) if self._scene is None else self._scene.held()
+
     def stopped(self, reason: str) -> None:
         """A stop begins; its file is written some seconds later."""
         now = self._clock()
         if not self._stops:
             self._first = now
+            self._scene_at_stop = None if self._scene is None else self._scene.at_stop()
         # Stop upon stop, the ring would lose what was before the first one: it ends before that.
         self._due = min(now + self._after, self._first + _LONGEST * self._after)
         self._stops.append({"unix_time": f"{time.time():.6f}", "reason": reason})
@@ -202,19 +247,34 @@ class StopRecorder:
             "metadata": {
                 "stops": json.dumps(self._stops),
                 "messages_left_out": str(self._ring.left_out),
+                "clouds_left_out": str(self._thinned),
             },
         }
         self._stops = []
-        text = json.dumps(head).encode()
-        parts = [struct.pack("<Q", len(text)), text, latched, *segments]
+        scene = self._scene, *self._ring.scene, self._scene_at_stop, start
         self._thread = threading.Thread(
-            target=self._write, args=(parts,), name="recording", daemon=True
+            target=self._write, args=(head, latched, segments, scene), name="recording", daemon=True
         )
         self._thread.start()
 
-    def _write(self, parts: list[bytes | bytearray]) -> None:
+    def _write(
+        self, head: dict[str, Any], latched: bytes, segments: list[bytearray], scene: tuple
+    ) -> None:
         """In a thread, which does next to nothing but wait for the writer."""
         try:
+            source, held, since, at_stop, start = scene
+            if source is not None:
+                if at_stop is not None:
+                    # Piece by piece, so that joint states do not wait for the whole of it.
+                    pieces = json.JSONEncoder().iterencode(source.described(at_stop))
+                    head["metadata"]["scene_at_stop"] = "".join(pieces)
+                if held is not None:
+                    latched += b"".join(
+                        HEAD.pack(start, number, len(data)) + data
+                        for number, data in source.messages(held, since)
+                    )
+            text = json.dumps(head).encode()
+            parts = [struct.pack("<Q", len(text)), text, latched, *segments]
             self._results.append(_written(parts))
         except Exception as error:  # a thread that dies would leave nobody who tells it
             self._results.append(("", f"{type(error).__name__}: {error}"))
