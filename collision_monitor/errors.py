@@ -68,6 +68,10 @@ class JointLimitsError(CollisionMonitorError, ValueError):
     """A file of joint limits that cannot be used; the message names joint and key."""
 
 
+class RosArgumentsError(CollisionMonitorError, ValueError):
+    """ROS arguments of a program that rcl cannot use: a log level, a file, a remapping."""
+
+
 class TrajectoryError(CollisionMonitorError, ValueError):
     """A desired trajectory that cannot be taken as it is; the message names joint or point."""
 

@@ -23,6 +23,8 @@ def read_csv(path: Path) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
             raise MotionError(f"{path}: larger than {LARGEST_FILE} bytes, no motion is")
         file = io.StringIO(data.decode("utf-8-sig"), newline="")
         lines = [(k, row) for k, row in enumerate(csv.reader(file), 1) if any(row)]
+    except FileNotFoundError:
+        raise MotionError(f"{path}: no such file") from None
     except (OSError, ValueError, csv.Error) as error:
         raise MotionError(f"{path}: cannot be read as CSV: {error}") from None
     if not lines:

@@ -44,7 +44,6 @@ def main() -> None:
     with chromium() as browser:
         tab = Tab(browser, page.address.url, SIZE, scale=1.0)
         tab.tab.get_by_role("alert").get_by_role("button").click()  # that it draws in software
-        tab.open("Motions")
         tab.tab.get_by_role("button", name="Play before").click()
         tab.wait_until(lambda: page.motion_time >= INSTANT - 2.0)
         tab.tab.get_by_role("button", name="Pause").click()

@@ -16,7 +16,8 @@ def monitor(context: LaunchContext) -> list[Node]:
     """Return the monitor, with those arguments as parameters that are not empty."""
     given = parts.given(context, (*parts.ROBOT, *parts.SWITCHES))
     parameters = {"use_sim_time": parts.flag("use_sim_time"), **given}
-    return [parts.package_node("collision_monitor", parameters)]
+    file = parts.file_given(context, "params_file")
+    return [parts.package_node("collision_monitor", parameters, file)]
 
 
 def generate_launch_description() -> LaunchDescription:

@@ -25,7 +25,8 @@ def self_collision(context: LaunchContext) -> list[Node]:
     parameters = {"use_sim_time": parts.flag("use_sim_time"), **given}
     topic = LaunchConfiguration("controller_topic").perform(context)
     remappings = [("~/joint_trajectory", topic)] if topic else []
-    return [parts.package_node("self_collision", parameters, remappings=remappings)]
+    file = parts.file_given(context, "params_file")
+    return [parts.package_node("self_collision", parameters, file, remappings)]
 
 
 def generate_launch_description() -> LaunchDescription:

@@ -10,7 +10,6 @@ from launch.actions import OpaqueFunction
 from launch.conditions import IfCondition
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
-from launch_ros.parameter_descriptions import ParameterValue
 
 from collision_monitor.nodes import launch_parts as parts
 
@@ -34,16 +33,15 @@ def nodes(context: LaunchContext) -> list[Node]:
     simulated = {
         **robot,
         "heed_speed_scale": parts.flag("monitor"),
-        **{
-            name: ParameterValue(LaunchConfiguration(name), value_type=kind)
-            for name, kind in (("real_time_factor", float), ("start_positions", str))
-        },
+        "real_time_factor": parts.number_given(context, "real_time_factor"),
+        "start_positions": parts.as_text(LaunchConfiguration("start_positions").perform(context)),
     }
     on_its_clock = {**robot, "use_sim_time": True}
     return [
         parts.package_node(
             "simulation",
             simulated,
+            parts.file_given(context, "params_file"),
             remappings=[("~/speed_scale", "collision_monitor/speed_scale")],
         ),
         parts.package_node(

@@ -74,3 +74,12 @@ def check_rviz(source):
         nodes = [entity for entity in entities if isinstance(entity, Node)]
         (rviz,) = [node for node in nodes if node.node_package == "rviz2"]
         assert rviz.condition.evaluate(context) is wanted
+
+
+def check_refused(source, says, **arguments):
+    """With these arguments nothing is started, and the error says why."""
+    context = LaunchContext()
+    context.launch_configurations.update(arguments)
+    with pytest.raises((OSError, ValueError), match=says):
+        for entity in source.get_launch_description(context).entities:
+            entity.visit(context)

@@ -5,7 +5,15 @@
 import os
 
 import pytest
-from launch_cases import COMMON, check_arguments, check_rviz, installed, joined_graph, launched
+from launch_cases import (
+    COMMON,
+    check_arguments,
+    check_refused,
+    check_rviz,
+    installed,
+    joined_graph,
+    launched,
+)
 
 import launch_pytest  # isort: skip
 from ros_graph import LATCHED  # isort: skip
@@ -87,3 +95,7 @@ def test_every_argument_has_a_default_and_a_description(source):
 
 def test_rviz_starts_only_when_asked(source):
     check_rviz(source)
+
+
+def test_a_file_of_parameters_that_is_not_there_starts_nothing(source):
+    check_refused(source, "params_file: no file '/nowhere.yaml'", params_file="/nowhere.yaml")

@@ -5,7 +5,14 @@
 import os
 
 import pytest
-from launch_cases import check_arguments, check_rviz, installed, joined_graph, launched
+from launch_cases import (
+    check_arguments,
+    check_refused,
+    check_rviz,
+    installed,
+    joined_graph,
+    launched,
+)
 
 import launch_pytest  # isort: skip
 from diagnostic_msgs.msg import DiagnosticStatus  # isort: skip
@@ -100,3 +107,8 @@ def test_every_argument_has_a_default_and_a_description(source):
 
 def test_rviz_starts_only_when_asked(source):
     check_rviz(source)
+
+
+def test_bad_arguments_start_nothing(source):
+    check_refused(source, "params_file: no file '/nowhere.yaml'", params_file="/nowhere.yaml")
+    check_refused(source, "real_time_factor: 'fast' is not a number", real_time_factor="fast")

@@ -149,7 +149,7 @@ def test_error_names_uri_user_and_every_place(tmp_path, monkeypatch):
     message = str(caught.value)
     assert "link 'hand'" in message
     assert "'package://arm/m.stl'" in message
-    assert "package_dirs" in message
+    assert "folder in which 'arm' lies to package_dirs (option --package-dir)" in message
     places = [
         "/given/arm/m.stl",
         "/given/share/arm/m.stl",

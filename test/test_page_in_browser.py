@@ -116,7 +116,8 @@ def test_dual_arm_plays_its_motions_and_an_obstacle_is_dragged(browser):
         Tab(browser, page.address.url) as tab,
     ):
         tab.wait_for("distance", f"{asked.distance(start).distance:.4f} m")
-        tab.open("Motions")
+        # What there is to play is seen at once, without a click.
+        assert tab.tab.get_by_role("button", name="Play before").is_visible()
         met = asked.distance(before.at(50.0)[order])
         assert met.distance < 0.0
         tab.type("time [s]", 50.0)

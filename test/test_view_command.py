@@ -40,7 +40,7 @@ def test_a_host_of_another_machine_is_an_error_before_the_load(capsys):
 
 def test_a_motion_that_is_not_there_is_an_error_before_the_load(capsys):
     assert main(["view", NOWHERE, "--motion", "/nowhere/motion.csv", "--port", "0"]) == 2
-    assert "/nowhere/motion.csv" in capsys.readouterr().err
+    assert "/nowhere/motion.csv: no such file" in capsys.readouterr().err
 
 
 def test_a_robot_that_is_not_there_is_an_error(capsys):
@@ -53,7 +53,7 @@ def test_a_robot_that_is_not_there_is_an_error(capsys):
     [
         (["--port", "70000"], "70000 is not a port"),
         (["--port", "-1"], "-1 is not a port"),
-        (["--port", "http"], "'http'"),
+        (["--port", "http"], "'http' is not a number"),
         (["--warn-distance", "nan"], "nan is not a distance"),
         (["--stop-distance", "-0.1"], "-0.1 is not a distance"),
         (["--stop-distance", "0.2"], "--stop-distance 0.2 is above --warn-distance 0.1"),

@@ -15,6 +15,7 @@ from collision_monitor.acm.matrix import Progress, SearchSettings, classify
 from collision_monitor.acm.srdf_text import srdf_text
 from collision_monitor.atomic_file import write_text
 from collision_monitor.cli import acm_report
+from collision_monitor.cli.option_number import option_number
 from collision_monitor.cli.output_path import output_path
 from collision_monitor.collision_model import CollisionModel
 
@@ -95,7 +96,7 @@ def add_parser(commands: Any) -> None:
 
 
 def _share(text: str) -> float:
-    value = float(text)
+    value = option_number(text)
     if not 0.0 < value <= 1.0:
         raise argparse.ArgumentTypeError(f"{text} is not a share above 0 and up to 1")
     return value

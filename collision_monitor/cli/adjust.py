@@ -17,6 +17,7 @@ import numpy as np
 from collision_monitor.cli import adjust_plot, adjust_report
 from collision_monitor.cli.distance import parse_positions
 from collision_monitor.cli.model_arguments import add_model_arguments, load_model
+from collision_monitor.cli.option_number import option_number
 from collision_monitor.cli.output_path import output_path
 from collision_monitor.collision_model import CollisionModel
 from collision_monitor.errors import (
@@ -34,7 +35,7 @@ EXIT_NO_ADJUSTMENT = 1
 
 
 def _not_negative(text: str) -> float:
-    value = float(text)
+    value = option_number(text)
     if not 0.0 <= value < math.inf:
         raise argparse.ArgumentTypeError(f"{text} is not a finite number of at least 0")
     return value

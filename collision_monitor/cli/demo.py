@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from collision_monitor.cli.option_number import option_number
 from collision_monitor.cli.view import add_page_arguments, announce
 from collision_monitor.collision_model import CollisionModel
 from collision_monitor.errors import MissingDependencyError, MotionError
@@ -25,14 +26,14 @@ from collision_monitor.view.page import Page
 
 
 def _seconds(text: str) -> float:
-    value = float(text)
+    value = option_number(text)
     if not 1.0 <= value <= 3600.0:
         raise argparse.ArgumentTypeError(f"{text} is not between 1 and 3600 seconds")
     return value
 
 
 def _rate(text: str) -> float:
-    value = float(text)
+    value = option_number(text)
     if not 1.0 <= value <= 1000.0:
         raise argparse.ArgumentTypeError(f"{text} is not between 1 and 1000 Hz")
     return value

@@ -41,7 +41,10 @@ _LISTED = 12  # violations on the terminal
 
 
 def _vector(text: str) -> tuple[float, ...]:
-    values = tuple(float(part) for part in text.split(","))
+    try:
+        values = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        values = ()
     if len(values) != 3 or not all(map(math.isfinite, values)):
         raise argparse.ArgumentTypeError(f"{text!r} is not three numbers with commas between")
     return values

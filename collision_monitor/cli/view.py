@@ -16,6 +16,7 @@ import numpy as np
 
 from collision_monitor.cli.distance import parse_configuration
 from collision_monitor.cli.model_arguments import add_model_arguments, load_model
+from collision_monitor.cli.option_number import option_number
 from collision_monitor.motion import read_motion
 from collision_monitor.view.address import LOOPBACK, USUAL_PORT, free_address
 from collision_monitor.view.needs_viser import viser_library
@@ -71,14 +72,14 @@ def add_page_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _port(text: str) -> int:
-    value = int(text)
-    if not 0 <= value <= 65535:
+    value = option_number(text)
+    if not 0 <= value <= 65535 or value != int(value):
         raise argparse.ArgumentTypeError(f"{text} is not a port: 0 to 65535")
-    return value
+    return int(value)
 
 
 def _metres(text: str) -> float:
-    value = float(text)
+    value = option_number(text)
     if not 0.0 <= value <= 1000.0:
         raise argparse.ArgumentTypeError(f"{text} is not a distance from 0 to 1000 m")
     return value

@@ -9,7 +9,9 @@ import sys
 from typing import Any
 
 from rclpy.parameter import Parameter
-from rclpy.utilities import remove_ros_args
+
+from collision_monitor.errors import RosArgumentsError
+from collision_monitor.nodes.ros_arguments import own_arguments
 
 
 def split_arguments(args: list[str] | None) -> tuple[dict[str, Any], list[str]]:
@@ -28,7 +30,11 @@ def split_arguments(args: list[str] | None) -> tuple[dict[str, Any], list[str]]:
         metavar="FILE.mcap",
         help="keep the last minutes around every stop in this file (as the parameter record)",
     )
-    found = parser.parse_args(remove_ros_args(args)[1:])
+    try:
+        own = own_arguments(args)
+    except RosArgumentsError as error:
+        sys.exit(f"collision_monitor: error: {error}")  # code 1, as for parameters
+    found = parser.parse_args(own)
     if found.record is None:
         return {}, args
     return {"parameter_overrides": [Parameter("record", value=found.record)]}, args

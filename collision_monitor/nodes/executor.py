@@ -12,9 +12,9 @@ import rclpy
 from rclpy.exceptions import ParameterException
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
-from rclpy.signals import SignalHandlerOptions
 
 from collision_monitor.errors import CollisionMonitorError
+from collision_monitor.nodes.ros_arguments import init
 
 _SIGNAL_SECONDS = 0.2  # between two looks whether a signal has come, where no timer runs
 
@@ -43,7 +43,7 @@ def run_node(make_node: Callable[[], Node], args: list[str] | None) -> None:
     Signals are not left to rclpy, which takes the middleware away under whatever callback is just
     running: that one ends, and ``node.close()`` can still say that nobody is there any more.
     """
-    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    init(args)
     end = _End()
     node = None
     try:

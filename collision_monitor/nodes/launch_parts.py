@@ -85,22 +85,38 @@ def given(context: LaunchContext, names: Iterable[str]) -> dict[str, ParameterVa
     }
 
 
+def file_given(context: LaunchContext, name: str) -> str:
+    """The argument ``name``, a file that is there; launch itself would go on without it."""
+    path = LaunchConfiguration(name).perform(context)
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"argument {name}: no file {path!r}")
+    return path
+
+
+def number_given(context: LaunchContext, name: str) -> float:
+    """The argument ``name``, a number."""
+    text = LaunchConfiguration(name).perform(context)
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"argument {name}: {text!r} is not a number") from None
+
+
 def package_node(
     executable: str,
     parameters: Mapping[str, Any],
-    params_file: Any = None,
+    params_file: str,
     remappings: Iterable[tuple[str, str]] = (),
     **options: Any,
 ) -> Node:
     """A node of this package; ``parameters`` go before those of the file (a path)."""
-    file = LaunchConfiguration("params_file") if params_file is None else params_file
     return Node(
         package=PACKAGE,
         executable=executable,
         name=executable,
         namespace=LaunchConfiguration("namespace"),
         output="screen",
-        parameters=[file, dict(parameters)],
+        parameters=[params_file, dict(parameters)],
         remappings=list(remappings),
         arguments=["--ros-args", "--log-level", LaunchConfiguration("log_level")],
         **options,

@@ -190,7 +190,7 @@ class MonitorCore:
 
     def _waiting(self) -> MonitorState:
         topics = " and ".join(self._robots.missing)
-        text = f"waiting for a robot description on {topics}"
+        text = f"waiting for a robot description on {topics}" if topics else _LOADING
         return MonitorState(Level.STALE, text, "waiting")
 
     def _described(self) -> None:

@@ -57,7 +57,12 @@ class FileFinder:
                 if _exists(candidate):
                     return candidate
         places = "".join(f"\n  {path}" for path in tried)
-        hint = "\nadd the folder to package_dirs" if uri.strip().startswith("package:") else ""
+        package = uri.strip().removeprefix("package:").lstrip("/").split("/")[0]
+        hint = (
+            f"\nadd the folder in which {package!r} lies to package_dirs (option --package-dir)"
+            if uri.strip().startswith("package:")
+            else ""
+        )
         raise error(f"{user}: no file {uri!r}; looked at{places or ' nothing'}{hint}")
 
     def _candidates(

@@ -123,6 +123,12 @@ class Page:
         empty = chart_data(np.array([-SECONDS, 0.0]), self._warn, self._stop, np.zeros(2))
         self._chart = add_chart(gui, empty, ["distance"])
         tabs = gui.add_tab_group()
+        self._motions: MotionPanel | None = None
+        if motions:  # first: whoever opens the page sees at once what there is to play
+            with tabs.add_tab("Motions"):
+                self._motions = MotionPanel(
+                    gui, motions, self._playback, time.monotonic, self._by_a_hand, self._take
+                )
         with tabs.add_tab("Joints"):
             gui.add_button("Back to the start").on_click(
                 lambda event: self._todo.put(lambda: self._take(q.copy()))
@@ -130,12 +136,6 @@ class Page:
             self._sliders = JointSliders(gui, specs, q, self._slider_moved)
             if not specs:
                 gui.add_markdown("This robot has no joint that moves.")
-        self._motions: MotionPanel | None = None
-        if motions:
-            with tabs.add_tab("Motions"):
-                self._motions = MotionPanel(
-                    gui, motions, self._playback, time.monotonic, self._by_a_hand, self._take
-                )
         with tabs.add_tab("Scene"):
             self._editor = SceneEditor(
                 server, self._model, self._obstacles.choose, self._todo.put, self._say
