@@ -21,6 +21,7 @@ from collision_monitor.verification.clearance_check import check_clearance
 from collision_monitor.verification.motion_files import load_trajectory
 
 from sensor_msgs.msg import JointState  # isort: skip
+from visualization_msgs.msg import Marker, MarkerArray  # isort: skip
 
 pytest.importorskip("mcap", reason="mcap is not installed")
 highlevel = pytest.importorskip("rosbags.highlevel", reason="rosbags is not installed")
@@ -36,6 +37,8 @@ TOPICS = {
     "/cell/collision_monitor/pair_names": "std_msgs/msg/String",
     "/cell/collision_monitor/state": "diagnostic_msgs/msg/DiagnosticStatus",
     "/cell/collision_monitor/markers": "visualization_msgs/msg/MarkerArray",
+    "/cell/collision_monitor/scene": "visualization_msgs/msg/MarkerArray",
+    "/cell/collision_monitor/attach": "visualization_msgs/msg/MarkerArray",
 }
 
 
@@ -63,6 +66,17 @@ def story(tmp_path_factory):
         sent.append(content(message))
         graph.publisher("/cell/joint_states").publish(message)
 
+    scene = {
+        topic: graph.node.create_publisher(MarkerArray, f"/cell/collision_monitor/{topic}", 10)
+        for topic in ("scene", "attach")
+    }
+
+    def obstacle(topic, number):
+        marker = Marker(ns="far away", id=number, type=Marker.SPHERE)
+        marker.header.frame_id, marker.pose.position.x = "l0", 50.0
+        marker.scale.x = marker.scale.y = marker.scale.z = 0.1
+        scene[topic].publish(MarkerArray(markers=[marker]))
+
     node = graph.start(
         "-r", "__ns:=/cell", "-p", f"robot_description:={folder / 'chain.urdf'}",
         "-p", f"scene:={folder / 'cell.yaml'}", "-p", "record_after:=1.5",
@@ -71,6 +85,11 @@ def story(tmp_path_factory):
     try:
         graph.until_distance(lambda: send(CLEAR))
         graph.until_level(OK, lambda: send(CLEAR))
+        for number, topic in enumerate(scene):
+            obstacle(topic, number)
+        graph.until(
+            lambda: graph.values.get("scene_objects") == "2", sending=lambda: send(CLEAR)
+        )
         there_and_back = np.r_[np.linspace(0.0, 1.0, 40), np.linspace(1.0, 0.0, 40)[1:]]
         for share in there_and_back:
             send(CLEAR + share * (NEAR - CLEAR))
@@ -117,10 +136,13 @@ def test_joint_states_are_there_as_they_came_and_the_rest_at_its_rate(story):
     names = [m.data for topic, _, m in found if topic.endswith("pair_names")]
     assert names[0] == "\n".join(f"{a} {b}" for a, b in model.pairs)
     rows = [m.data for topic, _, m in found if topic.endswith("/distances")]
-    assert len(rows) > 10 and {len(row) for row in rows} == {len(model.pairs)}
+    assert len(rows) > 10 and {len(row) for row in rows} == {len(t.splitlines()) for t in names}
     markers = [m.markers for topic, _, m in found if topic.endswith("markers")]
     seen = {marker.ns for message in markers[-6:] for marker in message}
     assert len(markers) > 10 and {"leaves", "obstacles", "nearest"} <= seen
+    for number, name in enumerate(("scene", "attach")):
+        (came,) = [m.markers for topic, _, m in found if topic.endswith(f"/{name}")]
+        assert [(m.ns, m.id, m.pose.position.x) for m in came] == [("far away", number, 50.0)]
     levels = [m.level for topic, _, m in found if topic.endswith("/state")]
     assert 0 in levels and 2 in levels and levels[-1] == 0
 

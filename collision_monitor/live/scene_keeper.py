@@ -52,6 +52,7 @@ class SceneKeeper:
         self.wishes: dict[str, Wish] = {}
         self.refused: dict[str, tuple[str, float]] = {}
         self._waiting: dict[str, tuple[str, Collection[str]]] = {}  # what is to be attached
+        self._misfits: set[str] = set()  # refused for the robot that is watched: another may do
         self._fault = ""
         self._ends = math.inf  # when something that is refused expires
 
@@ -61,7 +62,12 @@ class SceneKeeper:
         if live is None:
             return
         for wish in list(self.wishes.values()):
+            refused = self.refused.get(wish.name)
+            is_misfit = wish.name in self._misfits
             self._take(wish)
+            if refused is not None and not is_misfit:
+                # What was refused is another one than the one that has been kept since.
+                self.refuse(wish.name, *refused)
 
     def want(self, wish: Wish) -> bool:
         """Put an object in, in place of one of that name; whether that could be done."""
@@ -82,6 +88,7 @@ class SceneKeeper:
             self.live.add(wish.name, wish.shape, link, pose, wish.touch, wish.expires)
         except LiveSceneError as error:
             self.refuse(wish.name, str(error).removeprefix(f"{wish.name}: "), wish.expires)
+            self._misfits.add(wish.name)
             return False
         self.forgive(wish.name)
         return True
@@ -91,6 +98,7 @@ class SceneKeeper:
         if name not in self.refused and len(self.refused) >= _MOST_REFUSED:
             name, why, expires = "...", f"more than {_MOST_REFUSED} objects", math.inf
         self.refused[name] = why, expires
+        self._misfits.discard(name)
         self._ends = min(self._ends, expires)
         self._say()
 

@@ -110,7 +110,7 @@ class MonitorCore:
             self._recorder,
         )
         self._services = MonitorServices(self._node, lambda: self._monitor, self._refresh)
-        self._scene = SceneTopics(self._node, self._values, self._refresh)
+        self._scene = SceneTopics(self._node, self._values, self._refresh, self._recorder)
         self._cloud = Cloud(self._node, self._values, self._scene, self._refresh)
         self._set_stops()
         self._is_active = is_active

@@ -14,6 +14,7 @@ from rclpy.publisher import Publisher
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
+from visualization_msgs.msg import MarkerArray
 
 from collision_monitor.nodes.parameter import Parameter
 from collision_monitor.recording.message_definition import message_definition
@@ -123,6 +124,10 @@ class Recorder:
     def joint_state(self, data: bytes, topic: str = "joint_states") -> None:
         """Keep a joint state as it came."""
         self._recorder.add(self._heard(topic, JointState), data)
+
+    def scene(self, topic: str, message: MarkerArray) -> None:
+        """Keep obstacles as they came, before anything is done about them."""
+        self._recorder.add(self._heard(topic, MarkerArray), serialize_message(message))
 
     def description(self, source: str, topic: str = "robot_description") -> None:
         """Keep a description, text or the path of a file."""

@@ -8,11 +8,11 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from rclpy.node import Node
-from rclpy.qos import QoSProfile, ReliabilityPolicy
 from visualization_msgs.msg import Marker, MarkerArray
 
 from collision_monitor.errors import CollisionMonitorError, LiveSceneError
@@ -21,6 +21,7 @@ from collision_monitor.live.live_scene import LiveScene
 from collision_monitor.live.scene_keeper import SceneKeeper, Wish
 from collision_monitor.monitor import Monitor
 from collision_monitor.nodes.frames import Frames, listen_to_tf
+from collision_monitor.nodes.lossless import LosslessSubscription
 from collision_monitor.nodes.marker_shapes import (
     MeshFile,
     Triangles,
@@ -31,10 +32,9 @@ from collision_monitor.nodes.marker_shapes import (
 )
 from collision_monitor.nodes.mesh_jobs import MeshJobs
 from collision_monitor.nodes.planning_scene import PlanningSceneTopic, message_type
+from collision_monitor.nodes.recorder import Recorder
 from collision_monitor.robot.description import Shape
 
-# Reliable: an obstacle whose message was lost would be one that nobody watches.
-_SCENE = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE)
 _LOG_SECONDS = 1.0  # between two lines about what is refused
 
 
@@ -53,9 +53,14 @@ class SceneTopics:
     """
 
     def __init__(
-        self, node: Node, values: Mapping[str, Any], changed: Callable[[], None]
+        self,
+        node: Node,
+        values: Mapping[str, Any],
+        changed: Callable[[], None],
+        recorder: Recorder | None = None,
     ) -> None:
         """``changed`` is called when the state may be another."""
+        self._recorder = recorder
         self._node, self._values, self._changed = node, values, changed
         self._frames = Frames(listen_to_tf(node))
         self.keeper = SceneKeeper(self.find)
@@ -65,21 +70,23 @@ class SceneTopics:
         self._jobs = MeshJobs(folders, self._most)
         self._heard = time.monotonic()
         self._logged = -math.inf
-        create = node.create_subscription
-        self._subscriptions = [
-            create(MarkerArray, "~/scene", self._on_scene, _SCENE),
-            create(MarkerArray, "~/attach", self._on_attach, _SCENE),
-        ]
+        self._lost: dict[str, int] = {}  # messages, by topic
         self._planning = PlanningSceneTopic(self, self._most)
+        topics = [("scene", MarkerArray, self._on_scene), ("attach", MarkerArray, self._on_attach)]
         if (kind := message_type()) is not None:
-            self._subscriptions.append(
-                create(kind, "~/planning_scene", self._on_planning_scene, _SCENE)
+            topics.append(("planning_scene", kind, self._on_planning_scene))
+        # An obstacle whose message was lost would be one that nobody watches.
+        self._subscriptions = [
+            LosslessSubscription(
+                node, kind, f"~/{topic}", callback, partial(self._on_lost, topic)
             )
+            for topic, kind, callback in topics
+        ]
 
     def destroy(self) -> None:
         """End everything; what was wanted is forgotten."""
         for subscription in self._subscriptions:
-            self._node.destroy_subscription(subscription)
+            subscription.destroy()
         self._jobs.close()
 
     def attend(self, monitor: Monitor) -> None:
@@ -90,6 +97,8 @@ class SceneTopics:
     def watch(self) -> None:
         """Take in what threads have made; a few times a second."""
         self._jobs.done(self._take_leaves)
+        for subscription in self._subscriptions:
+            subscription.look()
         now = time.monotonic()
         self.keeper.expire(now)
         self.keeper.tidy(now)
@@ -100,6 +109,9 @@ class SceneTopics:
         timeout = self._values["scene_timeout"]
         if 0.0 < timeout < now - self._heard:
             return f"nothing on ~/scene for {now - self._heard:.1f} s; {timeout:g} s are allowed"
+        if self._lost:
+            counts = " and ".join(f"{count} on ~/{topic}" for topic, count in self._lost.items())
+            return f"messages were lost, {counts}: what is there is not known until all is deleted"
         return self.keeper.fault(now)
 
     def values(self) -> dict[str, str]:
@@ -117,22 +129,34 @@ class SceneTopics:
     # -- markers -----------------------------------------------------------------------
 
     def _on_scene(self, message: MarkerArray) -> None:
+        self._record("~/scene", message)
         self._heard = time.monotonic()
-        before = self.keeper.fault(self._heard)
+        before = self.fault(self._heard)
         for marker in message.markers:
             self._guarded(self._take_marker, marker)
         self._report(before)
 
+    def _record(self, topic: str, message: MarkerArray) -> None:
+        if self._recorder is not None:
+            self._recorder.scene(topic, message)
+
     def _on_attach(self, message: MarkerArray) -> None:
-        before = self.keeper.fault(time.monotonic())
+        self._record("~/attach", message)
+        before = self.fault(time.monotonic())
         for marker in message.markers:
             self._guarded(self._take_attached, marker)
         self._report(before)
 
     def _on_planning_scene(self, message: Any) -> None:
         self._heard = time.monotonic()
-        before = self.keeper.fault(self._heard)
+        before = self.fault(self._heard)
         self._planning.take(message)
+        self._report(before)
+
+    def _on_lost(self, topic: str, count: int) -> None:
+        """The middleware has missed messages: an alarm until the scene begins anew."""
+        before = self.fault(time.monotonic())
+        self._lost[topic] = self._lost.get(topic, 0) + count
         self._report(before)
 
     def _guarded(self, take: Callable[[Marker], None], marker: Marker) -> None:
@@ -149,7 +173,7 @@ class SceneTopics:
     def _report(self, before: str) -> None:
         """Say at once what is refused now."""
         now = time.monotonic()
-        fault = self.keeper.fault(now)
+        fault = self.fault(now)
         if fault != before:
             self._changed()
             if fault and now - self._logged >= _LOG_SECONDS:
@@ -168,6 +192,8 @@ class SceneTopics:
     def _take_marker(self, marker: Marker) -> None:
         name = marker_name(marker)
         if marker.action == Marker.DELETEALL:
+            if not marker.ns:
+                self._lost.clear()
             first = plain_name(f"{marker.ns}/")
             self._drop_all(lambda name: not marker.ns or name.startswith(first))
         elif marker.action == Marker.DELETE:
@@ -213,7 +239,7 @@ class SceneTopics:
             self.keeper.want(replace(wish, shape=shape))
 
     def _take_leaves(self, name: str, made: np.ndarray | CollisionMonitorError) -> None:
-        before = self.keeper.fault(time.monotonic())
+        before = self.fault(time.monotonic())
         wish = self.keeper.wishes.get(name)
         if wish is None:
             return
