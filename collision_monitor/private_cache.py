@@ -10,6 +10,7 @@ user's: where it cannot be used, it is empty, and one warning says why.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hashlib
 import logging
 import os
@@ -17,6 +18,7 @@ import sqlite3
 import stat
 import struct
 import tempfile
+import time
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -32,6 +34,7 @@ logger = logging.getLogger(__name__)
 SWITCH = "COLLISION_MONITOR_CACHE"
 _LARGEST = 200_000_000  # bytes; what was not used for longest makes room
 _PATIENCE = 2.0  # seconds to wait for another process that writes
+_LOOK_SECONDS = 0.02  # between two looks whether another has done its work
 
 
 # -- folders -------------------------------------------------------------------------
@@ -80,6 +83,51 @@ def private_directory(name: str) -> Path | None:
 def places() -> str:
     """Where `private_directory` looks, for messages."""
     return f"NUMBA_CACHE_DIR, XDG_CACHE_HOME, ~/.cache and {tempfile.gettempdir()}"
+
+
+# -- work that is done once ----------------------------------------------------------
+
+
+class Turn:
+    """A turn at work whose result is kept: processes that begin together do not all do it.
+
+    It is a convenience too. Where nothing can be locked, or another takes too long, both work.
+    """
+
+    def __init__(self, directory: Path | None, work: str) -> None:
+        """Of ``work``, a name for a file, whose results are kept in ``directory``."""
+        self._path = None if directory is None else directory / f"{work}.lock"
+        self._file: int | None = None
+
+    def take(self, patience: float = 120.0) -> bool:
+        """Wait for whoever is at it, ``patience`` seconds at most.
+
+        Returns:
+            Whether there was somebody: the result may be there by now.
+        """
+        if self._path is None:
+            return False
+        waited, end = False, time.monotonic() + patience
+        with contextlib.suppress(OSError):
+            self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            while True:
+                try:
+                    fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    waited = True
+                    if time.monotonic() > end:
+                        break
+                    time.sleep(_LOOK_SECONDS)
+        return waited
+
+    def give(self) -> None:
+        """Let the next one have it."""
+        if self._file is not None:
+            with contextlib.suppress(OSError):
+                self._path.unlink(missing_ok=True)
+            os.close(self._file)
+            self._file = None
 
 
 # -- keys ----------------------------------------------------------------------------
@@ -206,6 +254,11 @@ class Store:
                 with cache.transact():
                     for key, value in values.items():
                         cache.set(key, value)
+
+    def turn(self, keys: Sequence[str]) -> Turn:
+        """A turn at working out the values of ``keys``; not one to wait for if nothing is kept."""
+        directory = private_directory(self._name) if self._usable else None
+        return Turn(directory, content_key(*sorted(keys)))
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[Any]:

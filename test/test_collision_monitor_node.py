@@ -344,7 +344,7 @@ def test_no_verdict_before_the_first_pose_nor_from_zeros_that_do_not_last(graph,
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_signals_end_it_cleanly_and_it_never_logs_at_the_rate_of_joint_states(
+def test_signals_end_it_with_a_last_word_and_it_never_logs_at_the_rate_of_joint_states(
     graph, files, number
 ):
     urdf, scene, model = files
@@ -358,6 +358,10 @@ def test_signals_end_it_cleanly_and_it_never_logs_at_the_rate_of_joint_states(
     assert code == 0, output
     assert "Traceback" not in output
     assert len(output.splitlines()) < 15, output
+    graph.until(lambda: graph.state.message.startswith("the monitor has ended"))
+    graph.until(lambda: graph.heard["safe"][-1].data is False)
+    graph.until(lambda: math.isnan(graph.heard["min_distance"][-1].data))
+    assert graph.state.level == STALE
 
 
 def test_a_description_from_the_topic_bad_then_good_then_bad(graph, files):

@@ -15,12 +15,13 @@ from ros_domains import Domain
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 
 PROGRAM = """
-import sys
+import sys, time
 if sys.argv[1] == "old rclpy":
     sys.modules["rclpy.experimental"] = None  # its import fails
 import rclpy
 from rclpy.node import Node
 from rclpy.parameter import Parameter
+from std_msgs.msg import String
 from collision_monitor.nodes.executor import run_node
 
 class Ticker(Node):
@@ -40,8 +41,21 @@ class Ticker(Node):
             raise ValueError("tick went wrong")
         if sys.argv[1] == "shutdown" and self.ticks == 3:
             rclpy.shutdown()
+        if sys.argv[1] == "long callback" and self.ticks == 3:
+            print("in a callback", flush=True)
+            time.sleep(1.0)
+            self.create_publisher(String, "said", 1).publish(String(data="still there"))
+            print("out of it", flush=True)
+
+    def close(self):
+        if sys.argv[1] == "long callback":
+            self.create_publisher(String, "said", 1).publish(String(data="ended"))
+            print("closed", flush=True)
 
 def make():
+    if sys.argv[1] == "loading":
+        print("loading", flush=True)
+        time.sleep(60.0)
     if sys.argv[1] == "fault at start":
         raise ValueError("cannot be made")
     return Ticker()
@@ -112,6 +126,26 @@ def test_a_signal_ends_it_with_code_0_and_at_once(start, mode, number):
     assert process.returncode == 0, errors
     assert output.splitlines() == ["ended False"]
     assert "Traceback" not in errors
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_lets_a_callback_and_the_last_words_be(start, number):
+    process = start("long callback")
+    wait_for(process, "in a callback")
+    process.send_signal(number)
+    output, errors = process.communicate(timeout=10)
+    assert (process.returncode, errors) == (0, "")
+    assert output.splitlines() == ["out of it", "closed", "ended False"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_loading(start, number):
+    process = start("loading")
+    wait_for(process, "loading")
+    process.send_signal(number)
+    output, errors = process.communicate(timeout=10)
+    assert (process.returncode, errors) == (0, "")
+    assert output.splitlines() == ["ended False"]
 
 
 def test_it_is_idle_between_events(start):

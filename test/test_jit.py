@@ -89,3 +89,18 @@ def test_files_cut_short_are_compiled_anew_with_a_warning(tmp_path, kind, size):
     assert "compiled anew" in errors
     _, errors = ask(**place)  # whole again
     assert "cannot be read" not in errors
+
+
+def test_processes_that_begin_together_compile_once(tmp_path):
+    counting = QUESTION + "print(sum(segments.capsule_distance.stats.cache_misses.values()))"
+    both = [
+        subprocess.Popen(
+            [sys.executable, "-c", counting],
+            env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}, stdout=subprocess.PIPE, text=True,
+        )
+        for _ in range(2)
+    ]  # fmt: skip
+    found = [process.communicate(timeout=120)[0].split() for process in both]
+    assert sum(int(words[-1]) for words in found) == 1
+    assert found[0][-2] == found[1][-2]
+    assert not list(tmp_path.rglob("*.lock"))

@@ -8,13 +8,14 @@ import pickle
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
 import pytest
 
 from collision_monitor import private_cache
-from collision_monitor.private_cache import Store, content_key, private_directory
+from collision_monitor.private_cache import Store, Turn, content_key, private_directory
 
 pytest.importorskip("diskcache", reason="diskcache is not installed")
 
@@ -262,3 +263,70 @@ def test_several_processes_write_at_once():
         for writer in range(4):
             found = store.get_many([f"{writer}/{k}" for k in range(100)])
             assert found == {f"{writer}/{k}": [k] * 50 for k in range(100)}
+
+
+# -- turns ---------------------------------------------------------------------------
+
+
+def test_a_turn_is_waited_for_and_then_taken(tmp_path):
+    first, second, third = (Turn(tmp_path, "work") for _ in range(3))
+    assert first.take() is False
+    waiting = []
+    thread = threading.Thread(target=lambda: waiting.append(second.take(patience=60.0)))
+    thread.start()
+    time.sleep(0.1)
+    assert waiting == []
+    first.give()
+    thread.join(timeout=60.0)
+    assert waiting == [True]
+    second.give()
+    assert third.take() is False
+    third.give()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_other_work_is_not_waited_for_nor_anybody_who_takes_too_long(tmp_path):
+    first, other, same = Turn(tmp_path, "work"), Turn(tmp_path, "other"), Turn(tmp_path, "work")
+    assert first.take() is False
+    assert other.take(patience=0.0) is False
+    assert same.take(patience=0.1) is True
+
+
+def test_who_dies_has_no_turn_any_more(tmp_path):
+    program = """
+import sys
+from pathlib import Path
+from collision_monitor.private_cache import Turn
+Turn(Path(sys.argv[1]), "work").take()
+print("taken", flush=True)
+sys.stdin.read()
+"""
+    other = subprocess.Popen(
+        [sys.executable, "-c", program, str(tmp_path)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    assert other.stdout.readline() == b"taken\n"
+    turn = Turn(tmp_path, "work")
+    assert turn.take(patience=0.0) is True
+    other.kill()
+    other.communicate()
+    assert Turn(tmp_path, "work").take() is False
+
+
+def test_where_nothing_is_kept_nobody_waits(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("not a folder")
+    turns = [Turn(None, "work"), Turn(None, "work"), Turn(tmp_path / "file", "work")]
+    monkeypatch.setenv(private_cache.SWITCH, "off")
+    with Store("fits") as store:
+        turns += [store.turn(["a", "b"]), store.turn(["b", "a"])]
+        assert [turn.take() for turn in turns] == [False] * 5
+    for turn in turns:
+        turn.give()
+
+
+def test_a_store_has_one_turn_for_the_same_keys():
+    with Store("fits") as store:
+        turns = [store.turn(["a", "b"]), store.turn(["b", "a"]), store.turn(["a"])]
+        assert [turn.take(patience=0.1) for turn in turns] == [False, True, False]
+    for turn in turns:
+        turn.give()

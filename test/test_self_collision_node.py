@@ -502,3 +502,5 @@ def test_a_node_that_is_adjusting_ends_at_once(slides, ending):
     code, output = cell.graph.stop(cell.process, ending)
     assert code == 0, output
     assert time.monotonic() - began < 10.0
+    cell.graph.until(lambda: cell.graph.values.get("event") == "ended")
+    assert cell.graph.state.level == STALE

@@ -192,14 +192,27 @@ def _fit_distinct(jobs: Mapping[str, Job], tolerance: float) -> dict[str, list[F
     if not slow:
         return done
     with Store("fits") as store:
-        for key, kept in store.get_many(list(keys)).items():
-            content = keys.pop(key)
-            done[content] = _from_json(kept)
-            del slow[content]
-        key_of = {content: key for key, content in keys.items()}
-        for content, fits in _fit_slowly(slow, tolerance):
-            done[content] = fits
-            store.set(key_of[content], _to_json(fits))
+
+        def take_what_is_kept() -> None:
+            for key, kept in store.get_many(list(keys)).items():
+                content = keys.pop(key)
+                done[content] = _from_json(kept)
+                del slow[content]
+
+        take_what_is_kept()
+        if not slow:
+            return done
+        # Nodes of one robot are started together: one fits, and the others have its leaves.
+        turn = store.turn(list(keys))
+        try:
+            if turn.take():
+                take_what_is_kept()
+            key_of = {content: key for key, content in keys.items()}
+            for content, fits in _fit_slowly(slow, tolerance):
+                done[content] = fits
+                store.set(key_of[content], _to_json(fits))
+        finally:
+            turn.give()
     return done
 
 

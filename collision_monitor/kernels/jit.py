@@ -21,7 +21,7 @@ import numba
 from numba import types
 
 from collision_monitor.kernels.part_library import PartCompiler
-from collision_monitor.private_cache import places, private_directory
+from collision_monitor.private_cache import Turn, places, private_directory
 
 logger = logging.getLogger(__name__)
 
@@ -107,6 +107,7 @@ def _compiled(
     finally:
         numba.config.CACHE_DIR = previous
     _forgive(compiled)
+    _take_turns(compiled, _directory)
     return _general(compiled, is_part)
 
 
@@ -190,3 +191,34 @@ def _forgive(compiled: Callable) -> None:
             return None
 
     kept.load_overload = load_or_none
+
+
+def _take_turns(compiled: Callable, directory: Path) -> None:
+    """Let one of several processes that start together compile; the others take what it kept.
+
+    Turns are taken from callers to what they call, which never calls back: no waiting in a circle.
+    """
+    kept, compile_now = compiled._cache, compiled.compile
+    load = kept.load_overload
+    name = f"{compiled.py_func.__module__.rsplit('.', 1)[-1]}.{compiled.py_func.__qualname__}"
+    turns: list[Turn] = []
+
+    def load_or_take_a_turn(signature: object, context: object) -> object:
+        found = load(signature, context)
+        if found is None:
+            which = hashlib.sha256(str(signature).encode()).hexdigest()[:16]
+            turn = Turn(directory, f"{name}-{which}")
+            turns.append(turn)
+            if turn.take():
+                found = load(signature, context)
+        return found
+
+    def compile_in_turn(signature: object) -> object:
+        before = len(turns)
+        try:
+            return compile_now(signature)
+        finally:
+            while len(turns) > before:
+                turns.pop().give()
+
+    kept.load_overload, compiled.compile = load_or_take_a_turn, compile_in_turn

@@ -62,8 +62,8 @@ class CollisionMonitorLifecycleNode(LifecycleNode):
         return SUCCESS
 
     def close(self) -> None:
-        """Write what is still to be recorded."""
-        self._core.close()
+        """Say that nobody watches any more; write what is still to be recorded."""
+        self._core.end()
 
 
 def main(args: list[str] | None = None) -> None:

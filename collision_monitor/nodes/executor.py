@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable
 
@@ -11,8 +12,11 @@ import rclpy
 from rclpy.exceptions import ParameterException
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
 
 from collision_monitor.errors import CollisionMonitorError
+
+_SIGNAL_SECONDS = 0.2  # between two looks whether a signal has come, where no timer runs
 
 
 def best_executor() -> Executor:
@@ -34,23 +38,50 @@ def run_program(make_node: Callable[[], Node], args: list[str] | None, name: str
 
 
 def run_node(make_node: Callable[[], Node], args: list[str] | None) -> None:
-    """Make a node and spin it until SIGINT or SIGTERM; both are ordinary ends."""
-    rclpy.init(args=args)
+    """Make a node and spin it until SIGINT or SIGTERM; both are ordinary ends.
+
+    Signals are not left to rclpy, which takes the middleware away under whatever callback is just
+    running: that one ends, and ``node.close()`` can still say that nobody is there any more.
+    """
+    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    end = _End()
     node = None
     try:
         node = make_node()
         executor = best_executor()
         executor.add_node(node)
+        end.waits = True
         # Not spin(): without a time limit the events executor of rclpy 7.1 runs hot and
         # hears nothing.
-        while rclpy.ok():
-            executor.spin_once(timeout_sec=1.0)
+        while rclpy.ok() and not end.wanted:
+            executor.spin_once(timeout_sec=_SIGNAL_SECONDS)
     except (KeyboardInterrupt, ExternalShutdownException):
         pass
     except Exception:
         if rclpy.ok():  # otherwise the context went away in the middle of something
             raise
     finally:
+        end.waits = True
         if hasattr(node, "close"):
             node.close()
         rclpy.try_shutdown()
+
+
+class _End:
+    """Hears SIGINT and SIGTERM.
+
+    Attributes:
+        wanted: whether one has come.
+        waits: whether what is running is to come to its end first; else it is interrupted, as
+            loading and compiling may take a minute.
+    """
+
+    def __init__(self) -> None:
+        self.wanted = self.waits = False
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._hear)
+
+    def _hear(self, number: int, frame: object) -> None:
+        self.wanted = True
+        if not self.waits:
+            raise KeyboardInterrupt

@@ -50,6 +50,7 @@ from collision_monitor.watchdogs.watchdogs import Watchdogs
 _WATCHDOG_SECONDS = 0.05
 _LOADING = "loading a robot (the first time its leaves are fitted and kernels compiled)"
 _INACTIVE = MonitorState(Level.STALE, "inactive: nobody watches the robot", "waiting")
+_ENDED = MonitorState(Level.STALE, "the monitor has ended: nobody watches the robot", "waiting")
 
 
 class MonitorCore:
@@ -162,6 +163,12 @@ class MonitorCore:
         self._services.destroy()
         self._topics.destroy()
         self._topics, self._is_active = None, False
+        self.close()
+
+    def end(self) -> None:
+        """Say that nobody watches any more, and write what is still to be recorded."""
+        if self._is_active and self._node.context.ok():
+            self._publish_state(_ENDED)
         self.close()
 
     def close(self) -> None:

@@ -118,6 +118,12 @@ class SelfCollisionNode(Node):
         self._next_beat = self._next_markers = -math.inf
         self.create_timer(_WATCHDOG_SECONDS, self._watch, clock=self._steady)
 
+    def close(self) -> None:
+        """Say that nothing is let pass any more."""
+        if self.context.ok():
+            reason = "the node has ended: nothing is let pass any more"
+            self._publish_state(Report(Level.STALE, "ended", reason, serial=self._serial))
+
     # -- set-up ----------------------------------------------------------------------
 
     def _make_relay(self) -> FollowJointTrajectoryRelay | None:

@@ -23,7 +23,7 @@ class Report:
     Attributes:
         level: OK done, WARN done with a remark, ERROR not done, STALE not possible yet.
         event: one word: ``waiting``, ``ready``, ``adjusting``, ``forwarded``, ``refused``,
-            ``hold``, ``streaming`` ...
+            ``hold``, ``streaming``, ``ended`` ...
         reason: one sentence.
         values: key-values.
         serial: counts what was asked, so that the same answer twice is news.
