@@ -2,19 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """A monitor for minutes among restless neighbours: does it ever fail, grow, or say too much?
 
-    python benchmarks/soak.py [--minutes 5] [--rate 1000] [--seed 0] [--json]
+    python benchmarks/soak.py [--minutes 5] [--rate 1000] [--scene-rate 200] [--seed 0] [--json]
 
 One monitor in a process of its own hears joint states at a high rate (soak_driver.py), while
 others listen and leave, set parameters, valid and not, replace the description, also by broken
-ones, and change the scene 200 times a second where the monitor listens to ``~/scene``
-(soak_clients.py). It records; what it heard and said is compared with pinocchio and
-coal by an observer in a process of its own (soak_truth.py). All stays on this machine and ends by
-itself.
+ones, and change the scene many times a second: obstacles come, move, expire and go, are attached
+and detached, and some must be refused (soak_clients.py, soak_obstacles.py). It records; what it
+heard and said is compared with pinocchio and coal by an observer in a process of its own
+(soak_truth.py, soak_scene.py). All stays on this machine and ends by itself.
 
 Faults, and exit code 1: the monitor ends or prints a traceback; a distance above the true one;
-OK or WARN while the true distance is below 0.02 m, the least stop distance that is ever set;
-too little was compared to say so. Told besides: memory in kB a minute after the first third,
-when the ring of the recording is full, and open files.
+OK or WARN while the true distance is below 0.02 m, the least stop distance that is ever set, or
+while something of the scene is refused; a pair with an obstacle that is not among the pairs; a
+scene message or a description that was sent and never taken; too little was compared to say so.
+Told besides: memory in kB a minute after the first third, when the ring of the recording is full,
+and open files.
 """
 
 from __future__ import annotations
@@ -39,7 +41,9 @@ from ros_domains import Domain  # noqa: E402
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _LOADING_SECONDS = 240.0  # a monitor that starts for the first time compiles
-_LEAST_COMPARED = 0.4  # of the joint states heard: none is answered while a robot is loaded
+_LAST_SECONDS = 1.5  # to hear what was sent last, and to stop: a stop is what is recorded
+_LEAST_COMPARED = 0.4  # of the joint states heard: a loaded machine merges some
+_LEAST_TAKEN = 0.5  # of the good descriptions: the next one may come while one is loaded
 
 
 class Soak:
@@ -49,24 +53,26 @@ class Soak:
         self.options, self.folder = options, folder
         paths = [str(HERE.parent), os.environ.get("PYTHONPATH", "")]
         self.environment = {
-            **domain.environment, "PYTHONPATH": os.pathsep.join(filter(None, paths))
-        }
+            **domain.environment, "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+            "PYTHONFAULTHANDLER": "1",  # what hangs says where, when it is aborted
+        }  # fmt: skip
         self.seconds = 60.0 * options.minutes
         # Contact once a period, and a file of it half a period later at most one and a half:
         # recordings that go back further than that overlap, so that nothing is missing.
         self.period = min(20.0, self.seconds / 3.0)
-        self.memory: list[tuple[float, float, int]] = []  # seconds, kB, open files
-        self.seen: list[dict] = []
+        self.memory: list[tuple[float, float, int, float]] = []  # seconds, kB, files, processor
         self.faults: list[str] = []
-        self._observers: list[subprocess.Popen] = []
-        self._observed: set[Path] = set()
+        self.seen: dict = {}
+        self._seen: set[Path] = set()
+        self._kept: list[str] = []
 
     def start(self, *command: str, log: str) -> subprocess.Popen:
         """A process whose output goes to a file of the folder."""
         with (self.folder / log).open("wb") as file:
             return subprocess.Popen(
-                [sys.executable, *command], env=self.environment, cwd=HERE, stdout=file,
-                stderr=subprocess.STDOUT, start_new_session=True,
+                [sys.executable, *command], env=self.environment, cwd=HERE,
+                stdin=subprocess.PIPE, stdout=file, stderr=subprocess.STDOUT,
+                start_new_session=True, text=True,
             )  # fmt: skip
 
     def run(self) -> dict:
@@ -83,101 +89,104 @@ class Soak:
             )  # fmt: skip
             processes.append(monitor)
             common = ("--seconds", str(self.seconds), "--seed", str(self.options.seed))
-            description_period = max(3.0, self.period / 4.0)  # loading takes a second
+            # Loading takes seconds of a core.
+            description_period = min(15.0, self.seconds / 3.0)
             clients = self.start(
                 "soak_clients.py", *common, "--description-period", str(description_period),
-                log="clients.log",
-            )
+                "--scene-rate", str(self.options.scene_rate), log="clients.log",
+            )  # fmt: skip
             processes.append(clients)
-            self._until_loaded(monitor, clients)
+            self._until(monitor, "monitor.log", "monitoring 'soak_")
             driver = self.start(
-                "soak_driver.py", *common, "--rate", str(self.options.rate), "--period",
-                str(self.period), log="driver.log",
-            )
+                "soak_driver.py", "--seed", str(self.options.seed), "--rate",
+                str(self.options.rate), "--period", str(self.period), log="driver.log",
+            )  # fmt: skip
             processes.append(driver)
-            self._watch(monitor, clients, driver)
-            monitor.send_signal(signal.SIGINT)
-            code = monitor.wait(90.0)
-            if code and not self.faults:
-                self.faults.append(f"the monitor ended with code {code}")
+            self._until(monitor, "driver.log", "sending")
+            clients.stdin.close()
+            self._watch(monitor, clients)
+            driver.stdin.close()
             for process in (clients, driver):
                 process.wait(60.0)
-            self._observe(self._files(), wait=True)
+            time.sleep(_LAST_SECONDS)
+            self._end(monitor)
+            if not self.options.without_recording:
+                # Not before: who computes takes the time of those who are watched.
+                observer = self.start("soak_truth.py", log="observer.log")
+                processes.append(observer)
+                self._observe(observer)
         finally:
-            for process in (*processes, *self._observers):
+            for process in processes:
                 if process.poll() is None:
                     process.kill()
                     process.wait()
         return self._summary()
+
+    def _end(self, monitor: subprocess.Popen) -> None:
+        monitor.send_signal(signal.SIGINT)
+        try:
+            code = monitor.wait(60.0)
+        except subprocess.TimeoutExpired:
+            monitor.send_signal(signal.SIGABRT)
+            monitor.wait(10.0)
+            said = self._log("monitor.log").partition("Fatal Python error")[2]
+            self.faults.append(f"the monitor did not end within 60 s of SIGINT: {said[:3000]}")
+            return
+        if code and not self.faults:
+            self.faults.append(f"the monitor ended with code {code}")
+
+    def _observe(self, observer: subprocess.Popen) -> None:
+        self._keep_recordings()
+        observer.communicate("\n".join(self._kept), 300.0 + 20.0 * self.seconds)
+        said = self._log("observer.log")
+        if observer.returncode:
+            self.faults.append(f"the observer failed: {said[-1000:]}")
+        else:
+            self.seen = json.loads(said.splitlines()[-1])
 
     def _recording(self) -> list[str]:
         if self.options.without_recording:
             return []
         return ["--record", str(self.folder / "soak.mcap")]
 
-    def _until_loaded(self, monitor: subprocess.Popen, clients: subprocess.Popen) -> None:
+    def _until(self, monitor: subprocess.Popen, log: str, text: str) -> None:
+        """Wait until a log has this text."""
         end = time.monotonic() + _LOADING_SECONDS
-        while "monitoring 'soak_" not in self._log("monitor.log"):
+        while text not in self._log(log):
             if time.monotonic() > end or monitor.poll() is not None:
-                raise TimeoutError(f"no robot was loaded: {self._log('monitor.log')[-2000:]}")
+                said = self._log("monitor.log")[-2000:]
+                raise TimeoutError(f"no {text!r} in {log}; the monitor said: {said}")
             time.sleep(0.2)
 
     def _log(self, name: str) -> str:
         return (self.folder / name).read_text(encoding="utf-8", errors="replace")
 
-    def _files(self) -> list[Path]:
-        there = [path for path in self.folder.glob("soak*.mcap") if path not in self._observed]
-        return sorted(there, key=lambda path: path.stat().st_mtime)
-
-    def _watch(self, monitor: subprocess.Popen, *others: subprocess.Popen) -> None:
-        """Until the others have ended."""
+    def _watch(self, monitor: subprocess.Popen, clients: subprocess.Popen) -> None:
+        """Until the clients have ended."""
         begin = time.monotonic()
-        while any(process.poll() is None for process in others):
+        while clients.poll() is None:
             now = time.monotonic() - begin
-            if now > self.seconds + 60.0:
-                self.faults.append("the others did not end in time")
+            if now > self.seconds + 180.0:
+                self.faults.append("the clients did not end in time")
                 return
             if monitor.poll() is not None:
                 self.faults.append(f"the monitor ended with code {monitor.returncode}")
                 return
             pages = int(Path(f"/proc/{monitor.pid}/statm").read_text().split()[1])
             files = len(os.listdir(f"/proc/{monitor.pid}/fd"))
-            self.memory.append((now, pages * _PAGE / 1024.0, files))
-            self._observe(self._files())
+            ticks = Path(f"/proc/{monitor.pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+            worked = sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
+            self.memory.append((now, pages * _PAGE / 1024.0, files, worked))
+            self._keep_recordings()
             time.sleep(min(1.0, self.seconds / 60.0))
 
-    def _observe(self, files: list[Path], wait: bool = False) -> None:
-        """Let files be observed, one observer at a time unless the end is to be waited for."""
-        self._collect(wait)
-        if files and not self._observers:
-            names = []
-            for path in files:  # another name: the monitor removes its oldest recordings
-                kept = self.folder / f"kept_{path.name}"
-                os.link(path, kept)
-                names.append(str(kept))
-                self._observed.add(path)
-            number = len(self._observed)
-            after = max((seen.get("last", 0.0) for seen in self.seen), default=0.0)
-            self._observers.append(
-                self.start("soak_truth.py", str(after), *names, log=f"observer_{number}.log")
-            )
-            self._observers[-1].log, self._observers[-1].files = f"observer_{number}.log", names
-            if wait:
-                self._collect(wait)
-
-    def _collect(self, wait: bool) -> None:
-        for observer in list(self._observers):
-            if wait:
-                observer.wait(300.0)
-            if observer.poll() is None:
-                continue
-            self._observers.remove(observer)
-            if observer.returncode:
-                self.faults.append(f"the observer failed: {self._log(observer.log)[-1000:]}")
-            else:
-                self.seen += map(json.loads, self._log(observer.log).splitlines())
-            for name in observer.files:
-                os.unlink(name)
+    def _keep_recordings(self) -> None:
+        """Give the new ones another name: the monitor removes its oldest."""
+        new = [path for path in self.folder.glob("soak*.mcap") if path not in self._seen]
+        for path in sorted(new, key=lambda path: path.stat().st_mtime):
+            self._seen.add(path)
+            self._kept.append(str(self.folder / f"kept_{len(self._kept)}.mcap"))
+            os.link(path, self._kept[-1])
 
     def _summary(self) -> dict:
         log = self._log("monitor.log")
@@ -187,37 +196,46 @@ class Soak:
         sent = self._log("driver.log").split()
         if not said or not sent:
             self.faults.append("clients or driver failed: " + " ".join((*said, *sent))[-1000:])
-        for seen in self.seen:
-            self.faults += [f"{seen['file']}: {fault}" for fault in seen["faults"][:5]]
-        self.seen.sort(key=lambda seen: seen.get("first", 0.0))
-        spans = [(seen["first"], seen["last"]) for seen in self.seen if "first" in seen]
-        gaps = [b[0] - a[1] for a, b in zip(spans, spans[1:], strict=False)]
-        compared = sum(seen["distances"] for seen in self.seen)
-        heard = sum(seen["joint_states"] for seen in self.seen)
-        if self.options.without_recording:
-            pass
-        elif not compared or compared < _LEAST_COMPARED * heard:
-            self.faults.append(f"only {compared} distances for {heard} joint states")
-        elif not sum(seen["below_stop"] for seen in self.seen):
-            self.faults.append("the robot was never below its stop distance")
-        table = np.array(self.memory or [(0.0, 0.0, 0)])
+        clients = json.loads(said[-1]) if said and said[-1].startswith("{") else {}
+        self._judge(clients)
+        table = np.array(self.memory or [(0.0, 0.0, 0, 0.0)])
         late = table[table[:, 0] >= self.seconds / 3.0]
         slope = float(np.polyfit(late[:, 0], late[:, 1], 1)[0] * 60.0) if len(late) > 2 else None
+        seconds = table[-1, 0] - table[0, 0]
         return {
             "seconds": self.seconds,
-            "joint_states_sent": int(sent[0]) if sent and sent[0].isdigit() else 0,
-            "joint_states_recorded": heard,
-            "distances_compared": compared,
-            "below_stop_distance": sum(seen["below_stop"] for seen in self.seen),
-            "least_truth_minus_said_m": min((s["least_margin"] for s in self.seen), default=None),
-            "recordings": len(self.seen),
-            "longest_gap_between_recordings_s": max([0.0, *gaps]),
-            "clients": json.loads(said[-1]) if said and said[-1].startswith("{") else {},
+            "joint_states_sent": int(sent[-1]) if sent and sent[-1].isdigit() else 0,
+            "scene_messages_sent": clients.get("scene", 0) + clients.get("attach", 0),
+            "clients": clients,
+            "observer": self.seen,
             "memory_mb": [float(table[0, 1]) / 1024.0, float(table[-1, 1]) / 1024.0],
             "memory_kb_per_minute": slope,
             "open_files": [int(table[0, 2]), int(table[-1, 2])],
+            "core_share": float((table[-1, 3] - table[0, 3]) / seconds) if seconds > 0.0 else None,
             "faults": self.faults,
         }
+
+    def _judge(self, clients: dict) -> None:
+        """What the observer has found, and whether it has seen enough to find anything."""
+        seen = self.seen
+        if self.options.without_recording or not seen:
+            return
+        self.faults += seen["faults"]
+        heard, compared = seen.get("joint_states", 0), seen.get("distances", 0)
+        if not compared or compared < _LEAST_COMPARED * heard:
+            self.faults.append(f"only {compared} distances for {heard} joint states")
+        for what in ("below_stop", "objects_below_stop", "alarms", "calm_states", "pairs_checked"):
+            if not seen.get(what):
+                self.faults.append(f"nothing to be seen: {what} is 0")
+        for topic in ("scene", "attach"):
+            if seen.get(topic, 0) != clients.get(topic):
+                self.faults.append(
+                    f"{topic}: {clients.get(topic)} messages sent, {seen.get(topic, 0)} heard"
+                )
+        if len(seen["robots"]) < 2:
+            self.faults.append("there was no swap")
+        if len(seen["robots"]) < _LEAST_TAKEN * clients.get("good descriptions", 0):
+            self.faults.append(f"only {len(seen['robots'])} of the good descriptions were taken")
 
 
 def main() -> int:
@@ -225,6 +243,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=5.0)
     parser.add_argument("--rate", type=float, default=1000.0, help="joint states a second")
+    parser.add_argument("--scene-rate", type=float, default=200.0, help="changes a second")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", action="store_true")
     parser.add_argument(

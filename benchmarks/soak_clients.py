@@ -3,8 +3,8 @@
 """Everybody else around the monitor of the soak: they come and go, and ask for all sorts of things.
 
 Listeners and clients are made and destroyed, parameters set at random, valid and not, the robot
-description replaced by another and by broken ones, and, where the monitor listens to it, obstacles
-far away are added, moved and removed many times a second.
+description replaced by others and by broken ones, and the scene is changed many times a second
+(soak_obstacles.py).
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import argparse
 import json
 import math
 import random
+import sys
+import threading
 import time
 from collections import Counter
 
@@ -23,12 +25,14 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile
-from soak_robot import description
+from soak_obstacles import Obstacles
+from soak_robot import VARIANTS, description
 from std_msgs.msg import Bool, Float64, Float64MultiArray, String
 from std_srvs.srv import Trigger
-from visualization_msgs.msg import Marker, MarkerArray
+from visualization_msgs.msg import MarkerArray
 
 MONITOR = "collision_monitor"
+_SWAP_SECONDS = 100.0
 _LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 _TOPICS = (
     ("min_distance", Float64), ("safe", Bool), ("state", DiagnosticStatus),
@@ -36,9 +40,9 @@ _TOPICS = (
     ("pair_names", String),
 )  # fmt: skip
 _BROKEN = (
-    "", "<robot", "<robot name='x'/>", description(True)[:-300], "\x00", "nonsense", "<robot>" * 50,
-    description(False).replace('upper="2.5"', 'upper="nan"', 1),
-    description(False).replace("0.05", "1e308", 1),
+    "", "<robot", "<robot name='x'/>", description(1)[:-300], "\x00", "nonsense", "<robot>" * 50,
+    description(0).replace('upper="2.5"', 'upper="nan"', 1),
+    description(0).replace('radius="0.050"', 'radius="1e308"', 1),
 )  # fmt: skip
 
 
@@ -58,9 +62,12 @@ def _parameters(dice: random.Random) -> list[Parameter]:
         "distances_rate": dice.choice([0.0, 5.0, 100.0]),
         "marker_rate": dice.choice([0.0, 5.0, 20.0]),
         "joint_state_timeout": dice.uniform(0.3, 2.0),
-        "pair_thresholds": [dice.choice(["", "*_left_* *_right_* warn=0.2"])],
+        "pair_thresholds": [dice.choice(["", "left_* right_* warn=0.2"])],
         "braking_decelerations": [dice.choice(["", "left_*=3.0"])],
         "stop_service": dice.choice(["", "/nobody/stop"]),
+        "scene_timeout": dice.choice([0.0, 2.0, 10.0]),
+        "cycle_deadline": dice.uniform(0.005, 0.5),
+        "show_aabb_levels": dice.choice(["", "0 1"]),
     }
     wrong = {
         "warn_distance": dice.choice([-1.0, math.nan, math.inf, 1e308, "near", 0.001]),
@@ -73,6 +80,8 @@ def _parameters(dice: random.Random) -> list[Parameter]:
         "narrow_phase": dice.choice(["mesh", "auto", "guess"]),
         "robot_description": "another",
         "record": "other.mcap",
+        "scene_timeout": dice.choice([-1.0, math.nan, 1e9]),
+        "scene_max_objects": 5,
         "no_such_parameter": 1,
     }
     source = valid if dice.random() < 0.6 else wrong
@@ -86,16 +95,39 @@ class Clients:
     def __init__(self, node: Node, dice: random.Random) -> None:
         self.node, self.dice, self.counts = node, dice, Counter()
         self._descriptions = node.create_publisher(String, "robot_description", _LATCHED)
-        self._scene = node.create_publisher(MarkerArray, f"{MONITOR}/scene", 10)
+        # Deep: what is sent is to arrive, and soak.py counts whether it did.
+        self._publishers = {
+            topic: node.create_publisher(MarkerArray, f"{MONITOR}/{topic}", 2000)
+            for topic in ("scene", "attach")
+        }
+        self._obstacles = Obstacles(dice)
+        node.create_subscription(DiagnosticStatus, f"{MONITOR}/state", self._heard_state, _LATCHED)
+        self._variant, self._robot = -1, ""
+        self._is_loading = self._hurries = False
         self._setter = node.create_client(
             SetParametersAtomically, f"{MONITOR}/set_parameters_atomically"
         )
         self._guests: list = []
 
+    def _heard_state(self, state: DiagnosticStatus) -> None:
+        self._is_loading = any(value.key == "loading" for value in state.values)
+        if self._robot and state.hardware_id != self._robot:
+            self.counts["swaps"] += 1
+        self._robot = state.hardware_id
+
     def describe(self) -> None:
-        """A good robot three times of four, else something broken."""
+        """A good robot three times of four, else something broken.
+
+        Mostly not while one is loaded, which would be given up for it.
+        """
+        if self._is_loading and not self._hurries:
+            return
+        self._hurries = self.dice.random() < 0.2
         good = self.dice.random() < 0.75 or not self.counts["good descriptions"]
-        text = description(self.dice.random() < 0.5) if good else self.dice.choice(_BROKEN)
+        if good:
+            others = [k for k in range(VARIANTS) if k != self._variant]
+            self._variant = self.dice.choice(others)
+        text = description(self._variant) if good else self.dice.choice(_BROKEN)
         self._descriptions.publish(String(data=text))
         self.counts["good descriptions" if good else "broken descriptions"] += 1
 
@@ -136,18 +168,17 @@ class Clients:
             self._guests.append((self.node.destroy_client, client))
 
     def change_scene(self) -> None:
-        """Add, move or remove an obstacle far away from the robot, where somebody listens."""
-        if not self.node.count_subscribers(self._scene.topic_name):
-            return
-        marker = Marker(ns="soak", id=self.dice.randrange(30), type=Marker.CUBE)
-        marker.header.frame_id = self.dice.choice(["a_base", "t_base"])
-        marker.action = self.dice.choice([Marker.ADD, Marker.ADD, Marker.DELETE])
-        place, turn, size = marker.pose.position, marker.pose.orientation, marker.scale
-        place.x, place.y, place.z = (self.dice.uniform(5.0, 9.0) for _ in range(3))
-        turn.w = 1.0
-        size.x = size.y = size.z = self.dice.uniform(0.05, 0.5)
-        self._scene.publish(MarkerArray(markers=[marker]))
-        self.counts["scene changes"] += 1
+        """Add, move, remove, attach or detach something."""
+        for topic, publisher in self._publishers.items():
+            if not publisher.get_subscription_count():
+                self.counts[f"waited for {topic}"] += 1
+                return
+        topic, markers = self._obstacles.change(time.monotonic())
+        stamp = time.time_ns()
+        for marker in markers:
+            marker.header.stamp.sec, marker.header.stamp.nanosec = divmod(stamp, 10**9)
+        self._publishers[topic].publish(MarkerArray(markers=markers))
+        self.counts[topic] += 1
 
 
 def main() -> None:
@@ -155,6 +186,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, required=True)
     parser.add_argument("--description-period", type=float, required=True)
+    parser.add_argument("--scene-rate", type=float, required=True)
     parser.add_argument("--seed", type=int, required=True)
     options = parser.parse_args()
     rclpy.init()
@@ -164,16 +196,25 @@ def main() -> None:
     clients = Clients(node, random.Random(options.seed))
     jobs = {  # seconds from one time to the next
         clients.describe: options.description_period, clients.set_parameters: 0.1,
-        clients.come_or_go: 0.3, clients.change_scene: 0.005,
+        clients.come_or_go: 0.3, clients.change_scene: 1.0 / options.scene_rate,
     }  # fmt: skip
+    clients.describe()
+    loaded = threading.Event()  # standard input ends when the robot is loaded
+    threading.Thread(target=lambda: (sys.stdin.read(), loaded.set()), daemon=True).start()
+    while not loaded.is_set():
+        executor.spin_once(timeout_sec=0.1)
     begin = time.monotonic()
     due = dict.fromkeys(jobs, begin)
-    while (now := time.monotonic()) - begin < options.seconds:
+    # On a slow machine longer, until there was a swap.
+    while (now := time.monotonic()) - begin < options.seconds or (
+        not clients.counts["swaps"] and now - begin < options.seconds + _SWAP_SECONDS
+    ):
         for job, period in jobs.items():
             if now >= due[job]:
                 job()
                 due[job] = max(due[job] + period, now - 0.1)
         executor.spin_once(timeout_sec=max(min(due.values()) - time.monotonic(), 0.0))
+    clients.counts["seconds"] = round(time.monotonic() - begin, 3)
     print(json.dumps(clients.counts), flush=True)
     executor.shutdown()
     rclpy.shutdown()

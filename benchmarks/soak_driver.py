@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import argparse
 import math
+import sys
+import threading
 import time
 
 import numpy as np
@@ -28,11 +30,10 @@ def position(seconds: float, period: float, phases: np.ndarray) -> np.ndarray:
 
 
 def main() -> None:
-    """Send until killed, or for so many seconds at most."""
+    """Send until standard input ends; say when somebody has heard a second of it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rate", type=float, required=True)
     parser.add_argument("--period", type=float, required=True)
-    parser.add_argument("--seconds", type=float, required=True)
     parser.add_argument("--seed", type=int, required=True)
     options = parser.parse_args()
     rclpy.init()
@@ -40,15 +41,22 @@ def main() -> None:
     publisher = node.create_publisher(JointState, "joint_states", 10)
     phases = np.random.default_rng(options.seed).uniform(0.0, math.pi, (2, len(JOINTS)))
     message = JointState(name=list(JOINTS))
+    ended = threading.Event()
+    threading.Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()
+    while not publisher.get_subscription_count() and not ended.is_set():
+        time.sleep(0.05)
     begin = due = time.monotonic()
     sent = 0
-    while (now := time.monotonic()) - begin < options.seconds:
+    while not ended.is_set():
+        now = time.monotonic()
         stamp = time.time_ns()
         message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
         message.position = position(now - begin, options.period, phases).tolist()
         publisher.publish(message)
         sent += 1
-        due = max(due + 1.0 / options.rate, now)
+        if sent == int(options.rate):
+            print("sending", flush=True)
+        due = max(due + 1.0 / options.rate, now - 0.02)  # what was missed is made up for
         time.sleep(max(due - time.monotonic(), 0.0))
     print(sent, flush=True)
     rclpy.shutdown()

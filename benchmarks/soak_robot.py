@@ -1,13 +1,13 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The robots of the soak: two arms of plain shapes, once with a tool and once without."""
+"""The robots of the soak: two arms of plain shapes, thicker or thinner, with tools or without."""
 
 from __future__ import annotations
 
-_SHAPES = ('<box size="0.12 0.1 0.4"/>', '<cylinder radius="0.05" length="0.4"/>')
 JOINTS = tuple(f"{side}_{k}" for side in ("left", "right") for k in range(1, 5))
-# The forearms are in each other by 6 cm, with tools and without.
+# The forearms are in each other by 6 cm, in all variants.
 CONTACT = (0.1, -0.05, 0.54, -0.25, -0.1, 0.05, -0.54, 0.25)
+VARIANTS = 6
 
 
 def _link(name: str, shape: str = "", z: float = 0.2) -> str:
@@ -27,22 +27,27 @@ def _joint(name: str, parent: str, child: str, xyz: str, axis: str) -> str:
     )
 
 
-def description(with_tool: bool) -> str:
-    """A URDF; links of the one with tools have other names, so that its pairs tell which it is."""
-    mark = "t" if with_tool else "a"
-    parts = [_link(f"{mark}_base", '<box size="0.3 0.3 0.2"/>', -0.2)]
+def description(variant: int) -> str:
+    """A URDF, the same joints in each of the variants; odd ones have tools."""
+    more = 0.005 * (variant // 2)
+    shapes = (
+        f'<box size="{0.12 + more:.3f} {0.1 + 2.0 * more:.3f} 0.4"/>',
+        f'<cylinder radius="{0.05 + more:.3f}" length="0.4"/>',
+    )
+    parts = [_link("base", '<box size="0.3 0.3 0.2"/>', -0.2)]
     for side, y in (("left", 0.35), ("right", -0.35)):
-        parent, xyz = f"{mark}_base", f"0 {y} 0.2"
+        parent, xyz = "base", f"0 {y} 0.2"
         for k in range(1, 5):
-            child = f"{mark}_{side}_{k}"
-            parts.append(_link(child, _SHAPES[k % 2]))
+            child = f"{side}_arm_{k}"
+            parts.append(_link(child, shapes[k % 2]))
             axis = ("1 0 0", "0 1 0")[(k + 1) % 2 if k > 1 else 1]
             parts.append(_joint(f"{side}_{k}", parent, child, xyz, axis))
             parent, xyz = child, "0 0 0.45"
-        if with_tool:
-            parts.append(_link(f"{mark}_{side}_tool", '<sphere radius="0.09"/>', 0.1))
+        if variant % 2:
+            radius = 0.06 + 2.0 * more
+            parts.append(_link(f"{side}_tool", f'<sphere radius="{radius:.3f}"/>', 0.1))
             parts.append(
                 f'<joint name="{side}_tool" type="fixed"><parent link="{parent}"/>'
-                f'<child link="{mark}_{side}_tool"/><origin xyz="{xyz}"/></joint>'
+                f'<child link="{side}_tool"/><origin xyz="{xyz}"/></joint>'
             )
-    return f'<robot name="soak_{mark}">{"".join(parts)}</robot>'
+    return f'<robot name="soak_{variant}">{"".join(parts)}</robot>'

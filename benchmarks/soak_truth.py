@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The observer of the soak: what the monitor should have said, by pinocchio and coal.
 
-Reads recordings of a monitor. They have what it heard and what it said in the order in which it
-did: the distance that follows a joint state is its answer. The robot is the one whose pairs the
-monitor last published. Prints one JSON object a file.
+Reads recordings of a monitor, which have what it heard (joint states, the scene, the description
+that it took) and what it said, in the order in which it did. So the distance that follows a joint
+state is its answer to just this scene around just this robot. Nothing has to be guessed from times
+but when lifetimes end: see `soak_scene.SLACK`.
 
-    python benchmarks/soak_truth.py 0 stop.mcap ...
+    ls stop*.mcap | python benchmarks/soak_truth.py
 
-The number is a stamp in seconds: joint states up to it are left out.
+Names of files come in on standard input, in their order; each is read on from where the last one
+ended, and a gap is a fault. One JSON object goes out when the input ends.
 """
 
 from __future__ import annotations
@@ -16,117 +18,303 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Iterable
-from functools import cache
-from pathlib import Path
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import coal
 import numpy as np
 import pinocchio as pin
 from mcap.reader import make_reader
 from rosbags.typesys import Stores, get_typestore
-from soak_robot import description
+from soak_scene import Robot, Scene, Thing
 
 STOP = 0.02  # metres: no stop distance in the soak is below it
 _ROUNDING = 1e-6  # metres by which coal may be off
-_STORE = get_typestore(Stores.LATEST)
 _CALM = (0, 1)  # levels OK and WARN
+_MOST_FAULTS = 20
+_STORE = get_typestore(Stores.LATEST)
+KINDS = {
+    "joint_states": "sensor_msgs/msg/JointState",
+    "robot_description": "std_msgs/msg/String",
+    "pair_names": "std_msgs/msg/String",
+    "scene": "visualization_msgs/msg/MarkerArray",
+    "attach": "visualization_msgs/msg/MarkerArray",
+    "min_distance": "std_msgs/msg/Float64",
+    "state": "diagnostic_msgs/msg/DiagnosticStatus",
+}
 
 
-class Truth:
-    """A robot as pinocchio and coal see it."""
+class Shapes:
+    """Shapes on the bodies of a robot, and pairs of them whose distances are asked for."""
 
-    def __init__(self, urdf: str, pairs: Iterable[tuple[str, str]]) -> None:
-        self._model = pin.buildModelFromXML(urdf)
-        self._geometry = pin.buildGeomFromUrdfString(
-            self._model, urdf, pin.GeometryType.COLLISION
-        )
-        owners: dict[str, list[int]] = {}
-        for k, item in enumerate(self._geometry.geometryObjects):
-            owners.setdefault(self._model.frames[item.parentFrame].name, []).append(k)
-        for a, b in pairs:
-            for i in owners[a]:
-                for j in owners[b]:
-                    self._geometry.addCollisionPair(pin.CollisionPair(i, j))
-        self._data = self._model.createData()
-        self._places = pin.GeometryData(self._geometry)
-        self._order: dict[tuple[str, ...], list[int]] = {}
+    def __init__(self, parts: list[tuple], first: np.ndarray, second: np.ndarray) -> None:
+        """Make them ready.
 
-    def distance(self, names: tuple[str, ...], positions: np.ndarray) -> float:
-        """Of the nearest pair, metres, negative where they cross."""
-        if names not in self._order:
-            joints = self._model.joints
-            self._order[names] = [joints[self._model.getJointId(name)].idx_q for name in names]
-        q = np.zeros(self._model.nq)
-        q[self._order[names]] = positions
-        pin.computeDistances(self._model, self._data, self._geometry, self._places, q)
-        return min(result.min_distance for result in self._places.distanceResults)
+        Args:
+            parts: coal's shape, its pose (4, 4) in its body, and the body, of each.
+            first: (k,) place in that list of one of each pair.
+            second: (k,) of the other.
+        """
+        self._shapes = [shape for shape, _, _ in parts]
+        for shape in self._shapes:
+            shape.computeLocalAABB()
+        self._local = np.array([pose for _, pose, _ in parts]).reshape(-1, 4, 4)
+        self._bodies = np.array([body for _, _, body in parts], dtype=int)
+        centres = [[*shape.aabb_center, 1.0] for shape in self._shapes]
+        self._centres = np.array(centres).reshape(-1, 4)
+        self._radii = np.array([shape.aabb_radius for shape in self._shapes])
+        self.first, self.second = first, second
+        self._request = coal.DistanceRequest()
+        self._request.enable_signed_distance = False  # how deep leaves are is another thing
+
+    def nearest(self, bodies: np.ndarray) -> tuple[float, int]:
+        """(metres, place among the pairs); at most 0 where two cross; ``bodies`` (n, 4, 4)."""
+        poses = bodies[self._bodies] @ self._local
+        centres = np.einsum("nij,nj->ni", poses, self._centres)[:, :3]
+        apart = np.linalg.norm(centres[self.first] - centres[self.second], axis=1)
+        least = apart - self._radii[self.first] - self._radii[self.second]
+        best, place, result = math.inf, -1, coal.DistanceResult()
+        for k in np.argsort(least):
+            if least[k] >= best or best <= 0.0:
+                break
+            i, j = self.first[k], self.second[k]
+            result.clear()
+            distance = coal.distance(
+                self._shapes[i], _transform(poses[i]), self._shapes[j], _transform(poses[j]),
+                self._request, result,
+            )  # fmt: skip
+            if distance < best:
+                best, place = distance, int(k)
+        return best, place
 
 
-def robot_of(pair_names: str) -> Truth:
-    """The robot that has these pairs, obstacles of a live scene left out."""
-    pairs = [tuple(line.split()) for line in pair_names.splitlines()]
-    urdf = description(with_tool=any(name.startswith("t_") for pair in pairs for name in pair))
-    links = {word.split('"')[0] for word in urdf.split('<link name="')[1:]}
-    return _truth(urdf, tuple(pair for pair in pairs if links.issuperset(pair)))
+def _transform(pose: np.ndarray) -> coal.Transform3s:
+    return coal.Transform3s(pose[:3, :3], pose[:3, 3])
 
 
-@cache
-def _truth(urdf: str, pairs: tuple[tuple[str, str], ...]) -> Truth:
-    return Truth(urdf, pairs)
+class Truth(Robot):
+    """A robot with its shapes, and what is around it."""
+
+    def __init__(self, urdf: str, pairs: Iterable[tuple[str, ...]]) -> None:
+        """``pairs``: of links."""
+        super().__init__(urdf)
+        geometry = pin.buildGeomFromUrdfString(self.model, urdf, pin.GeometryType.COLLISION)
+        self._parts, self.owners = [], []
+        for item in geometry.geometryObjects:
+            self._parts.append((item.geometry, item.placement.homogeneous, item.parentJoint))
+            self.owners.append(self.model.frames[item.parentFrame].name)
+        places: dict[str, list[int]] = {}
+        for k, owner in enumerate(self.owners):
+            places.setdefault(owner, []).append(k)
+        self._pairs = [(i, j) for a, b in pairs for i in places[a] for j in places[b]]
+        self._own = len(self._pairs)
+
+    def partners(self, things: dict[str, Thing]) -> Iterator[tuple[str, str]]:
+        """Which links and objects are to be checked against each other: docs/scene.md."""
+        items = list(things.items())
+        for k, (name, thing) in enumerate(items):
+            body = self.body(thing.frame)
+            for link in dict.fromkeys(self.owners):
+                if self.body(link) != body and link not in thing.touch:
+                    yield link, name
+            for other, what in items[:k]:
+                is_touch = other in thing.touch or name in what.touch
+                if self.body(what.frame) != body and not is_touch:
+                    yield other, name
+
+    def around(self, things: dict[str, Thing]) -> Shapes:
+        """All shapes with these objects."""
+        parts = list(self._parts)
+        places = {owner: [] for owner in self.owners}
+        for k, owner in enumerate(self.owners):
+            places[owner].append(k)
+        for name, thing in things.items():
+            pose = self.in_body(thing.frame) @ thing.pose
+            places[name] = list(range(len(parts), len(parts) + len(thing.parts)))
+            parts += [(s, pose @ local, self.body(thing.frame)) for s, local in thing.parts]
+        pairs = self._pairs + [
+            (i, j) for a, b in self.partners(things) for i in places[a] for j in places[b]
+        ]
+        first, second = np.array(pairs, dtype=int).reshape(-1, 2).T
+        return Shapes(parts, first, second)
+
+    def distance(self, shapes: Shapes) -> tuple[float, bool]:
+        """(metres of the nearest pair now, whether an object is one of the two)."""
+        bodies = np.array([pose.homogeneous for pose in self.data.oMi])
+        best, place = shapes.nearest(bodies)
+        return best, place >= self._own
 
 
-def observe(path: Path, after: float) -> dict:
-    """Everything in a recording, compared; joint states stamped later than ``after``."""
-    found = {"file": path.name, "joint_states": 0, "distances": 0, "below_stop": 0,
-             "least_margin": math.inf, "robots": 0, "faults": []}  # fmt: skip
-    kinds = {"min_distance": "std_msgs/msg/Float64", "pair_names": "std_msgs/msg/String",
-             "joint_states": "sensor_msgs/msg/JointState",
-             "state": "diagnostic_msgs/msg/DiagnosticStatus"}  # fmt: skip
-    robot, level, last, truth = None, 3, None, math.nan
+class Observer:
+    """Follows one monitor from message to message."""
 
-    def fault(what: str) -> None:
-        found["faults"].append(f"{what} at stamp {found['last']:.4f}")
+    def __init__(self) -> None:
+        """Nothing was heard."""
+        self.counts: Counter[str] = Counter()
+        self.faults: list[str] = []
+        self.robots: list[tuple[str, float]] = []  # that it took, by name, and when: seconds
+        self.margins: list[float] = []  # truth less what was said, metres
+        self.latencies: list[float] = []  # from the stamp of a joint state to its answer, seconds
+        self.deliveries: list[float] = []  # of scene messages, from their stamps, seconds
+        self.seen = 0  # nanoseconds of the last message
+        self._take = {
+            "joint_states": self._heard_joint_state,
+            "robot_description": self._took_description,
+            "pair_names": self._said_pairs,
+            "scene": lambda message: self._heard_scene("scene", message),
+            "attach": lambda message: self._heard_scene("attach", message),
+            "min_distance": self._said_distance,
+            "state": self._said_state,
+        }
+        self._known: dict[tuple, Truth] = {}
+        self._robot: Truth | None = None
+        self._urdf = ""
+        self._scene = Scene()
+        self._level, self._level_before = 3, 3
+        self._asked: Any = None  # the joint state that has no answer
+        self._truth = math.nan  # after the answer
+        self._around: tuple[Any, Shapes] = None, None
 
-    with path.open("rb") as stream:
+    def take(self, topic: str, message: Any, now: int) -> None:
+        """A message that was heard or said at ``now``, nanoseconds; ``topic``: of `KINDS`."""
+        self.seen = now
+        self._take[topic](message)
+
+    def _fault(self, what: str) -> None:
+        self.counts["faults"] += 1
+        if len(self.faults) < _MOST_FAULTS:
+            self.faults.append(f"{what} at {1e-9 * self.seen:.4f}")
+
+    def _took_description(self, message: Any) -> None:
+        self._urdf = message.data
+
+    def _said_pairs(self, message: Any) -> None:
+        pairs = [tuple(line.split()) for line in message.data.splitlines()]
+        if self._urdf:  # a robot was taken just before
+            links = {word.split('"')[0] for word in self._urdf.split('<link name="')[1:]}
+            key = self._urdf, tuple(pair for pair in pairs if links.issuperset(pair))
+            if key not in self._known:
+                self._known[key] = Truth(*key)
+            old, self._robot = self._robot, self._known[key]
+            if old is not None:
+                self._robot.move_to(old)
+            self._scene.expire(self.seen)
+            self._scene.attend(self._robot)
+            self.robots.append((self._urdf.split('"')[1], 1e-9 * self.seen))
+            self._urdf, self._truth = "", math.nan
+        said = {frozenset(pair) for pair in pairs}
+        for pair in self._robot.partners(self._scene.sure(self.seen)):
+            self.counts["pairs_checked"] += 1
+            if frozenset(pair) not in said:
+                self._fault(f"{' and '.join(pair)} are not among the pairs")
+
+    def _heard_scene(self, topic: str, message: Any) -> None:
+        self.counts[topic] += 1
+        stamp = message.markers[0].header.stamp
+        self.deliveries.append(1e-9 * (self.seen - stamp.sec * 10**9 - stamp.nanosec))
+        self._scene.expire(self.seen)
+        self._scene.take(topic, message, self.seen)
+        self.counts["refused"] += bool(self._scene.refused)
+
+    def _heard_joint_state(self, message: Any) -> None:
+        if self._truth < STOP:
+            if self._level in _CALM:
+                self._fault(f"level {self._level} though the truth is {self._truth:.4f} m")
+            self.counts["alarms"] += self._level_before in _CALM
+        self._level_before = self._level
+        self._asked, self._truth = message, math.nan
+        self.counts["joint_states"] += 1
+        if self._robot is None:
+            self._asked = None
+            return
+        self._robot.move(tuple(message.name), message.position)
+
+    def _said_distance(self, message: Any) -> None:
+        if self._asked is None or math.isnan(message.data):
+            return
+        stamp = self._asked.header.stamp
+        self.latencies.append(1e-9 * (self.seen - stamp.sec * 10**9 - stamp.nanosec))
+        self._asked = None  # one answer a joint state
+        self._truth, is_of_object = self._true_distance()
+        counts, margin = self.counts, max(self._truth, 0.0) - message.data
+        self.margins.append(margin)
+        counts["distances"] += 1
+        counts["below_stop"] += self._truth < STOP
+        counts["of_objects"] += is_of_object
+        counts["objects_below_stop"] += is_of_object and self._truth < STOP
+        # In contact it has to say so; depths of leaves are not depths of shapes.
+        if margin < -_ROUNDING:
+            self._fault(f"{message.data:.6f} m though the truth is {self._truth:.6f} m")
+
+    def _true_distance(self) -> tuple[float, bool]:
+        """(metres, whether of an object); the largest truth while a lifetime may be over."""
+        scene = self._scene
+        scene.expire(self.seen)
+        sure = scene.sure(self.seen)
+        found = self._robot.distance(self._shapes(sure))
+        if len(sure) < len(scene.things):
+            self.counts["lifetimes_ending"] += 1
+            with_all = self._robot.distance(self._robot.around(scene.things))
+            self.counts["lifetimes_that_mattered"] += with_all[0] < found[0] - _ROUNDING
+        return found
+
+    def _shapes(self, things: dict[str, Thing]) -> Shapes:
+        key = id(self._robot), self._scene.changes, *things
+        if self._around[0] != key:
+            self._around = key, self._robot.around(things)
+        return self._around[1]
+
+    def _said_state(self, message: Any) -> None:
+        self._level = message.level
+        self.counts["states"] += 1
+        self.counts["calm_states"] += message.level in _CALM
+        if message.level in _CALM and (names := self._scene.surely_refused(self.seen)):
+            self._fault(f"level {message.level} though {', '.join(names)} cannot be watched")
+
+    def summary(self) -> dict[str, Any]:
+        """All that was found."""
+        def spread(values: list[float]) -> dict[str, float]:
+            if not values:
+                return {}
+            low, middle, high = np.percentile(values, (0.0, 50.0, 99.0))
+            return {"least": low, "median": middle, "p99": high, "most": max(values)}
+
+        return {
+            **self.counts, "faults": self.faults, "fault_count": self.counts["faults"],
+            "robots": self.robots, "truth_minus_said_m": spread(self.margins),
+            "latency_s": spread(self.latencies), "delivery_s": spread(self.deliveries),
+        }  # fmt: skip
+
+
+def messages(path: str, after: int) -> Iterator[tuple[str, Any, int]]:
+    """(last name of the topic, content, nanoseconds) of a recording, later than ``after``."""
+    with open(path, "rb") as stream:
         # In the order of the file, which is that in which the monitor heard and spoke.
         for _, channel, message in make_reader(stream).iter_messages(log_time_order=False):
             name = channel.topic.rpartition("/")[2]
-            if name not in kinds:
-                continue
-            content = _STORE.deserialize_cdr(message.data, kinds[name])
-            if name == "pair_names":
-                robot, last, truth = robot_of(content.data), None, math.nan
-                found["robots"] += 1
-            elif name == "state":
-                level = content.level
-            elif name == "joint_states":
-                if truth < STOP and level in _CALM:
-                    fault(f"level {level} though the truth is {truth:.4f} m")
-                stamp = content.header.stamp.sec + 1e-9 * content.header.stamp.nanosec
-                found.setdefault("first", stamp)
-                last, truth, found["last"] = content, math.nan, stamp
-                if stamp <= after:  # an earlier recording has it as well
-                    last = None
-                    continue
-                found["joint_states"] += 1
-            elif robot is not None and last is not None and not math.isnan(content.data):
-                truth = robot.distance(tuple(last.name), last.position)
-                found["distances"] += 1
-                found["below_stop"] += truth < STOP
-                # In contact it has to say so; depths of leaves are not depths of shapes.
-                margin = max(truth, 0.0) - content.data
-                found["least_margin"] = min(found["least_margin"], margin)
-                if margin < -_ROUNDING:
-                    fault(f"{content.data:.6f} m though the truth is {truth:.6f} m")
-                last = None  # one answer a joint state
-    return found
+            if name in KINDS and message.log_time > after:
+                yield name, _STORE.deserialize_cdr(message.data, KINDS[name]), message.log_time
+
+
+def first_time(path: str) -> int:
+    """Nanoseconds of the first message of a recording."""
+    with open(path, "rb") as stream:
+        return make_reader(stream).get_summary().statistics.message_start_time
+
+
+def main() -> None:
+    """Observe what is named on standard input."""
+    observer = Observer()
+    for line in sys.stdin:
+        path = line.strip()
+        if observer.seen and first_time(path) > observer.seen:
+            observer.faults.append(f"{path}: a gap before it: nothing is known of the scene")
+            break
+        for name, content, now in messages(path, observer.seen):
+            observer.take(name, content, now)
+    print(json.dumps(observer.summary()), flush=True)
 
 
 if __name__ == "__main__":
-    assert coal.__version__  # whose distances pinocchio gives
-    seen = float(sys.argv[1])
-    for argument in sys.argv[2:]:
-        answer = observe(Path(argument), seen)
-        seen = max(seen, answer.get("last", seen))
-        print(json.dumps(answer), flush=True)
+    main()

@@ -286,3 +286,29 @@ def test_an_attaching_that_is_taken_back_leaves_said_what_else_is_wrong(keeper):
     keeper.attend(keeper.live)
     keeper.detach("c/1", None)
     assert "'nowhere' is no link" in keeper.fault(0.0)
+def test_the_next_robot_forgives_what_did_not_fit_the_last_and_nothing_else(keeper):
+    """A bad marker of an object that is there stays a fault, whichever robot is around it."""
+    keeper.want(Wish("c/1", BALL, "l0", at(0, 2, 0)))
+    keeper.refuse("c/1", "its scale is 0")
+    keeper.want(Wish("c/2", BALL, "k0", at(0, 3, 0)))
+    assert keeper.fault(0.0) == (
+        "scene refused: c/1: its scale is 0; c/2: 'k0' is no link of 'toy'"
+    )
+    model = CollisionModel.from_urdf(chain(4).replace('"l', '"k').replace('"k1"', '"l0"'))
+    other = LiveScene(model, Bounds(objects=2, leaves_per_object=4, voxels=4, carried=1))
+    keeper.attend(other)
+    assert set(other.objects) == {"c/1", "c/2"}
+    assert keeper.fault(0.0) == "scene refused: c/1: its scale is 0"
+    keeper.attend(other)
+    assert keeper.fault(0.0) == "scene refused: c/1: its scale is 0"
+    keeper.want(Wish("c/1", BALL, "l0", at(0, 2, 0)))
+    assert keeper.fault(0.0) == ""
+
+
+def test_a_part_that_could_not_be_attached_is_a_fault_for_the_next_robot_too(keeper):
+    keeper.want(Wish("c/1", BALL, "l0", at(0, 2, 0)))
+    assert not keeper.attach("c/1", "nowhere", Q)
+    keeper.attend(keeper.live)
+    assert "'nowhere' is no link" in keeper.fault(0.0)
+    assert keeper.attach("c/1", "l2", Q)
+    assert keeper.fault(0.0) == ""

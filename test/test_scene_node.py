@@ -3,6 +3,8 @@
 """Obstacles on topics, on a real ROS graph: one node, and everything that may come."""
 
 import math
+import os
+import signal
 
 import numpy as np
 import pytest
@@ -212,6 +214,37 @@ def test_what_cannot_be_watched_is_an_error_until_it_is_taken_back(cell):
         )
     cell.scene(marker(9, action=Marker.DELETE))
     cell.until_clear()
+
+
+def test_what_waits_while_the_node_is_held_up_is_heard_and_what_is_lost_is_said(cell):
+    graph = cell.graph
+    (process,) = graph.processes
+    deep = graph.node.create_publisher(MarkerArray, "/collision_monitor/scene", 1000)
+    flat = graph.node.create_publisher(MarkerArray, "/collision_monitor/attach", 1)
+    nothing = [MarkerArray(markers=[marker(100 + k, action=Marker.DELETE)]) for k in range(900)]
+    graph.until(lambda: deep.get_subscription_count() and flat.get_subscription_count())
+    graph.spin(1.5)  # by now the node knows the publishers: nothing is lost in finding them
+
+    def while_it_is_held_up(publisher, messages):
+        os.kill(process.pid, signal.SIGSTOP)
+        try:
+            for message in messages:
+                publisher.publish(message)
+        finally:
+            os.kill(process.pid, signal.SIGCONT)
+
+    while_it_is_held_up(deep, [MarkerArray(markers=[marker(1)]), *nothing[:300]])
+    cell.until(lambda values, state: values.get("scene_objects") == "1" and state.level == OK)
+    while_it_is_held_up(flat, nothing)  # more than the middleware keeps for it
+    cell.until(lambda values, state: "messages were lost" in state.message)
+    assert "on ~/attach" in graph.state.message and graph.state.level == ERROR
+    cell.scene(marker(0, action=Marker.DELETEALL))  # of its namespace alone
+    cell.until(lambda values, state: "scene_objects" not in values)
+    assert "messages were lost" in graph.state.message
+    cell.scene(Marker(action=Marker.DELETEALL))
+    cell.until_clear()
+    for publisher in (deep, flat):
+        graph.node.destroy_publisher(publisher)
 
 
 def test_a_scene_that_falls_silent_is_an_error_if_told_so(cell):

@@ -8,12 +8,11 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from rclpy.node import Node
-from rclpy.qos import QoSProfile, ReliabilityPolicy
-from rclpy.subscription import Subscription
 from visualization_msgs.msg import Marker, MarkerArray
 
 from collision_monitor.errors import CollisionMonitorError, LiveSceneError
@@ -22,6 +21,7 @@ from collision_monitor.live.live_scene import LiveScene
 from collision_monitor.live.scene_keeper import SceneKeeper, Wish
 from collision_monitor.monitor import Monitor
 from collision_monitor.nodes.frames import Frames, listen_to_tf
+from collision_monitor.nodes.lossless import LosslessSubscription
 from collision_monitor.nodes.marker_shapes import (
     MeshFile,
     Triangles,
@@ -35,8 +35,6 @@ from collision_monitor.nodes.planning_scene import PREFIX, PlanningSceneTopic, m
 from collision_monitor.nodes.recorder import Recorder
 from collision_monitor.robot.description import Shape
 
-# Reliable: an obstacle whose message was lost would be one that nobody watches.
-_SCENE = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE)
 _LOG_SECONDS = 1.0  # between two lines about what is refused
 # A simulated clock that stands may be looked at so much later; nothing is to expire meanwhile.
 _LATE_LOOK = 0.2
@@ -89,30 +87,30 @@ class SceneTopics:
         self._logged = -math.inf
         # When lifetimes were last looked at, and what a simulated clock said then.
         self._looked: tuple[float, float | None] = self._heard, None
+        self._lost: dict[str, int] = {}  # messages, by topic
         self._is_recorded = recorder is not None
+        self._planning = PlanningSceneTopic(self, self._most)
+        topics = [("scene", MarkerArray, self._on_scene), ("attach", MarkerArray, self._on_attach)]
+        if (kind := message_type()) is not None:
+            topics.append(("planning_scene", kind, self._on_planning_scene))
 
-        def create(kind: type, topic: str, heard: Callable[[Any], None]) -> Subscription:
-            if recorder is None:
-                return node.create_subscription(kind, topic, heard, _SCENE)
-            heard = recorder.hearing(topic, kind, heard)
-            return node.create_subscription(kind, topic, heard, _SCENE, raw=True)
+        def listen(topic: str, kind: type, heard: Callable[[Any], None]) -> LosslessSubscription:
+            if recorder is not None:
+                heard = recorder.hearing(f"~/{topic}", kind, heard)
+            lost = partial(self._on_lost, topic)
+            return LosslessSubscription(
+                node, kind, f"~/{topic}", heard, lost, is_raw=recorder is not None
+            )
 
-        self._subscriptions = [
-            create(MarkerArray, "~/scene", self._on_scene),
-            create(MarkerArray, "~/attach", self._on_attach),
-        ]
+        # An obstacle whose message was lost would be one that nobody watches.
+        self._subscriptions = [listen(*topic) for topic in topics]
         if recorder is not None:
             recorder.follow(self.keeper)
-        self._planning = PlanningSceneTopic(self, self._most)
-        if (kind := message_type()) is not None:
-            self._subscriptions.append(
-                create(kind, "~/planning_scene", self._on_planning_scene)
-            )
 
     def destroy(self) -> None:
         """End everything; the keeper goes on knowing what is wanted."""
         for subscription in self._subscriptions:
-            self._node.destroy_subscription(subscription)
+            subscription.destroy()
         for name in self._jobs.names:
             self.keeper.refuse(name, "the node was cleaned up while its mesh was being loaded")
         self.keeper.attend(None)
@@ -124,12 +122,19 @@ class SceneTopics:
         self._monitor = monitor
         self.keeper.attend(monitor.live)
 
+    def take(self) -> None:
+        """Take in what waits, before joint states are told where they are near to."""
+        for subscription in self._subscriptions:
+            subscription.take()
+
     def watch(self, simulated: float | None = None) -> None:
         """Take in what threads have made; a few times a second.
 
         ``simulated``: what a simulated clock says; lifetimes pass no faster than it does.
         """
         self._jobs.done(self._take_leaves)
+        for subscription in self._subscriptions:
+            subscription.look()
         now = time.monotonic()
         self._let_time_pass(now, simulated)
         self.keeper.expire(now)
@@ -149,6 +154,9 @@ class SceneTopics:
         timeout = self._values["scene_timeout"]
         if 0.0 < timeout < now - self._heard:
             return f"nothing on ~/scene for {now - self._heard:.1f} s; {timeout:g} s are allowed"
+        if self._lost:
+            counts = " and ".join(f"{count} on ~/{topic}" for topic, count in self._lost.items())
+            return f"messages were lost, {counts}: what is there is not known until all is deleted"
         return self.keeper.fault(now)
 
     def values(self) -> dict[str, str]:
@@ -167,22 +175,28 @@ class SceneTopics:
 
     def _on_scene(self, message: MarkerArray) -> None:
         self._heard = time.monotonic()
-        before = self.keeper.fault(self._heard)
+        before = self.fault(self._heard)
         for marker in message.markers:
             self._guarded(self._take_marker, marker)
         self.keeper.retry(self.q)  # of what comes only now though a link is to carry it
         self._report(before)
 
     def _on_attach(self, message: MarkerArray) -> None:
-        before = self.keeper.fault(time.monotonic())
+        before = self.fault(time.monotonic())
         for marker in message.markers:
             self._guarded(self._take_attached, marker)
         self._report(before)
 
     def _on_planning_scene(self, message: Any) -> None:
         self._heard = time.monotonic()
-        before = self.keeper.fault(self._heard)
+        before = self.fault(self._heard)
         self._planning.take(message)
+        self._report(before)
+
+    def _on_lost(self, topic: str, count: int) -> None:
+        """The middleware has missed messages: an alarm until the scene begins anew."""
+        before = self.fault(time.monotonic())
+        self._lost[topic] = self._lost.get(topic, 0) + count
         self._report(before)
 
     def _guarded(self, take: Callable[[Marker], None], marker: Marker) -> None:
@@ -199,7 +213,7 @@ class SceneTopics:
     def _report(self, before: str) -> None:
         """Say at once what is refused now."""
         now = time.monotonic()
-        fault = self.keeper.fault(now)
+        fault = self.fault(now)
         if fault != before:
             self._changed()
             if fault and now - self._logged >= _LOG_SECONDS:
@@ -219,6 +233,8 @@ class SceneTopics:
     def _take_marker(self, marker: Marker) -> None:
         name = marker_name(marker)
         if marker.action == Marker.DELETEALL:
+            if not marker.ns:
+                self._lost.clear()
             self._drop_all(all_of(marker.ns))
         elif marker.action == Marker.DELETE:
             self.drop(name)
@@ -269,7 +285,7 @@ class SceneTopics:
             self.keeper.want(replace(wish, shape=shape))
 
     def _take_leaves(self, name: str, made: np.ndarray | CollisionMonitorError) -> None:
-        before = self.keeper.fault(time.monotonic())
+        before = self.fault(time.monotonic())
         wish = self.keeper.wishes.get(name)
         if wish is None:
             return

@@ -1,0 +1,63 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""A subscription that keeps all that waits, and says what a publisher threw away.
+
+That also across processes, one of them held up: test_scene_node.py.
+"""
+
+from types import SimpleNamespace
+
+import pytest
+from ros_graph import Graph
+
+from collision_monitor.nodes.lossless import LosslessSubscription
+
+from std_msgs.msg import String  # isort: skip
+
+
+@pytest.fixture
+def graph():
+    found = Graph()
+    yield found
+    found.close()
+
+
+def test_nobody_is_called_for_what_came_while_publishers_were_found_and_all_that_waits_is_heard(
+    graph,
+):
+    heard, lost = [], []
+    publisher = graph.node.create_publisher(String, "talk", 10)
+    for _ in range(20):
+        publisher.publish(String(data="before anybody listened"))
+    subscription = LosslessSubscription(
+        graph.node, String, "talk", lambda message: heard.append(message.data), lost.append
+    )
+    graph.until(lambda: publisher.get_subscription_count())
+    graph.spin(0.2)
+    heard.clear()
+    for k in range(500):  # nobody takes one meanwhile
+        publisher.publish(String(data=str(k)))
+    graph.until(lambda: len(heard) == 500)
+    assert heard == [str(k) for k in range(500)] and lost == []
+    subscription.destroy()
+
+
+def test_what_is_missed_counts_unless_a_publisher_is_new(graph, monkeypatch):
+    lost, now = [], [100.0]
+    monkeypatch.setattr("collision_monitor.nodes.lossless.time.monotonic", lambda: now[0])
+    subscription = LosslessSubscription(graph.node, String, "talk", print, lost.append)
+    event = SimpleNamespace(total_count_change=3)
+    subscription._missed(event)
+    assert lost == [3]
+    counts = iter([1, 1, 0, 1])
+    monkeypatch.setattr(graph.node, "count_publishers", lambda topic: next(counts))
+    subscription._missed(event)
+    assert lost == [3]
+    now[0] += 1.1
+    subscription._missed(event)
+    assert lost == [3, 3]
+    subscription.look()
+    now[0] += 1.1
+    subscription._missed(event)  # of the one that has just come
+    assert lost == [3, 3]
+    subscription.destroy()
