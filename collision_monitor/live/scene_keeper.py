@@ -141,7 +141,6 @@ class SceneKeeper:
         self._by_robot.discard(name)
         self._of_attaching.discard(name)
         self.refused[name] = why, expires
-        self._misfits.discard(name)
         self._ends = min(self._ends, expires)
         self._say()
 
