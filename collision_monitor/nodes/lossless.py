@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Subscriptions of which no message gets lost without a word."""
+"""Subscriptions that keep much of what waits, and say what the middleware has lost."""
 
 from __future__ import annotations
 
@@ -10,23 +10,24 @@ from collections.abc import Callable
 from typing import Any
 
 from rclpy.node import Node
-from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.qos import QoSProfile, ReliabilityPolicy
 
 try:
     from rclpy.event_handler import SubscriptionEventCallbacks, UnsupportedEventTypeError
 except ImportError:  # before Iron
     from rclpy.qos_event import SubscriptionEventCallbacks, UnsupportedEventTypeError
 
-# All that waits, not the last so many: a node that loads or is held up takes them afterwards.
-_ALL = QoSProfile(history=HistoryPolicy.KEEP_ALL, reliability=ReliabilityPolicy.RELIABLE)
+# A node that loads or is held up takes what waits afterwards. Not KEEP_DEEP: a reader that is full
+# would have the middleware send again and again, which leaves still less time for taking.
+DEPTH = 2000
+_DEEP = QoSProfile(depth=DEPTH, reliability=ReliabilityPolicy.RELIABLE)
 # What a publisher has sent while it was being discovered counts as lost too, but nobody was
 # promised that.
 _DISCOVERY_SECONDS = 1.0
-_MOST = 50  # taken at once: joint states wait meanwhile
 
 
 class LosslessSubscription:
-    """Every message of a topic, and a word where that could not be.
+    """The messages of a topic, up to `DEPTH` that wait, and a word where some were lost.
 
     Lost are messages that a publisher has thrown away before they could be taken: its depth was
     too small. Middlewares that cannot tell do not.
@@ -49,32 +50,14 @@ class LosslessSubscription:
             callback: called with each message.
             lost: called with how many were missed.
         """
-        self._node, self._kind, self._callback, self._lost = node, kind, callback, lost
+        self._node, self._lost = node, lost
         self._publishers, self._grew = 0, -math.inf
         events = SubscriptionEventCallbacks(message_lost=self._missed)
         create = node.create_subscription
         try:
-            self._subscription = create(kind, topic, self._hear, _ALL, event_callbacks=events)
+            self._subscription = create(kind, topic, callback, _DEEP, event_callbacks=events)
         except UnsupportedEventTypeError:
-            self._subscription = create(kind, topic, self._hear, _ALL)
-
-    def _hear(self, message: Any) -> None:
-        self._callback(message)
-        self.take()
-
-    def take(self) -> None:
-        """Hear at once some of what waits, oldest first.
-
-        An executor gives each message its turn among those of all topics: where there are more
-        than can be worked on, they would come later and later.
-        """
-        for _ in range(_MOST):
-            # What executors do; an executor that looks for these later finds nothing.
-            with self._subscription.handle:
-                found = self._subscription.handle.take_message(self._kind, False)
-            if found is None:
-                return
-            self._callback(found[0])
+            self._subscription = create(kind, topic, callback, _DEEP)
 
     def look(self) -> None:
         """See whether a publisher is new."""

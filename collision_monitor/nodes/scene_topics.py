@@ -94,11 +94,6 @@ class SceneTopics:
         self._monitor = monitor
         self.keeper.attend(monitor.live)
 
-    def take(self) -> None:
-        """Take in what waits, before joint states are told where they are near to."""
-        for subscription in self._subscriptions:
-            subscription.take()
-
     def watch(self) -> None:
         """Take in what threads have made; a few times a second."""
         self._jobs.done(self._take_leaves)
