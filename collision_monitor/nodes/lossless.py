@@ -17,8 +17,8 @@ try:
 except ImportError:  # before Iron
     from rclpy.qos_event import SubscriptionEventCallbacks, UnsupportedEventTypeError
 
-# A node that loads or is held up takes what waits afterwards. Not KEEP_ALL: where more comes than can
-# be worked on, the delay would have no end.
+# A node that loads or is held up takes what waits afterwards. Not KEEP_ALL: where more comes than
+# can be worked on, the delay would have no end.
 DEPTH = 2000
 _DEEP = QoSProfile(depth=DEPTH, reliability=ReliabilityPolicy.RELIABLE)
 # What a publisher has sent while it was being discovered counts as lost too, but nobody was
