@@ -60,6 +60,8 @@ class Soak:
         # Contact once a period, and a file of it half a period later at most one and a half:
         # recordings that go back further than that overlap, so that nothing is missing.
         self.period = min(20.0, self.seconds / 3.0)
+        # Much longer, since something may be wrong all the time; all of it where that is short.
+        self.recorded = 3.0 * self.period if self.seconds > 60.0 else self.seconds + 120.0
         self.memory: list[tuple[float, float, int, float]] = []  # seconds, kB, files, processor
         self.faults: list[str] = []
         self.seen: dict = {}
@@ -82,7 +84,7 @@ class Soak:
             monitor = self.start(
                 "-m", "collision_monitor.nodes.collision_monitor",
                 *self._recording(), "--ros-args",
-                "-p", f"record_seconds:={self.period + 1.0}",
+                "-p", f"record_seconds:={self.recorded}",
                 "-p", f"record_after:={self.period / 2.0}",
                 "-p", "record_files:=4",
                 log="monitor.log",

@@ -7,6 +7,7 @@ from __future__ import annotations
 import logging
 import time
 from types import SimpleNamespace
+from unittest.mock import MagicMock
 
 import numpy as np
 from toys import chain
@@ -24,10 +25,18 @@ VALUES = {
 }  # fmt: skip
 
 
+def stub_subscription(*arguments, **options):
+    """Hears nothing."""
+    handle = MagicMock()
+    handle.take_message.return_value = None
+    return SimpleNamespace(handle=handle, topic_name="stub")
+
+
 def stub_node():
     """A node that hears nothing."""
     return SimpleNamespace(
-        create_subscription=lambda *arguments: object(),
+        create_subscription=stub_subscription,
+        count_publishers=lambda topic: 0,
         destroy_subscription=lambda subscription: None,
         get_logger=lambda: logging.getLogger("stub"),
     )

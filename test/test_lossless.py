@@ -5,6 +5,7 @@
 That also across processes, one of them held up: test_scene_node.py.
 """
 
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -12,6 +13,7 @@ from ros_graph import Graph
 
 from collision_monitor.nodes.lossless import LosslessSubscription
 
+from rclpy.serialization import deserialize_message  # isort: skip
 from std_msgs.msg import String  # isort: skip
 
 
@@ -60,4 +62,39 @@ def test_what_is_missed_counts_unless_a_publisher_is_new(graph, monkeypatch):
     now[0] += 1.1
     subscription._missed(event)  # of the one that has just come
     assert lost == [3, 3]
+    subscription.destroy()
+
+
+def test_what_waits_is_taken_a_few_at_a_time_in_order_and_how_long_it_waited_is_known(graph):
+    heard = []
+    publisher = graph.node.create_publisher(String, "talk", 100)
+    subscription = LosslessSubscription(
+        graph.node, String, "talk", lambda message: heard.append(message.data), print
+    )
+    graph.until(lambda: publisher.get_subscription_count())
+    for k in range(30):
+        publisher.publish(String(data=str(k)))
+    time.sleep(0.3)
+    subscription.take()
+    assert 0 < len(heard) < 30 and 0.25 < subscription.late < 60.0
+    for _ in range(10):
+        subscription.take()
+    assert heard == [str(k) for k in range(30)]
+    assert subscription.late == 0.0
+    subscription.destroy()
+
+
+def test_messages_may_be_handed_on_as_they_came(graph):
+    heard = []
+    publisher = graph.node.create_publisher(String, "talk", 100)
+    subscription = LosslessSubscription(
+        graph.node, String, "talk", heard.append, print, is_raw=True
+    )
+    graph.until(lambda: publisher.get_subscription_count())
+    publisher.publish(String(data="one"))
+    graph.until(lambda: len(heard) == 1)
+    publisher.publish(String(data="two"))
+    time.sleep(0.1)
+    subscription.take()
+    assert [deserialize_message(data, String).data for data in heard] == ["one", "two"]
     subscription.destroy()

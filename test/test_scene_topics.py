@@ -204,3 +204,16 @@ def test_whatever_numbers_come_what_is_near_is_not_lost(scene):
         say(scene, marker(1, action=Marker.DELETE))
         assert not refused(scene)
     assert taken > 10
+
+
+def test_what_has_waited_too_long_is_a_fault_until_all_is_taken(scene):
+    late = scene._subscriptions["attach"]
+    late.late = 0.4
+    assert scene.fault(time.monotonic()) == ""
+    late.late = 3.21
+    assert scene.fault(time.monotonic()) == (
+        "what came on ~/attach has waited for 3.2 s: there is more than can be worked on; "
+        "0.5 s are allowed"
+    )
+    scene.watch()  # nothing waits any more
+    assert scene.fault(time.monotonic()) == ""

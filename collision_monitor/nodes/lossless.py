@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Subscriptions of which no message gets lost without a word."""
+"""Subscriptions of which no message is lost, or late, without a word."""
 
 from __future__ import annotations
 
@@ -17,19 +17,23 @@ try:
 except ImportError:  # before Iron
     from rclpy.qos_event import SubscriptionEventCallbacks, UnsupportedEventTypeError
 
-# All that waits, not the last so many: a node that loads or is held up takes them afterwards.
+# All that waits, not the last so many: what is overwritten here is lost without a word, what has
+# no room (5000 messages in Fast DDS) is missed, and that the middleware tells.
 _ALL = QoSProfile(history=HistoryPolicy.KEEP_ALL, reliability=ReliabilityPolicy.RELIABLE)
 # What a publisher has sent while it was being discovered counts as lost too, but nobody was
 # promised that.
 _DISCOVERY_SECONDS = 1.0
-_MOST = 50  # taken at once: joint states wait meanwhile
+_AT_ONCE = 10  # messages: joint states wait meanwhile
 
 
 class LosslessSubscription:
-    """Every message of a topic, and a word where that could not be.
+    """Every message of a topic, in order, and a word where that could not be.
 
     Lost are messages that a publisher has thrown away before they could be taken: its depth was
     too small. Middlewares that cannot tell do not.
+
+    Attributes:
+        late: seconds that the last message which `take` found had waited here; 0 if none waits.
     """
 
     def __init__(
@@ -52,34 +56,35 @@ class LosslessSubscription:
             is_raw: whether messages are handed on as they came, serialized.
         """
         self._node, self._kind, self._callback, self._lost = node, kind, callback, lost
+        self.late = 0.0
         self._publishers, self._grew = 0, -math.inf
         self._is_raw = is_raw
         events = SubscriptionEventCallbacks(message_lost=self._missed)
         create = node.create_subscription
         try:
             self._subscription = create(
-                kind, topic, self._hear, _ALL, event_callbacks=events, raw=is_raw
+                kind, topic, callback, _ALL, event_callbacks=events, raw=is_raw
             )
         except UnsupportedEventTypeError:
-            self._subscription = create(kind, topic, self._hear, _ALL, raw=is_raw)
-
-    def _hear(self, message: Any) -> None:
-        self._callback(message)
-        self.take()
+            self._subscription = create(kind, topic, callback, _ALL, raw=is_raw)
 
     def take(self) -> None:
-        """Hear at once some of what waits, oldest first.
+        """Hear at once some of what waits, oldest first, and see how long it has waited.
 
         An executor gives each message its turn among those of all topics: where there are more
         than can be worked on, they would come later and later.
         """
-        for _ in range(_MOST):
-            # What executors do; an executor that looks for these later finds nothing.
+        for _ in range(_AT_ONCE):
+            # What executors do; one that looks for these later finds nothing.
             with self._subscription.handle:
                 found = self._subscription.handle.take_message(self._kind, self._is_raw)
             if found is None:
+                self.late = 0.0
                 return
-            self._callback(found[0])
+            message, told = found
+            came = told.get("received_timestamp") or time.time_ns()
+            self.late = max(0.0, 1e-9 * (time.time_ns() - came))
+            self._callback(message)
 
     def look(self) -> None:
         """See whether a publisher is new."""

@@ -285,7 +285,6 @@ class MonitorCore:
         lag_at_start = math.nan
         try:
             if cycles.is_behind(start):  # what waits is merged; the verdict is of the newest
-                self._scene.take()
                 for newer in self._robots.waiting():
                     monitor.merge(*self._read(source, data))
                     self._report.messages += 1

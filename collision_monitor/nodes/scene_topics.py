@@ -36,6 +36,7 @@ from collision_monitor.nodes.recorder import Recorder
 from collision_monitor.robot.description import Shape
 
 _LOG_SECONDS = 1.0  # between two lines about what is refused
+_LATE_SECONDS = 0.5  # that messages may wait: obstacles may have moved meanwhile
 # A simulated clock that stands may be looked at so much later; nothing is to expire meanwhile.
 _LATE_LOOK = 0.2
 
@@ -103,13 +104,13 @@ class SceneTopics:
             )
 
         # An obstacle whose message was lost would be one that nobody watches.
-        self._subscriptions = [listen(*topic) for topic in topics]
+        self._subscriptions = {topic[0]: listen(*topic) for topic in topics}
         if recorder is not None:
             recorder.follow(self.keeper)
 
     def destroy(self) -> None:
         """End everything; the keeper goes on knowing what is wanted."""
-        for subscription in self._subscriptions:
+        for subscription in self._subscriptions.values():
             subscription.destroy()
         for name in self._jobs.names:
             self.keeper.refuse(name, "the node was cleaned up while its mesh was being loaded")
@@ -123,8 +124,8 @@ class SceneTopics:
         self.keeper.attend(monitor.live)
 
     def take(self) -> None:
-        """Take in what waits, before joint states are told where they are near to."""
-        for subscription in self._subscriptions:
+        """Take in some of what waits; joint states are judged by it."""
+        for subscription in self._subscriptions.values():
             subscription.take()
 
     def watch(self, simulated: float | None = None) -> None:
@@ -133,8 +134,9 @@ class SceneTopics:
         ``simulated``: what a simulated clock says; lifetimes pass no faster than it does.
         """
         self._jobs.done(self._take_leaves)
-        for subscription in self._subscriptions:
+        for subscription in self._subscriptions.values():
             subscription.look()
+            subscription.take()
         now = time.monotonic()
         self._let_time_pass(now, simulated)
         self.keeper.expire(now)
@@ -157,6 +159,12 @@ class SceneTopics:
         if self._lost:
             counts = " and ".join(f"{count} on ~/{topic}" for topic, count in self._lost.items())
             return f"messages were lost, {counts}: what is there is not known until all is deleted"
+        late, topic = max((s.late, topic) for topic, s in self._subscriptions.items())
+        if late > _LATE_SECONDS:
+            return (
+                f"what came on ~/{topic} has waited for {late:.1f} s: there is more than can be "
+                f"worked on; {_LATE_SECONDS:g} s are allowed"
+            )
         return self.keeper.fault(now)
 
     def values(self) -> dict[str, str]:
