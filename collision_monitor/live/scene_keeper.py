@@ -66,13 +66,18 @@ class SceneKeeper:
 
     def attend(self, live: LiveScene | None) -> None:
         """From now on it is this scene; all that is wanted is put into it."""
+        before = set() if self.live is None else set(self.live.objects)
         self.live = live
         if live is None:
             return
-        # What was there comes first: what was refused may not take its room.
-        first = [wish for wish in self.wishes.values() if wish.name not in self.refused]
-        rest = [wish for wish in self.wishes.values() if wish.name in self.refused]
-        for wish in [*self._held.values(), *first, *rest]:
+
+        def comes_late(wish: Wish) -> tuple[bool, bool]:
+            """What was there comes first: what was not may not take its room."""
+            name = wish.name
+            was_there = name in before and self._held.get(name, wish) is wish
+            return not was_there, name in self.refused
+
+        for wish in sorted([*self._held.values(), *self.wishes.values()], key=comes_late):
             self._take(wish, False)
 
     def want(self, wish: Wish) -> bool:
@@ -265,10 +270,10 @@ class SceneKeeper:
     def _look_again(self, name: str, now: float) -> None:
         """What was refused has expired: whether what is wanted beside it is there."""
         wish = self.wishes.get(name)
-        if wish is None or wish.expires <= now:
+        if wish is not None and wish.expires <= now:
             return
         is_there = self.live is None or name in self.live.objects
-        if name in self._held or wish.shape is None or not is_there:
+        if wish is not None and (name in self._held or wish.shape is None or not is_there):
             self._take(wish, True)
         elif name in self._waiting:
             self._wait(name, *self._waiting[name])
