@@ -148,7 +148,7 @@ def _warn_of_haste(verdicts: Sequence[Verdict], settings: SearchSettings) -> Non
     few = [
         verdict.samples
         for verdict in verdicts
-        if verdict.kind is Meeting.NEVER
+        if verdict.meeting is Meeting.NEVER
         and verdict.ground is Ground.SAMPLES
         and verdict.samples < settings.samples
     ]
