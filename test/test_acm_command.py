@@ -37,6 +37,14 @@ def test_a_table_says_what_is_exempted_and_why(urdf, capsys):
     assert "poster: 15 pairs" in out and "never meet, proved" in out and "seed 0" in out
 
 
+def test_a_search_that_was_broken_off_is_warned_of(urdf, capsys):
+    assert main(["acm", urdf, "--seconds", "0", "--samples", "1000"]) == 0
+    err = capsys.readouterr().err
+    assert "in 200 configurations instead of 1000" in err and "--seconds" in err
+    assert main(["acm", urdf, "--seconds", "0", "--samples", "200"]) == 0
+    assert "warning" not in capsys.readouterr().err
+
+
 def test_what_is_written_passes_its_own_audit(urdf, tmp_path, capsys):
     output = tmp_path / "new.srdf"
     assert main(["acm", urdf, "--samples", "200", "--output", str(output)]) == 0

@@ -7,12 +7,14 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from collision_monitor.acm.audit import audit
 from collision_monitor.acm.exemptions import exemptions
 from collision_monitor.acm.matrix import Progress, SearchSettings, classify
 from collision_monitor.acm.srdf_text import srdf_text
+from collision_monitor.acm.verdict import Ground, Meeting, Verdict
 from collision_monitor.atomic_file import write_text
 from collision_monitor.cli import acm_report
 from collision_monitor.cli.option_number import option_number
@@ -127,6 +129,7 @@ def run(options: argparse.Namespace) -> int:
         options.parser.error("--renew needs --srdf, of which it keeps all but the exemptions")
     model = CollisionModel.from_urdf(options.urdf, options.srdf, options.package_dir)
     verdicts = classify(model, settings=settings, progress=_progress())
+    _warn_of_haste(verdicts, settings)
     exempted = exemptions(
         model, verdicts, options.always, options.proved_only, options.default_pose, options.renew
     )
@@ -138,6 +141,24 @@ def run(options: argparse.Namespace) -> int:
     else:
         print(acm_report.matrix_text(model, verdicts, exempted, settings))
     return 0
+
+
+def _warn_of_haste(verdicts: Sequence[Verdict], settings: SearchSettings) -> None:
+    """Say it where the time was over before a pair that never met had had all its samples."""
+    few = [
+        verdict.samples
+        for verdict in verdicts
+        if verdict.meeting is Meeting.NEVER
+        and verdict.ground is Ground.SAMPLES
+        and verdict.samples < settings.samples
+    ]
+    if few:
+        print(
+            f"warning: the time was over too soon: {len(few)} pairs that never met were looked at "
+            f"in {min(few)} configurations instead of {settings.samples}, and proofs broken off. "
+            "Give more --seconds, or exempt with --proved-only",
+            file=sys.stderr,
+        )
 
 
 def _audit(options: argparse.Namespace, settings: SearchSettings) -> int:
