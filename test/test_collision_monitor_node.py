@@ -331,7 +331,7 @@ def test_bad_values_are_refused_with_a_reason(cell, values, says):
 def test_no_verdict_before_the_first_pose_nor_from_zeros_that_do_not_last(graph, files):
     urdf, scene, model = files
     graph.start("-p", f"robot_description:={urdf}", "-p", "zero_state_confirmation:=1.0")
-    graph.until(lambda: graph.heard["pair_names"], 60.0)
+    graph.until(lambda: graph.heard["pair_names"], 180.0)
     graph.until_level(STALE)
     assert graph.heard["safe"][-1].data is False
     graph.until(

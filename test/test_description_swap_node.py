@@ -69,13 +69,13 @@ def cell():
     # Generous: what is asked is that nothing waits for a load, which takes longer.
     process = graph.start("-p", "joint_state_timeout:=1.0")
     driver = Driver(graph)
-    graph.until(lambda: graph.heard["state"] and graph.state.level == OK, 90.0)
+    graph.until(lambda: graph.heard["state"] and graph.state.level == OK, 180.0)
     yield graph, driver, descriptions, process
     driver.stop()
     graph.close()
 
 
-def describe(cell, urdf, until, seconds=90.0):
+def describe(cell, urdf, until, seconds=180.0):
     """Publish a description; (distances, states, loading seen, sent) until it is as told."""
     graph, driver, descriptions, _ = cell
     marks = {name: len(graph.heard[name]) for name in ("min_distance", "state")}

@@ -267,7 +267,7 @@ def test_one_object_too_many_is_an_error_until_there_is_room(cell):
     cell.scene(*(marker(k, at=(0, 3, k)) for k in range(7)))
     cell.until(lambda values, state: "cell/6: no room" in values.get("scene_refused", ""))
     assert cell.graph.state.level == ERROR
-    assert cell.graph.values["scene_objects"] == "6"
+    cell.until(lambda values, state: values["scene_objects"] == "6")
     cell.scene(marker(6, action=Marker.DELETE))
     cell.until_clear()
 

@@ -70,7 +70,7 @@ class Cell(SimulationCell):
         """Key-values of the state of self_collision."""
         return {item.key: item.value for item in self.graph.heard["front"][-1].values}
 
-    def ready(self, seconds=90.0):
+    def ready(self, seconds=180.0):
         """All have loaded, hear each other, and know where the arms are."""
         super().ready(seconds)
         self.until(

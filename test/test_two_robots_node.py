@@ -37,7 +37,7 @@ def graph():
         "-p", "joint_state_timeout:=0.6", "-p", "distances_rate:=50.0",
         "-p", "pair_thresholds:=['left/* right/* warn=0.05 stop=0.01']",
     )  # fmt: skip
-    graph.until(lambda: graph.heard["state"], 60.0)
+    graph.until(lambda: graph.heard["state"], 180.0)
     yield graph
     graph.close()
 
@@ -108,7 +108,7 @@ def test_it_waits_for_every_description_and_every_robot_by_name(graph):
     graph.until(lambda: "waiting for a robot description on cell/right_urdf" in graph.state.message)
     graph.descriptions = graph.node.create_publisher(String, "cell/right_urdf", LATCHED)
     graph.descriptions.publish(String(data=RIGHT))
-    graph.until(lambda: graph.heard["pair_names"], 60.0)
+    graph.until(lambda: graph.heard["pair_names"], 180.0)
     pairs = [tuple(line.split()) for line in graph.heard["pair_names"][-1].data.splitlines()]
     assert pairs == MODEL.pairs and ACROSS
     graph.until(
