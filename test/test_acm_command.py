@@ -38,11 +38,17 @@ def test_a_table_says_what_is_exempted_and_why(urdf, capsys):
 
 
 def test_a_search_that_was_broken_off_is_warned_of(urdf, capsys):
-    assert main(["acm", urdf, "--seconds", "0", "--samples", "1000"]) == 0
-    err = capsys.readouterr().err
-    assert "in 200 configurations instead of 1000" in err and "--seconds" in err
-    assert main(["acm", urdf, "--seconds", "0", "--samples", "200"]) == 0
-    assert "warning" not in capsys.readouterr().err
+    assert main(["acm", urdf, "--seconds", "0", "--samples", "1000", "--json"]) == 0
+    hasty, err = capsys.readouterr()
+    assert "in 200 configurations instead of 1000" in err and "stay in the watch" in err
+    assert main(["acm", urdf, "--seconds", "0", "--samples", "200", "--json"]) == 0
+    whole, err = capsys.readouterr()
+    assert "warning" not in err
+    hasty, whole = (
+        {tuple(row["links"]) for row in json.loads(text)["pairs"] if row["exempted"]}
+        for text in (hasty, whole)
+    )
+    assert hasty < whole
 
 
 def test_what_is_written_passes_its_own_audit(urdf, tmp_path, capsys):

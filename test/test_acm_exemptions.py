@@ -57,6 +57,8 @@ def test_what_was_only_sampled_is_exempted_if_one_will(model):
     assert "never in 100 samples, all in the 25.0% of the ranges" in exemption.detail
     assert "0.03 of all configurations" in exemption.detail
     assert exemptions(model, [verdict], proved_only=True) == []
+    assert exemptions(model, [verdict], least_samples=100) == [exemption]
+    assert exemptions(model, [verdict], least_samples=101) == []
 
 
 def test_what_meets_nearly_always_is_exempted_as_such(model):

@@ -40,6 +40,7 @@ def exemptions(
     proved_only: bool = False,
     in_default_pose: bool = False,
     renew: bool = False,
+    least_samples: int = 0,
 ) -> list[Exemption]:
     """Pairs to exempt, in the order of ``verdicts``.
 
@@ -52,6 +53,8 @@ def exemptions(
         in_default_pose: exempt pairs that meet with all joints at zero, as MoveIt does, though they
             can be apart elsewhere.
         renew: drop what the SRDF exempts, and judge anew.
+        least_samples: leave pairs in that never met, but in fewer samples than this: the time was
+            over before.
     """
     given = {} if renew else model.semantics.disabled
     near = neighbours(model.robot, model.bodies)
@@ -80,7 +83,8 @@ def exemptions(
             reason = ADJACENT
             detail = f"neighbours over one joint; {detail}"
         elif verdict.meeting is Meeting.NEVER:
-            if proved_only and verdict.ground is Ground.SAMPLES:
+            is_hasty = proved_only or verdict.samples < least_samples
+            if verdict.ground is Ground.SAMPLES and is_hasty:
                 continue
             reason = NEVER
         elif verdict.meeting is Meeting.ALWAYS or (

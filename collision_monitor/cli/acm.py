@@ -131,8 +131,9 @@ def run(options: argparse.Namespace) -> int:
     verdicts = classify(model, settings=settings, progress=_progress())
     _warn_of_haste(verdicts, settings)
     exempted = exemptions(
-        model, verdicts, options.always, options.proved_only, options.default_pose, options.renew
-    )
+        model, verdicts, options.always, options.proved_only, options.default_pose, options.renew,
+        settings.samples,
+    )  # fmt: skip
     if options.output:
         text = srdf_text(model.name, exempted, options.srdf, options.renew)
         write_text(options.output, text)
@@ -156,7 +157,7 @@ def _warn_of_haste(verdicts: Sequence[Verdict], settings: SearchSettings) -> Non
         print(
             f"warning: the time was over too soon: {len(few)} pairs that never met were looked at "
             f"in {min(few)} configurations instead of {settings.samples}, and proofs broken off. "
-            "Give more --seconds, or exempt with --proved-only",
+            "They stay in the watch: give more --seconds, or fewer --samples",
             file=sys.stderr,
         )
 
