@@ -189,7 +189,7 @@ def main() -> None:
                 del rviz.shown[key]
         robot(plotter, model, pose, 0.5 if is_close else 1.0)
         draw(plotter, rviz)
-        plotter.camera_position = [(3.6, 1.2, 2.0), (0.0, 0.0, 1.05), (0, 0, 1)]
+        plotter.camera_position = [(3.6, 1.2, 2.0), (0.0, 0.05, 1.0), (0, 0, 1)]
         if is_close:
             corners = np.array([[p.x, p.y, p.z] for p in rviz.shown[TOUCHING, 0].points])
             middle = corners.mean(axis=0)
