@@ -86,7 +86,7 @@ class Soak:
                 *self._recording(), "--ros-args",
                 "-p", f"record_seconds:={self.recorded}",
                 "-p", f"record_after:={self.period / 2.0}",
-                "-p", "record_files:=4",
+                "-p", "record_files:=4", "-p", "record_megabytes:=1000",
                 log="monitor.log",
             )  # fmt: skip
             processes.append(monitor)

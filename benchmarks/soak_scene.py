@@ -104,6 +104,8 @@ class Scene:
         self.changes = 0
         self._wishes: dict[str, Thing] = {}
         self._misfits: set[str] = set()  # refused by this robot alone
+        self._waiting: dict[str, tuple[str, frozenset[str]]] = {}  # attached before it is there
+        self._attached: set[str] = set()  # since `doubt_attached` was last asked
         self._robot: Robot | None = None
 
     def attend(self, robot: Robot) -> None:
@@ -126,6 +128,19 @@ class Scene:
     def surely_refused(self, now: int) -> list[str]:
         """What has to be said not to be watched at ``now``, nanoseconds."""
         return [name for name, end in self.refused.items() if now < end - 1e9 * SLACK]
+
+    def doubt_attached(self, refused: str) -> int:
+        """Say nothing of what the monitor could not attach at once; of how many things.
+
+        Where the robot was not known well enough, it says so in ``refused``, attaches when it is,
+        and where the object is then on its link cannot be told from messages.
+        """
+        names, self._attached = self._attached, set()
+        doubted = [n for n in names if f"{n}: to be attached" in refused or " more" in refused]
+        for name in doubted:
+            self._drop(name)
+        self.changes += len(doubted)
+        return len(doubted)
 
     def expire(self, now: int) -> None:
         """Forget what is gone for sure."""
@@ -173,6 +188,9 @@ class Scene:
             else:
                 self._want(name, marker, expires, touch)
         elif marker.action in (DELETE, DELETEALL):
+            for each in {name} if marker.action == DELETE else {*self._waiting}:
+                if self._waiting.pop(each, None) is not None:
+                    self._forgive(each)
             for each, thing in list(self.things.items()):
                 is_meant = marker.action == DELETEALL or each == name
                 if is_meant and self._robot.body(thing.frame) > 0:
@@ -186,23 +204,30 @@ class Scene:
         if not frame:
             raise Refusal
         thing = Thing(parts, frame, _pose(marker.pose), touch, expires)
+        waiting = self._waiting.pop(name, None) if name not in self._wishes else None
         self._wishes[name] = thing
         if frame not in self._robot:
             self._refuse(name, expires, is_misfit=True)
             return
         self.things[name] = thing
         self._forgive(name)
+        if waiting is not None:
+            self._attach(name, *waiting)
 
     def _attach(self, name: str, frame: str, touch: frozenset[str]) -> None:
-        if name not in self._wishes or name not in self.things:
+        if name not in self._wishes:
+            self._waiting[name] = frame, touch
+        if name not in self.things:
             raise Refusal
         robot, thing = self._robot, self.things[name]
         pose = np.linalg.inv(robot.pose(frame)) @ robot.pose(thing.frame) @ thing.pose
         self.things[name] = replace(thing, frame=frame, pose=pose, touch=touch)
         self._wishes[name] = self.things[name]
+        self._attached.add(name)
         self._forgive(name)
 
     def _drop(self, name: str) -> None:
+        self._waiting.pop(name, None)
         self._wishes.pop(name, None)
         self.things.pop(name, None)
         self._forgive(name)

@@ -268,6 +268,8 @@ class Observer:
     def _said_state(self, message: Any) -> None:
         self._level = message.level
         self.counts["states"] += 1
+        said = {each.key: each.value for each in message.values}
+        self.counts["attached_later"] += self._scene.doubt_attached(said.get("scene_refused", ""))
         self.counts["calm_states"] += message.level in _CALM
         if message.level in _CALM and (names := self._scene.surely_refused(self.seen)):
             self._fault(f"level {message.level} though {', '.join(names)} cannot be watched")
