@@ -132,3 +132,8 @@ def test_what_a_scene_file_fixes_to_a_link_that_moves_is_the_robots_own(model):
     there = ends.reshape(-1, 2, 3)[:, 0]
     assert np.abs(there - segments["camera"][0]).max(axis=1).min() < 1e-9
     assert np.abs(there - segments["post"][0]).max(axis=1).min() > 0.5
+
+
+def test_bytes_that_are_no_cloud_are_an_error_until_one_comes(cell):
+    cell.cloud._hear(b"\0\1\0\0 no cloud")
+    assert "cloud: a message that cannot be read" in cell.scene.fault(time.monotonic())

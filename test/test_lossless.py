@@ -84,17 +84,20 @@ def test_what_waits_is_taken_a_few_at_a_time_in_order_and_how_long_it_waited_is_
     subscription.destroy()
 
 
-def test_messages_may_be_handed_on_as_they_came(graph):
-    heard = []
+def test_messages_are_kept_as_they_came_and_what_cannot_be_read_is_lost(graph):
+    heard, kept, lost = [], [], []
     publisher = graph.node.create_publisher(String, "talk", 100)
     subscription = LosslessSubscription(
-        graph.node, String, "talk", heard.append, print, is_raw=True
-    )
+        graph.node, String, "talk", lambda message: heard.append(message.data), lost.append,
+        kept.append,
+    )  # fmt: skip
     graph.until(lambda: publisher.get_subscription_count())
     publisher.publish(String(data="one"))
     graph.until(lambda: len(heard) == 1)
     publisher.publish(String(data="two"))
     time.sleep(0.1)
     subscription.take()
-    assert [deserialize_message(data, String).data for data in heard] == ["one", "two"]
+    assert heard == [deserialize_message(data, String).data for data in kept] == ["one", "two"]
+    subscription._hear(kept[0][:5])
+    assert len(heard) == 2 and len(kept) == 3 and lost == [1]
     subscription.destroy()

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import PointCloud2
 
 from collision_monitor.errors import CollisionMonitorError, LiveSceneError
@@ -65,11 +66,11 @@ class Cloud:
         voxels_of(np.zeros((1, 3)), np.eye(4), np.zeros((1, 6)), np.zeros(1), 0.0, 0.1, 1)
         self._thread = threading.Thread(target=self._work, name="cloud", daemon=True)
         self._thread.start()
-        heard = self._on_cloud
+        self._keep: Callable[[bytes], None] | None = None
         if recorder is not None:
-            heard = recorder.hearing("~/cloud", PointCloud2, heard, are_large=True)
+            self._keep = recorder.hearing("~/cloud", PointCloud2, are_large=True)
         self._subscription = node.create_subscription(
-            PointCloud2, "~/cloud", heard, _CLOUD, raw=recorder is not None
+            PointCloud2, "~/cloud", self._hear, _CLOUD, raw=True
         )
 
     def destroy(self) -> None:
@@ -114,6 +115,16 @@ class Cloud:
             "cloud": f"{len(v.balls)} voxels of {v.size:g} m, {v.points} points, {v.own} of the "
             f"robot, {time.monotonic() - self._heard:.2f} s old"
         }
+
+    def _hear(self, data: bytes) -> None:
+        if self._keep is not None:
+            self._keep(data)
+        try:
+            message = deserialize_message(data, PointCloud2)
+        except Exception as problem:  # whatever the middleware raises: it is no such message
+            self._refuse(LiveSceneError(f"{CLOUD}: a message that cannot be read: {problem}"))
+        else:
+            self._on_cloud(message)
 
     def _on_cloud(self, message: PointCloud2) -> None:
         self._waiting = message, time.monotonic()

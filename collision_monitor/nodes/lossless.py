@@ -11,6 +11,7 @@ from typing import Any
 
 from rclpy.node import Node
 from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.serialization import deserialize_message
 
 try:
     from rclpy.event_handler import SubscriptionEventCallbacks, UnsupportedEventTypeError
@@ -43,7 +44,7 @@ class LosslessSubscription:
         topic: str,
         callback: Callable[[Any], None],
         lost: Callable[[int], None],
-        is_raw: bool = False,
+        keep: Callable[[bytes], None] | None = None,
     ) -> None:
         """Listen from now on; `look` is to be called now and then.
 
@@ -52,21 +53,34 @@ class LosslessSubscription:
             kind: of its messages.
             topic: its name.
             callback: called with each message.
-            lost: called with how many were missed.
-            is_raw: whether messages are handed on as they came, serialized.
+            lost: called with how many were missed, or cannot be read.
+            keep: called with each message as it came, serialized.
         """
         self._node, self._kind, self._callback, self._lost = node, kind, callback, lost
         self.late = 0.0
         self._publishers, self._grew = 0, -math.inf
-        self._is_raw = is_raw
+        self._keep = keep
         events = SubscriptionEventCallbacks(message_lost=self._missed)
         create = node.create_subscription
         try:
             self._subscription = create(
-                kind, topic, callback, _ALL, event_callbacks=events, raw=is_raw
+                kind, topic, self._hear, _ALL, event_callbacks=events, raw=True
             )
         except UnsupportedEventTypeError:
-            self._subscription = create(kind, topic, callback, _ALL, raw=is_raw)
+            self._subscription = create(kind, topic, self._hear, _ALL, raw=True)
+
+    def _hear(self, data: bytes) -> None:
+        if self._keep is not None:
+            self._keep(data)
+        try:
+            message = deserialize_message(data, self._kind)
+        except Exception as problem:  # whatever the middleware raises: it is no such message
+            topic = self._subscription.topic_name
+            text = f"a message on {topic} cannot be read: {problem}"
+            self._node.get_logger().error(text, throttle_duration_sec=1.0)
+            self._lost(1)
+        else:
+            self._callback(message)
 
     def take(self) -> None:
         """Hear at once some of what waits, oldest first, and see how long it has waited.
@@ -77,14 +91,14 @@ class LosslessSubscription:
         for _ in range(_AT_ONCE):
             # What executors do; one that looks for these later finds nothing.
             with self._subscription.handle:
-                found = self._subscription.handle.take_message(self._kind, self._is_raw)
+                found = self._subscription.handle.take_message(self._kind, True)
             if found is None:
                 self.late = 0.0
                 return
-            message, told = found
+            data, told = found
             came = told.get("received_timestamp") or time.time_ns()
             self.late = max(0.0, 1e-9 * (time.time_ns() - came))
-            self._callback(message)
+            self._hear(data)
 
     def look(self) -> None:
         """See whether a publisher is new."""

@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from rclpy.node import Node
 from rclpy.publisher import Publisher
-from rclpy.serialization import deserialize_message, serialize_message
+from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
@@ -119,20 +120,15 @@ class Recorder:
         return RecordedPublisher(publisher, self._recorder, number)
 
     def hearing(
-        self, topic: str, kind: type, heard: Callable[[Any], None], are_large: bool = False
+        self, topic: str, kind: type, are_large: bool = False
     ) -> Callable[[bytes], None]:
-        """What listens to a topic: keeps serialized messages, and hands them on as messages.
+        """What keeps the serialized messages of a topic that the node listens to.
 
         Of those that ``are_large`` not all are kept; the last one before a file begins is in it.
         """
         number = self._channels[topic] = self._channel(topic, kind, are_large, "")
         add = self._recorder.add_if_affordable if are_large else self._recorder.add
-
-        def take(data: bytes) -> None:
-            add(number, data)
-            heard(deserialize_message(data, kind))
-
-        return take
+        return partial(add, number)
 
     def follow(self, keeper: SceneKeeper) -> None:
         """Every file begins with what a scene held then; after `hearing` of its topics."""

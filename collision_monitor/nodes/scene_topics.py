@@ -96,12 +96,9 @@ class SceneTopics:
             topics.append(("planning_scene", kind, self._on_planning_scene))
 
         def listen(topic: str, kind: type, heard: Callable[[Any], None]) -> LosslessSubscription:
-            if recorder is not None:
-                heard = recorder.hearing(f"~/{topic}", kind, heard)
+            keep = None if recorder is None else recorder.hearing(f"~/{topic}", kind)
             lost = partial(self._on_lost, topic)
-            return LosslessSubscription(
-                node, kind, f"~/{topic}", heard, lost, is_raw=recorder is not None
-            )
+            return LosslessSubscription(node, kind, f"~/{topic}", heard, lost, keep)
 
         # An obstacle whose message was lost would be one that nobody watches.
         self._subscriptions = {topic[0]: listen(*topic) for topic in topics}
