@@ -41,6 +41,7 @@ from ros_domains import Domain  # noqa: E402
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _LOADING_SECONDS = 240.0  # a monitor that starts for the first time compiles
+_CALM_SECONDS = 4.0
 _LAST_SECONDS = 1.5  # to hear what was sent last, and to stop: a stop is what is recorded
 _LEAST_COMPARED = 0.4  # of the joint states heard: a loaded machine merges some
 _LEAST_TAKEN = 0.5  # of the good descriptions: the next one may come while one is loaded
@@ -107,6 +108,9 @@ class Soak:
             self._until(monitor, "driver.log", "sending")
             clients.stdin.close()
             self._watch(monitor, clients)
+            # The robot comes out of contact, and the scene is gone: the silence that follows is a
+            # stop again, whose recording goes on to the end.
+            time.sleep(_CALM_SECONDS)
             driver.stdin.close()
             for process in (clients, driver):
                 process.wait(60.0)

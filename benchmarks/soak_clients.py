@@ -29,7 +29,7 @@ from soak_obstacles import Obstacles
 from soak_robot import VARIANTS, description
 from std_msgs.msg import Bool, Float64, Float64MultiArray, String
 from std_srvs.srv import Trigger
-from visualization_msgs.msg import MarkerArray
+from visualization_msgs.msg import Marker, MarkerArray
 
 MONITOR = "collision_monitor"
 _SWAP_SECONDS = 100.0
@@ -173,7 +173,14 @@ class Clients:
             if not publisher.get_subscription_count():
                 self.counts[f"waited for {topic}"] += 1
                 return
-        topic, markers = self._obstacles.change(time.monotonic())
+        self._send(*self._obstacles.change(time.monotonic()))
+
+    def clear_scene(self) -> None:
+        """Nothing is carried, and nothing is there."""
+        for topic in ("attach", "scene"):
+            self._send(topic, [Marker(action=Marker.DELETEALL)])
+
+    def _send(self, topic: str, markers: list[Marker]) -> None:
         stamp = time.time_ns()
         for marker in markers:
             marker.header.stamp.sec, marker.header.stamp.nanosec = divmod(stamp, 10**9)
@@ -214,6 +221,8 @@ def main() -> None:
                 job()
                 due[job] = max(due[job] + period, now - 0.1)
         executor.spin_once(timeout_sec=max(min(due.values()) - time.monotonic(), 0.0))
+    clients.clear_scene()
+    executor.spin_once(timeout_sec=0.5)  # all of it is to be sent
     clients.counts["seconds"] = round(time.monotonic() - begin, 3)
     print(json.dumps(clients.counts), flush=True)
     executor.shutdown()

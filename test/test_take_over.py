@@ -14,6 +14,7 @@ from collision_monitor import CollisionModel
 from collision_monitor.behaviour.behaviour import Behaviour
 from collision_monitor.behaviour.settings import Settings
 from collision_monitor.joint_state_buffer import JointStateBuffer
+from collision_monitor.live.live_scene import LiveScene
 from collision_monitor.monitor import Level, Monitor
 
 JOINTS = ("j1", "j2", "j3")
@@ -120,14 +121,18 @@ def test_two_publishers_that_quarrel_go_on_quarrelling():
 
 @pytest.mark.parametrize("narrow_phase", ["leaf", "auto"])
 def test_a_model_that_is_not_watched_any_more_is_gone_without_a_search(narrow_phase):
-    watch = monitor(narrow_phase=narrow_phase)
+    model = CollisionModel.from_urdf(chain(4))
+    live = LiveScene(model)
+    live.add("ball", np.array([[0.0] * 6 + [0.1]]), "l0", np.eye(4))
+    behaviour = Behaviour(model, live=live)
+    watch = Monitor(model, narrow_phase=narrow_phase, behaviour=behaviour, live=live)
     fed(watch)
     watch.distances()
-    gone = weakref.ref(watch.model)
+    gone = [weakref.ref(each) for each in (model, live, behaviour, watch)]
     gc.disable()
     try:
-        del watch
-        assert gone() is None
+        del watch, behaviour, live, model
+        assert [each() for each in gone] == [None] * 4
     finally:
         gc.enable()
 

@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
+from weakref import WeakMethod
 
 import numpy as np
 
@@ -80,7 +81,7 @@ class LiveScene:
         self._next_expiry = math.inf
         self._moved = 0  # objects that have moved since the tree over them was laid
         self._is_laid = self._is_fit = False
-        self._listeners: list[Callable[[LiveObject | None], None]] = []
+        self._listeners: list[WeakMethod] = []
         self.changes = 0  # how often the set of pairs has changed
         self._listed: tuple[int, list] = (-1, [])
         count = len(model.link_names) + slots
@@ -152,13 +153,17 @@ class LiveScene:
         return out
 
     def watch(self, listener: Callable[[LiveObject | None], None]) -> None:
-        """Call ``listener`` with each object whose pairs are new; None: all may be others."""
-        self._listeners.append(listener)
+        """Call ``listener`` with each object whose pairs are new; None: all may be others.
+
+        It is a method, and its object is not kept alive: neither is then in a circle.
+        """
+        self._listeners.append(WeakMethod(listener))
 
     def _say(self, thing: LiveObject | None) -> None:
         self.changes += 1
-        for listener in self._listeners:
-            listener(thing)
+        for weak in self._listeners:
+            if (listener := weak()) is not None:
+                listener(thing)
 
     def is_moving(self, link: str) -> bool:
         """Whether a link of the robot is on a body that moves."""

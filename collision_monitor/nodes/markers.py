@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 from builtin_interfaces.msg import Duration, Time
@@ -50,6 +51,17 @@ def duration(seconds: float) -> Duration:
     return Duration(sec=whole, nanosec=rest)
 
 
+def _blank(
+    root: str, lifetime: float, kind: int, namespace: str, number: int, longer: float = 1.0
+) -> Marker:
+    """A marker in the frame ``root`` that vanishes after ``longer`` times ``lifetime`` seconds."""
+    marker = Marker(ns=namespace, id=number, type=kind, action=Marker.ADD)
+    marker.header.frame_id = root
+    marker.lifetime = duration(longer * lifetime)
+    marker.pose.orientation.w = 1.0
+    return marker
+
+
 class MarkerBuilder:
     """Markers of one model: made once, moved and coloured anew each time.
 
@@ -69,7 +81,8 @@ class MarkerBuilder:
         ``live``: the scene around the model, if there is one.
         """
         self._model = model
-        self._lifetime = lifetime
+        # Not a method: whoever has it would be in a circle with this, and outlive a swap.
+        self._marker = partial(_blank, model.root, lifetime)
         own = {link.name for link in model.robot.links.values()}
         self._rows = np.array(
             [k for k, leaf in enumerate(model.leaves) if leaf.link in own], dtype=np.int64
@@ -101,13 +114,6 @@ class MarkerBuilder:
         ends = self._model.leaf_segments(q)[self._rows].reshape(-1, 3)
         extent = float(np.ptp(ends, axis=0).max()) if len(ends) else 1.0
         return float(np.clip(0.04 * extent, 0.01, 0.5))
-
-    def _marker(self, kind: int, namespace: str, number: int, longer: float = 1.0) -> Marker:
-        marker = Marker(ns=namespace, id=number, type=kind, action=Marker.ADD)
-        marker.header.frame_id = self._model.root
-        marker.lifetime = duration(longer * self._lifetime)
-        marker.pose.orientation.w = 1.0
-        return marker
 
     @staticmethod
     def clear() -> MarkerArray:
