@@ -25,6 +25,7 @@ from collision_monitor.errors import (
     ConfigurationError,
     JointStateError,
 )
+from collision_monitor.joint_history import JointHistory
 from collision_monitor.joint_state_buffer import JointStateBuffer
 from collision_monitor.live.live_scene import LiveScene
 from collision_monitor.thresholds import Rule, Thresholds
@@ -204,6 +205,7 @@ class Monitor:
         else:
             known = [joint.name for joint in self.model.robot.joints]
             self.buffer = JointStateBuffer(names, limits, known, zeros)
+        self.history = JointHistory(len(names))
         self._clearance: Clearance | None = None
         self._heard = -math.inf
         self._fault = ""
@@ -326,6 +328,8 @@ class Monitor:
         buffer = self.buffer
         self._heard = now
         buffer.update(names, positions, now, stamp, lag, velocities)
+        if stamp > 0.0:
+            self.history.add(stamp, buffer.q)
         if buffer.behind > 0.0:
             self.watchdogs.came_late(buffer.behind, now)
         if buffer.set_back > 0.0:
@@ -345,6 +349,8 @@ class Monitor:
         self.watchdogs, self._heard = old.watchdogs, old._heard
         self._set_back, self._set_back_time = old._set_back, old._set_back_time
         self.buffer.take_over(old.buffer)
+        if self.model.joint_names == old.model.joint_names:
+            self.history = old.history
         if self.behaviour is not None and old.behaviour is not None:
             self.behaviour.take_over(old.behaviour)
         if old._clearance is None or self.buffer.doubt():

@@ -23,6 +23,7 @@ FLOORS = {
     "monitor": 4,
     "joint_state_buffer": 4,
     "cell_buffer": 4,
+    "joint_history": 4,
     "loading": 4,
     "motion": 4,
     "motion_csv": 4,

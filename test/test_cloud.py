@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 
-from scene_stub import VALUES, Q, hear, robot, stub_node, watch  # noqa: E402
+from scene_stub import NAMES, VALUES, Q, hear, robot, stub_node, watch  # noqa: E402
 from sensor_msgs.msg import PointCloud2, PointField  # noqa: E402
 from toys import chain  # noqa: E402
 
@@ -38,7 +38,7 @@ class Cell:
         self.scene.attend(self.monitor)
         self.cloud.attend()
 
-    def say(self, points, frame="l0"):
+    def say(self, points, frame="l0", stamp=0.0):
         points = np.asarray(points, dtype="<f4").reshape(-1, 3)
         fields = [
             PointField(name=name, offset=4 * k, datatype=PointField.FLOAT32, count=1)
@@ -49,6 +49,8 @@ class Cell:
             data=points.tobytes(),
         )  # fmt: skip
         message.header.frame_id = frame
+        message.header.stamp.sec = int(stamp)
+        message.header.stamp.nanosec = int(1e9 * (stamp % 1.0))
         self.cloud._on_cloud(message)
 
     def until(self, condition):
@@ -95,6 +97,24 @@ def test_a_cloud_seen_from_a_link_that_was_not_known_where_is_an_error_until_the
     cell.until(lambda: not cell.scene.fault(0.0))
     pose = cell.scene.live.model.link_poses(np.array(Q))["l3"]
     assert is_near(cell, pose[:3, :3] @ [0.0, 3.0, 0.0] + pose[:3, 3])()
+
+
+def test_a_cloud_is_where_its_camera_was_when_it_looked(cell):
+    model, now = cell.scene.live.model, time.time()
+    moved = np.array(Q) + [0.8, 0.0, 0.0]
+    for k in range(11):  # a second
+        at = np.array(Q) + 0.1 * k * (moved - Q)
+        cell.monitor.update(NAMES, at, time.monotonic(), now + 0.1 * k)
+    pose = model.link_poses(np.array(Q) + 0.25 * (moved - Q))["l3"]
+    cell.say([[0.0, 3.0, 0.0]], "l3", now + 0.25)
+    cell.until(is_near(cell, pose[:3, :3] @ [0.0, 3.0, 0.0] + pose[:3, 3]))
+    pose = model.link_poses(moved)["l3"]
+    cell.say([[0.0, 3.0, 0.0]], "l3", now + 1.01)  # newer than all joint states
+    cell.until(is_near(cell, pose[:3, :3] @ [0.0, 3.0, 0.0] + pose[:3, 3]))
+    cell.say([[0.0, 3.0, 0.0]], "l3", now - 5.0)  # longer ago than is known
+    cell.until(lambda: "not known where 'l3' is" in cell.scene.fault(0.0))
+    cell.say([[0.0, 2.0, 0.0]], "l0", now - 5.0)  # which does not move
+    cell.until(is_near(cell, [0.0, 2.0, 0.0]))
 
 
 def test_a_cloud_that_comes_while_the_robot_is_swapped_is_there_for_the_next(cell, model):

@@ -138,13 +138,17 @@ class Cloud:
         (message, heard), self._waiting = self._waiting, None
         try:
             link, frame = self._scene.find(message.header.frame_id)
-            if not is_new and live.is_moving(link):
-                if self._last is not None:
-                    return  # it goes on counting until the next one comes
+            stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
+            then = self._scene.q_at(stamp) if stamp > 0.0 else None
+            if then is None and live.is_moving(link) and (stamp > 0.0 or not is_new):
+                if not is_new and self._last is not None:
+                    return  # the last one goes on counting until the next one comes
                 raise LiveSceneError(
                     f"{CLOUD}: it came when it was not known where '{link}' is, from which it was "
                     "seen"
                 )
+            if then is not None:
+                q = then  # it shows what was there when it was seen
             pose = live.model.link_poses(q)[link] @ frame
             ends, radii = robot_leaves(live, q)
         except CollisionMonitorError as error:

@@ -340,6 +340,15 @@ class SceneTopics:
             return None
         return monitor.buffer.q
 
+    def q_at(self, stamp: float) -> np.ndarray | None:
+        """Where the joints were at ``stamp``, seconds; None where that is not known any more.
+
+        Where joint states have no stamps it is where they are.
+        """
+        if self._monitor is None or self._monitor.history.is_empty:
+            return self.q
+        return self._monitor.history.at(stamp)
+
     @property
     def live(self) -> LiveScene | None:
         """Of the robot that is monitored."""
