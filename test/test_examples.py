@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from collision_monitor.motion import read_motion
+
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "examples"
 # Each with what it prints; those on a ROS graph have a test of their own below.
@@ -22,7 +24,7 @@ PRINTED = {
     "verify": r"motion\.csv: not_safe\n(.*\n)+dual_arm_motion_adjusted\.csv: safe",
     "acm": r"\d+ of \d+ pairs need no check",
 }
-ON_A_GRAPH = {"joint_states", "listen", "speed_scale"}
+ON_A_GRAPH = {"adjusted", "joint_states", "listen", "obstacle", "speed_scale"}
 
 
 def run(name: str) -> str:
@@ -106,3 +108,48 @@ def test_a_motion_stops_before_the_arms_meet(graph):
     assert 20.0 < at < 43.8  # below 5 mm between the meshes from then on, says `verify`
     distances = [m.data for m in graph.heard["min_distance"][seen:] if m.data == m.data]
     assert len(distances) > 50 and min(distances) > 0.0
+
+
+def test_an_obstacle_comes_near_and_is_watched(graph):
+    driver = subprocess.Popen(
+        [sys.executable, EXAMPLES / "joint_states.py", "--swing", "0.01", "--seconds", "60"],
+        cwd=ROOT, env=graph.environment,
+    )  # fmt: skip
+    try:
+        done = subprocess.run(
+            [sys.executable, EXAMPLES / "obstacle.py", "--seconds", "2"],
+            cwd=ROOT, env=graph.environment, capture_output=True, text=True, timeout=60,
+        )  # fmt: skip
+    finally:
+        driver.terminate()
+        driver.wait(10.0)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"1 watched: .* between .* and example/0", done.stdout), done.stdout
+
+
+def test_a_motion_is_adjusted_and_told_of():
+    pytest.importorskip("piqp", reason="the extra adjust is not installed")
+    from ros_graph import Graph
+
+    graph = Graph()
+    try:
+        node = graph.start(
+            "-p", f"robot_description:={ROOT}/urdf/dual_arm.urdf",
+            "-p", f"robot_description_semantic:={ROOT}/urdf/dual_arm.srdf",
+            node="self_collision",
+        )  # fmt: skip
+        motion = read_motion(ROOT / "config/dual_arm_motion.csv")
+        sender = subprocess.Popen(
+            [sys.executable, EXAMPLES / "adjusted.py", "--seconds", "120"],
+            cwd=ROOT, env=graph.environment, stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        graph.until(
+            lambda: sender.poll() is not None, 150.0,
+            lambda: graph.send(motion.joint_names, motion.positions[0].tolist()),
+        )  # fmt: skip
+        output = sender.communicate()[0]
+        assert node.poll() is None
+    finally:
+        graph.close()
+    found = re.search(r"the arms came to (-[\d.]+) m, and keep ([\d.]+) m", output)
+    assert found and float(found[2]) > 0.0, output
