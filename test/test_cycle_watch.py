@@ -101,11 +101,14 @@ def test_what_takes_its_time_on_purpose_is_not_late():
     assert watch.overruns == 0
 
 
-def work(watch, cycle, period, seconds):
-    """Cycles of this length on messages of this period; (latencies, messages skipped)."""
+def work(watch, cycle, period, seconds, other=0.0, gap=1e-5):
+    """Cycles of this length on messages of this period; (latencies, messages skipped).
+
+    ``other``: seconds of other work after each; ``gap``: of the executor before each.
+    """
     now, next_message, latencies, skipped = 0.0, 0.0, [], 0
     while now < seconds:
-        now = max(now + 1e-5, next_message)
+        now = max(now + gap, next_message)
         start, arrived = now, next_message
         next_message += period
         if watch.is_behind(start):
@@ -116,6 +119,9 @@ def work(watch, cycle, period, seconds):
         now = start + cycle
         watch.add(start, now)
         latencies.append(now - arrived)
+        if other:
+            watch.worked(now + 1e-5, now + 1e-5 + other)
+            now += 1e-5 + other
     return latencies, skipped
 
 
@@ -125,6 +131,28 @@ def test_cycles_longer_than_the_period_skip_and_never_pile_up_latency(cycle):
     assert skipped > 0
     # The run that is tolerated, and two cycles: one that was under way, and its own.
     assert max(latencies) <= 0.005 + 2 * cycle + 0.002
+
+
+def test_other_work_between_cycles_is_no_pause():
+    latencies, skipped = work(CycleWatch(), 0.003, period=0.001, seconds=20.0, other=0.002)
+    assert skipped > 0
+    assert max(latencies) <= 0.005 + 2 * (0.003 + 0.002) + 0.002
+
+
+def test_what_the_executor_does_between_long_cycles_is_no_pause():
+    latencies, skipped = work(CycleWatch(), 0.04, period=0.004, seconds=20.0, gap=0.002)
+    assert skipped > 0
+    assert max(latencies) <= 0.005 + 2 * (0.04 + 0.002) + 0.004
+
+
+def test_other_work_of_a_node_that_was_idle_is_a_pause_all_the_same():
+    watch = CycleWatch()
+    now = 1.0
+    for _ in range(50):
+        assert not watch.is_behind(now)
+        watch.add(now, now + 0.0001)
+        watch.worked(now + 0.0007, now + 0.00095)
+        now += 0.001
 
 
 def test_a_node_that_keeps_up_skips_nothing():

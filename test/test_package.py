@@ -72,6 +72,7 @@ def test_rviz_listens_where_the_node_speaks():
     pytest.importorskip("rclpy", reason="rclpy is not installed")
     from collision_monitor.nodes.aabb_markers import AABB
     from collision_monitor.nodes.leaf_markers import LEAF_CYLINDERS, LEAVES
+    from collision_monitor.nodes.live_markers import CARRIED, CLOUDS, SCENE
     from collision_monitor.nodes.markers import NEAREST, TOUCHING
     from collision_monitor.nodes.obstacle_markers import OBSTACLE_CYLINDERS, OBSTACLES
     from collision_monitor.nodes.path_markers import AFTER, BEFORE, FIELD
@@ -87,7 +88,10 @@ def test_rviz_listens_where_the_node_speaks():
     assert all(m["Durability Policy"] == "Volatile" for m in markers)
     assert all(set(display["Namespaces"].values()) == {True} for display in arrays)
     spoken = [
-        {AABB, LEAVES, LEAF_CYLINDERS, NEAREST, TOUCHING, OBSTACLES, OBSTACLE_CYLINDERS},
+        {
+            AABB, LEAVES, LEAF_CYLINDERS, NEAREST, TOUCHING, OBSTACLES, OBSTACLE_CYLINDERS,
+            SCENE, CARRIED, CLOUDS,
+        },
         {BEFORE, AFTER, FIELD},
     ]
     assert [set(display["Namespaces"]) for display in arrays] == spoken

@@ -47,8 +47,9 @@ class Cloud:
     def __init__(
         self, node: Node, values: Mapping[str, Any], scene: SceneTopics,
         changed: Callable[[], None], recorder: Recorder | None = None,
+        work: Callable[[Callable[..., None]], Callable[..., None]] = lambda callback: callback,
     ) -> None:  # fmt: skip
-        """Compiles what it runs; ``changed`` is called when the state may be another."""
+        """Compiles what it runs; arguments as of `SceneTopics`."""
         self._values, self._scene, self._changed = values, scene, changed
         self._node = node
         self.is_ready = False
@@ -70,7 +71,7 @@ class Cloud:
         if recorder is not None:
             self._keep = recorder.hearing("~/cloud", PointCloud2, are_large=True)
         self._subscription = node.create_subscription(
-            PointCloud2, "~/cloud", self._hear, _CLOUD, raw=True
+            PointCloud2, "~/cloud", work(self._hear), _CLOUD, raw=True
         )
 
     def destroy(self) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import gc
 import math
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -109,15 +110,18 @@ class MonitorCore:
         self._published: tuple[Level, str, str] | None = None
         self._topics = MonitorTopics(
             self._node,
-            {"distances_rate": self._send_distances, "marker_rate": self._send_markers},
+            {
+                "distances_rate": self._work(self._send_distances),
+                "marker_rate": self._work(self._send_markers),
+            },
             self._recorder,
         )
         self._services = MonitorServices(self._node, lambda: self._monitor, self._refresh)
         self._scene = SceneTopics(
-            self._node, self._values, self._refresh, self._kept, self._recorder
+            self._node, self._values, self._refresh, self._kept, self._recorder, self._work
         )
         self._cloud = Cloud(
-            self._node, self._values, self._scene, self._refresh, self._recorder
+            self._node, self._values, self._scene, self._refresh, self._recorder, self._work
         )
         self._set_stops()
         self._is_active = is_active
@@ -146,8 +150,8 @@ class MonitorCore:
         if self._monitor is not None and self._monitor.model.scene.joints:
             self._robots.hear_scene()
         self._next_beat = -math.inf
-        self._topics.set_timer("watchdog", self._watch_period(), self._watch)
-        self._topics.set_timer("diagnostics", 1.0, self._send_diagnostics)
+        self._topics.set_timer("watchdog", self._watch_period(), self._work(self._watch))
+        self._topics.set_timer("diagnostics", 1.0, self._work(self._send_diagnostics))
 
     def deactivate(self) -> None:
         """Say once that nobody watches any more, and fall silent."""
@@ -266,6 +270,16 @@ class MonitorCore:
         if self._monitor is not None and self._told != self._monitor.live.changes:
             self._tell_pairs(self._monitor)
 
+    def _work(self, callback: Callable[..., None]) -> Callable[..., None]:
+        """The same callback, known as work: joint states behind it have waited for it."""
+
+        def work(*arguments: Any) -> None:
+            start = time.monotonic()
+            callback(*arguments)
+            self._watchdogs.cycles.worked(start, time.monotonic())
+
+        return work
+
     def _scene_fault(self, now: float) -> str:
         """What is not watched though it should be; empty if all is."""
         return self._scene.fault(now) or self._cloud.fault(now)
@@ -360,7 +374,7 @@ class MonitorCore:
         if "marker_rate" in wanted:
             self._marker_builder = None  # its markers' lifetime follows the rate
         if "state_rate" in wanted and self._is_active:
-            self._topics.set_timer("watchdog", self._watch_period(), self._watch)
+            self._topics.set_timer("watchdog", self._watch_period(), self._work(self._watch))
         return SetParametersResult(successful=True)
 
     def _use_values(self, monitor: Monitor) -> None:

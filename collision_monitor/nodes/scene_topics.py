@@ -74,8 +74,18 @@ class SceneTopics:
         changed: Callable[[], None],
         keeper: SceneKeeper | None = None,
         recorder: Recorder | None = None,
+        work: Callable[[Callable[..., None]], Callable[..., None]] = lambda callback: callback,
     ) -> None:
-        """``changed`` is called when the state may be another; ``keeper``: of what was before."""
+        """Listen from now on.
+
+        Args:
+            node: whose topics they are.
+            values: its parameters.
+            changed: called when the state may be another.
+            keeper: of what was before.
+            recorder: keeps what is heard.
+            work: makes a callback known as work of the node.
+        """
         self._node, self._values, self._changed = node, values, changed
         self._frames = Frames(listen_to_tf(node))
         self.keeper = SceneKeeper() if keeper is None else keeper
@@ -98,7 +108,7 @@ class SceneTopics:
         def listen(topic: str, kind: type, heard: Callable[[Any], None]) -> LosslessSubscription:
             keep = None if recorder is None else recorder.hearing(f"~/{topic}", kind)
             lost = partial(self._on_lost, topic)
-            return LosslessSubscription(node, kind, f"~/{topic}", heard, lost, keep)
+            return LosslessSubscription(node, kind, f"~/{topic}", work(heard), lost, keep)
 
         # An obstacle whose message was lost would be one that nobody watches.
         self._subscriptions = {topic[0]: listen(*topic) for topic in topics}

@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-# Callbacks that follow each other as closely as this are one run of work: something waited.
-_PAUSE_SECONDS = 0.0005
+# Callbacks that follow each other as closely as this are one run of work: something waited. What
+# an executor does between two is more where a cycle was long: messages came for it to look at.
+_PAUSE_SECONDS, _PAUSE_SHARE, _PAUSE_MOST = 0.0005, 0.25, 0.005
 # After a run of work this long, messages that wait have become old: work on the newest.
 _BEHIND_SECONDS = 0.005
 # How long a late cycle is spoken of.
@@ -54,22 +55,29 @@ class CycleWatch:
         self._cycles: deque[tuple[float, float, float]] = deque(maxlen=_WINDOW)
         self._begin = math.nan  # of the first cycle
         self._run_begin = self._end = -math.inf
+        self._pause = _PAUSE_SECONDS
         self._late_at = -math.inf
         self._late_text = ""
         self._woke = math.nan
 
     def is_behind(self, start: float) -> bool:
         """Whether a cycle that begins now begins late: work has gone on without a pause."""
-        if start - self._end > _PAUSE_SECONDS:
+        if start - self._end > self._pause:
             self._run_begin = start
             return False
         return start - self._run_begin > _BEHIND_SECONDS
+
+    def worked(self, start: float, end: float) -> None:
+        """Something else was done, which is no pause if it began right behind a cycle."""
+        if start - self._end <= self._pause:
+            self._end = end
 
     def add(self, start: float, end: float, lag: float = math.nan) -> bool:
         """A cycle is done; ``lag``: how old its message was at the start. Whether it was late."""
         if not self._cycles:
             self._begin = start
         self._end = end
+        self._pause = min(max(_PAUSE_SECONDS, _PAUSE_SHARE * (end - start)), _PAUSE_MOST)
         self._cycles.append((end, end - start, lag + end - start))
         if end - start <= self.deadline:
             return False
