@@ -15,6 +15,7 @@ import time
 from collections import defaultdict
 
 import pytest
+from node_server import NodeProcess, node_server
 from ros_domains import Domain
 
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
@@ -49,7 +50,7 @@ class Graph:
         self._held = Domain()
         self.domain = self._held.number
         self.environment = self._held.environment
-        self.processes: list[subprocess.Popen] = []
+        self.processes: list[NodeProcess | subprocess.Popen] = []
         self.context = rclpy.Context()
         self.context.init(domain_id=self.domain)
         self.node = rclpy.create_node("listener", context=self.context)
@@ -73,21 +74,23 @@ class Graph:
         *arguments: str,
         environment: dict | None = None,
         node: str = "collision_monitor",
-    ) -> subprocess.Popen:
+    ) -> NodeProcess | subprocess.Popen:
         """Start a node of the package with these ROS arguments."""
         if node.startswith("collision_monitor"):
             arguments = ("-p", f"cycle_deadline:={PATIENT_DEADLINE}", *arguments)
-        command = [sys.executable, "-m", f"collision_monitor.nodes.{node}"]
         if arguments:
-            command += ["--ros-args", *arguments]
-        process = subprocess.Popen(
-            command,
-            env={**self.environment, **(environment or {})},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
+            arguments = ("--ros-args", *arguments)
+        if environment is None:
+            process = node_server().start(node, arguments, self.environment)
+        else:  # variables may count while modules are imported
+            process = subprocess.Popen(
+                [sys.executable, "-m", f"collision_monitor.nodes.{node}", *arguments],
+                env={**self.environment, **environment},
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                start_new_session=True,
+            )
         self.processes.append(process)
         return process
 
@@ -162,7 +165,7 @@ class Graph:
         self.node.destroy_client(client)
         return future.result()
 
-    def stop(self, process: subprocess.Popen, with_signal=signal.SIGINT) -> tuple[int, str]:
+    def stop(self, process, with_signal=signal.SIGINT) -> tuple[int, str]:
         """End a node; its exit code and what it said."""
         if process.poll() is None:
             process.send_signal(with_signal)
