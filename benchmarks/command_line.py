@@ -60,7 +60,7 @@ def arguments(
 
 
 def microseconds(block: Callable[[], object], count: int) -> float:
-    """Processor time of this thread per configuration of one block; other processes do not count."""
+    """Processor time of this thread per configuration of one block, without other processes."""
     start = time.thread_time()
     block()
     return (time.thread_time() - start) / count * 1e6
