@@ -3,33 +3,41 @@
 """Time of a distance query against pinocchio + coal on the same leaves.
 
     python benchmarks/distance.py [--robots ur5,panda,...] [--configurations 1000] [--json]
+    python benchmarks/distance.py --write     # the tables of README.md and docs/performance.md
+    python benchmarks/distance.py --load      # load times instead
 
 Both answer "how far are the nearest two leaves of all checked pairs" for the same random
 configurations, kinematics included, called from Python: `model.distance(q)` with its
 nearest points here, `computeDistances` and the smallest `min_distance` there. Blocks of
-calls alternate between the two, so that a noisy machine is noisy to both; figures are
-medians over blocks. Answers are compared before anything is timed. Load times are those
-of a fresh process, first with an empty cache of compiled kernels (cold), then again (warm).
+calls alternate between the two, so that a noisy machine is noisy to both. Figures are processor
+time of one thread, medians over blocks; ratios are those within one block, with 10 and 90 % of the
+blocks. Answers are compared before anything is timed. Load times are seconds of processor time of
+a fresh process, imports included, first with an empty cache (cold: kernels are compiled and leaves
+fitted), then again (warm).
 """
 
 from __future__ import annotations
 
 import json
 import os
+import platform
 import statistics
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
 
+import coal
+import numba
 import numpy as np
 from command_line import ROOT, arguments, microseconds
+from distance_tables import HEADER, TITLES, row, write
 from reference import Reference, pin
 from robots import RobotFiles
 
 from collision_monitor import CollisionModel
 
-NAMES = ("ur5", "panda", "pr2", "baxter", "tiago_dual")
+NAMES = ("ur5", "panda", "pr2", "baxter")
 BLOCKS = 30
 
 
@@ -63,21 +71,22 @@ def compare(model: CollisionModel, reference: Reference, rows: np.ndarray) -> fl
     return worst
 
 
-def measure(files: RobotFiles, count: int) -> dict:
-    """All figures of one robot."""
-    model = CollisionModel.from_urdf(files.urdf, files.srdf, files.package_dirs)
+def measure(files: RobotFiles, count: int, settings: dict) -> dict:
+    """All figures of one robot, loaded with ``settings``."""
+    model = CollisionModel.from_urdf(files.urdf, files.srdf, files.package_dirs, **settings)
     reference = Reference(files.urdf, files.package_dirs, model)
     rows = model.random_configurations(count, seed=1)
     difference = compare(model, reference, rows[:200])
-    coal = coal_query(reference)
+    peer_query = coal_query(reference)
     theirs = [reference.configuration(q) for q in rows]
     ours = list(rows)
     calls, batches, coals = [], [], []
     for _ in range(BLOCKS):
         calls.append(microseconds(lambda: [model.distance(q) for q in ours], count))
-        coals.append(microseconds(lambda: [coal(q) for q in theirs], count))
+        coals.append(microseconds(lambda: [peer_query(q) for q in theirs], count))
         batches.append(microseconds(lambda: model.min_distances(rows), count))
     call, batch, peer = map(statistics.median, (calls, batches, coals))
+    call_ratios, batch_ratios = np.array(coals) / calls, np.array(coals) / batches
     return {
         "joints": len(model.joint_names),
         "leaves": len(model.leaves),
@@ -85,20 +94,21 @@ def measure(files: RobotFiles, count: int) -> dict:
         "call_us": call,
         "batch_us": batch,
         "coal_us": peer,
-        "call_ratio": statistics.median(c / o for c, o in zip(coals, calls, strict=True)),
-        "batch_ratio": statistics.median(c / o for c, o in zip(coals, batches, strict=True)),
+        "call_ratio": statistics.median(call_ratios),
+        "call_ratio_spread": np.percentile(call_ratios, (10, 90)).tolist(),
+        "batch_ratio": statistics.median(batch_ratios),
+        "batch_ratio_spread": np.percentile(batch_ratios, (10, 90)).tolist(),
         "largest_difference_m": difference,
-        **load_times(files),
     }
 
 
 def load_times(files: RobotFiles) -> dict:
-    """Seconds to load in a fresh process, without and with compiled kernels on disk."""
+    """Seconds of processor time to load in a fresh process, with nothing and with all on disk."""
     script = (
-        "import sys, time; t = time.perf_counter()\n"
+        "import os, sys; t = sum(os.times()[:4])\n"
         "from collision_monitor import CollisionModel\n"
         "CollisionModel.from_urdf(sys.argv[1], sys.argv[2] or None, sys.argv[3:])\n"
-        "print(time.perf_counter() - t)"
+        "print(sum(os.times()[:4]) - t)"
     )
     command = [sys.executable, "-c", script, str(files.urdf), str(files.srdf or "")]
     command += [str(folder) for folder in files.package_dirs]
@@ -115,29 +125,60 @@ def load_times(files: RobotFiles) -> dict:
         return {"load_cold_s": cold, "load_warm_s": statistics.median(seconds() for _ in "123")}
 
 
+def print_load_times(robots: dict[str, RobotFiles], as_json: bool) -> None:
+    """The table of `--load`."""
+    if as_json:
+        print(json.dumps({name: load_times(files) for name, files in robots.items()}, indent=2))
+        return
+    print("| robot | cold load (s) | warm load (s) |\n|---|---|---|")
+    for name, files in robots.items():
+        r = load_times(files)
+        cells = TITLES.get(name, name), f"{r['load_cold_s']:.0f}", f"{r['load_warm_s']:.1f}"
+        print(f"| {' | '.join(cells)} |", flush=True)
+
+
+def processor() -> str:
+    """Name of the processor and how many there are."""
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        names = [line.partition(":")[2].strip() for line in file if line.startswith("model name")]
+    return f"{names[0] if names else platform.machine()}, {os.cpu_count()} cores"
+
+
 def main() -> None:
-    """Measure and print a table."""
-    options = arguments(__doc__, NAMES, 1000).parse_args()
-    results = {}
+    """Measure, print a table, and write it where asked to."""
+    parser = arguments(__doc__, NAMES, 1000)
+    parser.add_argument(
+        "--write", action="store_true", help="to README.md and docs/performance.md, in their tables"
+    )
+    parser.add_argument("--load", action="store_true", help="measure load times instead")
+    parser.add_argument("--max-leaves", type=int, help="of each link; not with --write")
+    options = parser.parse_args()
+    if options.write and options.max_leaves is not None:
+        parser.error("--write is for the default number of leaves: leave --max-leaves out")
+    settings = {} if options.max_leaves is None else {"max_leaves_per_link": options.max_leaves}
+    results: dict[str, dict] = {}
+    if options.load:
+        print_load_times(options.robots, options.json)
+        return
+    block = (
+        f"Microseconds of processor time, medians of {BLOCKS} interleaved blocks of "
+        f"{options.configurations} configurations;\n"
+        f"ratios in the median (10 to 90 % of the blocks). {processor()}; "
+        f"pinocchio {pin.__version__}, coal {coal.__version__}, numba {numba.__version__}.\n\n"
+        f"{HEADER}"
+    )
     if not options.json:
-        print(f"pinocchio {pin.__version__}, medians of {BLOCKS} interleaved blocks")
-        print(
-            "| robot | joints | leaves | pairs | coal (us) | call (us) | ratio | batch (us) "
-            "| ratio | largest difference (m) | load cold (s) | warm (s) |\n"
-            + "|---" * 12 + "|"
-        )
+        print(block, end="", flush=True)
     for name, files in options.robots.items():
-        r = results[name] = measure(files, options.configurations)
+        results[name] = measure(files, options.configurations, settings)
+        line = row(name, results[name])
+        block += line
         if not options.json:
-            print(
-                f"| {name} | {r['joints']} | {r['leaves']} | {r['pairs']} | {r['coal_us']:.2f} "
-                f"| {r['call_us']:.2f} | {r['call_ratio']:.1f} | {r['batch_us']:.2f} "
-                f"| {r['batch_ratio']:.1f} | {r['largest_difference_m']:.1e} "
-                f"| {r['load_cold_s']:.1f} | {r['load_warm_s']:.2f} |",
-                flush=True,
-            )
+            print(line, end="", flush=True)
     if options.json:
         print(json.dumps(results, indent=2))
+    if options.write:
+        write(block)
 
 
 if __name__ == "__main__":

@@ -41,7 +41,9 @@ from space_arm_peers import (
     all_pairs_distance,
     box,
     bvh,
-    compiled_calls,
+    compiled_contacts,
+    compiled_distance,
+    compiled_tree,
 )
 from straight_approach import SPACE_ARM, approach, load_space_arm
 
@@ -51,7 +53,7 @@ BUDGET = 50.0  # us: a tenth of what the paper allows for a cycle
 LEAD = 10  # cycles before this one about which a way is asked first
 SLOW = 1e6  # ns: what takes longer is asked once a cycle
 NOTHING = "nothing"
-ALL_PAIRS, ALL_PAIRS_NEAR = "all pairs of leaves", "all pairs of leaves, near"
+PLAIN, FILTERED = ALL = "all pairs, plain", "all pairs, with filters"
 
 
 @dataclass(frozen=True)
@@ -91,22 +93,35 @@ def ways(model: CollisionModel) -> tuple[dict[str, Way], Peer, Peer]:
     obb = Peer(model, urdf, lambda shape: bvh(shape, coal.BVHModelOBB), MARGIN)
     boxes = Peer(model, urdf, box, MARGIN)
     meshes = Peer(model, urdf, lambda shape: bvh(shape, coal.BVHModelOBBRSS))
-    tree, pairs, tree_near, pairs_near = compiled_calls(model, MARGIN)
+    tree, tree_near = compiled_tree(model, MARGIN)
     found = {
         "hybrid tree": Way(model.distance, "distance", ours=True),
         "hybrid tree, level-first": Way(
             lambda q: model.contacts(q, MARGIN), "contacts", ours=True
         ),
-        ALL_PAIRS: Way(all_pairs_distance(model), "distance"),
-        ALL_PAIRS_NEAR: Way(all_pairs_contacts(model, MARGIN), "contacts"),
+        **{name: Way(all_pairs_distance(model, name == FILTERED), "distance") for name in ALL},
+        **{
+            f"{name}, near": Way(all_pairs_contacts(model, MARGIN, name == FILTERED), "contacts")
+            for name in ALL
+        },
         "coal, capsules on the leaves": Way(capsule_peer(model), "distance"),
         "coal, OBB tree of triangles": Way(obb.test, "contacts"),
         "coal, OBBs of the bodies": Way(boxes.test, "contacts"),
         "coal, OBBRSS tree of triangles": Way(meshes.measure, "distance"),
         "hybrid tree, compiled": Way(tree, "distance", "compiled", True),
         "hybrid tree, level-first, compiled": Way(tree_near, "contacts", "compiled", True),
-        "all pairs, compiled": Way(pairs, "distance", "compiled"),
-        "all pairs, near, compiled": Way(pairs_near, "contacts", "compiled"),
+        **{
+            f"{name}, compiled": Way(
+                compiled_distance(model, name == FILTERED), "distance", "compiled"
+            )
+            for name in ALL
+        },
+        **{
+            f"{name}, near, compiled": Way(
+                compiled_contacts(model, MARGIN, name == FILTERED), "contacts", "compiled"
+            )
+            for name in ALL
+        },
         NOTHING: Way(lambda q: None, "-"),
     }
     return found, obb, meshes
@@ -122,10 +137,12 @@ def compare(
             are nearer than the leaves.
     """
     for q in rows:
-        ours, theirs = model.distance(q).distance, found[ALL_PAIRS].ask(q).distance
+        ours = model.distance(q).distance
         near = {frozenset(pair) for pair in model.contacts(q, MARGIN)}
-        if abs(ours - theirs) > 1e-12 or near != {*map(frozenset, found[ALL_PAIRS_NEAR].ask(q))}:
-            raise RuntimeError(f"tree {ours}, {near} and all pairs {theirs} differ at {q}")
+        for name in ALL:
+            theirs, their_near = found[name].ask(q).distance, found[f"{name}, near"].ask(q)
+            if abs(ours - theirs) > 1e-12 or near != {*map(frozenset, their_near)}:
+                raise RuntimeError(f"tree {ours}, {near} and {name} {theirs} differ at {q}")
         true = meshes.least_distance(q)
         links = {frozenset(model.leaves[k].link for k in pair) for pair in near}
         if 0.0 < true < ours - 1e-6 or not {*map(frozenset, obb.contacts(q))} <= links:
@@ -189,21 +206,33 @@ def summary(found: dict[str, Way], times: dict[str, Times]) -> dict[str, dict]:
     return result
 
 
-def savings(rows: dict[str, dict]) -> list[dict]:
-    """How much less time each of ours takes than the fastest peer: of all, of its question."""
+def savings(rows: dict[str, dict], times: dict[str, Times]) -> list[dict]:
+    """How much less time each of ours takes than all pairs, and than the fastest of all peers.
+
+    ``less`` is of the medians; ``least`` and ``most`` are those of single passes.
+    """
     result = []
     for name, own in rows.items():
         if not own["ours"]:
             continue
-        peers = {
-            n: r for n, r in rows.items()
+        peers = [
+            n for n, r in rows.items()
             if not r["ours"] and n != NOTHING and r["kind"] == own["kind"]
-        }  # fmt: skip
-        same = {n: r for n, r in peers.items() if r["question"] == own["question"]}
-        for among, group in (("all peers", peers), ("the same question", same)):
-            best = min(group, key=lambda n: group[n]["median_us"])
-            less = 1.0 - own["median_us"] / group[best]["median_us"]
-            result.append({"way": name, "among": among, "best": best, "less": less})
+        ]  # fmt: skip
+        same = [n for n in peers if rows[n]["question"] == own["question"]]
+        others = [n for n in same if n.startswith(ALL)]
+        others += [min(g, key=lambda n: rows[n]["median_us"]) for g in (same, peers)]
+        for other in dict.fromkeys(others):
+            passes = 1.0 - np.median(times[name].hot, 1) / np.median(times[other].hot, 1)
+            result.append(
+                {
+                    "way": name,
+                    "other": other,
+                    "less": 1.0 - own["median_us"] / rows[other]["median_us"],
+                    "least": float(passes.min()),
+                    "most": float(passes.max()),
+                }
+            )
     return result
 
 
@@ -219,7 +248,8 @@ def main() -> None:
     found, obb, meshes = ways(model)
     compare(model, found, obb, meshes, rows[:: max(1, len(rows) // 50)])
     before = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
-    times = summary(found, run(found, rows, options.passes))
+    times = run(found, rows, options.passes)
+    summed = summary(found, times)
     preemptions = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw - before
     counts = {n: sum(len(f.leaves) for f in model.fits[n]) for n in model.link_names}
     result = {
@@ -233,8 +263,8 @@ def main() -> None:
         "versions": {
             "pinocchio": pin.__version__, "coal": coal.__version__, "numba": numba.__version__,
         },
-        "times": times,
-        "savings": savings(times),
+        "times": summed,
+        "savings": savings(summed, times),
         "preemptions": preemptions,
         "alarm": alarm(model, rows),
         "volumes": volumes(model),

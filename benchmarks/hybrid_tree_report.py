@@ -9,7 +9,7 @@ import numpy as np
 from collision_monitor import CollisionModel
 
 MARGIN = 0.1  # m: both volumes grown by 50 mm
-GOAL = 0.45  # less time than the best peer
+PUBLISHED = 0.45  # less time than the algorithms that the paper compares
 
 
 def alarm(model: CollisionModel, rows: np.ndarray) -> dict[str, float]:
@@ -60,11 +60,11 @@ def report(result: dict) -> str:
         )
     lines.append("")
     for saving in result["savings"]:
-        met = "met" if saving["less"] >= GOAL else "not met"
         lines.append(
-            f"{saving['way']}: {saving['less']:.0%} less time than the best of {saving['among']} "
-            f"({saving['best']}); goal {GOAL:.0%} {met}"
+            f"{saving['way']}: {saving['less']:.0%} less time than {saving['other']} "
+            f"({saving['least']:.0%} to {saving['most']:.0%} in single passes)"
         )
+    lines.append(f"published: {PUBLISHED:.0%} less time than other algorithms")
     lines.append(f"preempted {result['preemptions']} times in all while timing")
     a = result["alarm"]
     lines += [

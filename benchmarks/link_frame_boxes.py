@@ -12,9 +12,13 @@ refitted at every configuration to the triangles of links whose outermost boxes 
 around the boxes of the link as the descent comes to them. The others are built once, and the
 transform between two links is all that changes.
 
+The package's octree holds 8 triangles in a leaf at most, its binary trees 1. So that the kind of
+box and the size of the leaves can be told apart, all are also built with the other leaf size.
+
 Uniform random configurations, and approaching ones: the last tenth of straight motions, sampled,
 into the first contact. Ways alternate in blocks; microseconds of processor time a configuration,
-medians. Build: milliseconds of it for all links, once.
+medians of blocks, and what is saved in the median of the ratios within one block (10 to 90 % of
+the blocks). Build: milliseconds of processor time for all links, once, median of five.
 """
 
 from __future__ import annotations
@@ -34,30 +38,51 @@ from collision_monitor.bounding.triangle_tree import build_triangle_tree
 from collision_monitor.kernels.mesh_tree import windows
 from collision_monitor.robot.batch_poses import link_poses
 
-WAYS = {
-    "world AABBs, refitted": "aabb",
-    "world AABBs, around boxes": "aabb",
-    "PCA OBBs": "obb",
-    "link-frame AABBs": "aabb",
-    "link-frame octree": "octree",
+OBB, AABB, OCTREE = "PCA OBBs", "link-frame AABBs", "link-frame octree"
+WAYS = {  # kind of box, triangles in a leaf at most
+    "world AABBs, refitted, 1 a leaf": ("aabb", 1),
+    "world AABBs, around boxes, 1 a leaf": ("aabb", 1),
+    f"{OBB}, 1 a leaf": ("obb", 1),
+    f"{AABB}, 1 a leaf": ("aabb", 1),
+    f"{OCTREE}, 1 a leaf": ("octree", 1),
+    f"{OBB}, 8 a leaf": ("obb", 8),
+    f"{AABB}, 8 a leaf": ("aabb", 8),
+    f"{OCTREE}, 8 a leaf": ("octree", 8),
 }
-BLOCKS = 25
+SAVINGS = {  # what is compared: (way, other way)
+    "octree (8) against OBBs (1), as the package builds them": (
+        f"{OCTREE}, 8 a leaf", f"{OBB}, 1 a leaf"),
+    "octree against OBBs, 8 a leaf": (f"{OCTREE}, 8 a leaf", f"{OBB}, 8 a leaf"),
+    "octree against OBBs, 1 a leaf": (f"{OCTREE}, 1 a leaf", f"{OBB}, 1 a leaf"),
+    "boxes alone: AABBs against OBBs, binary, 1 a leaf": (f"{AABB}, 1 a leaf", f"{OBB}, 1 a leaf"),
+    "boxes alone: AABBs against OBBs, binary, 8 a leaf": (f"{AABB}, 8 a leaf", f"{OBB}, 8 a leaf"),
+    "octree (8) against refitted world AABBs (1)": (
+        f"{OCTREE}, 8 a leaf", "world AABBs, refitted, 1 a leaf"),
+    "octree (8) against world AABBs around boxes (1)": (
+        f"{OCTREE}, 8 a leaf", "world AABBs, around boxes, 1 a leaf"),
+}  # fmt: skip
+BLOCKS, BUILDS = 25, 5
 STEPS, APPROACH = 64, 20  # of the search for the first contact; samples before it
 
 
 class Forest:
     """All links of a robot in trees of one kind."""
 
-    def __init__(self, meshes: dict, kind: str) -> None:
+    def __init__(self, meshes: dict, kind: str, in_a_leaf: int) -> None:
         build_triangle_tree(*next(iter(meshes.values())), kind)  # compiled
-        start = time.process_time()
-        trees = [build_triangle_tree(*mesh, kind) for mesh in meshes.values()]
-        self.build = (time.process_time() - start) * 1e3
+        builds = []
+        for _ in range(BUILDS):
+            start = time.process_time()
+            trees = [build_triangle_tree(*mesh, kind, in_a_leaf) for mesh in meshes.values()]
+            builds.append((time.process_time() - start) * 1e3)
+        self.build = statistics.median(builds)
         self.numbers = np.concatenate([tree.numbers for tree in trees])
         self.index = np.concatenate([tree.index for tree in trees])
         sizes = np.array([(0, 0), *((len(t.numbers), len(t.index)) for t in trees)])
         self.starts = np.cumsum(sizes, axis=0)[:-1]
         views = [windows(tree.numbers, tree.index) for tree in trees]
+        held = np.concatenate([-view.nodes[view.nodes[:, 1] < 0, 1] for view in views])
+        self.in_a_leaf = float(held.mean())
         room = np.array([(6 * len(v.nodes), 9 * len(v.corners)) for v in views])
         ends = np.cumsum(room.ravel())
         self.places = (ends - room.ravel()).reshape(-1, 2)
@@ -81,7 +106,7 @@ class Robot:
         self.meshes = link_meshes(self.model)
         rank = {name: k for k, name in enumerate(self.meshes)}
         self.pairs = np.array([[rank[a], rank[b]] for a, b in self.model.pairs])
-        self.forests = {way: Forest(self.meshes, kind) for way, kind in WAYS.items()}
+        self.forests = {way: Forest(self.meshes, *made) for way, made in WAYS.items()}
 
     def poses(self, rows: np.ndarray) -> np.ndarray:
         """(n, links, 3, 4) of all links."""
@@ -93,7 +118,7 @@ class Robot:
         forest = self.forests[way]
         shared = forest.numbers, forest.index, forest.starts, self.pairs, poses
         if way.startswith("world"):
-            by_world(*shared, forest.space, forest.places, way.endswith("refitted"), out)
+            by_world(*shared, forest.space, forest.places, "refitted" in way, out)
         else:
             by_links(*shared, out)
 
@@ -122,8 +147,8 @@ class Robot:
         return np.concatenate(found)
 
 
-def medians(robot: Robot, poses: np.ndarray) -> dict[str, float]:
-    """Microseconds a configuration."""
+def measure(robot: Robot, poses: np.ndarray) -> dict[str, np.ndarray]:
+    """Microseconds a configuration of every way in every block."""
     times = {way: [] for way in WAYS}
     out = np.empty(len(poses), dtype=bool)
     for _ in range(BLOCKS):
@@ -131,36 +156,51 @@ def medians(robot: Robot, poses: np.ndarray) -> dict[str, float]:
             start = time.thread_time()
             robot.ask(way, poses, out)
             found.append((time.thread_time() - start) / len(poses) * 1e6)
-    return {way: statistics.median(found) for way, found in times.items()}
+    return {way: np.array(found) for way, found in times.items()}
+
+
+def saved(times: dict[str, np.ndarray], way: str, other: str) -> list[float]:
+    """How much less time a way takes: median, 10 % and 90 % of the blocks."""
+    return np.percentile(1.0 - times[way] / times[other], (50, 10, 90)).tolist()
 
 
 def main() -> None:
-    """Measure and print a table."""
+    """Measure and print two tables."""
     given = arguments(__doc__, (), 400).parse_args()
-    results = {}
-    table = [f"| robot | configurations | hit | {' | '.join(WAYS)} | octree takes less than |"]
-    table.append("|---" * (len(WAYS) + 4) + "|")
+    columns, lines, results = [], {what: [] for what in SAVINGS}, {}
     for name, files in (("UR5", ROBOTS["ur5"]), ("UR10", ur10())):
         robot = Robot(files)
-        build = {way: forest.build for way, forest in robot.forests.items()}
-        results[name] = {"build": build, "triangles": sum(len(t) for _, t in robot.meshes.values())}
+        trees = robot.forests
+        results[name] = {"triangles": sum(len(t) for _, t in robot.meshes.values())}
+        cells = [f"{forest.in_a_leaf:.1f}" for forest in trees.values()]
+        columns.append((f"{name}: triangles in a leaf", cells))
+        columns.append(("build (ms)", [f"{forest.build:.0f}" for forest in trees.values()]))
+        results[name]["build_ms"] = {way: forest.build for way, forest in trees.items()}
         cases = {
             "random": robot.model.random_configurations(given.configurations, seed=1),
             "approaching": robot.approaching(given.configurations),
         }
         for case, rows in cases.items():
             hit = float(robot.collides(rows).mean())
-            found = medians(robot, robot.poses(rows))
-            results[name][case] = {"hit": hit, **found}
-            octree = found["link-frame octree"]
-            world = 1 - octree / min(v for way, v in found.items() if way.startswith("world"))
-            oriented = 1 - octree / found["PCA OBBs"]
-            cells = " | ".join(f"{value:.2f}" for value in found.values())
-            ahead = f"world by {world:.0%}, OBBs by {oriented:.0%}"
-            table.append(f"| {name} | {len(rows)} {case} | {hit:.0%} | {cells} | {ahead} |")
-        cells = " | ".join(f"{value:.0f}" for value in build.values())
-        table.append(f"| {name} | build (ms) | | {cells} | |")
-    print(json.dumps(results, indent=1) if given.json else "\n".join(table))
+            times = measure(robot, robot.poses(rows))
+            medians = {way: statistics.median(found) for way, found in times.items()}
+            savings = {what: saved(times, *ways) for what, ways in SAVINGS.items()}
+            results[name][case] = {"hit": hit, "us": medians, "saved": savings}
+            cells = [f"{value:.2f}" for value in medians.values()]
+            columns.append((f"{name}, {len(rows)} {case}, {hit:.0%} hit", cells))
+            for what, (middle, low, high) in savings.items():
+                lines[what].append(f"{middle:.0%} ({low:.0%} to {high:.0%})")
+    if given.json:
+        print(json.dumps(results, indent=1))
+        return
+    print(f"| way | {' | '.join(title for title, _ in columns)} |")
+    print("|---" * (len(columns) + 1) + "|")
+    for way, *cells in zip(WAYS, *(cells for _, cells in columns), strict=True):
+        print(f"| {way} | {' | '.join(cells)} |")
+    print("\n| less time | UR5 random | UR5 approaching | UR10 random | UR10 approaching |")
+    print("|---" * 5 + "|")
+    for what, cells in lines.items():
+        print(f"| {what} | {' | '.join(cells)} |")
 
 
 if __name__ == "__main__":

@@ -3,8 +3,12 @@
 """Other ways to watch the same bodies: all pairs of leaves, boxes, and triangles in boxes.
 
 Every one answers for the pairs of links that the model checks, kinematics included, in one
-compiled call from Python. All pairs of leaves run on the model's own arrays and kernels: what
-differs is only that there is no tree. The others are pinocchio's loop over coal's pairs.
+compiled call from Python. All pairs of leaves use the model's own arrays and kernels, without a
+tree, in two forms. The plain form measures every pair of leaves. The form with filters also has
+what the tree's distance query has besides the tree: the warm start (the nearest pair of the last
+query is measured first) and the comparison of bounding balls before a pair is measured. For
+contacts only the balls apply; the tree's own contact query has neither. The other peers are
+pinocchio's loop over coal's pairs.
 """
 
 from __future__ import annotations
@@ -19,12 +23,13 @@ import trimesh
 from collision_monitor import CollisionModel
 from collision_monitor.bounding.obb import fit_box
 from collision_monitor.clearance import Clearance
+from collision_monitor.collision_model import _require_length
 from collision_monitor.kernels import query
 from collision_monitor.kernels.jit import kernel
 from collision_monitor.kernels.kinematics import forward_kinematics, place_leaves
 from collision_monitor.kernels.packed import unpack
 from collision_monitor.kernels.query import first_bad
-from collision_monitor.kernels.segments import capsule_distance, capsule_witness
+from collision_monitor.kernels.segments import capsule_distance, capsule_witness, surely_farther
 from collision_monitor.robot.description import Shape
 
 Query = Callable[[np.ndarray], object]
@@ -32,21 +37,30 @@ _SECTIONS = 48  # sides of the prism of triangles that stands for a cylinder
 
 
 @kernel
-def _all_pairs_distance(numbers, index, q):
-    """What `kernels.query.distance` returns, from every checked pair of leaves in turn."""
+def _all_pairs_distance(numbers, index, q, warm_start, filters):
+    """What `kernels.query.distance` returns, from every checked pair of leaves in turn.
+
+    ``filters``: with the comparison of balls, and with the pair in ``warm_start`` (1, 2) first.
+    """
     if first_bad(q) >= 0:
         return -2, -1, np.nan, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     view = unpack(numbers, index)
     forward_kinematics(view, q)
     place_leaves(view, view.moving_leaves)
     best, best_i, best_j = np.inf, -1, -1
+    if filters and warm_start[0, 0] >= 0:
+        best_i, best_j = warm_start[0, 0], warm_start[0, 1]
+        best = capsule_distance(view.ends, view.radii, best_i, best_j)
     for p in range(len(view.pairs)):
         a, b = view.pairs[p, 0], view.pairs[p, 1]
         for i in range(view.links[a, 0], view.links[a, 1]):
             for j in range(view.links[b, 0], view.links[b, 1]):
+                if filters and surely_farther(view.ends, view.radii, i, j, best):
+                    continue
                 distance = capsule_distance(view.ends, view.radii, i, j)
                 if distance < best:
                     best, best_i, best_j = distance, i, j
+    warm_start[0, 0], warm_start[0, 1] = best_i, best_j
     d, ax, ay, az, bx, by, bz, nx, ny, nz = capsule_witness(
         view.ends, view.radii, best_i, best_j
     )
@@ -54,7 +68,7 @@ def _all_pairs_distance(numbers, index, q):
 
 
 @kernel
-def _all_pairs_contacts(numbers, index, q, margin, found):
+def _all_pairs_contacts(numbers, index, q, margin, found, filters):
     """What `kernels.query.contacts` returns, from every checked pair of leaves in turn."""
     if first_bad(q) >= 0:
         return -2
@@ -66,6 +80,8 @@ def _all_pairs_contacts(numbers, index, q, margin, found):
         a, b = view.pairs[p, 0], view.pairs[p, 1]
         for i in range(view.links[a, 0], view.links[a, 1]):
             for j in range(view.links[b, 0], view.links[b, 1]):
+                if filters and surely_farther(view.ends, view.radii, i, j, margin):
+                    continue
                 if capsule_distance(view.ends, view.radii, i, j) < margin:
                     if count < len(found):
                         found[count, 0], found[count, 1] = i, j
@@ -73,43 +89,56 @@ def _all_pairs_contacts(numbers, index, q, margin, found):
     return count
 
 
-def all_pairs_distance(model: CollisionModel) -> Query:
+def all_pairs_distance(model: CollisionModel, filters: bool) -> Query:
     """As `CollisionModel.distance`, checks of the argument and result included; no tree."""
     links = [leaf.link for leaf in model.leaves]
+    compiled = compiled_distance(model, filters)
 
     def ask(q: np.ndarray) -> Clearance:
-        result = _all_pairs_distance(model._numbers, model._index, model._configuration(q))
+        result = compiled(model._configuration(q))
         i, j = result[0], result[1]
         if i < 0:
-            raise model._refusal(i, q)
+            raise model.refusal(i, q)
         return Clearance(result[2], (links[i], links[j]), result[3:9], result[9:], (i, j))
 
     return ask
 
 
-def all_pairs_contacts(model: CollisionModel, margin: float) -> Query:
+def all_pairs_contacts(model: CollisionModel, margin: float, filters: bool) -> Query:
     """As `CollisionModel.contacts`; no tree."""
     found = np.empty((256, 2), dtype=np.int64)
 
     def ask(q: np.ndarray) -> list[tuple[int, int]]:
+        _require_length(margin)
         q = model._configuration(q)
-        count = _all_pairs_contacts(model._numbers, model._index, q, float(margin), found)
+        count = _all_pairs_contacts(
+            model._numbers, model._index, q, float(margin), found, filters
+        )
         if count < 0:
-            raise model._refusal(count, q)
+            raise model.refusal(count, q)
         return list(map(tuple, found[:count].tolist()))
 
     return ask
 
 
-def compiled_calls(model: CollisionModel, margin: float) -> tuple[Query, Query, Query, Query]:
-    """The compiled call alone: tree and all pairs for distance, tree and all pairs for contacts."""
-    numbers, index = model._numbers, model._index
-    found = np.empty((256, 2), dtype=np.int64)
+def compiled_distance(model: CollisionModel, filters: bool) -> Query:
+    """The compiled call of `all_pairs_distance` alone."""
+    numbers, index, warm_start = model._numbers, model._index, np.array([[-1, -1]])
+    return lambda q: _all_pairs_distance(numbers, index, q, warm_start, filters)
+
+
+def compiled_contacts(model: CollisionModel, margin: float, filters: bool) -> Query:
+    """The compiled call of `all_pairs_contacts` alone."""
+    numbers, index, found = model._numbers, model._index, np.empty((256, 2), dtype=np.int64)
+    return lambda q: _all_pairs_contacts(numbers, index, q, margin, found, filters)
+
+
+def compiled_tree(model: CollisionModel, margin: float) -> tuple[Query, Query]:
+    """The compiled calls of the tree alone: for distance, for contacts."""
+    numbers, index, found = model._numbers, model._index, np.empty((256, 2), dtype=np.int64)
     return (
         lambda q: query.distance(numbers, index, q),
-        lambda q: _all_pairs_distance(numbers, index, q),
         lambda q: query.contacts(numbers, index, q, margin, found),
-        lambda q: _all_pairs_contacts(numbers, index, q, margin, found),
     )
 
 

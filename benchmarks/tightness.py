@@ -4,10 +4,16 @@
 
     python benchmarks/tightness.py [--robots ur5,panda,...] [--max-leaves 8] [--json]
     python benchmarks/tightness.py --robots ur5 --sweep 1,2,4,8,16 --plot trade.png
+    python benchmarks/tightness.py --published     # one leaf a mesh: the published fit and ours
 
 The true distance is that of the collision meshes, by coal, at 2,000 random configurations where
 it is positive and below 0.3 m. A pair's leaves are never farther than its meshes, so only pairs
 whose leaves are nearer than the best mesh distance found so far need be looked at.
+
+`--published` compares two fits of a single leaf to each mesh of a robot. The published one: the
+capsule along the longest side of the oriented box, its end spheres moved inwards by bisection, or
+the sphere about the centre of the box, whichever is smaller. Ours (`max_leaves_per_link` 1): the
+smallest capsule found whose axis may turn and shift, or the smallest sphere.
 """
 
 from __future__ import annotations
@@ -23,13 +29,20 @@ import coal
 import numpy as np
 from command_line import arguments, counts
 from robots import RobotFiles
+from scipy.spatial import ConvexHull
 
 from collision_monitor import CollisionModel
+from collision_monitor.bounding.capsule import fit_capsule
+from collision_monitor.bounding.obb import fit_box, hull_points
+from collision_monitor.bounding.shapes import single_leaf
+from collision_monitor.bounding.sphere import fit_sphere
 from collision_monitor.robot.description import Shape
+from collision_monitor.robot.urdf import load_robot
 
 TITLES = {
     "ur5": "UR5",
     "panda": "Panda",
+    "pr2": "PR2",
     "xarm7": "xArm7",
     "baxter": "Baxter",
     "tiago_dual": "TIAGo dual",
@@ -175,6 +188,38 @@ def measure(
     }
 
 
+def single_leaves(files: RobotFiles) -> dict[str, float]:
+    """Volumes (m^3) of all meshes of a robot: of boxes, of hulls, of a single leaf in each fit."""
+    robot = load_robot(files.urdf, files.package_dirs)
+    shapes = [shape for link in robot.links.values() for shape in link.shapes]
+    volumes = {"meshes": 0, "obb": 0.0, "hull": 0.0, "published": 0.0, "single": 0.0}
+    for shape in shapes:
+        if shape.kind == "mesh":
+            points = hull_points(np.asarray(shape.vertices, dtype=float))
+            box = fit_box(points)
+            capsule, sphere = fit_capsule(points, box), fit_sphere(points, box)
+            volumes["meshes"] += 1
+            volumes["obb"] += box.volume
+            volumes["hull"] += ConvexHull(points).volume
+            volumes["published"] += min(capsule.volume, sphere.volume)
+            volumes["single"] += single_leaf(points, box).volume
+    return volumes
+
+
+def print_single_leaves(robots: dict[str, RobotFiles], as_json: bool) -> None:
+    """The table of `--published`."""
+    results = {name: single_leaves(files) for name, files in robots.items()}
+    if as_json:
+        print(json.dumps(results, indent=2))
+        return
+    print("| robot | meshes | published/OBB | ours/OBB | published/hull | ours/hull |")
+    print("|---" * 6 + "|")
+    for name, v in results.items():
+        ratios = [v[fit] / v[of] for of in ("obb", "hull") for fit in ("published", "single")]
+        cells = " | ".join(f"{ratio:.2f}" for ratio in ratios)
+        print(f"| {TITLES.get(name, name)} | {v['meshes']} | {cells} |")
+
+
 def main() -> None:
     """Measure and print a table."""
     parser = arguments(__doc__, NAMES, 2000)
@@ -183,7 +228,11 @@ def main() -> None:
     parser.add_argument("--tolerance", type=float, default=None, help="leaf_tolerance in metres")
     parser.add_argument("--sweep", type=counts, help="numbers of leaves per link: 1,2,4,8,16")
     parser.add_argument("--plot", default="", help="with --sweep: PNG of loss over time")
+    parser.add_argument("--published", action="store_true", help="volumes of single leaves alone")
     options = parser.parse_args()
+    if options.published:
+        print_single_leaves(options.robots, options.json)
+        return
     settings = {}
     if options.max_leaves is not None:
         settings["max_leaves_per_link"] = options.max_leaves

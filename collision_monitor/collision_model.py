@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import copy
 import logging
+import math
 import os
 import weakref
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -75,7 +76,7 @@ _NEARLY_ALL = 0.95
 
 
 def _require_length(margin: float) -> None:
-    if not np.isfinite(margin):
+    if not math.isfinite(margin):  # numpy's takes as long as a small query
         raise ConfigurationError(f"margin: {margin!r} is not a length in metres")
 
 

@@ -3,7 +3,8 @@
 """Make the plots of adjusted motions: the experiment of Wu et al. (2018), before and after.
 
 Run it with ``make adjustment-plots``; it writes docs/adjustment_joints.png and
-docs/adjustment_distance.png. The robot and the motion are those of test/dual_arm_cases.py.
+docs/adjustment_distance.png, and prints the table of docs/adjust.md. The robot and the motion are
+those of test/dual_arm_cases.py.
 """
 
 from __future__ import annotations
@@ -16,7 +17,14 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
-from dual_arm_cases import PAPER, joint_centres, pair_distances, refined
+from dual_arm_cases import (
+    PAPER,
+    joint_centres,
+    largest_deviation,
+    largest_step,
+    pair_distances,
+    refined,
+)
 
 from collision_monitor.repulsion.field import LinearField
 from collision_monitor.repulsion.problem import Problem
@@ -99,12 +107,37 @@ def distances(motions: Mapping[str, np.ndarray]) -> plt.Figure:
     return figure
 
 
+def table(motions: Mapping[str, np.ndarray]) -> str:
+    """The figures of all motions, the desired one first."""
+    desired = PAPER.desired
+    columns = {"desired": desired, **{f"`{name}`": rows for name, rows in motions.items()}}
+    lines = {
+        "": list(columns),
+        "least distance at any instant, m": [
+            f"{PAPER.segment_distances(refined(rows, FINE)).min():.4f}" for rows in columns.values()
+        ],
+        "largest change of a joint, deg": [
+            f"{largest_deviation(rows, desired):.1f}" for rows in columns.values()
+        ],
+        "largest step from waypoint to waypoint, deg": [
+            f"{largest_step(rows):.2f}" for rows in columns.values()
+        ],
+        f"waypoints that are changed, of 0 to {len(desired) - 1}": [
+            f"{changed[0]} to {changed[-1]}" if len(changed) else "none"
+            for rows in columns.values()
+            for changed in [np.flatnonzero((rows != desired).any(axis=1))]
+        ],
+    }
+    return "\n".join(f"| {' | '.join([name, *cells])} |" for name, cells in lines.items())
+
+
 def main() -> None:
-    """Adjust the motion by every method and draw it."""
+    """Adjust the motion by every method, draw it and print the table."""
     problem = PAPER.problem()
     motions = {name: method(problem) for name, method in METHODS.items()}
     for name, figure in (("joints", joints(motions)), ("distance", distances(motions))):
         figure.savefig(DOCS / f"adjustment_{name}.png", dpi=90)
+    print(table(motions))
 
 
 if __name__ == "__main__":

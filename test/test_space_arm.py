@@ -221,8 +221,9 @@ def test_its_peers_agree_and_a_disagreement_is_noticed(model, rows):
     some = rows[::100]
     hybrid_tree.compare(model, found, obb, meshes, some)
     wrong = hybrid_tree.Way(lambda q: model.distance(q * 0.99), "distance")
-    with pytest.raises(RuntimeError, match="differ"):
-        hybrid_tree.compare(model, {**found, hybrid_tree.ALL_PAIRS: wrong}, obb, meshes, some)
+    for name in hybrid_tree.ALL:
+        with pytest.raises(RuntimeError, match=f"{name} .* differ"):
+            hybrid_tree.compare(model, {**found, name: wrong}, obb, meshes, some)
     assert obb.contacts(rows[-1]) == {("arm_link_7", "lab_module_1")}
 
 
@@ -260,12 +261,20 @@ def test_the_benchmark_prints_what_it_measured():
     )  # fmt: skip
     result = json.loads(done.stdout)
     assert result["versions"]["pinocchio"] == pin.__version__
-    assert len(result["times"]) == 13
+    assert len(result["times"]) == 17
     for row in result["times"].values():
         assert 0.0 < row["median_us"] <= row["p99_us"] <= row["p999_us"] <= row["max_us"]
         assert row["worst_pose_us"] <= row["max_us"]
-    assert len(result["savings"]) == 8
+    # Each of ours is compared with all pairs of leaves, plain and with filters.
+    for saving in result["savings"]:
+        times = result["times"]
+        ratio = times[saving["way"]]["median_us"] / times[saving["other"]]["median_us"]
+        assert saving["less"] == pytest.approx(1.0 - ratio)
+        assert saving["least"] <= saving["most"]
+    for name in (name for name, row in result["times"].items() if row["ours"]):
+        others = [s["other"] for s in result["savings"] if s["way"] == name]
+        assert {o.split(",")[1].strip() for o in others} >= {"plain", "with filters"}
     assert result["alarm"]["distance_m"] <= 0.1 < result["alarm"]["distance_before_m"]
     text = hybrid_tree.report(result)
-    assert text.count("\n| ") == 2 + 13 + 6
+    assert text.count("\n| ") == 2 + 17 + 6
     assert "nan" not in text

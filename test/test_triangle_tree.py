@@ -52,6 +52,21 @@ def check(vertices, triangles, kind):
     return tree
 
 
+@pytest.mark.parametrize("kind", KIND_NAMES)
+def test_leaves_hold_as_many_triangles_as_asked_for(kind):
+    vertices, triangles = mesh("ring")
+    held = {}
+    for most in (None, 1, 8):
+        built = build_triangle_tree(vertices, triangles, kind, most)
+        tree = windows(built.numbers, built.index)
+        assert sorted(tree.names[:, 0]) == list(range(len(triangles)))
+        held[most] = -tree.nodes[tree.nodes[:, 1] < 0, 1]
+    np.testing.assert_array_equal(held[None], held[8 if kind == "octree" else 1])
+    assert held[1].mean() < held[8].mean()
+    if kind != "octree":  # its cells may hold more, where dividing them is of no use
+        assert held[1].max() == 1 and 1 < held[8].max() <= 8
+
+
 @pytest.mark.parametrize("kind", ["aabb", "obb", "rss"])
 @given(st.integers(0, 100_000))
 @settings(max_examples=25, deadline=None)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from collision_monitor.bounding.triangle_halves import halved
-from collision_monitor.bounding.triangle_octree import octree
+from collision_monitor.bounding.triangle_octree import IN_A_LEAF, octree
 from collision_monitor.errors import FitError
 from collision_monitor.kernels.mesh_tree import KINDS, STACK, MeshTree, pack
 
@@ -30,7 +30,7 @@ class TriangleTree:
 
 
 def build_triangle_tree(
-    vertices: np.ndarray, triangles: np.ndarray, kind: str = "obb"
+    vertices: np.ndarray, triangles: np.ndarray, kind: str = "obb", in_a_leaf: int | None = None
 ) -> TriangleTree:
     """Build a hierarchy over all triangles of a mesh.
 
@@ -41,6 +41,7 @@ def build_triangle_tree(
             axes of their vertices, ``rss`` rectangles swept by a sphere (both after Liu et al.),
             ``octree`` cells of an octree in the link's frame, shrunk to what they hold (after
             Chen and Xie). The first three are binary trees.
+        in_a_leaf: triangles that a leaf may hold; 1 by default, 8 in an octree.
 
     Raises:
         FitError: an unknown kind, no triangles, indices out of range or vertices that are not
@@ -50,9 +51,9 @@ def build_triangle_tree(
         raise FitError(f"unknown kind of hierarchy {kind!r}: choose from {', '.join(KINDS)}")
     corners = corners_of(vertices, triangles)
     if kind == "octree":
-        found = octree(corners)
+        found = octree(corners, in_a_leaf or IN_A_LEAF)
     else:
-        found = halved(corners, kind)
+        found = halved(corners, kind, in_a_leaf or 1)
     rows = found.rows
     tree = MeshTree(
         nodes=found.nodes,

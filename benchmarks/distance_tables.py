@@ -1,0 +1,83 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""The tables of `distance.py`: the full one in docs/performance.md, some columns in the README.
+
+Each stands between two markers, and `distance.py --write` replaces what is between them. The
+README's table consists of columns of the full one, so that the two pages cannot differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from command_line import ROOT
+
+PAGES = {ROOT / "docs/performance.md": False, ROOT / "README.md": True}  # page: some columns only
+BEGIN = "<!-- benchmarks/distance.py --write: begin -->\n"
+END = "<!-- benchmarks/distance.py --write: end -->\n"
+TITLES = {
+    "ur5": "UR5", "panda": "Panda", "pr2": "PR2", "baxter": "Baxter", "tiago_dual": "TIAGo dual",
+}  # fmt: skip
+COLUMNS = (  # title, whether the README has it
+    ("robot", True),
+    ("joints", False),
+    ("leaves", True),
+    ("pairs of links", True),
+    ("coal", True),
+    ("one call", True),
+    ("ratio", True),
+    ("in a batch", True),
+    ("ratio", True),
+    ("largest difference (m)", False),
+)
+HEADER = f"| {' | '.join(title for title, _ in COLUMNS)} |\n{'|---' * len(COLUMNS)}|\n"
+
+
+def _short(value: float, digits: int = 3) -> str:
+    """A figure with so many digits, never as a power of ten."""
+    return f"{value:.0f}" if value >= 10 ** (digits - 1) else f"{value:.{digits}g}"
+
+
+def row(name: str, r: Mapping[str, float | list[float]]) -> str:
+    """The line of the full table for one robot, from what `distance.measure` returns."""
+    cells = [TITLES.get(name, name), r["joints"], r["leaves"], r["pairs"], _short(r["coal_us"])]
+    for kind in ("call", "batch"):
+        low, high = r[f"{kind}_ratio_spread"]
+        ratio, low, high = (_short(x, 2) for x in (r[f"{kind}_ratio"], low, high))
+        cells += [_short(r[f"{kind}_us"]), f"{ratio} ({low} to {high})"]
+    cells += [f"{r['largest_difference_m']:.0e}"]
+    return f"| {' | '.join(map(str, cells))} |\n"
+
+
+def for_readme(block: str) -> str:
+    """A block of the full table with the README's columns alone; other lines as they are."""
+    lines = []
+    for line in block.splitlines(keepends=True):
+        if line.startswith("|"):
+            cells = line.strip().strip("|").split("|")
+            kept = [c for c, (_, wanted) in zip(cells, COLUMNS, strict=True) if wanted]
+            line = f"|{'|'.join(kept)}|\n"
+        lines.append(line)
+    return "".join(lines)
+
+
+def block_in(page: Path) -> str:
+    """What stands between the markers of a page.
+
+    Raises:
+        ValueError: one of the markers is not there.
+    """
+    text = page.read_text(encoding="utf-8")
+    if BEGIN not in text or END not in text.partition(BEGIN)[2]:
+        raise ValueError(f"{page}: needs the lines {BEGIN.strip()!r} and {END.strip()!r}")
+    return text.partition(BEGIN)[2].partition(END)[0]
+
+
+def write(block: str, pages: Mapping[Path, bool] = PAGES) -> None:
+    """Replace what stands between the markers of all pages by the full ``block`` or its columns."""
+    old = {page: block_in(page) for page in pages}  # all have their markers, or none is written
+    for page, short in pages.items():
+        text = page.read_text(encoding="utf-8")
+        new = for_readme(block) if short else block
+        page.write_text(text.replace(BEGIN + old[page], BEGIN + new), encoding="utf-8")
