@@ -27,6 +27,7 @@ from collision_monitor.errors import (
 )
 from collision_monitor.joint_history import JointHistory
 from collision_monitor.joint_state_buffer import JointStateBuffer
+from collision_monitor.kernels.warm_up import warm_up_for_states
 from collision_monitor.live.live_scene import LiveScene
 from collision_monitor.thresholds import Rule, Thresholds
 from collision_monitor.watchdogs.watchdogs import REMARKS, Watchdogs
@@ -171,7 +172,7 @@ class Monitor:
         robots: Mapping[str, Collection[str]] | None = None,
         live: LiveScene | None = None,
     ) -> None:
-        """See the class; what exact distances need is made and compiled here."""
+        """See the class; compiles what joint states run, and makes what exact distances need."""
         if behaviour is not None and behaviour.live is not live:
             raise ConfigurationError("the behaviour and the monitor have different live scenes")
         if narrow_phase not in NARROW_PHASES:
@@ -180,6 +181,7 @@ class Monitor:
             )
         self.model = model
         self.narrow_phase = narrow_phase
+        warm_up_for_states()
         if narrow_phase != "leaf":
             model.prepare_exact()
         self.behaviour = behaviour

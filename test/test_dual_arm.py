@@ -19,6 +19,9 @@ import numpy as np
 import pytest
 import trimesh
 
+from collision_monitor.bounding.enclosure import check_enclosing
+from collision_monitor.robot.hollows import check_filling
+from collision_monitor.robot.leaves_file import read_leaves
 from collision_monitor.robot.srdf import load_srdf
 from collision_monitor.robot.urdf import load_robot
 
@@ -248,3 +251,12 @@ def test_changed_and_missing_files_are_named(tmp_path):
     said = sorted(done.stderr.splitlines())
     assert said == sorted(f"differs: {tmp_path / name}" for name in names)
     assert before == {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
+
+
+def test_the_shipped_leaves_are_for_these_shapes_and_enclose_them():
+    robot = load_robot(URDF)
+    file = ROOT / "urdf/dual_arm_leaves.yaml"
+    assert "shapes:" in file.read_text()
+    leaves = read_leaves(file, robot)  # refuses them for other shapes
+    check_enclosing(robot, leaves)
+    check_filling(robot, leaves)

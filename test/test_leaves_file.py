@@ -18,7 +18,7 @@ from collision_monitor.bounding.enclosure import check_enclosing, outer_triangle
 from collision_monitor.bounding.leaf import Leaf, enclosing
 from collision_monitor.errors import LeavesError
 from collision_monitor.robot.description import Link, Robot, Shape
-from collision_monitor.robot.leaves_file import read_leaves, write_leaves
+from collision_monitor.robot.leaves_file import read_leaves, shapes_digest, write_leaves
 from collision_monitor.robot.urdf import load_robot
 
 BALL = (Shape("sphere", np.eye(4), (0.1,)),)
@@ -185,3 +185,14 @@ def test_the_leaves_of_real_robots_still_enclose_after_a_round_trip(name, tmp_pa
     back = read_leaves(tmp_path / "leaves.yaml", robot)
     assert {k: len(v) for k, v in back.items()} == {k: len(v) for k, v in leaves.items()}
     check_enclosing(robot, back)
+
+
+def test_leaves_made_for_other_shapes_are_refused_where_the_file_says_which(tmp_path):
+    path = tmp_path / "leaves.yaml"
+    leaves = {name: [Leaf(name, np.zeros(3), np.zeros(3), 0.2)] for name in ("a", "b")}
+    write_leaves(path, ROBOT.name, leaves, shapes=shapes_digest(ROBOT))
+    assert set(read_leaves(path, ROBOT)) == {"a", "b"}
+    larger = (replace(BALL[0], size=(0.1000001,)),)
+    other = replace(ROBOT, links={**ROBOT.links, "b": Link("b", larger)})
+    with pytest.raises(LeavesError, match=r"leaves.yaml: shapes: .* made for"):
+        read_leaves(path, other)

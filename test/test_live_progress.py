@@ -3,6 +3,7 @@
 """Progress is seen on terminals and in logs, and leaves nothing behind."""
 
 import io
+import logging
 import threading
 
 import pytest
@@ -62,3 +63,17 @@ def test_a_screen_that_is_closed_does_no_harm():
         progress.told("distances", 0.5)
         progress._thread.join(30.0)
         assert not progress._thread.is_alive()
+
+
+def test_what_the_library_logs_is_shown_and_not_printed_elsewhere():
+    library = logging.getLogger("collision_monitor.bounding.fitter")
+    screen = Screen(True)
+    with LiveProgress(out=screen) as progress:
+        with progress.following_log():
+            library.info("fitting leaves: %d of %d meshes done", 1, 4, extra={"share": 0.25})
+            assert progress.line().startswith("fitting leaves: 1 of 4 meshes done, 25 % (")
+            library.debug("a detail")
+            assert "detail" not in progress.line()
+        library.info("afterwards")
+        assert "afterwards" not in progress.line()
+    assert logging.getLogger("collision_monitor").level == logging.NOTSET

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""After loading no query for one configuration compiles; it is said when one has to."""
+"""After loading no distance compiles, with a monitor no query; it is said when one has to."""
 
 import json
 import os
@@ -18,6 +18,8 @@ import json, logging, sys
 logging.basicConfig(level=logging.INFO, stream=sys.stderr)
 from numba.core import event
 from collision_monitor import CollisionModel
+from collision_monitor.kernels.compile_log import log_compiling
+from collision_monitor.monitor import Monitor
 
 class Names(event.Listener):
     def __init__(self):
@@ -29,9 +31,15 @@ class Names(event.Listener):
 
 listener = Names()
 event.register("numba:compile", listener)
+log_compiling()
 model = CollisionModel.from_urdf(sys.argv[1])
 at_load = len(listener.names)
 q = model.random_configurations(2)
+model.distance(q[0])
+model.contacts(q[0])
+assert len(listener.names) == at_load, listener.names[at_load:]
+Monitor(model)
+at_load = len(listener.names)
 for ask in (model.distance, model.distances, model.contacts, model.leaf_segments,
             model.link_distances, model.link_poses):
     ask(q[0])
@@ -59,6 +67,7 @@ def test_what_joint_states_ask_is_compiled_at_load_and_kept(tmp_path):
     assert by_queries == []
     assert in_all > at_load  # the batches, which nobody had asked for
     assert "compiling kernels" in said
+    assert " done, now " in said
     assert "kernels compiled in" in said
     (at_load, by_queries, in_all), said = load_in_a_new_process(tmp_path)
     assert (at_load, by_queries, in_all) == (0, [], 0)

@@ -442,7 +442,7 @@ def scene() -> str:
     for k, x in enumerate((0.38, 0.49, 0.60, 0.71, 0.82), start=1):
         items.append((f"table_slat_{k}", "type: box\n    size: [0.1, 0.82, 0.04]", (x, 0.0, 0.64)))
     for k, (x, y) in enumerate([(x, y) for x in (0.38, 0.82) for y in (-0.36, 0.36)], start=1):
-        leg = "type: cylinder\n    radius: 0.025\n    length: 0.62"
+        leg = "type: box\n    size: [0.05, 0.05, 0.62]"
         items.append((f"table_leg_{k}", leg, (x, y, 0.31)))
     items.append(("part", "type: box\n    size: [0.12, 0.18, 0.10]", (0.60, 0.0, 0.71)))
     text = SCENE

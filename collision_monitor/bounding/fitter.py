@@ -25,7 +25,7 @@ from collision_monitor.robot.description import Shape
 
 logger = logging.getLogger(__name__)
 
-_SECONDS_BETWEEN_WORDS = 5.0
+_SECONDS_BETWEEN_WORDS = 1.0
 # Obstacles do not move: more leaves around one cost a query next to nothing.
 _OBSTACLE_FACTOR = 4
 # Of the leaves that links may have at most, so many are for them in the mean: some links need
@@ -48,7 +48,8 @@ def _method() -> str:
     folder = Path(__file__).parent
     no_part = {path for name in _NO_PART for path in folder.glob(name)}
     decides = sorted(set(folder.glob("*.py")) - no_part)
-    for path in [*decides, folder.parent / "kernels" / "coverage.py"]:
+    kernels = [folder.parent / "kernels" / name for name in ("coverage.py", "descent.py")]
+    for path in [*decides, *kernels]:
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
@@ -231,6 +232,7 @@ def _fit_slowly(jobs: Mapping[str, Job], tolerance: float) -> Iterator[tuple[str
     if not jobs:
         return
     begin = said = time.monotonic()
+    logger.info("fitting leaves to %d meshes", len(jobs))
     pool = ThreadPoolExecutor(min(len(jobs), os.cpu_count() or 1))
     try:
         with _one_thread_of_linear_algebra():
@@ -242,7 +244,10 @@ def _fit_slowly(jobs: Mapping[str, Job], tolerance: float) -> Iterator[tuple[str
                 yield waiting[future], future.result()
                 if time.monotonic() - said > _SECONDS_BETWEEN_WORDS:
                     said = time.monotonic()
-                    logger.info("fitting leaves: %d of %d meshes done", count, len(jobs))
+                    share = {"share": count / len(jobs)}
+                    logger.info(
+                        "fitting leaves: %d of %d meshes done", count, len(jobs), extra=share
+                    )
     finally:
         # After an error or Ctrl-C nobody wants the others: what has not begun never will.
         pool.shutdown(wait=False, cancel_futures=True)

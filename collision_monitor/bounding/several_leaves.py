@@ -13,10 +13,10 @@ from collections.abc import Iterator
 
 import numpy as np
 from scipy.cluster.vq import kmeans2
-from scipy.optimize import minimize
 
 from collision_monitor.bounding.body import Body
-from collision_monitor.kernels.coverage import coverage_cost, gaps_to_union, grow_to_enclose
+from collision_monitor.kernels.coverage import gaps_to_union, grow_to_enclose
+from collision_monitor.kernels.descent import descend
 
 # Annealing: the width over which "covered" is smoothed, in sizes of the body, and the
 # weight of what sticks out. Wide and weak first, so that capsules can still trade places.
@@ -29,6 +29,7 @@ _COARSE = 4  # of the points, one in so many is enough for the first stages
 _JOINING = 600
 _JOINED_WEIGHT = 3.0
 _STEPS = 120
+_GAIN = 1e-5  # a stage ends when steps gain less of the cost
 _THRIFT = 0.02
 _LEAST_RADIUS = 0.005
 # Price of the distance that watchers lose, in sizes of the body, against the volume in hulls.
@@ -94,6 +95,11 @@ def _split(body: Body, capsules: np.ndarray, count: int, way: int) -> np.ndarray
     return capsules
 
 
+def _narrow(points: np.ndarray) -> np.ndarray:
+    """Points as `coverage_cost` is fastest with; growing at the end takes them as they are."""
+    return np.asfortranarray(points, dtype=np.float32)
+
+
 class _Descent:
     """The annealing of one body: stages of a descent that share what they want covered."""
 
@@ -103,14 +109,15 @@ class _Descent:
         surface = np.vstack([body.surface[:samples:thin], body.hull_points])
         inside = body.inside[:: 2 * thin]
         self._body = body
-        self._wanted = np.asfortranarray(np.vstack([surface, inside]))
+        self._wanted = _narrow(np.vstack([surface, inside]))
         self._weights = np.r_[
             np.full(len(surface) - len(body.hull_points), thin / samples),
             np.full(len(body.hull_points), 1.0 / len(body.hull_points)),
             np.full(len(inside), 1.0 / max(1, len(inside))),
         ]
         self._joined_weight = _JOINED_WEIGHT / samples
-        self._unwanted = np.asfortranarray(body.outside[::thin])
+        self._unwanted = _narrow(body.outside[::thin])
+        self._watchers = _narrow(body.watchers)
         self._watcher_weights = _WATCHED * body.watcher_weights
         self._volume = max(body.hull_volume, 0.02 * body.hull_area)
         self._prices = body.prices[::thin] * (thin * body.cell / self._volume)
@@ -122,28 +129,18 @@ class _Descent:
         # Points at random miss the places where capsules part; growing finds them.
         places = grow_to_enclose(self._body.triangles, capsules.copy(), _SMALLEST_EDGE)
         joined = np.vstack([self._body.dense_surface[missed], places])
-        self._wanted = np.asfortranarray(np.vstack([self._wanted, joined]))
+        self._wanted = _narrow(np.vstack([self._wanted, joined]))
         self._weights = np.r_[self._weights, np.full(len(joined), self._joined_weight)]
 
     def run(self, capsules: np.ndarray, width: float, penalty: float) -> tuple[np.ndarray, float]:
         """The capsules (k, 7) after one stage, and their cost."""
-        shape = capsules.shape
-        gradient = np.empty(shape)
-
-        def cost(x: np.ndarray) -> tuple[float, np.ndarray]:
-            value = coverage_cost(
-                x.reshape(shape), self._wanted, self._weights, self._unwanted,
-                self._prices, self._body.watchers, self._watcher_weights,
-                width, penalty, _THRIFT / self._volume, gradient,
-            )  # fmt: skip
-            return value, gradient.ravel().copy()
-
-        bounds = ([(None, None)] * 6 + [(_LEAST_RADIUS, None)]) * len(capsules)
-        result = minimize(
-            cost, capsules.ravel(), (), "L-BFGS-B", jac=True, bounds=bounds,
-            options={"maxiter": _STEPS},
+        found = capsules.copy()
+        value = descend(
+            found, self._wanted, self._weights, self._unwanted, self._prices,
+            self._watchers, self._watcher_weights, width, penalty, _THRIFT / self._volume,
+            _LEAST_RADIUS, _STEPS, _GAIN,
         )  # fmt: skip
-        return result.x.reshape(shape), float(result.fun)
+        return found, value
 
 
 def _descend(body: Body, guesses: list[np.ndarray], finalists: int) -> list[np.ndarray]:
@@ -202,7 +199,8 @@ def lost(body: Body, capsules: np.ndarray) -> float:
     """Distance that ``capsules`` take away from the body's watchers, in the mean: metres."""
     if not len(body.watchers):
         return 0.0
-    gaps = gaps_to_union(body.watchers, capsules)
+    # In C's order as all others: another order would be compiled for anew.
+    gaps = gaps_to_union(np.ascontiguousarray(body.watchers), capsules)
     return float((body.watcher_distances - gaps) @ body.watcher_weights) * body.size
 
 
@@ -215,7 +213,7 @@ def fit_union(
     count: int,
     fewer: np.ndarray | None = None,
     starts: int = 6,
-    finalists: int = 6,
+    finalists: int = 5,
 ) -> np.ndarray:
     """``count`` capsules (count, 7) around ``body``, in its frame.
 

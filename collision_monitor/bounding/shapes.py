@@ -209,9 +209,7 @@ def fits_in_own_frame(
     if shape.kind == "cylinder":
         radius, length = shape.size
         found, _, _ = _fit_mesh(*_prism(radius, length), most, tolerance, watchers)
-        volume = math.pi * radius**2 * length
-        area = 2.0 * math.pi * radius * (radius + length)
-        return _several(found, volume, volume, 4.0 * radius**2 * length, area)
+        return _several(found, *_cylinder_volumes(radius, length))
     found, box, outer = _fit_mesh(shape.vertices, shape.triangles, most, tolerance, watchers)
     hull, volume, area = _mesh_volumes(shape, outer) if box.volume > 0.0 else (0.0, 0.0, 0.0)
     return _several(found, volume, hull, box.volume, area)
@@ -229,15 +227,39 @@ def _box_fits(size: tuple[float, ...], most: int, tolerance: float) -> list[Fit]
     return _several(found, volume, volume, volume, area)
 
 
+def _volumes(shape: Shape) -> tuple[float, float, float, float]:
+    """Volumes of a shape, its hull and its oriented box, and the hull's area; fits no leaves."""
+    if shape.kind == "cylinder":
+        return _cylinder_volumes(*shape.size)
+    if shape.kind != "mesh":
+        (fit,) = fits_in_own_frame(shape, 1, math.inf)
+        return fit.shape_volume, fit.hull_volume, fit.obb_volume, fit.hull_area
+    points = hull_points(np.asarray(shape.vertices, dtype=float))
+    outer = outermost(points)
+    box = fit_box(outer)
+    if outer is points:
+        outer = None
+    else:
+        box = box_along(points, box.axes)
+    hull, volume, area = _mesh_volumes(shape, outer) if box.volume > 0.0 else (0.0, 0.0, 0.0)
+    return volume, hull, box.volume, area
+
+
+def _cylinder_volumes(radius: float, length: float) -> tuple[float, float, float, float]:
+    volume = math.pi * radius**2 * length
+    area = 2.0 * math.pi * radius * (radius + length)
+    return volume, volume, 4.0 * radius**2 * length, area
+
+
 def fit_of_given(leaves: Sequence[Leaf], shapes: Sequence[Shape]) -> Fit:
     """What `Fit` tells of leaves that somebody made for all ``shapes`` of a link."""
     volume = hull = obb = area = 0.0
     for shape in shapes:
-        fit = fits_in_own_frame(shape, 1, math.inf)[0]
-        volume += fit.shape_volume
-        hull += fit.hull_volume
-        obb += fit.obb_volume
-        area += fit.hull_area
+        own = _volumes(shape)
+        volume += own[0]
+        hull += own[1]
+        obb += own[2]
+        area += own[3]
     return Fit(tuple(leaves), volume, hull, obb, math.nan, area)
 
 

@@ -97,6 +97,7 @@ def demo_parameters() -> dict[str, str]:
         "robot_description": str(package_file("urdf/dual_arm.urdf")),
         "robot_description_semantic": str(package_file("urdf/dual_arm.srdf")),
         "scene": str(package_file("urdf/dual_arm_scene.yaml")),
+        "leaves": str(package_file("urdf/dual_arm_leaves.yaml")),
         # At the end of the motion each arm has its own tip 9 mm from its shoulder.
         "warn_distance": "0.05",
         "stop_distance": "0.005",
@@ -113,6 +114,7 @@ def page_maker(options: argparse.Namespace, before: Motion) -> Callable[[], Page
             parameters["robot_description"],
             srdf=parameters["robot_description_semantic"],
             scene=parameters["scene"],
+            leaves=parameters["leaves"],
         )
         order = [before.joint_names.index(name) for name in model.joint_names]
         page = Page(

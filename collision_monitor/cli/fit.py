@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import logging
 from typing import Any
 
 import numpy as np
@@ -141,8 +140,6 @@ def _left_out(model: CollisionModel) -> str:
 
 def run(options: argparse.Namespace) -> int:
     """Print the tables or the JSON; write what is asked for."""
-    logging.basicConfig(format="%(message)s")
-    logging.getLogger("collision_monitor.bounding").setLevel(logging.INFO)  # progress
     if options.picture:
         require_pyvista()  # to say so now and not after the fit
     model = load_model(options)

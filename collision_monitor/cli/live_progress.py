@@ -4,9 +4,12 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TextIO
 
@@ -56,6 +59,19 @@ class LiveProgress:
         """What is being done now, and 0 to 1 of how much of it."""
         self._what, self._share = what, share
 
+    @contextmanager
+    def following_log(self) -> Iterator[None]:
+        """Meanwhile, what the library logs is what is being done."""
+        library = logging.getLogger("collision_monitor")
+        handler, level = _LogHandler(self), library.level
+        library.addHandler(handler)
+        library.setLevel(logging.INFO)
+        try:
+            yield
+        finally:
+            library.setLevel(level)
+            library.removeHandler(handler)
+
     def line(self) -> str:
         """What would be said now."""
         share = f", {100.0 * self._share:.0f} %" if self._share > 0.0 else ""
@@ -76,3 +92,15 @@ class LiveProgress:
             self._out.flush()
         except (OSError, ValueError):  # nobody listens
             self._over.set()
+
+
+class _LogHandler(logging.Handler):
+    """Tells a `LiveProgress` the library's messages; they may carry a ``share``, 0 to 1."""
+
+    def __init__(self, progress: LiveProgress) -> None:
+        super().__init__(logging.INFO)
+        self._progress = progress
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.levelno == logging.INFO:
+            self._progress.told(record.getMessage(), getattr(record, "share", 0.0))

@@ -8,18 +8,18 @@ import argparse
 import logging
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 
-from collision_monitor.cli import acm, adjust, demo, distance, fit, thresholds, verify, view
 from collision_monitor.cli.lost_output import forget_output
 from collision_monitor.errors import CollisionMonitorError
 
-_COMMANDS = (fit, distance, thresholds, adjust, verify, acm, view, demo)
+_COMMANDS = ("fit", "distance", "thresholds", "adjust", "verify", "acm", "view", "demo")
 
 EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 0, 1, 2, 130
 
 
-def parser() -> argparse.ArgumentParser:
-    """The whole command line."""
+def parser(names: Sequence[str] = _COMMANDS) -> argparse.ArgumentParser:
+    """The command line of some commands, by default of all; each is imported here."""
     top = argparse.ArgumentParser(
         prog="python -m collision_monitor",
         description="Clearance of robot arms: leaves fitted to links, distances, motions "
@@ -27,17 +27,23 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--verbose", action="store_true", help="log what is loaded and left out")
     commands = top.add_subparsers(dest="command", required=True, metavar="command")
-    for module in _COMMANDS:
-        module.add_parser(commands)
+    for name in names:
+        import_module(f"collision_monitor.cli.{name}").add_parser(commands)
     return top
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code: 2 for input that cannot be used, 1 for output."""
-    options = parser().parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    # Importing all commands takes as long as a small robot takes to load. --verbose is the only
+    # option before the command; whatever else comes first has an error that names them all.
+    asked = [text for text in given if text != "--verbose"][:1]
+    options = parser(asked if asked and asked[0] in _COMMANDS else _COMMANDS).parse_args(given)
+    console = logging.StreamHandler()
+    # Of the handler too: progress on the terminal lowers that of the library's logger.
+    console.setLevel(logging.INFO if options.verbose else logging.WARNING)
     logging.basicConfig(
-        level=logging.INFO if options.verbose else logging.WARNING,
-        format="%(levelname)s: %(message)s",
+        level=console.level, format="%(levelname)s: %(message)s", handlers=[console]
     )
     try:
         code = options.run(options)

@@ -7,7 +7,9 @@ from __future__ import annotations
 import argparse
 
 from collision_monitor.bounding.fit_settings import FitSettings
+from collision_monitor.cli.live_progress import LiveProgress
 from collision_monitor.collision_model import CollisionModel
+from collision_monitor.kernels.compile_log import log_compiling
 
 
 def add_model_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +53,16 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def load_model(options: argparse.Namespace) -> CollisionModel:
-    """The model that the arguments describe."""
+    """The model that the arguments describe; the terminal shows what is being done."""
+    log_compiling()
+    with LiveProgress(quiet=getattr(options, "json", False)) as progress:
+        progress.told("loading the robot", 0.0)
+        with progress.following_log():
+            return make_model(options)
+
+
+def make_model(options: argparse.Namespace) -> CollisionModel:
+    """As `load_model`, and shows nothing."""
     return CollisionModel.from_urdf(
         options.urdf,
         srdf=options.srdf,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from collision_monitor.bounding.enclosure import check_enclosing
 from collision_monitor.bounding.fit_settings import FitSettings
 from collision_monitor.bounding.leaf import Leaf
-from collision_monitor.cli.model_arguments import load_model
+from collision_monitor.cli.model_arguments import make_model
 from collision_monitor.collision_model import CollisionModel
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.robot.composed import Mounted, compose, compose_semantics
@@ -84,7 +84,7 @@ def load_cell(options: argparse.Namespace) -> tuple[CollisionModel, Robot | None
             if getattr(options, name) is not None:
                 option = f"--{name.replace('_', '-')}"
                 raise ConfigurationError(f"{option}: of which robot? --other URDF is missing")
-        return load_model(options), None
+        return make_model(options), None
     first = load_robot(options.urdf, options.package_dir, options.visual_meshes)
     other = load_robot(options.other, options.package_dir, options.visual_meshes)
     place = options.other_at or (0.0, 0.0, 0.0)

@@ -31,6 +31,7 @@ from collision_monitor.cli.second_robot import (
 )
 from collision_monitor.collision_model import CollisionModel
 from collision_monitor.errors import CollisionMonitorError, ConfigurationError, MotionError
+from collision_monitor.kernels.compile_log import log_compiling
 from collision_monitor.robot.description import Robot
 from collision_monitor.thresholds import Thresholds, load_thresholds
 from collision_monitor.verification.verdict import Verdict
@@ -211,8 +212,10 @@ def _found(
     paths = _motions(options.motion)
     _check_outputs(options, paths)
     with LiveProgress(quiet=options.json) as progress:
-        progress.told("getting the robot ready; the first time that takes a minute", 0.0)
-        model, other = load_cell(options)
+        progress.told("loading the robot", 0.0)
+        log_compiling()
+        with progress.following_log():
+            model, other = load_cell(options)
         if options.recorded_scene:
             model = _among_recorded(model, paths)
         settings = _settings(options, model, other)

@@ -68,16 +68,24 @@ def _nearest_capsules(points, capsules, gaps, owners):
     """Write signed distances (n,) of ``points`` to the union, and whose they are.
 
     One capsule after the other over all points, without a branch: the compiler makes SIMD of
-    it where ``points`` (n, 3) are in Fortran's order.
+    it where ``points`` (n, 3) are in Fortran's order, twice as wide for float32.
     """
+    row = np.empty(10, points.dtype)  # numbers of the points' own kind
+    row[8], row[9] = 0.0, 1.0
+    zero, one = row[8], row[9]
     for k in range(len(capsules)):
-        ax, ay, az, r = capsules[k, 0], capsules[k, 1], capsules[k, 2], capsules[k, 6]
-        ux, uy, uz = capsules[k, 3] - ax, capsules[k, 4] - ay, capsules[k, 5] - az
-        uu = ux * ux + uy * uy + uz * uz
-        inverse = 1.0 / uu if uu > 1e-30 else 0.0
+        uu = 0.0
+        for axis in range(3):
+            step = capsules[k, axis + 3] - capsules[k, axis]
+            row[axis], row[axis + 3] = capsules[k, axis], step
+            uu += step * step
+        row[6] = capsules[k, 6]
+        row[7] = 1.0 / uu if uu > 1e-30 else 0.0
+        ax, ay, az, ux, uy, uz = row[0], row[1], row[2], row[3], row[4], row[5]
+        r, inverse = row[6], row[7]
         for i in range(len(points)):
             x, y, z = points[i, 0] - ax, points[i, 1] - ay, points[i, 2] - az
-            t = min(max((x * ux + y * uy + z * uz) * inverse, 0.0), 1.0)
+            t = min(max((x * ux + y * uy + z * uz) * inverse, zero), one)
             x, y, z = x - t * ux, y - t * uy, z - t * uz
             gap = math.sqrt(x * x + y * y + z * z) - r
             nearer = (k == 0) | (gap < gaps[i])
@@ -100,12 +108,14 @@ def coverage_cost(
       where other bodies come near,
     - ``thrift`` times the capsules' volumes, so that none lies idle or far away.
 
-    Points in Fortran's order are fastest.
+    Points in Fortran's order are fastest, and those of float32; all are of the same kind.
     """
-    gradient[:] = 0.0
+    for k in range(len(capsules)):  # an assignment of arrays takes longer to compile
+        for axis in range(7):
+            gradient[k, axis] = 0.0
     total = 0.0
     most = max(len(wanted), len(unwanted), len(watchers))
-    gaps, owners = np.empty(most), np.empty(most, dtype=np.int64)
+    gaps, owners = np.empty(most, wanted.dtype), np.empty(most, np.int32)
     _nearest_capsules(wanted, capsules, gaps, owners)
     for i in range(len(wanted)):
         gap = gaps[i]
@@ -155,8 +165,10 @@ def closest_points(first, second):
 
     Each with each; fastest where the second is in Fortran's order.
     """
-    least = np.full(len(second), math.inf)
-    whose = np.zeros(len(second), dtype=np.int64)
+    least = np.empty(len(second))
+    whose = np.empty(len(second), dtype=np.int64)
+    for j in range(len(second)):  # numpy's functions on arrays take longer to compile
+        least[j], whose[j] = math.inf, 0
     for i in range(len(first)):
         px, py, pz = first[i, 0], first[i, 1], first[i, 2]
         for j in range(len(second)):
@@ -165,8 +177,11 @@ def closest_points(first, second):
             nearer = squared < least[j]
             least[j] = squared if nearer else least[j]
             whose[j] = i if nearer else whose[j]
-    j = least.argmin()
-    return math.sqrt(least[j]), whose[j], j
+    best = 0
+    for j in range(len(second)):
+        if least[j] < least[best]:
+            best = j
+    return math.sqrt(least[best]), whose[best], best
 
 
 @offline_kernel
@@ -211,7 +226,8 @@ def grow_to_enclose(triangles, capsules, smallest_edge):
                 capsules[owner, 6] = needed[owner]
                 if count < len(culprits):
                     for axis in range(3):
-                        culprits[count, axis] = stack[size, :, axis].sum() / 3.0
+                        total = stack[size, 0, axis] + stack[size, 1, axis] + stack[size, 2, axis]
+                        culprits[count, axis] = total / 3.0
                     count += 1
                 continue
             a, b = edge, (edge + 1) % 3

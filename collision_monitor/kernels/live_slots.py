@@ -119,6 +119,27 @@ def morton(x, y, z):
 
 
 @kernel
+def _sort(keys, order, count):
+    """Write ``order``: 0 .. count - 1 by ascending keys, by Shell's sort.
+
+    That of numpy takes seconds to compile.
+    """
+    for k in range(count):
+        order[k] = k
+    gap = 1
+    while 3 * gap + 1 < count:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for k in range(gap, count):
+            moved, place = order[k], k
+            while place >= gap and keys[order[place - gap]] > keys[moved]:
+                order[place] = order[place - gap]
+                place -= gap
+            order[place] = moved
+        gap //= 3
+
+
+@kernel
 def _sorted_by_place(boxes, ranges, count, keys, order):
     """Write ``order``: the objects along Morton's curve through the box around their centres."""
     low, high = np.full(3, np.inf), np.full(3, -np.inf)
@@ -134,9 +155,7 @@ def _sorted_by_place(boxes, ranges, count, keys, order):
             middle = boxes[ranges[k, 0], axis] + boxes[ranges[k, 0], axis + 3]
             cell[axis] = np.int64((middle - low[axis]) * scale)
         keys[k] = morton(cell[0], cell[1], cell[2])
-    found = np.argsort(keys[:count])
-    for k in range(count):
-        order[k] = found[k]
+    _sort(keys, order, count)
 
 
 @kernel

@@ -1,9 +1,10 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the queries for one configuration ready before they are needed.
+"""Compiles the queries for one configuration before they are needed.
 
-Compiling them takes seconds, so it is done while a robot is loaded, never when the first
-joint state comes. The batches are for offline work, and compile at their first call.
+Compiling takes seconds. `distance`, and what loading runs, is compiled while a robot is loaded, the
+other queries when a monitor is made, never when a joint state comes. Everything else compiles
+at its first call.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def empty_model() -> tuple[np.ndarray, np.ndarray]:
 
 
 def warm_up() -> None:
-    """Compile every query for one configuration, or load it from disk; the log says why."""
+    """Compile what loading and the first distance run, or load it from disk; the log says why."""
     compile_now = not is_on_disk(query.distance)
     if compile_now:
         logger.info("compiling kernels; this takes some seconds, once")
@@ -53,9 +54,15 @@ def warm_up() -> None:
     numbers, index = empty_model()
     q = np.empty(0)
     query.place_all(numbers, index)
-    query.leaf_segments(numbers, index, q, np.empty((0, 6)))
     query.contacts(numbers, index, q, 0.0, np.empty((2, 2), dtype=np.int64))
     query.distance(numbers, index, q)
-    query.pair_distances(numbers, index, q.reshape(1, 0), np.empty((1, 0)))
     if compile_now:
         logger.info("kernels compiled in %.1f s", time.monotonic() - begin)
+
+
+def warm_up_for_states() -> None:
+    """Compile the other queries for one configuration: no joint state of a monitor waits for it."""
+    numbers, index = empty_model()
+    q = np.empty(0)
+    query.leaf_segments(numbers, index, q, np.empty((0, 6)))
+    query.pair_distances(numbers, index, q.reshape(1, 0), np.empty((1, 0)))

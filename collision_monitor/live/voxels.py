@@ -81,3 +81,8 @@ def voxels_of(
     reach = np.abs(balls[:, :3]).max(initial=0.0)
     balls[:, 3] = 0.5 * math.sqrt(3.0) * size + _ROUNDING * (size + reach)
     return Voxels(balls, size, count, own)
+
+
+def warm_up() -> None:
+    """Compile what `voxels_of` runs, or load it from disk."""
+    voxels_of(np.zeros((1, 3)), np.eye(4), np.zeros((1, 6)), np.zeros(1), 0.0, 0.1, 1)

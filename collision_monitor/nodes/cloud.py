@@ -16,8 +16,10 @@ from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import PointCloud2
 
 from collision_monitor.errors import CollisionMonitorError, LiveSceneError
+from collision_monitor.kernels.jit import cache_directory
 from collision_monitor.live.live_scene import CLOUD, LiveScene
-from collision_monitor.live.voxels import Voxels, voxels_of
+from collision_monitor.live.voxels import Voxels, voxels_of, warm_up
+from collision_monitor.loading.ahead import CompilingProcess, compile_ahead, is_compiled
 from collision_monitor.nodes.point_cloud import read_points
 from collision_monitor.nodes.recorder import Recorder
 from collision_monitor.nodes.scene_topics import SceneTopics
@@ -49,7 +51,12 @@ class Cloud:
         changed: Callable[[], None], recorder: Recorder | None = None,
         work: Callable[[Callable[..., None]], Callable[..., None]] = lambda callback: callback,
     ) -> None:  # fmt: skip
-        """Compiles what it runs; arguments as of `SceneTopics`."""
+        """Arguments as of `SceneTopics`.
+
+        What it runs is compiled here where a cloud is required (cloud_timeout). Else a process
+        beside this one compiles it when the first cloud comes, and that it is not checked yet is a
+        fault.
+        """
         self._values, self._scene, self._changed = values, scene, changed
         self._node = node
         self.is_ready = False
@@ -64,7 +71,13 @@ class Cloud:
         self._waiting: tuple[PointCloud2, float] | None = None
         self._is_closed = False
         self._news = threading.Condition()
-        voxels_of(np.zeros((1, 3)), np.eye(4), np.zeros((1, 6)), np.zeros(1), 0.0, 0.1, 1)
+        self._compiling: CompilingProcess | None = None
+        self._is_late = False  # a cloud has come that waits for kernels
+        self._is_compiled = (
+            values["cloud_timeout"] > 0.0 or is_compiled("cloud") or cache_directory() is None
+        )
+        if self._is_compiled:
+            warm_up()
         self._thread = threading.Thread(target=self._work, name="cloud", daemon=True)
         self._thread.start()
         self._keep: Callable[[bytes], None] | None = None
@@ -80,6 +93,8 @@ class Cloud:
         with self._news:
             self._is_closed = True
             self._news.notify()
+            if self._compiling is not None:
+                self._compiling.cancel()
 
     def attend(self) -> None:
         """The robot is another: it has the last cloud until the next one that is seen with it."""
@@ -100,6 +115,8 @@ class Cloud:
 
     def fault(self, now: float) -> str:
         """What is wrong with the cloud's age, in one sentence; empty if nothing is."""
+        if self._is_late:
+            return "the first cloud is not checked yet: kernels for clouds are being compiled"
         timeout = self._values["cloud_timeout"]
         since = max(self._heard, self._begin)
         if not 0.0 < timeout < now - since:
@@ -129,6 +146,7 @@ class Cloud:
 
     def _on_cloud(self, message: PointCloud2) -> None:
         self._waiting = message, time.monotonic()
+        self._is_late = self._is_late or not self._is_compiled
         self.retry(is_new=True)
 
     def retry(self, is_new: bool = False) -> None:
@@ -171,7 +189,13 @@ class Cloud:
                     self._news.wait()
                 if self._is_closed:
                     return
-                job, self._wanted = self._wanted, None
+                if self._is_compiled:
+                    job, self._wanted = self._wanted, None
+                elif self._compiling is None:
+                    self._compiling = compile_ahead("cloud")
+            if not self._is_compiled:
+                self._compile()
+                continue
             begin = time.monotonic()
             try:
                 made = voxels_of(read_points(job.message), *job[2:])
@@ -182,6 +206,14 @@ class Cloud:
             with self._news:
                 self._made = made, job, begin
                 self.is_ready = True
+
+    def _compile(self) -> None:
+        """Wait for the process that compiles; load from disk what it has made."""
+        if self._compiling is not None:
+            self._compiling.wait()
+        if not self._is_closed:
+            warm_up()
+            self._is_compiled = True
 
     def take(self) -> None:
         """Put what the thread has made into the scene, in place of the last."""
@@ -205,12 +237,14 @@ class Cloud:
             self._refuse(error)
             return
         self._last, self._heard, self._root = made, job.heard, live.model.root
+        self._is_late = False
         if CLOUD in self._scene.keeper.refused:
             self._scene.keeper.forgive(CLOUD)
             self._changed()
 
     def _refuse(self, error: CollisionMonitorError) -> None:
         """The last cloud stays, and the state says that this one is not watched."""
+        self._is_late = False
         is_new = CLOUD not in self._scene.keeper.refused
         self._scene.keeper.refuse(CLOUD, str(error).removeprefix(f"{CLOUD}: "))
         if is_new:

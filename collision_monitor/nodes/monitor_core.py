@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import gc
 import math
+import os
 import time
 from collections.abc import Callable
 from typing import Any
@@ -17,8 +18,10 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from collision_monitor.errors import CollisionMonitorError, JointStateError
+from collision_monitor.kernels.compile_log import log_compiling
 from collision_monitor.live.live_nearness import LiveNearness
 from collision_monitor.live.scene_keeper import SceneKeeper
+from collision_monitor.loading.ahead import compile_ahead
 from collision_monitor.loading.recipe import Loaded, Recipe
 from collision_monitor.monitor import Level, Monitor, MonitorState
 from collision_monitor.nearness import Nearness
@@ -75,6 +78,10 @@ class MonitorCore:
             raise CollisionMonitorError(reason)
         self._file_rules = file_rules(self._values)
         check_behaviour(self._values, self._file_rules)
+        # While the robot is loaded here; whatever is not ready by then is waited for.
+        log_compiling()
+        if len(os.sched_getaffinity(0)) > 1:
+            compile_ahead("monitor")
         self._is_prepared = self._values["narrow_phase"] != "leaf"  # for exact distances
         self._monitor: Monitor | None = None
         self._marker_builder: MarkerBuilder | None = None

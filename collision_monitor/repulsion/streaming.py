@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from collision_monitor.errors import AdjustmentError, ConfigurationError
+from collision_monitor.kernels.warm_up import warm_up_for_states
 from collision_monitor.proximity import Proximity
 from collision_monitor.repulsion.arms import Arm, find_arms
 from collision_monitor.repulsion.margins import choose_margins
@@ -48,6 +49,7 @@ class Streamer:
             raise ConfigurationError(f"yielding: {yielding!r} is none of both, left, right")
         if arms is None or len(arms) != 2 or isinstance(arms[0], str):
             arms = find_arms(model.robot, model.semantics, arms)
+        warm_up_for_states()
         self.model = model
         self.arms = arms
         self._distances = safe_distance, danger_distance

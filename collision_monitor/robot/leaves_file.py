@@ -5,6 +5,7 @@
 ::
 
     robot: panda
+    shapes: 0f3c...  # optional digest of the collision shapes they are for
     links:
       panda_link1:
         - {p0: [0.0, 0.0, -0.19], p1: [0.0, 0.0, -0.07], radius: 0.06}   # a capsule
@@ -27,6 +28,7 @@ import numpy as np
 
 from collision_monitor.bounding.leaf import Leaf
 from collision_monitor.errors import LeavesError, SceneError
+from collision_monitor.private_cache import content_key
 from collision_monitor.robot.description import Robot
 from collision_monitor.robot.scene_values import Entry, read_yaml, shown
 
@@ -41,6 +43,7 @@ def write_leaves(
     robot_name: str,
     leaves: Mapping[str, Sequence[Leaf]],
     about: Mapping[str, object] | None = None,
+    shapes: str = "",
 ) -> None:
     """Write leaves, each in the frame of its link, as `read_leaves` reads them.
 
@@ -53,6 +56,7 @@ def write_leaves(
         robot_name: for the reader to compare.
         leaves: by name of link.
         about: how they were made; comments at the top of the file.
+        shapes: `shapes_digest` of the robot, if the file is to be refused for other shapes.
 
     Raises:
         LeavesError: the file cannot be written.
@@ -64,6 +68,7 @@ def write_leaves(
         "# Metres, in the frame of the link. A capsule is all within radius of the segment from",
         "# p0 to p1, a sphere all within radius of center. Format: docs/leaves.md.",
         f"robot: {_quoted(robot_name)}",
+        *([f"shapes: {_quoted(shapes)}"] if shapes else []),
         "links:" if leaves else "links: {}",
     ]
     for link, of_link in leaves.items():
@@ -73,6 +78,22 @@ def write_leaves(
         Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
     except OSError as problem:
         raise LeavesError(f"{path}: cannot be written: {problem.strerror or problem}") from None
+
+
+def shapes_digest(robot: Robot) -> str:
+    """Digest of all collision shapes of a robot; poses and sizes are rounded to a nanometre."""
+    parts = [
+        (
+            link.name, shape.kind, [_rounded(shape.pose), _rounded(shape.size)],
+            *(() if shape.kind != "mesh" else (_rounded(shape.vertices), shape.triangles)),
+        )
+        for link in robot.links.values() for shape in link.shapes
+    ]  # fmt: skip
+    return content_key("shapes", parts)
+
+
+def _rounded(values: object) -> np.ndarray:
+    return np.round(np.asarray(values, dtype=float) * 1e9).astype(np.int64)
 
 
 def _quoted(name: str) -> str:
@@ -119,12 +140,18 @@ def _read(source: object, robot: Robot) -> dict[str, list[Leaf]]:
         raise LeavesError(
             f"leaves: expected the path of a YAML file or a mapping, got {type(source).__name__}"
         )
-    top = Entry(name, {} if data is None else data, ("robot", "links"))
+    top = Entry(name, {} if data is None else data, ("robot", "shapes", "links"))
     if "robot" in top and top.text("robot") != robot.name:
         top.fail(
             "robot",
             f"made for {top.text('robot')!r}, but this robot is {robot.name!r}; if they are "
             "meant for it, change or delete the line",
+        )
+    if "shapes" in top and top.text("shapes") != shapes_digest(robot):
+        top.fail(
+            "shapes",
+            f"the collision shapes of {robot.name!r} are not those that the leaves were made for; "
+            "fit them anew, or delete the line if they still enclose the links",
         )
     links = data.get("links") if isinstance(data, Mapping) else None
     if not isinstance(links, Mapping):
