@@ -5,8 +5,6 @@
 from __future__ import annotations
 
 import numpy as np
-import trimesh
-from scipy.spatial import cKDTree
 
 from collision_monitor.bounding.obb import OrientedBox
 from collision_monitor.kernels.coverage import winding_numbers
@@ -83,6 +81,9 @@ class Body:
         ``watchers`` (w, 4): points in the frame of the vertices, and their weights.
         ``outer`` (k, 3): those whose hull stands in for the vertices' own.
         """
+        import trimesh
+        from scipy.spatial import cKDTree
+
         rng = np.random.default_rng(0)
         self.box = box
         floor = 0.05 * box.extents[2]

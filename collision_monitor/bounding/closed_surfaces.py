@@ -12,12 +12,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_matrix
-from scipy.sparse.csgraph import connected_components
 
 
 def connected_pieces(vertex_count: int, triangles: np.ndarray) -> np.ndarray:
     """Number (m,) of the connected piece that each triangle belongs to."""
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components
+
     first, second = triangles[:, [0, 0]].ravel(), triangles[:, [1, 2]].ravel()
     links = coo_matrix((np.ones(len(first)), (first, second)), (vertex_count, vertex_count))
     return connected_components(links, directed=False)[1][triangles[:, 0]]
@@ -95,6 +96,9 @@ def _turned_outwards(vertices: np.ndarray, triangles: np.ndarray) -> np.ndarray:
     and turned, and is linked to its neighbours as they should turn then: a surface with two sides
     falls apart into its two ways of turning.
     """
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components
+
     count = len(triangles)
     edge, ways = _edges(len(vertices), triangles)
     order = np.argsort(edge, kind="stable")

@@ -15,7 +15,6 @@ import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import trimesh
 
 from collision_monitor.bounding.leaf import Leaf
 from collision_monitor.errors import LeavesError
@@ -61,6 +60,8 @@ def _prism_around(radius: float, length: float) -> np.ndarray:
 
 def _polyhedron_around(radius: float, length: float) -> np.ndarray:
     """Triangles (m, 3, 3) of a polyhedron around a sphere, or around a capsule along z."""
+    import trimesh
+
     ball = trimesh.creation.icosphere(subdivisions=4)
     nearest = np.einsum("ij,ij->i", ball.face_normals, ball.triangles[:, 0]).min()
     corners = ball.vertices * (radius / nearest)
@@ -77,6 +78,8 @@ def _axis_of(shape: Shape) -> tuple[float, float]:
 
 def outer_triangles(shape: Shape) -> np.ndarray:
     """Triangles (m, 3, 3) that a shape lies within, or consists of, in the link's frame."""
+    import trimesh
+
     if shape.kind == "mesh":
         triangles = np.asarray(shape.vertices, dtype=float)[shape.triangles]
     elif shape.kind == "box":

@@ -7,7 +7,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.optimize import minimize
 
 from collision_monitor.bounding.capsule import capsule_along, fit_capsule, innermost_center_exact
 from collision_monitor.bounding.leaf import Leaf
@@ -36,6 +35,8 @@ def _volume(points: np.ndarray) -> float:
 
 def _improve(points: np.ndarray, center: np.ndarray, axis: np.ndarray, size: float) -> np.ndarray:
     """(origin, direction) (2, 3) of a local least volume near a line, by Nelder and Mead."""
+    from scipy.optimize import minimize
+
     frame = _frame(axis)
     local = (points - center) @ frame.T / size
 

@@ -8,8 +8,6 @@ import contextlib
 from dataclasses import dataclass
 
 import numpy as np
-import trimesh
-from scipy.spatial import QhullError
 
 from collision_monitor.errors import FitError
 
@@ -43,6 +41,9 @@ def box_along(points: np.ndarray, axes: np.ndarray) -> OrientedBox:
 
 def hull_points(points: np.ndarray) -> np.ndarray:
     """Vertices of the convex hull; all distinct points where they lie in one plane."""
+    import trimesh
+    from scipy.spatial import QhullError
+
     try:
         return np.asarray(trimesh.convex.hull_points(points))
     except (QhullError, ValueError):
@@ -59,6 +60,9 @@ def fit_box(points: np.ndarray) -> OrientedBox:
     Raises:
         FitError: without points, or with points that are not finite.
     """
+    import trimesh
+    from scipy.spatial import QhullError
+
     points = np.asarray(points, dtype=float).reshape(-1, 3)
     if len(points) == 0 or not np.isfinite(points).all():
         raise FitError(

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.cluster.vq import kmeans2
 
 from collision_monitor.bounding.body import Body
 from collision_monitor.kernels.coverage import gaps_to_union, grow_to_enclose
@@ -54,6 +53,8 @@ def _around(points: np.ndarray) -> np.ndarray:
 
 def _clustered(body: Body, count: int, starts: int) -> Iterator[np.ndarray]:
     """First guesses (count, 7): a capsule along each cluster of the body's points."""
+    from scipy.cluster.vq import kmeans2
+
     rng = np.random.default_rng(count)
     points = np.vstack([body.surface, body.inside])
     for start in range(starts):

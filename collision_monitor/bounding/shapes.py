@@ -10,8 +10,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import trimesh
-from scipy.spatial import QhullError
 
 from collision_monitor.bounding.body import Body
 from collision_monitor.bounding.box_leaves import cover_box, covers_of_box
@@ -96,6 +94,8 @@ def _exact(leaf: Leaf, obb_volume: float) -> Fit:
 
 def _prism(radius: float, length: float) -> tuple[np.ndarray, np.ndarray]:
     """Vertices and triangles of a prism that encloses a cylinder about the z axis."""
+    import trimesh
+
     mesh = trimesh.creation.cylinder(
         radius / math.cos(math.pi / _SIDES), height=length, sections=_SIDES
     )
@@ -170,6 +170,9 @@ def _mesh_volumes(shape: Shape, outer: np.ndarray | None) -> tuple[float, float,
 
     ``outer`` (k, 3): points whose hull stands in for that of the mesh.
     """
+    import trimesh
+    from scipy.spatial import QhullError
+
     mesh = trimesh.Trimesh(shape.vertices, shape.triangles, process=True)
     try:
         hull = mesh.convex_hull if outer is None else trimesh.convex.convex_hull(outer)

@@ -10,15 +10,18 @@ good enough to tell where the others come near, and far cheaper than those of me
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import trimesh
 
 from collision_monitor.bounding.body import surface_points
 from collision_monitor.bounding.outermost import farthest, spread_directions
 from collision_monitor.kernels.coverage import closest_points
 from collision_monitor.private_cache import Store, content_key
 from collision_monitor.robot.description import Shape
+
+if TYPE_CHECKING:
+    import trimesh
 
 # To be changed whenever the same input gives another answer.
 _VERSION = 1
@@ -37,6 +40,8 @@ Pair = tuple[str, str]
 
 def shape_mesh(shape: Shape) -> trimesh.Trimesh:
     """The surface of a shape in its own frame; what is round as a polyhedron."""
+    import trimesh
+
     if shape.kind == "mesh":
         return trimesh.Trimesh(shape.vertices, shape.triangles, process=False)
     if shape.kind == "box":
