@@ -6,24 +6,28 @@ import os
 import subprocess
 import sys
 
-PROGRAM = """
-from numba.core import event
-from collision_monitor.live.voxels import warm_up
-from collision_monitor.loading.ahead import compile_ahead, is_compiled
+import pytest
 
-assert not is_compiled("cloud")
-compile_ahead("cloud").wait()
-assert is_compiled("cloud")
-assert compile_ahead("cloud") is None
+PROGRAM = """
+import sys
+from numba.core import event
+from collision_monitor.loading.ahead import KERNELS, compile_ahead, is_compiled
+
+which = sys.argv[1]
+assert not is_compiled(which)
+compile_ahead(which).wait()
+assert is_compiled(which)
+assert compile_ahead(which) is None
 with event.install_recorder("numba:compile") as compiled:
-    warm_up()
+    KERNELS[which][0]()
 assert not compiled.buffer
 """
 
 
-def test_what_another_process_compiles_is_not_compiled_again(tmp_path):
+@pytest.mark.parametrize("which", ["cloud", "monitor"])
+def test_what_another_process_compiles_is_not_compiled_again(which, tmp_path):
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
+        [sys.executable, "-c", PROGRAM, which],
         env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
         capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip

@@ -321,3 +321,10 @@ def test_a_shape_has_its_own_pose(live):
     np.testing.assert_allclose(ends[0, 0], [0.3, 0.4, 0.0])
     assert radii.tolist() == [0.1]
     assert coal_capsule(ends[0], radii[0])[0].radius == 0.1
+
+
+def test_a_robot_with_one_link_that_has_a_shape_has_a_live_scene():
+    model = CollisionModel.from_urdf(robot(link("l0", ""), link("l1"), joint("j", "l0", "l1")))
+    live = LiveScene(model)
+    live.add("ball", np.array([[0.0, 0.0, 2.0, 0.0, 0.0, 2.0, 0.1]]))
+    assert live.distance(np.zeros(1)).distance > 0.0

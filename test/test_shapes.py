@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """From shapes to leaves: enclosing for every kind, the smaller volume wins."""
 
+import pickle
+
 import numpy as np
 import pytest
 import trimesh
@@ -11,7 +13,7 @@ from scipy.spatial.transform import Rotation
 
 from collision_monitor.bounding.capsule import fit_capsule
 from collision_monitor.bounding.fit_settings import FitSettings
-from collision_monitor.bounding.shapes import fit_shape, fits_in_own_frame
+from collision_monitor.bounding.shapes import fit_of_given, fit_shape, fits_in_own_frame
 from collision_monitor.bounding.sphere import fit_sphere
 from collision_monitor.robot.description import Shape
 
@@ -123,3 +125,19 @@ def test_fits_stop_at_the_tolerance():
     fits = fits_in_own_frame(bar, 8, 0.005)
     assert [len(fit.leaves) for fit in fits] == [1]
     assert fits[0].stand_off <= 0.005
+
+
+def test_figures_of_given_leaves_are_those_of_a_fit():
+    mesh = trimesh.creation.icosphere(2, 0.3)
+    shapes = [
+        Shape("mesh", np.eye(4), (), np.asarray(mesh.vertices), np.asarray(mesh.faces)),
+        Shape("cylinder", np.eye(4), (0.1, 0.4)),
+        Shape("box", np.eye(4), (0.1, 0.2, 0.3)),
+    ]
+    fits = [fit_shape(shape, "a", FitSettings(1)) for shape in shapes]
+    given = pickle.loads(pickle.dumps(fit_of_given(fits[0].leaves, shapes)))
+    for name in ("shape_volume", "hull_volume", "obb_volume", "hull_area"):
+        assert getattr(given, name) == pytest.approx(sum(getattr(fit, name) for fit in fits))
+    assert len(given.leaves) == 1 and given.union_volume > 0.0
+    with pytest.raises(AttributeError):
+        given.no_figure  # noqa: B018

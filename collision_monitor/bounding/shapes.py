@@ -230,6 +230,9 @@ def _box_fits(size: tuple[float, ...], most: int, tolerance: float) -> list[Fit]
     return _several(found, volume, volume, volume, area)
 
 
+_FIGURES = ("shape_volume", "hull_volume", "obb_volume", "hull_area")
+
+
 def _volumes(shape: Shape) -> tuple[float, float, float, float]:
     """Volumes of a shape, its hull and its oriented box, and the hull's area; fits no leaves."""
     if shape.kind == "cylinder":
@@ -254,16 +257,25 @@ def _cylinder_volumes(radius: float, length: float) -> tuple[float, float, float
     return volume, volume, 4.0 * radius**2 * length, area
 
 
+class _FitOfGiven(Fit):
+    """Works out its figures when one is asked for: it takes longer than the rest of a load."""
+
+    def __init__(self, leaves: Sequence[Leaf], shapes: Sequence[Shape]) -> None:
+        self.__dict__.update(
+            leaves=tuple(leaves), stand_off=math.nan, lost=0.0, _shapes=tuple(shapes)
+        )
+
+    def __getattr__(self, name: str) -> float:
+        if name not in _FIGURES:
+            raise AttributeError(name)
+        sums = np.sum([_volumes(shape) for shape in self._shapes], axis=0)
+        self.__dict__.update(zip(_FIGURES, sums.tolist(), strict=True))
+        return self.__dict__[name]
+
+
 def fit_of_given(leaves: Sequence[Leaf], shapes: Sequence[Shape]) -> Fit:
     """What `Fit` tells of leaves that somebody made for all ``shapes`` of a link."""
-    volume = hull = obb = area = 0.0
-    for shape in shapes:
-        own = _volumes(shape)
-        volume += own[0]
-        hull += own[1]
-        obb += own[2]
-        area += own[3]
-    return Fit(tuple(leaves), volume, hull, obb, math.nan, area)
+    return _FitOfGiven(leaves, shapes)
 
 
 def placed(fit: Fit, pose: np.ndarray, link: str) -> Fit:

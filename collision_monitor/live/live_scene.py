@@ -704,7 +704,7 @@ class LiveScene:
         q = np.clip(np.zeros(len(self.model.joint_names)), self.model.lower, self.model.upper)
         ball = np.array([[0.0] * 6 + [0.001]])
         moving = next(n for n in self._bodies if self._bodies[n] > 0)
-        name = "/".join(self._links)  # nobody else is called so
+        name = "/".join(self._links) + "/"  # nobody else is called so
         self.add(name, ball)
         self.distances(q)
         self.move(name, np.eye(4))

@@ -73,6 +73,8 @@ def _monitor() -> None:
     # Those are compiled by the process beside, while the robot is loaded.
     collision_model.warm_up = _nothing
     model = collision_model.CollisionModel.from_urdf(_ROBOT)
+    # In the other order than the process beside, which makes the live scene first.
+    Behaviour(model)
     Behaviour(model, live=LiveScene(model))
 
 
