@@ -157,7 +157,8 @@ class CollisionModel:
         Args:
             urdf: path of a URDF, or its text.
             srdf: path or text of an SRDF; its ``disable_collisions`` are respected.
-            package_dirs: folders in which ``package://`` is looked up first.
+            package_dirs: folders that hold packages, at any depth; ``package://`` is looked up
+                there first.
             scene: path of a scene file, or its content (docs/scene.md).
             max_leaves_per_link: more are tighter, and slower to query.
             leaf_tolerance: metres by which leaves may stand off a mesh in the mean; no more

@@ -34,6 +34,8 @@ from collision_monitor.simulation.gazebo_world import world_sdf
 
 NAME = "dual_arm"
 CONTROLLERS = ("joint_state_broadcaster", "arms_controller")
+# The controllers are in no namespace, whatever that of this package's nodes is.
+JOINT_STATES = ("joint_states", "/joint_states")
 
 
 def world_file(urdf: str, scene: str) -> Path:
@@ -60,13 +62,13 @@ def everything(context: LaunchContext) -> list[LaunchDescriptionEntity]:
             "on_exit_shutdown": "true",
         }.items(),
     )
-    publisher = Node(
-        package="robot_state_publisher",
-        executable="robot_state_publisher",
-        output="screen",
-        parameters=[
-            {"robot_description": parts.as_text(gazebo_description(urdf, controllers)), **clock}
-        ],
+    view = parts.view(
+        context,
+        parts.Shown(urdf),
+        use_sim_time=True,
+        description=gazebo_description(urdf, controllers),
+        needed=True,  # by create
+        in_namespace=False,
     )
     create = Node(
         package="ros_gz_sim",
@@ -98,25 +100,31 @@ def everything(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         # Meshes are model://collision_monitor/... to Gazebo.
         AppendEnvironmentVariable("GZ_SIM_RESOURCE_PATH", os.path.dirname(parts.share())),
         gazebo,
-        publisher,
+        *view,
         create,
         bridge,
         RegisterEventHandler(OnProcessExit(target_action=create, on_exit=[spawner])),
         parts.package_node(
-            "collision_monitor", robot, parts.share("config", "collision_monitor.yaml")
+            "collision_monitor",
+            robot,
+            parts.share("config", "collision_monitor.yaml"),
+            remappings=[JOINT_STATES],
         ),
         parts.package_node(
             "self_collision",
             {**robot, **parts.given(context, ["controller_action"])},
             parts.share("config", "self_collision.yaml"),
-            remappings=[("~/joint_trajectory", "/arms_controller/joint_trajectory")],
+            remappings=[
+                ("~/joint_trajectory", "/arms_controller/joint_trajectory"),
+                JOINT_STATES,
+            ],
             condition=IfCondition(LaunchConfiguration("self_collision")),
         ),
     ]
 
 
 def generate_launch_description() -> LaunchDescription:
-    """Return the arguments, everything and RViz."""
+    """Return the arguments and everything."""
     return LaunchDescription(
         [
             parts.argument("namespace", "", "namespace of this package's nodes"),
@@ -138,10 +146,8 @@ def generate_launch_description() -> LaunchDescription:
             ),
             parts.switch("headless", False, "start Gazebo without its window"),
             parts.switch("self_collision", True, "start the node self_collision in front"),
-            parts.switch("rviz", False, "start RViz and show the markers"),
-            parts.fixed_frame(),
+            *parts.view_arguments(),
             parts.argument("log_level", "info", "debug, info, warn, error or fatal"),
             OpaqueFunction(function=everything),
-            parts.rviz(True),
         ]
     )

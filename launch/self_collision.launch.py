@@ -1,17 +1,17 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Start the self_collision node in front of two arms' controller, and RViz when asked.
+"""Start the self_collision node in front of two arms' controller, and RViz if asked to.
 
 ``ros2 launch collision_monitor self_collision.launch.py --show-args`` lists the arguments.
 """
 
-from launch import LaunchContext, LaunchDescription
+from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 from launch.actions import OpaqueFunction
 from launch.substitutions import LaunchConfiguration
-from launch_ros.actions import Node
 
 from collision_monitor.nodes import launch_parts as parts
 
+NODE = "self_collision"
 OVERRIDES = {
     **parts.ROBOT,
     "controller_action": "FollowJointTrajectory action of the controller; empty: what params_file "
@@ -19,14 +19,15 @@ OVERRIDES = {
 }
 
 
-def self_collision(context: LaunchContext) -> list[Node]:
-    """Return the node, with those arguments as parameters and names that are not empty."""
+def self_collision(context: LaunchContext) -> list[LaunchDescriptionEntity]:
+    """Return the node, with those arguments that are not empty, and RViz."""
     given = parts.given(context, (*OVERRIDES, *parts.SWITCHES))
     parameters = {"use_sim_time": parts.flag("use_sim_time"), **given}
     topic = LaunchConfiguration("controller_topic").perform(context)
     remappings = [("~/joint_trajectory", topic)] if topic else []
     file = parts.file_given(context, "params_file")
-    return [parts.package_node("self_collision", parameters, file, remappings)]
+    robot = parts.shown_robot(context, file, NODE)
+    return [parts.package_node(NODE, parameters, file, remappings), *parts.view(context, robot)]
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -41,6 +42,5 @@ def generate_launch_description() -> LaunchDescription:
                 "~/joint_trajectory",
             ),
             OpaqueFunction(function=self_collision),
-            parts.rviz(),
         ]
     )

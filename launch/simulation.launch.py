@@ -1,15 +1,14 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Start a simulated robot and its monitor; self_collision in front of it and RViz when asked.
+"""Start a simulated robot and its monitor; self_collision in front of it and RViz if asked to.
 
 ``ros2 launch collision_monitor simulation.launch.py --show-args`` lists the arguments.
 """
 
-from launch import LaunchContext, LaunchDescription
+from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 from launch.actions import OpaqueFunction
 from launch.conditions import IfCondition
 from launch.substitutions import LaunchConfiguration
-from launch_ros.actions import Node
 
 from collision_monitor.nodes import launch_parts as parts
 
@@ -25,8 +24,8 @@ TEXT = {
 }
 
 
-def nodes(context: LaunchContext) -> list[Node]:
-    """Return the simulation, the monitor, and the node in front."""
+def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
+    """Return the simulation, the monitor, the node in front, and RViz."""
     robot = {
         name: parts.as_text(LaunchConfiguration(name).perform(context)) for name in parts.ROBOT
     }
@@ -37,11 +36,16 @@ def nodes(context: LaunchContext) -> list[Node]:
         "start_positions": parts.as_text(LaunchConfiguration("start_positions").perform(context)),
     }
     on_its_clock = {**robot, "use_sim_time": True}
+    file = parts.file_given(context, "params_file")
+    shown = parts.Shown(
+        LaunchConfiguration("robot_description").perform(context),
+        parts.package_dirs(parts.file_parameters(file, "simulation")),
+    )
     return [
         parts.package_node(
             "simulation",
             simulated,
-            parts.file_given(context, "params_file"),
+            file,
             remappings=[("~/speed_scale", "collision_monitor/speed_scale")],
         ),
         parts.package_node(
@@ -57,11 +61,12 @@ def nodes(context: LaunchContext) -> list[Node]:
             remappings=[("~/joint_trajectory", "simulation/joint_trajectory")],
             condition=IfCondition(LaunchConfiguration("self_collision")),
         ),
+        *parts.view(context, shown, use_sim_time=True),
     ]
 
 
 def generate_launch_description() -> LaunchDescription:
-    """Return the arguments, the nodes and RViz."""
+    """Return the arguments and the nodes."""
     return LaunchDescription(
         [
             parts.argument("namespace", "", "namespace of the nodes and their topics"),
@@ -79,10 +84,8 @@ def generate_launch_description() -> LaunchDescription:
             ),
             parts.switch("monitor", True, "start the monitor, and stop where it says so"),
             parts.switch("self_collision", False, "start the node self_collision in front"),
-            parts.switch("rviz", False, "start RViz and show the markers"),
-            parts.fixed_frame(),
+            *parts.view_arguments(),
             parts.argument("log_level", "info", "debug, info, warn, error or fatal"),
             OpaqueFunction(function=nodes),
-            parts.rviz(True),
         ]
     )

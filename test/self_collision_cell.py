@@ -15,7 +15,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # isort: 
 class Cell:
     """A node, a robot that stands somewhere, and somebody who wants it to move."""
 
-    def __init__(self, urdf, names, *parameters):
+    def __init__(self, urdf, names, *parameters, environment=None):
         self.graph = Graph("/self_collision")
         self.names, self.q = list(names), None
         self.wanted = self.graph.node.create_publisher(
@@ -28,6 +28,7 @@ class Cell:
         self.process = self.graph.start(
             *(x for p in (f"robot_description:={urdf}", *parameters) for x in ("-p", p)),
             node="self_collision",
+            environment=environment,
         )
 
     @property

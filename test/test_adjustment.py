@@ -33,6 +33,7 @@ from collision_monitor.errors import (
 )
 from collision_monitor.motion import Motion, read_motion
 from collision_monitor.repulsion import adjust
+from collision_monitor.robot.scene import load_scene
 
 CLOSE = {"safe_distance": 0.1, "danger_distance": 0.05}
 
@@ -167,6 +168,27 @@ def test_the_robot_as_it_is_with_its_meshes(method, with_scene):
         assert not len(others) and found.certified_elsewhere == np.inf
     assert np.array_equal(rows[[0, -1]], MOTION.positions[[0, -1]])
     check_report(model, found)
+
+
+def test_the_published_method_may_have_to_keep_every_pair(tmp_path):
+    found = adjust(fitted(True), MOTION, method="published", every_pair=True, **CLOSE)
+    assert found.method == "published" and found.changed and found.certified == 0.1
+    fine = np.array([fitted(True).distances(q) for q in refined(found.motion.positions, 5)])
+    assert (fine >= found.margins.safe - 1e-9).all()
+    others = adjust(fitted(True), MOTION, **CLOSE).margins.kept
+    assert (found.margins.kept == others).all() and found.certified_elsewhere < 0.1
+    # The right arm is to sweep past a ball, and there is nothing to part it from but the ball.
+    model = fitted(False)
+    way = np.repeat(MOTION.positions[:1], 40, axis=0)
+    way[:, 1] += np.linspace(0.0, 0.6, 40)
+    tip = model.link_poses(way[20])[found.arms[0].tip_link][:3, 3].tolist()
+    scene = f"obstacles: [{{name: ball, type: sphere, radius: 0.02, position: {tip}}}]"
+    (tmp_path / "scene.yaml").write_text(scene)
+    model = model.with_scene(load_scene(tmp_path / "scene.yaml", model.robot))
+    motion = Motion(JOINTS, np.arange(40.0), way)
+    assert not adjust(model, motion, method="published", **CLOSE).changed
+    with pytest.raises(AdjustmentError, match="'ball'.*try method robust"):
+        adjust(model, motion, method="published", every_pair=True, **CLOSE)
 
 
 # -- motions of all sorts ------------------------------------------------------------------

@@ -6,11 +6,11 @@ import ast
 import re
 import subprocess
 import sys
-import xml.etree.ElementTree as ElementTree
 from functools import cache
 from pathlib import Path
 
 import pytest
+from third_party import ROS
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "collision_monitor"
@@ -55,46 +55,6 @@ FLOORS = {
     "atomic_file": 0,
     "private_cache": 0,
 }
-# Import name -> (rosdep key in package.xml, name on PyPI or None for what ROS itself brings).
-THIRD_PARTY = {
-    "action_msgs": ("action_msgs", None),
-    "ament_index_python": ("ament_index_python", None),
-    "builtin_interfaces": ("builtin_interfaces", None),
-    "control_msgs": ("control_msgs", None),
-    "diagnostic_msgs": ("diagnostic_msgs", None),
-    "geometry_msgs": ("geometry_msgs", None),
-    "launch": ("launch", None),
-    "launch_ros": ("launch_ros", None),
-    "rcl_interfaces": ("rcl_interfaces", None),
-    "rclpy": ("rclpy", None),
-    "rosgraph_msgs": ("rosgraph_msgs", None),
-    "sensor_msgs": ("sensor_msgs", None),
-    "std_msgs": ("std_msgs", None),
-    "std_srvs": ("std_srvs", None),
-    "trajectory_msgs": ("trajectory_msgs", None),
-    "visualization_msgs": ("visualization_msgs", None),
-    "coal": ("coal", "coal"),
-    "llvmlite": ("python3-numba", "numba"),  # the half of numba that is its compiler
-    "lxml": ("python3-lxml", "lxml"),
-    "numba": ("python3-numba", "numba"),
-    "numpy": ("python3-numpy", "numpy"),
-    "scipy": ("python3-scipy", "scipy"),
-    "trimesh": ("python3-trimesh-pip", "trimesh"),
-    "urdf_parser_py": ("urdfdom_py", "urdf-parser-py"),
-    "yaml": ("python3-yaml", "pyyaml"),
-}
-# Asked for by an extra, and a message where missing; without diskcache and threadpoolctl loading is
-# slow, and a warning says so. All but matplotlib have no rosdep keys.
-OPTIONAL = {
-    "diskcache", "threadpoolctl",
-    "pyvista", "vtkmodules", "matplotlib",  # vtkmodules is what pyvista draws with
-    "toppra", "daqp", "piqp",  # adjust
-    "pinocchio", "rosbags", "jinja2", "distributed",  # verify
-    "mujoco",  # simulation
-    "viser",  # view
-    "mcap",  # record
-    "tf2_ros", "moveit_msgs",  # parts of ROS that this package can do without
-}  # fmt: skip
 
 
 def name_of(path: Path) -> str:
@@ -159,10 +119,9 @@ def test_modules_do_not_import_each_other_in_circles():
 
 
 def test_ros_is_in_nodes_alone():
-    ros = {name for name, (_, pypi) in THIRD_PARTY.items() if pypi is None}
     for path in SOURCES:
         if room(name_of(path)) != "nodes":
-            found = {module.split(".")[0] for module in imports(path)} & ros
+            found = {module.split(".")[0] for module in imports(path)} & ROS
             assert not found, f"{name_of(path)} imports {found}"
 
 
@@ -172,34 +131,12 @@ def test_everything_but_the_nodes_imports_where_there_is_no_ros():
         for path in SOURCES
         if room(name_of(path)) not in ("nodes", "__main__")
     ]
-    ros = [name for name, (_, pypi) in THIRD_PARTY.items() if pypi is None]
     code = (
         "import importlib, sys\n"
-        f"sys.modules.update(dict.fromkeys({ros!r}))\n"  # None: not to be found
+        f"sys.modules.update(dict.fromkeys({sorted(ROS)!r}))\n"  # None: not to be found
         f"[importlib.import_module(name) for name in {modules!r}]"
     )
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, timeout=120)
-
-
-def test_everything_imported_is_declared():
-    used = set()
-    for path in [*SOURCES, *(ROOT / "launch").glob("*.py")]:
-        used |= {module.split(".")[0] for module in imports(path)}
-    used -= set(sys.stdlib_module_names) | {PACKAGE} | OPTIONAL
-    assert used <= THIRD_PARTY.keys(), "unknown to this test"
-    manifest = ElementTree.parse(ROOT / "package.xml").getroot()
-    keys = {element.text for element in manifest.findall("exec_depend")}
-    required = re.search(
-        r"install_requires=\[(.*?)\]", (ROOT / "setup.py").read_text(encoding="utf-8"), re.DOTALL
-    )
-    pip = set(re.findall(r'"([A-Za-z0-9-]+)', required[1]))
-    for name in sorted(used):
-        key, pypi = THIRD_PARTY[name]
-        assert key in keys, f"package.xml lacks exec_depend {key}, for {name}"
-        assert pypi is None or pypi in pip, f"setup.py lacks {pypi}, for {name}"
-    undue = keys - {THIRD_PARTY[name][0] for name in used}
-    # networkx is what trimesh needs for graphs; rviz2 is started by the launch file.
-    assert undue <= {"python3-networkx", "rviz2"}, "declared, but not used"
 
 
 def test_every_file_says_whose_it_is_and_what_it_does():

@@ -74,8 +74,8 @@ def test_the_work_is_handed_to_the_library_with_all_its_settings(cell, monkeypat
     assert model is not MODEL and model is not cell.guard.model and model.pairs == MODEL.pairs
     assert asked == {
         "motion": job.motion, "arms": ARMS, "safe_distance": 0.2, "danger_distance": 0.1,
-        "method": "published", "yielding": "left", "tip_weight": 3.0, "held": {"mast_joint": 0.0},
-        "acceleration_limits": 4.0,
+        "method": "published", "every_pair": False, "yielding": "left", "tip_weight": 3.0,
+        "held": {"mast_joint": 0.0}, "acceleration_limits": 4.0,
     }  # fmt: skip
     cell.gate.adjust(cell.job())
     assert asked["acceleration_limits"] is None

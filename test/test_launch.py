@@ -9,7 +9,6 @@ from launch_cases import (
     COMMON,
     check_arguments,
     check_refused,
-    check_rviz,
     installed,
     joined_graph,
     launched,
@@ -92,9 +91,6 @@ def test_without_arguments_the_robot_comes_out_of_the_latched_topic(graph, exits
 def test_every_argument_has_a_default_and_a_description(source):
     check_arguments(source, COMMON)
 
-
-def test_rviz_starts_only_when_asked(source):
-    check_rviz(source)
 
 
 def test_a_file_of_parameters_that_is_not_there_starts_nothing(source):

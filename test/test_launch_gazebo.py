@@ -4,12 +4,11 @@
 
 import os
 import shlex
-import stat
 from pathlib import Path
 
 import pytest
 import yaml
-from launch_cases import check_arguments, check_rviz, installed, joined_graph, launched
+from launch_cases import VIEW, check_arguments, installed, joined_graph, launched, stand_in, told
 
 import launch_pytest  # isort: skip
 
@@ -23,8 +22,7 @@ ARGUMENTS = {
     "controller_action": "/arms_controller/follow_joint_trajectory",
     "headless": "false",
     "self_collision": "true",
-    "rviz": "false",
-    "fixed_frame": "base_link",
+    **VIEW,
     "log_level": "info",
 }
 EXECUTABLES = {
@@ -33,15 +31,6 @@ EXECUTABLES = {
     "controller_manager": ["spawner"],
     "robot_state_publisher": ["robot_state_publisher"],
 }
-# Writes down its arguments, and the parameters that come in a file.
-STAND_IN = """#!/bin/sh
-printf '%s\\n' "$@" > "$TOLD/$(basename "$0").new"
-mv "$TOLD/$(basename "$0").new" "$TOLD/$(basename "$0")"
-if [ "$(basename "$0")" = robot_state_publisher ]; then
-    for word in "$@"; do [ -f "$word" ] && cat "$word" > "$TOLD/robot_description"; done
-fi
-exit 0
-"""
 # As the real one declares its arguments.
 GZ_SIM = """
 import os
@@ -66,19 +55,6 @@ def generate_launch_description():
 """
 
 
-def stand_in(prefix, package, executables):
-    """A package in an ament prefix, with programs that do nothing."""
-    index = prefix / "share/ament_index/resource_index/packages"
-    index.mkdir(parents=True, exist_ok=True)
-    (index / package).touch()
-    (prefix / "share" / package).mkdir(parents=True)
-    for name in executables:
-        path = prefix / "lib" / package / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(STAND_IN)
-        path.chmod(path.stat().st_mode | stat.S_IXUSR)
-
-
 @pytest.fixture
 def source(workspace, monkeypatch, tmp_path):
     """The installed launch file; stand-ins go before what is installed."""
@@ -92,12 +68,6 @@ def source(workspace, monkeypatch, tmp_path):
     paths = [str(prefix), os.environ["AMENT_PREFIX_PATH"]]
     monkeypatch.setenv("AMENT_PREFIX_PATH", os.pathsep.join(paths))
     return source
-
-
-def told(folder, name):
-    """The arguments of a stand-in, once it has been started."""
-    path = folder / name
-    return path.read_text().splitlines() if path.exists() else None
 
 
 @pytest.fixture
@@ -138,7 +108,8 @@ def test_everything_is_started_and_told_what_it_needs(everything, graph, exits, 
     assert "table_slat_1" in Path(words[2]).read_text()
     share = told(folder, "GZ_SIM_RESOURCE_PATH")[0].split(os.pathsep)[-1]
     assert os.path.isfile(os.path.join(share, "collision_monitor/urdf/meshes/base.stl"))
-    assert "gz_ros2_control/GazeboSimSystem" in "\n".join(told(folder, "robot_description"))
+    published = (folder / "robot_state_publisher.parameters").read_text()
+    assert "gz_ros2_control/GazeboSimSystem" in published
     # The package's own nodes are there, on Gazebo's clock, and wait for joint states.
     graph.until(lambda: graph.heard["state"] and graph.state.hardware_id == "dual_arm", 90.0)
     graph.until(lambda: "/self_collision" in map(full_name, names(graph)), 30.0)
@@ -169,7 +140,3 @@ def test_the_controllers_move_the_joints_of_the_robot(workspace):
 
 def test_every_argument_has_a_default_and_a_description(source):
     check_arguments(source, ARGUMENTS)
-
-
-def test_rviz_starts_only_when_asked(source):
-    check_rviz(source)

@@ -9,7 +9,6 @@ from launch_cases import (
     COMMON,
     check_arguments,
     check_refused,
-    check_rviz,
     installed,
     joined_graph,
     launched,
@@ -87,9 +86,6 @@ def test_a_trajectory_goes_through_to_the_controllers_topic(graph, exits):
 def test_every_argument_has_a_default_and_a_description(source):
     check_arguments(source, {**COMMON, "controller_action": "", "controller_topic": ""})
 
-
-def test_rviz_starts_only_when_asked(source):
-    check_rviz(source)
 
 
 def test_a_file_of_parameters_that_is_not_there_starts_nothing(source):

@@ -6,9 +6,9 @@ import os
 
 import pytest
 from launch_cases import (
+    VIEW,
     check_arguments,
     check_refused,
-    check_rviz,
     installed,
     joined_graph,
     launched,
@@ -31,8 +31,7 @@ ARGUMENTS = {
     "real_time_factor": "1.0",
     "monitor": "true",
     "self_collision": "false",
-    "rviz": "false",
-    "fixed_frame": "base_link",
+    **VIEW,
     "log_level": "info",
 }
 
@@ -104,9 +103,6 @@ def test_what_is_wanted_goes_through_all_nodes_and_comes_back(graph, exits):
 def test_every_argument_has_a_default_and_a_description(source):
     check_arguments(source, ARGUMENTS)
 
-
-def test_rviz_starts_only_when_asked(source):
-    check_rviz(source)
 
 
 def test_bad_arguments_start_nothing(source):

@@ -4,12 +4,14 @@
 
 from __future__ import annotations
 
+import logging
+import os
 import sys
 
 import pytest
 
 from collision_monitor.errors import MeshError, SceneError
-from collision_monitor.robot.packages import FileFinder
+from collision_monitor.robot.packages import FileFinder, find_packages
 
 URI = "package://arm/meshes/a%20b.stl"
 
@@ -51,6 +53,98 @@ def test_package_dir_is_the_package_by_its_manifest(tmp_path):
     manifest.write_text("<package")
     with pytest.raises(MeshError, match="no file"):
         FileFinder(finder).find(URI, "x")
+
+
+def _checkout(folder, name="arm"):
+    """A package whose folder has another name, as in a checked-out repository."""
+    path = _package(folder)
+    (folder / "package.xml").write_text(f"<package format='3'><name>{name}</name></package>")
+    return path
+
+
+@pytest.mark.parametrize("place", ["Arm_ROS2", "vendor/Arm_ROS2", "a/b/c/d/e/f/g/Arm_ROS2"])
+def test_packages_are_found_by_their_manifest_at_any_depth(tmp_path, monkeypatch, place):
+    path = _checkout(tmp_path / "src" / place)
+    _checkout(tmp_path / "src" / "another", "other")
+    assert FileFinder([tmp_path / "src"]).find(URI, "x") == path
+    assert FileFinder([tmp_path]).find(URI, "x") == path
+    monkeypatch.setenv("ROS_PACKAGE_PATH", str(tmp_path))
+    assert FileFinder().find(URI, "x") == path
+
+
+@pytest.mark.parametrize("marker", ["COLCON_IGNORE", "AMENT_IGNORE", "CATKIN_IGNORE"])
+def test_ignored_folders_are_not_searched(tmp_path, marker):
+    _checkout(tmp_path / "old" / "Arm_ROS2")
+    (tmp_path / "old" / marker).touch()
+    _checkout(tmp_path / ".hidden" / "Arm_ROS2")
+    _checkout(tmp_path / "outer", "outer")
+    _checkout(tmp_path / "outer" / "inside")  # colcon finds no package in a package
+    with pytest.raises(MeshError, match=f"{tmp_path}: none of its 1 packages is named 'arm'"):
+        FileFinder([tmp_path]).find(URI, "x")
+    # A folder that is asked for by name is searched all the same.
+    assert FileFinder([tmp_path / "old"]).find(URI, "x").is_file()
+
+
+def test_links_are_followed_and_circles_end(tmp_path):
+    path = _checkout(tmp_path / "elsewhere" / "Arm_ROS2")
+    (tmp_path / "src" / "deep").mkdir(parents=True)
+    (tmp_path / "src" / "deep" / "up").symlink_to(tmp_path / "src")
+    (tmp_path / "src" / "self").symlink_to("self")
+    (tmp_path / "src" / "linked").symlink_to(tmp_path / "elsewhere")
+    found = FileFinder([tmp_path / "src"]).find(URI, "x")
+    assert found.samefile(path)
+    assert list(find_packages(tmp_path / "src").folders) == ["arm"]
+
+
+def test_broken_manifests_and_unreadable_folders_are_passed_over(tmp_path):
+    (tmp_path / "a" / "package.xml").mkdir(parents=True)
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "package.xml").write_text("<package")
+    locked = tmp_path / "c"
+    locked.mkdir(mode=0)
+    path = _checkout(tmp_path / "d" / "Arm_ROS2")
+    try:
+        assert FileFinder([tmp_path]).find(URI, "x") == path
+    finally:
+        locked.chmod(0o700)
+
+
+def test_a_package_that_is_there_twice_is_warned_of_once(tmp_path, caplog):
+    first = _checkout(tmp_path / "b")
+    second = _checkout(tmp_path / "a" / "copy")
+    finder = FileFinder([tmp_path])
+    with caplog.at_level(logging.WARNING):
+        assert finder.find(URI, "x") == first, "the one nearer to the top"
+        assert finder.find(URI, "y") == first
+    (record,) = caplog.records
+    assert f"'arm' is taken from {tmp_path / 'b'}; it is in {second.parents[1]}" in record.message
+
+
+def test_the_search_is_bounded_and_the_error_says_so(tmp_path, monkeypatch):
+    for k in range(10):
+        (tmp_path / f"{k}").mkdir()
+    _checkout(tmp_path / "z" / "Arm_ROS2")
+    assert find_packages(tmp_path).complete
+    assert not find_packages(tmp_path, most_folders=10).complete
+    monkeypatch.setattr("collision_monitor.robot.packages._MOST_FOLDERS", 10)
+    with pytest.raises(MeshError, match="only the first 10 folders were searched"):
+        FileFinder([tmp_path]).find(URI, "x")
+
+
+def test_folders_are_searched_once_and_only_if_the_file_is_not_where_it_should_be(
+    tmp_path, monkeypatch
+):
+    _package(tmp_path / "arm")
+    path = _checkout(tmp_path / "deep" / "Hand_ROS2", "hand")
+    looked = []
+    scan = os.scandir
+    monkeypatch.setattr(os, "scandir", lambda folder: looked.append(folder) or scan(folder))
+    finder = FileFinder([tmp_path])
+    finder.find(URI, "x")
+    assert not looked
+    for _ in range(2):
+        assert finder.find(URI.replace("arm", "hand"), "x") == path
+    assert len(looked) == len(set(looked)) > 0
 
 
 def test_package_dir_is_a_prefix(tmp_path):
@@ -149,7 +243,8 @@ def test_error_names_uri_user_and_every_place(tmp_path, monkeypatch):
     message = str(caught.value)
     assert "link 'hand'" in message
     assert "'package://arm/m.stl'" in message
-    assert "folder in which 'arm' lies to package_dirs (option --package-dir)" in message
+    assert "/given: no such folder" in message
+    assert "a folder that holds the package 'arm', at any depth, to package_dirs" in message
     places = [
         "/given/arm/m.stl",
         "/given/share/arm/m.stl",

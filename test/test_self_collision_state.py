@@ -14,6 +14,7 @@ from collision_monitor.monitor import Level, MonitorState
 from collision_monitor.motion import Motion
 from collision_monitor.nodes.self_collision_state import (
     Report,
+    Shortage,
     adjustment_values,
     overruled,
     refusal_values,
@@ -106,3 +107,32 @@ def test_what_is_worse_is_said(report, state, in_event, running, expected):
     said = overruled(report, state, in_event, running)
     assert (said.level, said.event) == expected[:2]
     assert said.reason.startswith(expected[2])
+
+
+def test_nothing_is_said_where_nothing_is_missing():
+    shortage = Shortage()
+    assert shortage.warnings == [] and shortage.names == shortage.solvers == shortage.points == ""
+    assert shortage.method("robust") == "robust"
+    assert shortage.ready == (Level.OK, "ready", "ready for a trajectory")
+
+
+@pytest.mark.parametrize(
+    ("missing", "method", "said"),
+    [
+        (("daqp", "piqp"), "published", ["daqp and piqp. Traj", "Desired points are refused. To"]),
+        (("piqp",), "published", ["not installed: piqp. Trajectories are adjusted by"]),
+        (("toppra",), "robust", ["not installed: toppra. Adjusted"]),
+        (("daqp", "piqp", "toppra"), "published", ["daqp and piqp", "pip install toppra"]),
+    ],
+)
+def test_what_is_missing_is_said_with_what_follows_and_what_to_do(missing, method, said):
+    shortage = Shortage(missing)
+    assert shortage.method("robust") == method and shortage.method("published") == "published"
+    text = " ".join(shortage.warnings)
+    assert all(part in text for part in said), text
+    assert ("Desired points" in text) is bool(shortage.points) is ("daqp" in missing)
+    assert len(shortage.warnings) == (method == "published") + ("toppra" in missing)
+    level, event, reason = shortage.ready
+    assert (level, event) == (Level.WARN, "ready")
+    assert f"not installed: {', '.join(missing)}" in reason
+    assert ("method published instead of robust" in reason) is (method == "published")

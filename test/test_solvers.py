@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Solvers of quadratic programs are found, and what is missing is named with its cure."""
 
+import sys
+
 import numpy as np
 import pytest
 
 from collision_monitor.errors import MissingDependencyError
-from collision_monitor.repulsion.solvers import solver
+from collision_monitor.repulsion.solvers import QP_SOLVERS, RETIMING, missing, solver
 
 
 def test_daqp_solves_a_program():
@@ -20,3 +22,12 @@ def test_daqp_solves_a_program():
 def test_a_missing_solver_is_named_with_its_cure():
     with pytest.raises(MissingDependencyError, match=r"collision_monitor\[adjust\]"):
         solver("no_solver_of_this_name")
+
+
+def test_what_cannot_be_imported_is_missing(monkeypatch):
+    for name in (*QP_SOLVERS, RETIMING):
+        pytest.importorskip(name)
+    assert missing() == ()
+    monkeypatch.setitem(sys.modules, "piqp", None)
+    monkeypatch.setitem(sys.modules, "toppra", None)
+    assert missing() == ("piqp", "toppra")

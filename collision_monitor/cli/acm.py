@@ -48,7 +48,7 @@ def add_parser(commands: Any) -> None:
         action="append",
         default=[],
         metavar="DIR",
-        help="folder in which package:// is looked up; may be given several times",
+        help="folder that holds packages, at any depth, for package://; may be given several times",
     )
     parser.add_argument(
         "--output", type=output_path, metavar="SRDF", help="write an SRDF with the exemptions"

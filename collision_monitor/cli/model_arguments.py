@@ -21,7 +21,7 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="DIR",
-        help="folder in which package:// is looked up; may be given several times",
+        help="folder that holds packages, at any depth, for package://; may be given several times",
     )
     parser.add_argument(
         "--visual-meshes",

@@ -1,23 +1,30 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""What the launch files of this package share: arguments, nodes of the package, RViz."""
+"""What the launch files of this package share: arguments, nodes of the package, and RViz.
+
+RViz shows a robot by the topic robot_description and the transforms of its links. Both come from
+robot_state_publisher, so `view` starts it together with RViz, in every launch file alike.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import yaml
 from ament_index_python.packages import get_package_share_directory
-from launch import LaunchContext
-from launch.actions import DeclareLaunchArgument
-from launch.conditions import IfCondition
+from launch import LaunchContext, LaunchDescriptionEntity
+from launch.actions import DeclareLaunchArgument, LogInfo
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
+from collision_monitor.robot.publishable import publishable
+
 PACKAGE = "collision_monitor"
 SWITCH = ["true", "false"]
+DEFAULT_FRAME = "base_link"
 # Arguments that are parameters of a node too; left empty, params_file has the say.
 ROBOT = {
     "robot_description": "URDF file of the robot; empty: what params_file says, by default the "
@@ -57,8 +64,7 @@ def common_arguments(
             "params_file", share("config", params_file), "YAML file with the parameters of the node"
         ),
         switch("use_sim_time", False, "take the time from /clock"),
-        switch("rviz", False, "start RViz and show the markers"),
-        fixed_frame(),
+        *view_arguments(),
         *[argument(name, "", text) for name, text in overrides.items()],
         *[argument(name, "", text, choices=["", *SWITCH]) for name, text in SWITCHES.items()],
         argument("log_level", "info", "debug, info, warn, error or fatal"),
@@ -123,27 +129,145 @@ def package_node(
     )
 
 
-def fixed_frame() -> DeclareLaunchArgument:
-    """The argument that `rviz` reads beside its switch."""
-    return argument(
-        "fixed_frame", "base_link", "frame that RViz draws in, such as the robot's root link"
-    )
+def view_arguments() -> list[DeclareLaunchArgument]:
+    """The arguments that `view` reads."""
+    return [
+        switch("rviz", False, "start RViz and show the robot and the markers"),
+        argument(
+            "robot_state_publisher",
+            "auto",
+            "whether to start robot_state_publisher; auto: if RViz or Gazebo needs it and the URDF "
+            "is known here; false: beside a driver that starts its own",
+            choices=["auto", *SWITCH],
+        ),
+        argument(
+            "fixed_frame",
+            "",
+            "frame that RViz draws in; empty: the root link of the URDF, or base_link if the URDF "
+            "is not known here",
+        ),
+    ]
 
 
-def rviz(use_sim_time: Any = None) -> Node:
-    """RViz with the markers, where the argument rviz asks for it."""
-    return Node(
-        package="rviz2",
-        executable="rviz2",
-        name="rviz2",
-        namespace=LaunchConfiguration("namespace"),
-        output="screen",
-        # The topics in that file are relative: they follow the namespace.
-        arguments=[
-            "-d", share("rviz", "collision_monitor.rviz"), "-f", LaunchConfiguration("fixed_frame"),
-        ],
-        parameters=[
-            {"use_sim_time": flag("use_sim_time") if use_sim_time is None else use_sim_time}
-        ],
-        condition=IfCondition(LaunchConfiguration("rviz")),
-    )
+class Shown(NamedTuple):
+    """What `view` has to know of a robot.
+
+    ``urdf`` is its path or text, empty if it comes from a topic; ``frame`` is the fixed frame where
+    it is not the root link of the URDF.
+    """
+
+    urdf: str
+    package_dirs: tuple[str, ...] = ()
+    frame: str = ""
+
+
+def shown_robot(context: LaunchContext, params_file: str, node: str) -> Shown:
+    """The robot of the argument robot_description, or of ``params_file`` where that is empty."""
+    values = file_parameters(params_file, node)
+    folders = package_dirs(values)
+    urdf = LaunchConfiguration("robot_description").perform(context)
+    if not urdf and any(values.get("robots") or ()):
+        return Shown("", folders, str(values.get("world_frame") or "world"))
+    return Shown(urdf or str(values.get("robot_description") or ""), folders)
+
+
+def package_dirs(values: Mapping[str, Any]) -> tuple[str, ...]:
+    """The parameter package_dirs of `file_parameters`."""
+    return tuple(str(folder) for folder in values.get("package_dirs") or () if folder)
+
+
+def file_parameters(params_file: str, node: str) -> dict[str, Any]:
+    """What a file of parameters says for ``node``, in whatever namespace.
+
+    Nothing if it cannot be read: the node refuses it then, and says why.
+    """
+    for_all: dict[str, Any] = {}
+    for_node: dict[str, Any] = {}
+
+    def collect(tree: dict, name: str) -> None:
+        for key, value in tree.items():
+            if not isinstance(value, dict):
+                continue
+            if key != "ros__parameters":
+                collect(value, str(key).rsplit("/", 1)[-1])
+            elif name in ("*", "**"):
+                for_all.update(value)
+            elif name == node:
+                for_node.update(value)
+
+    try:
+        tree = yaml.safe_load(Path(params_file).read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError):
+        return {}
+    if isinstance(tree, dict):
+        collect(tree, "")
+    return {**for_all, **for_node}
+
+
+def view(
+    context: LaunchContext,
+    robot: Shown,
+    use_sim_time: Any = None,
+    description: str = "",
+    needed: bool = False,
+    in_namespace: bool = True,
+) -> list[LaunchDescriptionEntity]:
+    """robot_state_publisher and RViz, as the arguments ask for them.
+
+    Args:
+        context: of this launch.
+        robot: to show.
+        use_sim_time: of both; None: the argument of that name.
+        description: what robot_state_publisher publishes; empty: the URDF of ``robot``.
+        needed: whether robot_state_publisher is needed without RViz too.
+        in_namespace: whether joint states and robot_description are in the namespace of the nodes.
+
+    Raises:
+        ValueError: robot_state_publisher is to be started, and the URDF is not known or faulty.
+    """
+    rviz = LaunchConfiguration("rviz").perform(context) == "true"
+    wanted = LaunchConfiguration("robot_state_publisher").perform(context)
+    if wanted == "true" and not robot.urdf:
+        raise ValueError(
+            "argument robot_state_publisher: true, but there is no URDF to publish: give "
+            "robot_description a file"
+        )
+    publish = wanted == "true" or (wanted == "auto" and bool(robot.urdf) and (rviz or needed))
+    text, root = "", ""
+    if robot.urdf and (rviz or publish):
+        text, root = publishable(robot.urdf, robot.package_dirs)
+    clock = {"use_sim_time": flag("use_sim_time") if use_sim_time is None else use_sim_time}
+    namespace = LaunchConfiguration("namespace")
+    entities: list[LaunchDescriptionEntity] = []
+    if publish:
+        entities.append(
+            Node(
+                package="robot_state_publisher",
+                executable="robot_state_publisher",
+                name="robot_state_publisher",
+                namespace=namespace if in_namespace else "",
+                output="screen",
+                parameters=[{"robot_description": as_text(description or text), **clock}],
+            )
+        )
+    elif rviz and wanted == "auto":
+        text = "robot_state_publisher is not started, since the URDF is not known to this launch "
+        text += "file: RViz shows the robot if another one publishes robot_description and /tf"
+        entities.append(LogInfo(msg=text))
+    if rviz:
+        frame = LaunchConfiguration("fixed_frame").perform(context)
+        frame = frame or robot.frame or root or DEFAULT_FRAME
+        entities.append(
+            Node(
+                package="rviz2",
+                executable="rviz2",
+                name="rviz2",
+                namespace=namespace,
+                output="screen",
+                # The topics in that file are relative: they follow the namespace.
+                arguments=["-d", share("rviz", "collision_monitor.rviz"), "-f", frame],
+                parameters=[clock],
+                remappings=[] if in_namespace else [("robot_description", "/robot_description")],
+            )
+        )
+    return entities

@@ -34,7 +34,8 @@ PARAMETERS = (
     ),
     Parameter(
         "package_dirs", [""],
-        "folders in which package:// is looked up before the ament index", read_only=True,
+        "folders that hold packages, at any depth; package:// is looked up there before the ament "
+        "index", read_only=True,
     ),
     Parameter(
         "visual_meshes", False,

@@ -8,6 +8,7 @@ import math
 import queue
 import time
 import traceback
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -25,7 +26,7 @@ from trajectory_msgs.msg import JointTrajectory
 from visualization_msgs.msg import MarkerArray
 
 from collision_monitor.collision_model import CollisionModel
-from collision_monitor.errors import CollisionMonitorError, TrajectoryError
+from collision_monitor.errors import AdjustmentError, CollisionMonitorError, TrajectoryError
 from collision_monitor.monitor import Level, MonitorState
 from collision_monitor.nodes.executor import run_program
 from collision_monitor.nodes.follow_joint_trajectory import (
@@ -42,6 +43,7 @@ from collision_monitor.nodes.qos import LATCHED, VALUES
 from collision_monitor.nodes.self_collision_parameters import PARAMETERS, arm_names, refusal
 from collision_monitor.nodes.self_collision_state import (
     Report,
+    Shortage,
     adjustment_values,
     overruled,
     refusal_values,
@@ -58,6 +60,7 @@ from collision_monitor.repulsion.control_points import control_points
 from collision_monitor.repulsion.gate import Adjusted, Gate, Job, Settings
 from collision_monitor.repulsion.guard import Guard, names_of
 from collision_monitor.repulsion.latest_wins import LatestWins, Outcome
+from collision_monitor.repulsion.solvers import missing
 
 _WATCHDOG_SECONDS = 0.05
 _LOOK_SECONDS = 0.005
@@ -82,6 +85,9 @@ class SelfCollisionNode(Node):
         self._values = declare_parameters(self, PARAMETERS)
         if reason := refusal(self._values):
             raise CollisionMonitorError(reason)
+        self._shortage = Shortage(missing())
+        for text in self._shortage.warnings:
+            self.get_logger().warning(text)
         self._gate: Gate | None = None
         self._stream: PointStreaming | None = None
         self._worker: LatestWins[Job, Work] | None = None
@@ -183,10 +189,13 @@ class SelfCollisionNode(Node):
             f"them; loaded in {time.monotonic() - start:.1f} s"
         )
         self.get_logger().info(text)
-        self._say(Level.OK, "ready", "ready for a trajectory")
+        self._say(*self._shortage.ready)
 
     def _settings(self) -> Settings:
-        return Settings(**{name: self._values[name] for name in Settings.__dataclass_fields__})
+        names = Settings.__dataclass_fields__.keys() & self._values.keys()
+        settings = Settings(**{name: self._values[name] for name in names})
+        method = self._shortage.method(settings.method)
+        return replace(settings, method=method, every_pair=method != settings.method)
 
     # -- trajectories ----------------------------------------------------------------
 
@@ -282,6 +291,8 @@ class SelfCollisionNode(Node):
             if not isinstance(error, CollisionMonitorError):
                 reason = f"internal error, {type(error).__name__}: {error}"
                 self.get_logger().error("".join(traceback.format_exception(error)))
+            if job.settings.every_pair and isinstance(error, AdjustmentError):
+                reason = f"{reason} (method robust needs {self._shortage.solvers})"
             seconds = time.monotonic() - job.submitted
             self._refuse(reason, job.owner, refusal_values(error, job.settings.method, seconds))
             return
@@ -324,6 +335,8 @@ class SelfCollisionNode(Node):
                 raise TrajectoryError(f"came before the robot: {self._report.reason}")
             if self._computing is not None:
                 raise TrajectoryError("came while a trajectory is being adjusted")
+            if self._shortage.points:
+                raise TrajectoryError(f"cannot be followed: {self._shortage.points}")
             if self._stream is None:  # or what it depends on has changed
                 self._stream = PointStreaming(self._model, self._gate, self._values)
             followed = self._stream.follow(message, clock, time.monotonic())
@@ -456,7 +469,9 @@ class SelfCollisionNode(Node):
         v, robot, extra = self._values, "", {"request": str(self._serial)}
         extra["safe_distance"] = f"{v['safe_distance']:g}"
         extra["danger_distance"] = f"{v['danger_distance']:g}"
-        extra["method"], extra["yielding"] = v["method"], v["yielding"]
+        extra["method"], extra["yielding"] = self._shortage.method(v["method"]), v["yielding"]
+        if self._shortage.names:
+            extra["missing"] = self._shortage.names
         if self._gate is not None:
             guard, robot = self._gate.guard, self._model.name
             now = time.monotonic()

@@ -13,6 +13,7 @@ from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from collision_monitor.errors import AdjustmentError
 from collision_monitor.monitor import Level, MonitorState
 from collision_monitor.repulsion.adjustment import Adjustment
+from collision_monitor.repulsion.solvers import POINTS, QP_SOLVERS, RETIMING
 from collision_monitor.watchdogs.watchdogs import REMARKS
 
 
@@ -39,6 +40,62 @@ class Report:
     def key(self) -> tuple:
         """What makes it news."""
         return self.level, self.event, self.serial
+
+
+@dataclass(frozen=True)
+class Shortage:
+    """What the node has to do without; ``missing`` are packages that are not installed."""
+
+    missing: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> str:
+        """The missing packages, for messages."""
+        return ", ".join(self.missing)
+
+    @property
+    def solvers(self) -> str:
+        """The missing solvers of quadratic programs, for messages."""
+        return " and ".join(name for name in self.missing if name in QP_SOLVERS)
+
+    def method(self, wanted: str) -> str:
+        """The method that is used: robust needs the solvers."""
+        return "published" if self.solvers else wanted
+
+    @property
+    def warnings(self) -> list[str]:
+        """One text for each thing that is missing, with what follows from it and what to do."""
+        texts = []
+        if self.solvers:
+            points = " Desired points are refused." if self.points else ""
+            texts.append(
+                f"not installed: {self.solvers}. Trajectories are adjusted by the repulsion field "
+                "(method published), which is slower and only moves the arms apart from each "
+                "other: a trajectory that comes too near to anything else, or begins too near, is "
+                f"refused.{points} To install them: pip install {' '.join(QP_SOLVERS)}"
+            )
+        if RETIMING in self.missing:
+            texts.append(
+                f"not installed: {RETIMING}. Adjusted trajectories that exceed acceleration limits "
+                f"are refused instead of slowed down. To install it: pip install {RETIMING}"
+            )
+        return texts
+
+    @property
+    def points(self) -> str:
+        """Why desired points are refused; empty if they are not."""
+        if POINTS not in self.missing:
+            return ""
+        return f"{POINTS} is not installed: pip install {POINTS}"
+
+    @property
+    def ready(self) -> tuple[Level, str, str]:
+        """Level, event and reason of a node that has loaded its robot."""
+        text = "ready for a trajectory"
+        if not self.missing:
+            return Level.OK, "ready", text
+        how = " (method published instead of robust)" if self.solvers else ""
+        return Level.WARN, "ready", f"{text}; not installed: {self.names}{how}"
 
 
 def adjustment_values(adjustment: Adjustment, seconds: float) -> dict[str, str]:

@@ -112,6 +112,7 @@ def adjust(
     safe_distance: float = 0.1,
     danger_distance: float = 0.05,
     method: str = "robust",
+    every_pair: bool = False,
     yielding: str = "both",
     tip_weight: float = 0.0,
     held: Mapping[str, float] | None = None,
@@ -130,6 +131,9 @@ def adjust(
         danger_distance: d_dan likewise; nearer than that a motion must not start.
         method: ``robust`` (all pairs, all waypoints together) or ``published`` (Wu et al.,
             2018, with its printed errors mended: right arm against left arm only).
+        every_pair: whether the result of ``published`` has to be certified for all pairs that
+            ``robust`` keeps, an arm against everything else too. It is refused where it is not:
+            this method only moves the arms apart from each other.
         yielding: the arm that gives way: ``both``, ``left`` or ``right``.
         tip_weight: rad/m by which displacing a tip counts against turning a joint, so that
             redundancy is used before the task is given up, 1e6 at most; robust only.
@@ -173,7 +177,7 @@ def adjust(
         margins = choose_margins(
             model, arms, desired, safe_distance, danger_distance, strict, able
         )
-        if method == "published":
+        if method == "published" and not every_pair:
             margins = _between_alone(margins, sides(model, arms).between)
         _require_pairs(model, arms, margins)
         problem = Problem(

@@ -30,6 +30,7 @@ class Settings:
     safe_distance: float = 0.1
     danger_distance: float = 0.05
     method: str = "robust"
+    every_pair: bool = False
     yielding: str = "both"
     tip_weight: float = 0.0
     acceleration_limit: float = 0.0  # of every joint; 0: none
@@ -193,6 +194,7 @@ class Gate:
             safe_distance=s.safe_distance,
             danger_distance=s.danger_distance,
             method=s.method,
+            every_pair=s.every_pair,
             yielding=s.yielding,
             tip_weight=s.tip_weight,
             held={name: value for name, value in job.held.items() if name not in moved},

@@ -4,28 +4,82 @@
 
 ``package://pkg/rest`` is looked for, in this order, in the given package
 folders, AMENT_PREFIX_PATH, ROS_PACKAGE_PATH, the folders above the description
-itself, and the share folder of this Python.
+itself, and the share folder of this Python. A given folder, and one of ROS_PACKAGE_PATH,
+is searched for packages at any depth, as colcon does (`find_packages`).
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote
 
 from collision_monitor.errors import CollisionMonitorError, MeshError, RobotDescriptionError
 from collision_monitor.robot.safe_xml import parse_xml
 
+logger = logging.getLogger(__name__)
+
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(?=/)")
+_IGNORE_MARKERS = frozenset({"COLCON_IGNORE", "AMENT_IGNORE", "CATKIN_IGNORE"})
+_MOST_FOLDERS = 20_000  # that a search for packages visits
+
+
+@dataclass(frozen=True)
+class Packages:
+    """The packages below a folder.
+
+    Attributes:
+        folders: of each package, by the name in its package.xml; nearest to the top first.
+        complete: False if the search ended early because there are too many folders.
+    """
+
+    folders: dict[str, list[Path]] = field(default_factory=dict)
+    complete: bool = True
+
+
+def find_packages(top: Path, most_folders: int = _MOST_FOLDERS) -> Packages:
+    """Find packages by the name in their package.xml, at any depth below ``top``.
+
+    As colcon does: hidden folders and those with a COLCON_IGNORE, AMENT_IGNORE or CATKIN_IGNORE
+    are skipped (but not ``top`` itself, which was asked for), nothing is searched for inside a
+    package, and symbolic links are followed, to each folder once.
+    """
+    found: dict[str, list[Path]] = {}
+    seen: set[tuple[int, int]] = set()
+    level = [top]
+    while level:
+        below: list[Path] = []
+        for folder in level:
+            try:
+                status = folder.stat()
+                entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+            except OSError:
+                continue
+            if (status.st_dev, status.st_ino) in seen:
+                continue
+            if len(seen) == most_folders:
+                return Packages(found, complete=False)
+            seen.add((status.st_dev, status.st_ino))
+            names = {entry.name for entry in entries}
+            if folder is not top and names & _IGNORE_MARKERS:
+                continue
+            if "package.xml" in names and (name := _package_name(folder)) is not None:
+                found.setdefault(name, []).append(folder)
+                continue
+            below += [folder / e.name for e in entries if e.name[0] != "." and _is_folder(e)]
+        level = below
+    return Packages(found)
 
 
 class FileFinder:
     """Finds files by URI or path on behalf of one description.
 
-    ``package_dirs``: folders that hold packages, packages themselves, or
+    ``package_dirs``: folders that hold packages at any depth, packages themselves, or
     prefixes with a share folder. ``document``: path of the describing file, None
     for text, whose relative paths start at the working directory.
     """
@@ -39,6 +93,8 @@ class FileFinder:
             package_dirs = (package_dirs,)
         self._package_dirs = [Path(os.path.expanduser(folder)) for folder in package_dirs]
         self._names: dict[Path, str | None] = {}  # package names by folder, read once
+        self._packages_below: dict[Path, Packages] = {}  # searched once
+        self._repeated: set[str] = set()  # packages found twice, warned of once
         self._document = None if document is None else Path(os.path.abspath(document))
 
     def find(self, uri: str, user: str, error: type[CollisionMonitorError] = MeshError) -> Path:
@@ -57,13 +113,26 @@ class FileFinder:
                 if _exists(candidate):
                     return candidate
         places = "".join(f"\n  {path}" for path in tried)
-        package = uri.strip().removeprefix("package:").lstrip("/").split("/")[0]
-        hint = (
-            f"\nadd the folder in which {package!r} lies to package_dirs (option --package-dir)"
-            if uri.strip().startswith("package:")
-            else ""
-        )
+        hint = self._hint(uri.strip()) if uri.strip().startswith("package:") else ""
         raise error(f"{user}: no file {uri!r}; looked at{places or ' nothing'}{hint}")
+
+    def _hint(self, uri: str) -> str:
+        """What the searched folders hold, and what to do, for a message."""
+        package = uri.removeprefix("package:").lstrip("/").split("/")[0]
+        lines = []
+        for folder, packages in self._packages_below.items():
+            if not folder.is_dir():
+                lines.append(f"{folder}: no such folder")
+            elif package not in packages.folders:
+                count = len(packages.folders)
+                lines.append(f"{folder}: none of its {count} packages is named {package!r}")
+            if not packages.complete:
+                lines.append(f"{folder}: only the first {_MOST_FOLDERS} folders were searched")
+        lines.append(
+            f"add a folder that holds the package {package!r}, at any depth, to package_dirs "
+            "(option --package-dir)"
+        )
+        return "".join(f"\n{line}" for line in lines)
 
     def _candidates(
         self, uri: str, user: str, error: type[CollisionMonitorError]
@@ -98,7 +167,6 @@ class FileFinder:
     def _packages(self, package: str) -> Iterator[Path]:
         for folder in self._package_dirs:
             yield from self._in_entry(folder, package)
-            yield folder / "share" / package
         for prefix in _path_list("AMENT_PREFIX_PATH"):
             yield prefix / "share" / package
         for folder in _path_list("ROS_PACKAGE_PATH"):
@@ -111,10 +179,21 @@ class FileFinder:
         yield Path(sys.prefix) / "share" / package
 
     def _in_entry(self, folder: Path, package: str) -> Iterator[Path]:
-        """Yield ``folder/package``, and ``folder`` where it is the package itself."""
+        """Yield the places of a package in a folder: the obvious ones first, then any depth."""
         yield folder / package
         if self._is_package(folder, package):
             yield folder
+        yield folder / "share" / package
+        if folder not in self._packages_below:
+            self._packages_below[folder] = find_packages(folder, _MOST_FOLDERS)
+        found = self._packages_below[folder].folders.get(package, [])
+        if len(found) > 1 and package not in self._repeated:
+            self._repeated.add(package)
+            first, *others = map(str, found)
+            logger.warning(
+                "package %r is taken from %s; it is in %s too", package, first, ", ".join(others)
+            )
+        yield from found
 
     def _is_package(self, folder: Path, package: str) -> bool:
         if os.path.basename(os.path.abspath(folder)) == package:
@@ -122,6 +201,13 @@ class FileFinder:
         if folder not in self._names:
             self._names[folder] = _package_name(folder)
         return self._names[folder] == package
+
+
+def _is_folder(entry: os.DirEntry) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a symbolic link to itself
+        return False
 
 
 def _package_name(folder: Path) -> str | None:

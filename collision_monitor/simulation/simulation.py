@@ -72,7 +72,8 @@ class Simulation:
         Args:
             urdf: path of a URDF, or its text.
             srdf: path or text of an SRDF; pairs that it disables do not touch.
-            package_dirs: folders in which ``package://`` is looked up first.
+            package_dirs: folders that hold packages, at any depth; ``package://`` is looked up
+                there first.
             scene: path of a scene file, or its content; obstacles are fixed to their links.
             start: positions by joint name, radians or metres.
             timestep: of the integration, s.
