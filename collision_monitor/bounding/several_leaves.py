@@ -32,8 +32,6 @@ _STEPS = 120
 _GAIN = 1e-5  # a stage ends when steps gain less of the cost
 _THRIFT = 0.02
 _LEAST_RADIUS = 0.005
-# SciPy before 1.15, such as that of Ubuntu 24.04, has another name for the argument.
-_GENERATOR = "rng" if "rng" in signature(kmeans2).parameters else "seed"
 # Price of the distance that watchers lose, in sizes of the body, against the volume in hulls.
 _WATCHED = 5.0
 # Triangles are halved down to this edge before a capsule is grown for one; sizes of the body.
@@ -58,11 +56,13 @@ def _clustered(body: Body, count: int, starts: int) -> Iterator[np.ndarray]:
     """First guesses (count, 7): a capsule along each cluster of the body's points."""
     from scipy.cluster.vq import kmeans2
 
+    # SciPy before 1.15, such as that of Ubuntu 24.04, has another name for the argument.
+    generator = "rng" if "rng" in signature(kmeans2).parameters else "seed"
     rng = np.random.default_rng(count)
     points = np.vstack([body.surface, body.inside])
     for start in range(starts):
         stretch = (_LONGWAYS, np.ones(3), rng.uniform(0.2, 1.0, 3))[start % 3]
-        _, owner = kmeans2(points * stretch, count, minit="++", **{_GENERATOR: rng})
+        _, owner = kmeans2(points * stretch, count, minit="++", **{generator: rng})
         clusters = [points[owner == k] for k in range(count)]
         yield np.array([_around(c if len(c) > 3 else points) for c in clusters])
 
