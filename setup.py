@@ -54,7 +54,7 @@ setup(
     license="Apache-2.0",
     python_requires=">=3.10",
     packages=find_packages(include=[NAME, f"{NAME}.*"]),
-    package_data={f"{NAME}.verification": ["*.html", "*.css"]},
+    package_data={f"{NAME}.verification.report": ["*.html", "*.css"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
         (SHARE, ["package.xml"]),
@@ -63,7 +63,7 @@ setup(
             "urdf/meshes",
         ),  # fmt: skip
     ],
-    zip_safe=False,  # kernels/jit.py reads the files beside it
+    zip_safe=False,  # common/compiled.py reads the files beside it
     install_requires=[
         "setuptools",
         "numpy>=1.23",

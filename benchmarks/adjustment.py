@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measure the adjustment of two arms against differential IK with self-collision barriers (pink).
 
-Random motions on which the arms of a robot meet (test/crossing_motions.py) go through `adjust`
-(robust method, defaults, without the re-timing that the peer does not do either) and through the
-peer (adjustment_peer.py), one after the other for every motion. Solved, of both: it gets to the
-end (within 1e-3 rad), and the meshes of the two arms are never nearer than d_saf at 20 samples
-between waypoints, by pinocchio and coal (test/mesh_clearance.py). The peer's programs hold a
-distance only as its linearisation does, so it is allowed a millimetre less. Links of one and the
-other arm that cannot be d_saf apart by design (PR2's shoulders) are in neither figure. Times are of
-the processor, since others share the machine; set OMP_NUM_THREADS=1.
+Random motions on which the arms of a robot meet (test/support/robots/crossing_motions.py) go
+through `adjust` (robust method, defaults, without the re-timing that the peer does not do either)
+and through the peer (adjustment_peer.py), one after the other for every motion. Solved, of both:
+it gets to the end (within 1e-3 rad), and the meshes of the two arms are never nearer than d_saf
+at 20 samples between waypoints, by pinocchio and coal (test/support/geometry/mesh_clearance.py).
+The peer's programs hold a distance only as its linearisation does, so it is allowed a millimetre
+less. Links of one and the other arm that cannot be d_saf apart by design (PR2's shoulders) are in
+neither figure. Times are of the processor, since others share the machine; set OMP_NUM_THREADS=1.
 
     python benchmarks/adjustment.py --robots baxter --motions 200
 """
@@ -25,14 +25,14 @@ from command_line import arguments
 
 import numpy as np  # isort: skip
 from adjustment_peer import GEOMETRIES, Peer
-from crossing_motions import CrossingMotions, kept_apart, load_two_arms, rest
-from mesh_clearance import MeshClearance, between
-from reference import Reference
-from robots import RobotFiles
+from support.geometry.mesh_clearance import MeshClearance, between
+from support.geometry.reference import Reference
+from support.robots.crossing_motions import CrossingMotions, kept_apart, load_two_arms, rest
+from support.robots.robots import RobotFiles
 
 from collision_monitor.errors import AdjustmentError
-from collision_monitor.repulsion import adjust
-from collision_monitor.repulsion.margins import sides
+from collision_monitor.self_collision import adjust
+from collision_monitor.self_collision.margins import sides
 
 _END = 1e-3  # rad or m
 _TOLERANCE = 1e-3  # m, of the peer

@@ -37,7 +37,7 @@ from pink.barriers import SelfCollisionBarrier
 from pink.exceptions import PinkError
 from pink.limits import ConfigurationLimit, VelocityLimit
 from pink.tasks import PostureTask
-from reference import Reference
+from support.geometry.reference import Reference
 
 from collision_monitor import CollisionModel
 

@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "test")]
 
-from robots import ROBOTS, RobotFiles  # noqa: E402
+from support.robots.robots import ROBOTS, RobotFiles  # noqa: E402
 
 
 def robot(name: str) -> RobotFiles:

@@ -25,13 +25,13 @@ from scipy.interpolate import CubicSpline
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "test")]
 
-from reference import Reference, coal, pin  # noqa: E402
-from robots import ROBOTS  # noqa: E402
+from support.geometry.reference import Reference, coal, pin  # noqa: E402
+from support.robots.robots import ROBOTS  # noqa: E402
 
 from collision_monitor import CollisionModel  # noqa: E402
-from collision_monitor.thresholds import Thresholds  # noqa: E402
-from collision_monitor.verification.clearance_check import check_clearance  # noqa: E402
-from collision_monitor.verification.trajectory import Trajectory  # noqa: E402
+from collision_monitor.model.thresholds import Thresholds  # noqa: E402
+from collision_monitor.motion.trajectory import Trajectory  # noqa: E402
+from collision_monitor.verification.clearance.clearance_check import check_clearance  # noqa: E402
 
 SCENE = {
     "obstacles": [

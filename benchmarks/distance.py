@@ -32,8 +32,8 @@ import numba
 import numpy as np
 from command_line import ROOT, arguments, microseconds
 from distance_tables import HEADER, TITLES, row, write
-from reference import Reference, pin
-from robots import RobotFiles
+from support.geometry.reference import Reference, pin
+from support.robots.robots import RobotFiles
 
 from collision_monitor import CollisionModel
 

@@ -20,10 +20,10 @@ import time
 
 import numpy as np
 from command_line import ROOT  # noqa: F401  finds the tests' helpers
-from exact_reference import ExactReference
-from reference import Reference
-from robots import ROBOTS
-from smooth_motion import smooth_motion, without_usual_contacts
+from support.geometry.exact_reference import ExactReference
+from support.geometry.reference import Reference
+from support.robots.robots import ROBOTS
+from support.robots.smooth_motion import smooth_motion, without_usual_contacts
 
 from collision_monitor import CollisionModel
 

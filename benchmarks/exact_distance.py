@@ -28,9 +28,9 @@ from typing import NamedTuple
 
 import numpy as np
 from command_line import arguments
-from reference import Reference, pin
-from robots import RobotFiles
-from smooth_motion import smooth_motion, without_usual_contacts
+from support.geometry.reference import Reference, pin
+from support.robots.robots import RobotFiles
+from support.robots.smooth_motion import smooth_motion, without_usual_contacts
 
 from collision_monitor import CollisionModel
 

@@ -33,10 +33,10 @@ from command_line import arguments  # noqa: E402
 from diagnostic_msgs.msg import DiagnosticStatus  # noqa: E402
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from rclpy.qos import DurabilityPolicy, QoSProfile  # noqa: E402
-from ros_domains import Domain  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
-from two_slides import JOINTS, URDF, apart  # noqa: E402
+from support.robots.two_slides import JOINTS, URDF, apart  # noqa: E402
+from support.ros.ros_domains import Domain  # noqa: E402
 
 NAMES = [*JOINTS, "mast_joint"]
 PERIOD = 0.01
@@ -188,7 +188,7 @@ def faults(cell: Cell) -> dict[str, Callable[[], float]]:
 def overload(repeats: int) -> dict[str, float]:
     """A node whose cycles take 40 ms, from the first joint state after a pause."""
     cell = Cell()
-    with node(str(ROOT / "test/slow_monitor.py"), "0.04", deadline=0.02):
+    with node(str(ROOT / "test/support/ros/slow_monitor.py"), "0.04", deadline=0.02):
         cell.descriptions.publish(String(data=URDF))
         cell.until(says("clear"), cell.send)
         found = []

@@ -29,8 +29,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from command_line import ROOT, arguments
-from robots import RobotFiles
-from ros_domains import Domain
+from support.robots.robots import RobotFiles
+from support.ros.ros_domains import Domain
 
 # Seconds to the first distance on two cores that do nothing else.
 GOALS = {"ur5": 8.0, "tiago_dual": 25.0, "demo": 10.0}
@@ -130,7 +130,7 @@ def node(files: RobotFiles, timeout: float) -> dict[str, float]:
     from std_msgs.msg import Float64
 
     from collision_monitor.robot.bodies import rigid_bodies
-    from collision_monitor.robot.urdf import load_robot
+    from collision_monitor.robot.urdf.urdf import load_robot
 
     joints = rigid_bodies(load_robot(files.urdf, files.package_dirs)).joints
     names = [joint.name for joint in joints]

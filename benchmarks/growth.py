@@ -28,7 +28,7 @@ from dataclasses import replace
 
 import numpy as np
 from command_line import arguments, counts, microseconds, robot
-from reference import Reference, coal, pin
+from support.geometry.reference import Reference, coal, pin
 
 from collision_monitor import CollisionModel
 

@@ -33,7 +33,6 @@ import numpy as np
 import pinocchio as pin
 from command_line import arguments
 from hybrid_tree_report import MARGIN, alarm, report, volumes
-from reference import Reference
 from space_arm_peers import (
     Peer,
     Query,
@@ -46,6 +45,7 @@ from space_arm_peers import (
     compiled_tree,
 )
 from straight_approach import SPACE_ARM, approach, load_space_arm
+from support.geometry.reference import Reference
 
 from collision_monitor import CollisionModel
 

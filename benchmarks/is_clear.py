@@ -34,8 +34,8 @@ import numpy as np
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "test")]
 
-from reference import Reference, pin  # noqa: E402
-from robots import ROBOTS  # noqa: E402
+from support.geometry.reference import Reference, pin  # noqa: E402
+from support.robots.robots import ROBOTS  # noqa: E402
 
 from collision_monitor import CollisionModel  # noqa: E402
 

@@ -30,12 +30,12 @@ import time
 import numpy as np
 from command_line import arguments
 from link_meshes import link_meshes
-from robots import ROBOTS, RobotFiles
+from support.robots.robots import ROBOTS, RobotFiles
 from world_boxes import by_links, by_world
 
 from collision_monitor import CollisionModel
-from collision_monitor.bounding.triangle_tree import build_triangle_tree
-from collision_monitor.kernels.mesh_tree import windows
+from collision_monitor.mesh_distance.bvh.mesh_tree import windows
+from collision_monitor.mesh_distance.bvh.triangle_tree import build_triangle_tree
 from collision_monitor.robot.batch_poses import link_poses
 
 OBB, AABB, OCTREE = "PCA OBBs", "link-frame AABBs", "link-frame octree"

@@ -33,14 +33,14 @@ import time
 import coal
 import numpy as np
 from command_line import arguments, robot
-from live_cases import coal_capsule
+from support.ros.live_cases import coal_capsule
 
 from collision_monitor import CollisionModel
-from collision_monitor.behaviour.behaviour import Behaviour
 from collision_monitor.cli.demo import demo_parameters
-from collision_monitor.live.live_object import Bounds
-from collision_monitor.live.live_scene import LiveScene
-from collision_monitor.monitor import Monitor
+from collision_monitor.model.live.live_object import Bounds
+from collision_monitor.model.live.live_scene import LiveScene
+from collision_monitor.monitoring.monitor import Monitor
+from collision_monitor.monitoring.speed_policy.speed_policy import Behaviour
 
 RATE, CHANGES = 1000, 200
 
@@ -228,7 +228,7 @@ def node_cycles(seconds: float) -> dict[str, dict[str, float]]:
     import rclpy
     from narrow_phase import Approach, approach
     from node import cpu_seconds, running
-    from ros_domains import Domain
+    from support.ros.ros_domains import Domain
     from visualization_msgs.msg import Marker, MarkerArray
 
     class Busy(Approach):

@@ -26,12 +26,12 @@ from pathlib import Path
 import numpy as np
 import trimesh
 from command_line import arguments
-from large_meshes import LARGE
-from toys import joint, link, robot
+from support.geometry.large_meshes import LARGE
+from support.robots.toys import joint, link, robot
 
 from collision_monitor import CollisionModel
-from collision_monitor.bounding.triangle_tree import build_triangle_tree
-from collision_monitor.kernels.mesh_tree import KINDS
+from collision_monitor.mesh_distance.bvh.mesh_tree import KINDS
+from collision_monitor.mesh_distance.bvh.triangle_tree import build_triangle_tree
 
 BOX = '<box size="0.1 0.1 0.3"/>'
 

@@ -15,16 +15,16 @@ from pathlib import Path
 import numpy as np
 from builtin_interfaces.msg import Time
 from rclpy.serialization import serialize_message
-from robots import ROBOTS
+from support.robots.robots import ROBOTS
 
 from collision_monitor import CollisionModel
-from collision_monitor.live.live_nearness import LiveNearness
-from collision_monitor.live.live_object import Bounds
-from collision_monitor.live.live_scene import LiveScene
-from collision_monitor.monitor import Level, MonitorState
-from collision_monitor.nearness import Nearness
-from collision_monitor.nodes.aabb_markers import ALL
-from collision_monitor.nodes.markers import MarkerBuilder
+from collision_monitor.model.live.live_nearness import LiveNearness
+from collision_monitor.model.live.live_object import Bounds
+from collision_monitor.model.live.live_scene import LiveScene
+from collision_monitor.model.nearness import Nearness
+from collision_monitor.monitoring.monitor import Level, MonitorState
+from collision_monitor.nodes.markers.aabb_markers import ALL
+from collision_monitor.nodes.markers.markers import MarkerBuilder
 from collision_monitor.robot.description import Shape
 
 ROOT = Path(__file__).resolve().parents[1]

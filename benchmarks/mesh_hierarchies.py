@@ -25,14 +25,14 @@ import coal
 import numpy as np
 from command_line import arguments
 from link_meshes import coal_mesh, link_meshes, relative
-from robots import RobotFiles
 from scipy.spatial.transform import Rotation
+from support.robots.robots import RobotFiles
 
 from collision_monitor import CollisionModel
-from collision_monitor.bounding.triangle_tree import build_triangle_tree
-from collision_monitor.kernels.mesh_crossing import mesh_crossing
-from collision_monitor.kernels.mesh_distance import mesh_distance
-from collision_monitor.kernels.mesh_tree import KINDS
+from collision_monitor.mesh_distance.bvh.mesh_tree import KINDS
+from collision_monitor.mesh_distance.bvh.triangle_tree import build_triangle_tree
+from collision_monitor.mesh_distance.mesh_crossing import mesh_crossing
+from collision_monitor.mesh_distance.mesh_pair_distance import mesh_distance
 
 NAMES = ("ur5", "panda", "pr2", "baxter")
 NO_ROOM = np.empty((0, 2), dtype=np.int64)

@@ -26,17 +26,17 @@ from command_line import arguments  # noqa: E402
 from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
 from node import running  # noqa: E402
 from rclpy.qos import qos_profile_sensor_data  # noqa: E402
-from ros_domains import Domain  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64  # noqa: E402
+from support.ros.ros_domains import Domain  # noqa: E402
 
 from collision_monitor import CollisionModel  # noqa: E402
-from collision_monitor.behaviour.behaviour import Behaviour  # noqa: E402
 from collision_monitor.cli.demo import demo_parameters, package_file  # noqa: E402
-from collision_monitor.monitor import Monitor  # noqa: E402
-from collision_monitor.motion import Motion, read_motion  # noqa: E402
-from collision_monitor.nodes.executor import best_executor  # noqa: E402
-from collision_monitor.nodes.qos import VALUES  # noqa: E402
+from collision_monitor.monitoring.monitor import Monitor  # noqa: E402
+from collision_monitor.monitoring.speed_policy.speed_policy import Behaviour  # noqa: E402
+from collision_monitor.motion.motion import Motion, read_motion  # noqa: E402
+from collision_monitor.nodes.common.executor import best_executor  # noqa: E402
+from collision_monitor.nodes.common.qos import VALUES  # noqa: E402
 
 RATE = 1000
 ALLOWED_P99_US = 500.0

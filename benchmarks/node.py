@@ -42,13 +42,13 @@ from command_line import ROOT, arguments  # noqa: E402
 from rclpy.executors import Executor  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from rclpy.qos import qos_profile_sensor_data  # noqa: E402
-from robots import ROBOTS, RobotFiles  # noqa: E402
-from ros_domains import Domain  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64  # noqa: E402
+from support.robots.robots import ROBOTS, RobotFiles  # noqa: E402
+from support.ros.ros_domains import Domain  # noqa: E402
 
-from collision_monitor.nodes.executor import best_executor, run_node  # noqa: E402
-from collision_monitor.nodes.qos import VALUES  # noqa: E402
+from collision_monitor.nodes.common.executor import best_executor, run_node  # noqa: E402
+from collision_monitor.nodes.common.qos import VALUES  # noqa: E402
 
 OURS, BARE = "ours", "bare"
 RATES = (1000, 100)
@@ -124,7 +124,7 @@ class Driver:
     def __init__(self, files: RobotFiles) -> None:
         """One node with a publisher and a subscription for each namespace."""
         from collision_monitor.robot.bodies import rigid_bodies
-        from collision_monitor.robot.urdf import load_robot
+        from collision_monitor.robot.urdf.urdf import load_robot
 
         bodies = rigid_bodies(load_robot(files.urdf, files.package_dirs))
         self.node = rclpy.create_node("driver")

@@ -14,8 +14,8 @@ import numpy as np
 from scipy.interpolate import PPoly
 
 from collision_monitor import CollisionModel
-from collision_monitor.verification.trajectory import Trajectory
-from collision_monitor.verification.two_level import Box, Tip
+from collision_monitor.motion.trajectory import Trajectory
+from collision_monitor.published.two_level import Box, Tip
 
 PROBE_ARM = Path(__file__).resolve().parent.parent / "urdf" / "probe_arm.urdf"
 START = np.radians([-30.0, -120.0, 120.0, -130.0, 120.0, 0.0])

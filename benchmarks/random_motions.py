@@ -23,11 +23,14 @@ import numpy as np
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "test")]
 
-from robots import ROBOTS  # noqa: E402
+from support.robots.robots import ROBOTS  # noqa: E402
 
 from collision_monitor import CollisionModel  # noqa: E402
-from collision_monitor.verification.clearance_check import Verdict, check_clearance  # noqa: E402
-from collision_monitor.verification.trajectory import Trajectory  # noqa: E402
+from collision_monitor.motion.trajectory import Trajectory  # noqa: E402
+from collision_monitor.verification.clearance.clearance_check import (  # noqa: E402
+    Verdict,
+    check_clearance,
+)
 
 SCENE = {
     "obstacles": [

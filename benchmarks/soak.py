@@ -37,7 +37,7 @@ import numpy as np
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parent / "test")]
 
-from ros_domains import Domain  # noqa: E402
+from support.ros.ros_domains import Domain  # noqa: E402
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _LOADING_SECONDS = 240.0  # a monitor that starts for the first time compiles

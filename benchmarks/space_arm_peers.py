@@ -21,15 +21,15 @@ import pinocchio as pin
 import trimesh
 
 from collision_monitor import CollisionModel
-from collision_monitor.bounding.obb import fit_box
-from collision_monitor.clearance import Clearance
-from collision_monitor.collision_model import _require_length
-from collision_monitor.kernels import query
-from collision_monitor.kernels.jit import kernel
-from collision_monitor.kernels.kinematics import forward_kinematics, place_leaves
-from collision_monitor.kernels.packed import unpack
-from collision_monitor.kernels.query import first_bad
-from collision_monitor.kernels.segments import capsule_distance, capsule_witness, surely_farther
+from collision_monitor.common.compiled import kernel
+from collision_monitor.geometry.obb import fit_box
+from collision_monitor.geometry.segments import capsule_distance, capsule_witness, surely_farther
+from collision_monitor.hierarchy import query
+from collision_monitor.hierarchy.clearance import Clearance
+from collision_monitor.hierarchy.kinematics import forward_kinematics, place_leaves
+from collision_monitor.hierarchy.packed import unpack
+from collision_monitor.hierarchy.query import first_bad
+from collision_monitor.model.collision_model import _require_length
 from collision_monitor.robot.description import Shape
 
 Query = Callable[[np.ndarray], object]
@@ -38,7 +38,7 @@ _SECTIONS = 48  # sides of the prism of triangles that stands for a cylinder
 
 @kernel
 def _all_pairs_distance(numbers, index, q, warm_start, filters):
-    """What `kernels.query.distance` returns, from every checked pair of leaves in turn.
+    """What `hierarchy.query.distance` returns, from every checked pair of leaves in turn.
 
     ``filters``: with the comparison of balls, and with the pair in ``warm_start`` (1, 2) first.
     """
@@ -69,7 +69,7 @@ def _all_pairs_distance(numbers, index, q, warm_start, filters):
 
 @kernel
 def _all_pairs_contacts(numbers, index, q, margin, found, filters):
-    """What `kernels.query.contacts` returns, from every checked pair of leaves in turn."""
+    """What `hierarchy.query.contacts` returns, from every checked pair of leaves in turn."""
     if first_bad(q) >= 0:
         return -2
     view = unpack(numbers, index)

@@ -28,16 +28,16 @@ from xml.etree import ElementTree
 import coal
 import numpy as np
 from command_line import arguments, counts
-from robots import RobotFiles
 from scipy.spatial import ConvexHull
+from support.robots.robots import RobotFiles
 
 from collision_monitor import CollisionModel
-from collision_monitor.bounding.capsule import fit_capsule
-from collision_monitor.bounding.obb import fit_box, hull_points
-from collision_monitor.bounding.shapes import single_leaf
-from collision_monitor.bounding.sphere import fit_sphere
+from collision_monitor.fitting.published_capsule import fit_capsule
+from collision_monitor.fitting.shapes import single_leaf
+from collision_monitor.fitting.sphere import fit_sphere
+from collision_monitor.geometry.obb import fit_box, hull_points
 from collision_monitor.robot.description import Shape
-from collision_monitor.robot.urdf import load_robot
+from collision_monitor.robot.urdf.urdf import load_robot
 
 TITLES = {
     "ur5": "UR5",

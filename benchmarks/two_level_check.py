@@ -44,14 +44,14 @@ from probe_motion import (  # noqa: E402
     tip,
     trajectory,
 )
-from robots import ROBOTS  # noqa: E402
+from support.robots.robots import ROBOTS  # noqa: E402
 
 from collision_monitor import CollisionModel  # noqa: E402
-from collision_monitor.kernels.jit import kernel  # noqa: E402
-from collision_monitor.kernels.two_level import cover, in_ball, two_levels  # noqa: E402
-from collision_monitor.verification.certify import Certifier  # noqa: E402
-from collision_monitor.verification.schedule import Schedule  # noqa: E402
-from collision_monitor.verification.trajectory import Trajectory  # noqa: E402
+from collision_monitor.common.compiled import kernel  # noqa: E402
+from collision_monitor.motion.trajectory import Trajectory  # noqa: E402
+from collision_monitor.published.two_level_kernels import cover, in_ball, two_levels  # noqa: E402
+from collision_monitor.verification.clearance.certify import Certifier  # noqa: E402
+from collision_monitor.verification.clearance.schedule import Schedule  # noqa: E402
 
 REPEAT = 300
 PUBLISHED = {"clear": 22.96, "near miss": 18.68}

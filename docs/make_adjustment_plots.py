@@ -4,7 +4,7 @@
 
 Run it with ``make adjustment-plots``; it writes docs/adjustment_joints.png and
 docs/adjustment_distance.png, and prints the table of docs/adjust.md. The robot and the motion are
-those of test/dual_arm_cases.py.
+those of test/support/robots/dual_arm_cases.py.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
-from dual_arm_cases import (
+from support.robots.dual_arm_cases import (
     PAPER,
     joint_centres,
     largest_deviation,
@@ -26,10 +26,10 @@ from dual_arm_cases import (
     refined,
 )
 
-from collision_monitor.repulsion.field import LinearField
-from collision_monitor.repulsion.problem import Problem
-from collision_monitor.repulsion.published import adjust_published
-from collision_monitor.repulsion.robust import adjust_robust
+from collision_monitor.self_collision.field.field import LinearField
+from collision_monitor.self_collision.field.repulsion_field_adjustment import adjust_published
+from collision_monitor.self_collision.problem import Problem
+from collision_monitor.self_collision.sqp_adjustment import adjust_robust
 
 DOCS = Path(__file__).resolve().parent
 METHODS: dict[str, Callable[[Problem], np.ndarray]] = {

@@ -13,25 +13,25 @@ from typing import Any
 import numpy as np
 import pyvista
 from builtin_interfaces.msg import Time
-from rviz_twin import RvizTwin
 from scipy.spatial.transform import Rotation
+from support.ros.rviz_twin import RvizTwin
 from visualization_msgs.msg import Marker
 
 from collision_monitor import CollisionModel
-from collision_monitor.behaviour.behaviour import Behaviour
-from collision_monitor.live.live_nearness import LiveNearness
-from collision_monitor.live.live_scene import LiveScene
-from collision_monitor.live.voxels import voxels_of
-from collision_monitor.monitor import Monitor
-from collision_monitor.motion import read_motion
-from collision_monitor.nearness import Nearness
-from collision_monitor.nodes.markers import TOUCHING, MarkerBuilder
-from collision_monitor.nodes.path_markers import PathMarkers
-from collision_monitor.repulsion import adjust
-from collision_monitor.repulsion.arms import find_arms
-from collision_monitor.repulsion.control_points import control_points
-from collision_monitor.repulsion.guard import Guard, names_of
+from collision_monitor.model.live.live_nearness import LiveNearness
+from collision_monitor.model.live.live_scene import LiveScene
+from collision_monitor.model.live.point_cloud import voxels_of
+from collision_monitor.model.nearness import Nearness
+from collision_monitor.monitoring.monitor import Monitor
+from collision_monitor.monitoring.speed_policy.speed_policy import Behaviour
+from collision_monitor.motion.motion import read_motion
+from collision_monitor.nodes.markers.markers import TOUCHING, MarkerBuilder
+from collision_monitor.nodes.markers.path_markers import PathMarkers
 from collision_monitor.robot.description import Shape
+from collision_monitor.self_collision import adjust
+from collision_monitor.self_collision.arms.arms import find_arms
+from collision_monitor.self_collision.control_points import control_points
+from collision_monitor.self_collision.filter.hold_supervisor import Guard, names_of
 
 ROOT = Path(__file__).resolve().parents[1]
 WARN, STOP, SAFE, DANGER = 0.15, 0.02, 0.1, 0.05

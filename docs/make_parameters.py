@@ -18,8 +18,12 @@ from pathlib import Path
 from types import ModuleType
 
 from collision_monitor import nodes
-from collision_monitor.nodes import parameters, self_collision_parameters, simulation_parameters
-from collision_monitor.nodes.parameter import Parameter
+from collision_monitor.nodes.parameters import (
+    parameters,
+    self_collision_parameters,
+    simulation_parameters,
+)
+from collision_monitor.nodes.parameters.parameter import Parameter
 
 DOCS = Path(__file__).resolve().parent
 TARGET = DOCS / "parameters.md"

@@ -3,7 +3,8 @@
 """Make the plots of verified motions: the space arm's story, after Liu Qian et al. (2022).
 
 Run it with ``make verification-plots``; it verifies as ``python -m collision_monitor verify`` does
-and writes a picture for each verification to docs/. The story is in test/space_arm_story.py.
+and writes a picture for each verification to docs/. The story is in
+test/support/robots/space_arm_story.py.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
-from space_arm_story import STORY, Chapter, model, motion, result
+from support.robots.space_arm_story import STORY, Chapter, model, motion, result
 
-from collision_monitor.verification.clearance_section import clearance_section
-from collision_monitor.verification.figures import Plot, draw
-from collision_monitor.verification.limits_section import limits_section
-from collision_monitor.verification.report import pictures
-from collision_monitor.verification.report_page import headline
-from collision_monitor.verification.torque_section import torque_section
+from collision_monitor.verification.report.clearance_section import clearance_section
+from collision_monitor.verification.report.limits_section import limits_section
+from collision_monitor.verification.report.plots import Plot, draw
+from collision_monitor.verification.report.report import pictures
+from collision_monitor.verification.report.report_page import headline
+from collision_monitor.verification.report.torque_section import torque_section
 from collision_monitor.verification.verification import Moment, Verification
 
 DOCS = Path(__file__).resolve().parent

@@ -11,12 +11,12 @@ import threading
 from pathlib import Path
 
 import numpy as np
-from browser import Tab, chromium
 from PIL import Image
+from support.ros.browser import Tab, chromium
 
 from collision_monitor import CollisionModel
-from collision_monitor.motion import read_motion
-from collision_monitor.view.page import Page
+from collision_monitor.motion.motion import read_motion
+from collision_monitor.viewer.page import Page
 
 ROOT = Path(__file__).resolve().parents[1]
 PICTURE = ROOT / "docs/view.png"

@@ -10,8 +10,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from collision_monitor import CollisionModel
-from collision_monitor.bounding.leaf import Leaf
-from collision_monitor.robot.leaves_file import shapes_digest, write_leaves
+from collision_monitor.fitting.leaves_file import shapes_digest, write_leaves
+from collision_monitor.geometry.leaf import Leaf
 
 HERE = Path(__file__).resolve().parent
 

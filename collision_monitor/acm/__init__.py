@@ -1,3 +1,3 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Which pairs of links never, sometimes or always meet, with the proof; SRDFs from it."""
+"""Allowed collision matrices: pairs that can meet, with proofs; SRDFs written and audited."""

@@ -18,8 +18,8 @@ from collision_monitor.acm.matrix import (
     link_columns,
     where_links_meet,
 )
-from collision_monitor.acm.verdict import Meeting, Verdict
-from collision_monitor.collision_model import CollisionModel
+from collision_monitor.acm.pair_verdict import Meeting, Verdict
+from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.robot.pairs import neighbours
 
 # Configurations for shares, and for joints that do not matter to a pair that meets.

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from collision_monitor.acm.matrix import default_pose, where_links_meet
-from collision_monitor.acm.verdict import Ground, Meeting, Verdict
-from collision_monitor.collision_model import CollisionModel
+from collision_monitor.acm.pair_verdict import Ground, Meeting, Verdict
+from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.robot.pairs import neighbours
 
 # The words for reasons that MoveIt's setup assistant writes, and knows when it reads them.

@@ -11,8 +11,8 @@ import numpy as np
 import trimesh
 from scipy.spatial import ConvexHull, QhullError
 
-from collision_monitor.bounding.leaf import Leaf, moved
-from collision_monitor.bounding.triangle_tree import build_triangle_tree
+from collision_monitor.geometry.leaf import Leaf, moved
+from collision_monitor.mesh_distance.bvh.triangle_tree import build_triangle_tree
 from collision_monitor.robot.description import Shape
 from collision_monitor.robot.insides import Inside
 
@@ -29,7 +29,7 @@ class LinkGeometry:
         radii: (m,) of its leaves.
         hull: (k, 3) vertices around which balls of radius ``thick`` have the link in their hull.
         thick: see ``hull``.
-        numbers: trees of triangles one after another, see `kernels.mesh_tree`.
+        numbers: trees of triangles one after another, see `mesh_distance.bvh.mesh_tree`.
         index: see ``numbers``.
         pieces: (p, 2) where each tree begins in both.
         skins: (p,) the radius of the ball that is swept along the triangles of each.

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from collision_monitor.acm.chain import Chain, place_chain
 from collision_monitor.acm.link_geometry import LinkGeometry
-from collision_monitor.kernels.chain import Chain, place_chain
-from collision_monitor.kernels.packed import PRISMATIC, REVOLUTE
+from collision_monitor.hierarchy.packed import PRISMATIC, REVOLUTE
 from collision_monitor.robot.bodies import Bodies
 
 

@@ -15,12 +15,12 @@ from collision_monitor.acm.confidence import share_bounds
 from collision_monitor.acm.link_geometry import LinkGeometry, link_geometry
 from collision_monitor.acm.link_pair import LinkPair, between, link_pair
 from collision_monitor.acm.pair_search import PairSearch
-from collision_monitor.acm.verdict import Ground, Meeting, Verdict
-from collision_monitor.bounding.leaf import Leaf
-from collision_monitor.collision_model import CollisionModel
+from collision_monitor.acm.pair_verdict import Ground, Meeting, Verdict
 from collision_monitor.errors import ConfigurationError
+from collision_monitor.geometry.leaf import Leaf
+from collision_monitor.model.collision_model import CollisionModel
+from collision_monitor.model.mesh_contacts import where_they_meet
 from collision_monitor.robot.batch_poses import link_poses
-from collision_monitor.robot.mesh_contacts import where_they_meet
 
 # Of the samples so many come first; pairs that meet in some of these only are settled.
 _FIRST = 200

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from lxml import etree
 
 from collision_monitor.acm.exemptions import Exemption
+from collision_monitor.common.safe_xml import parse_xml
 from collision_monitor.errors import SemanticDescriptionError
-from collision_monitor.robot.safe_xml import parse_xml
 
 _RULES = ("disable_collisions", "disable_default_collisions", "enable_collisions")
 

@@ -13,9 +13,9 @@ import numpy as np
 from collision_monitor.acm.audit import Audit, Finding
 from collision_monitor.acm.exemptions import Exemption, grounds
 from collision_monitor.acm.matrix import SearchSettings, default_pose
-from collision_monitor.acm.verdict import Ground, Meeting, Verdict
+from collision_monitor.acm.pair_verdict import Ground, Meeting, Verdict
 from collision_monitor.cli.table import text_table
-from collision_monitor.collision_model import CollisionModel
+from collision_monitor.model.collision_model import CollisionModel
 
 # -- shared ------------------------------------------------------------------------------
 

@@ -19,7 +19,6 @@ from collision_monitor.cli.distance import parse_positions
 from collision_monitor.cli.model_arguments import add_model_arguments, load_model
 from collision_monitor.cli.option_number import option_number
 from collision_monitor.cli.output_path import output_path
-from collision_monitor.collision_model import CollisionModel
 from collision_monitor.errors import (
     AdjustmentError,
     ConfigurationError,
@@ -27,9 +26,10 @@ from collision_monitor.errors import (
     MotionError,
     SemanticDescriptionError,
 )
-from collision_monitor.motion import Motion, read_motion, write_motion
+from collision_monitor.model.collision_model import CollisionModel
+from collision_monitor.motion.motion import Motion, read_motion, write_motion
 from collision_monitor.robot.joint_limits import read_joint_limits
-from collision_monitor.robot.srdf_beside import srdf_beside
+from collision_monitor.robot.srdf.discovery import srdf_beside
 
 EXIT_NO_ADJUSTMENT = 1
 
@@ -136,7 +136,7 @@ def add_parser(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Adjust the motion, print what was done, write what is asked for."""
-    from collision_monitor.repulsion.adjustment import adjust  # other commands need no solver
+    from collision_monitor.self_collision.adjustment import adjust  # other commands need no solver
 
     _check_outputs(options)
     motion = read_motion(options.motion)

@@ -14,7 +14,7 @@ import numpy as np
 from collision_monitor.errors import MissingDependencyError, MotionError
 
 if TYPE_CHECKING:
-    from collision_monitor.repulsion.adjustment import Adjustment
+    from collision_monitor.self_collision.adjustment import Adjustment
 
 _BEFORE, _AFTER, _SAFE, _DANGER = "#8d99ae", "#1d3557", "#2a9d8f", "#d62828"
 

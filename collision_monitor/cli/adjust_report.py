@@ -13,8 +13,8 @@ import numpy as np
 from collision_monitor.errors import AdjustmentError
 
 if TYPE_CHECKING:
-    from collision_monitor.collision_model import CollisionModel
-    from collision_monitor.repulsion.adjustment import Adjustment
+    from collision_monitor.model.collision_model import CollisionModel
+    from collision_monitor.self_collision.adjustment import Adjustment
 
 ADJUSTED, SAFE, FAILED = "adjusted", "already safe", "no safe adjustment"
 

@@ -15,14 +15,14 @@ import numpy as np
 
 from collision_monitor.cli.option_number import option_number
 from collision_monitor.cli.view import add_page_arguments, announce
-from collision_monitor.collision_model import CollisionModel
 from collision_monitor.errors import MissingDependencyError, MotionError
-from collision_monitor.monitor import NARROW_PHASES
-from collision_monitor.motion import Motion, read_motion
+from collision_monitor.model.collision_model import CollisionModel
+from collision_monitor.monitoring.monitor import NARROW_PHASES
+from collision_monitor.motion.motion import Motion, read_motion
 from collision_monitor.robot.packages import FileFinder
-from collision_monitor.view.address import free_address
-from collision_monitor.view.needs_viser import viser_library
-from collision_monitor.view.page import Page
+from collision_monitor.viewer.address import free_address
+from collision_monitor.viewer.needs_viser import viser_library
+from collision_monitor.viewer.page import Page
 
 
 def _seconds(text: str) -> float:
@@ -136,7 +136,7 @@ def run(options: argparse.Namespace) -> int:
     # Stay on this machine: joint states of a robot that is not there are not for others.
     os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     try:
-        from collision_monitor.nodes.demo import run_demo
+        from collision_monitor.nodes.demo.demo import run_demo
     except ImportError as error:
         raise MissingDependencyError(
             f"the demo needs ROS 2 ({error}): source a ROS 2 installation, or "

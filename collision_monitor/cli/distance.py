@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from collision_monitor.cli.model_arguments import add_model_arguments, load_model
-from collision_monitor.collision_model import CollisionModel
 from collision_monitor.errors import ConfigurationError
+from collision_monitor.model.collision_model import CollisionModel
 
 
 def add_parser(commands: Any) -> None:

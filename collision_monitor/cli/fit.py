@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from collision_monitor.bounding.leaf import Leaf
 from collision_monitor.cli.model_arguments import add_model_arguments, load_model
 from collision_monitor.cli.output_path import output_path, png_path
 from collision_monitor.cli.table import text_table
-from collision_monitor.collision_model import CollisionModel
-from collision_monitor.picture import render, require_pyvista
-from collision_monitor.robot.leaves_file import write_leaves
+from collision_monitor.fitting.leaves_file import write_leaves
+from collision_monitor.geometry.leaf import Leaf
+from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.robot.pairs import by_reason
+from collision_monitor.viewer.picture import render, require_pyvista
 
 _VOLUMES = ("link", "leaves", "OBB [l]", "leaves [l]", "leaves/OBB", "stand-off [mm]")
 _FILL = ("link", "mesh [l]", "hull [l]", "leaves [l]", "mesh/leaves", "leaves/hull")

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import argparse
 
-from collision_monitor.bounding.fit_settings import FitSettings
 from collision_monitor.cli.live_progress import LiveProgress
-from collision_monitor.collision_model import CollisionModel
-from collision_monitor.kernels.compile_log import log_compiling
+from collision_monitor.common.compile_log import log_compiling
+from collision_monitor.fitting.fit_settings import FitSettings
+from collision_monitor.model.collision_model import CollisionModel
 
 
 def add_model_arguments(parser: argparse.ArgumentParser) -> None:

@@ -11,24 +11,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from collision_monitor.bounding.enclosure import check_enclosing
-from collision_monitor.bounding.fit_settings import FitSettings
-from collision_monitor.bounding.leaf import Leaf
 from collision_monitor.cli.model_arguments import make_model
-from collision_monitor.collision_model import CollisionModel
 from collision_monitor.errors import ConfigurationError
+from collision_monitor.fitting.enclosure import check_enclosing
+from collision_monitor.fitting.fit_settings import FitSettings
+from collision_monitor.fitting.interior_coverage import check_filling
+from collision_monitor.fitting.leaves_file import read_leaves
+from collision_monitor.geometry.leaf import Leaf
+from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.robot.composed import Mounted, compose, compose_semantics
 from collision_monitor.robot.description import Robot
-from collision_monitor.robot.hollows import check_filling
-from collision_monitor.robot.leaves_file import read_leaves
 from collision_monitor.robot.poses import pose_from_xyz_rpy
 from collision_monitor.robot.scene import load_scene
-from collision_monitor.robot.srdf import load_srdf
-from collision_monitor.robot.urdf import load_robot
+from collision_monitor.robot.srdf.srdf import load_srdf
+from collision_monitor.robot.urdf.urdf import load_robot
 
 if TYPE_CHECKING:
-    from collision_monitor.robot.inertials import Inertial
-    from collision_monitor.verification.motion_files import LoadedMotion
+    from collision_monitor.motion.motion_files import LoadedMotion
+    from collision_monitor.robot.urdf.inertials import Inertial
 
 _ONLY_WITH = ("other_srdf", "other_at", "other_prefix", "other_motion")
 
@@ -147,7 +147,7 @@ def prefixed_motion(motion: LoadedMotion, prefix: str) -> LoadedMotion:
 
 def inertials_of(options: argparse.Namespace) -> Mapping[str, Inertial]:
     """Masses of the links of one robot or both."""
-    from collision_monitor.robot.inertials import read_inertials
+    from collision_monitor.robot.urdf.inertials import read_inertials
 
     found: dict[str, Any] = dict(read_inertials(options.urdf))
     if options.other is not None:

@@ -8,9 +8,9 @@ import argparse
 import sys
 from typing import Any
 
-from collision_monitor.behaviour.proposals import Proposal, propose
 from collision_monitor.cli.model_arguments import add_model_arguments, load_model
-from collision_monitor.thresholds import Thresholds, load_thresholds
+from collision_monitor.model.thresholds import Thresholds, load_thresholds
+from collision_monitor.monitoring.speed_policy.threshold_suggestions import Proposal, propose
 
 
 def add_parser(commands: Any) -> None:

@@ -16,7 +16,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from collision_monitor.atomic_file import write_text
 from collision_monitor.cli.distance import parse_positions
 from collision_monitor.cli.live_progress import LiveProgress
 from collision_monitor.cli.lost_output import forget_output
@@ -29,11 +28,12 @@ from collision_monitor.cli.second_robot import (
     prefix_of,
     prefixed_motion,
 )
-from collision_monitor.collision_model import CollisionModel
+from collision_monitor.common.atomic_file import write_text
+from collision_monitor.common.compile_log import log_compiling
 from collision_monitor.errors import CollisionMonitorError, ConfigurationError, MotionError
-from collision_monitor.kernels.compile_log import log_compiling
+from collision_monitor.model.collision_model import CollisionModel
+from collision_monitor.model.thresholds import Thresholds, load_thresholds
 from collision_monitor.robot.description import Robot
-from collision_monitor.thresholds import Thresholds, load_thresholds
 from collision_monitor.verification.verdict import Verdict
 from collision_monitor.verification.verification import Verification
 
@@ -175,8 +175,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _say_of_none(options: argparse.Namespace, reason: str) -> None:
     """For programs: what keeps all motions from being checked, such as a faulty scene."""
-    from collision_monitor.verification.junit import junit
-    from collision_monitor.verification.report_data import as_data
+    from collision_monitor.verification.report.junit import junit
+    from collision_monitor.verification.report.report_data import as_data
 
     source = ", ".join(path.name for path in options.motion)
     result = Verification(source, "", Verdict.NOT_CHECKED, reason=reason)
@@ -239,7 +239,10 @@ def _found(
 
 def _among_recorded(model: CollisionModel, paths: Sequence[Path]) -> CollisionModel:
     """The model with the obstacles of the only recording."""
-    from collision_monitor.verification.recorded_scene import recorded_obstacles, with_recorded
+    from collision_monitor.verification.clearance.recorded_scene import (
+        recorded_obstacles,
+        with_recorded,
+    )
 
     if len(paths) != 1 or paths[0].suffix.lower() != ".mcap":
         raise MotionError(
@@ -262,7 +265,7 @@ def _verified(
     progress: LiveProgress,
 ) -> dict[Path, Verification]:
     """All motions that could be read."""
-    from collision_monitor.verification.many import verify_many
+    from collision_monitor.verification.batch import verify_many
     from collision_monitor.verification.verify import verify
 
     if len(motions) == 1 and not options.executor:
@@ -308,7 +311,7 @@ def _is_bag(path: Path) -> bool:
 def _check_outputs(options: argparse.Namespace, motions: Sequence[Path]) -> None:
     """Find out before the work that a result cannot be written, or would overwrite another file."""
     if options.report:
-        from collision_monitor.verification.report_page import require_report
+        from collision_monitor.verification.report.report_page import require_report
 
         require_report()
     taken = _inputs(options, motions)
@@ -354,7 +357,7 @@ def _torques(options: argparse.Namespace) -> Any:
     """How torques are computed, or None where nobody asks for them."""
     if not (options.torques or options.drives or options.floating or options.gravity):
         return None
-    from collision_monitor.verification.drives import Drives, read_drives
+    from collision_monitor.verification.torques.actuators import Drives, read_drives
     from collision_monitor.verification.verify import Torques
 
     if options.floating and options.other:
@@ -379,7 +382,7 @@ def _beside(
     text: str, option: str, options: argparse.Namespace, robot: Robot, prefix: str = ""
 ) -> Any:
     """A motion of ``robot``, and when it begins: ``MOTION[@START[..LATEST]]``."""
-    from collision_monitor.verification.motion_files import load_trajectory
+    from collision_monitor.motion.motion_files import load_trajectory
     from collision_monitor.verification.verify import Beside
 
     path, when = _timed(text)
@@ -400,9 +403,9 @@ def _loader(
     options: argparse.Namespace, model: CollisionModel, settings: Any
 ) -> Callable[[Path], Any]:
     """Reads one motion of the robot."""
-    from collision_monitor.verification.bags import is_bag
-    from collision_monitor.verification.motion_files import LoadedMotion, load_trajectory
-    from collision_monitor.verification.recorded_scene import recording_note
+    from collision_monitor.motion.bags.bags import is_bag
+    from collision_monitor.motion.motion_files import LoadedMotion, load_trajectory
+    from collision_monitor.verification.clearance.recorded_scene import recording_note
 
     held = parse_positions(options.q, model)
     elsewhere = frozenset().union(*(beside.motion.named for beside in settings.beside))
@@ -429,8 +432,8 @@ def _write(
     options: argparse.Namespace, model: CollisionModel, results: Sequence[Verification]
 ) -> list[str]:
     """Write the files that are asked for, and return what to say of them."""
-    from collision_monitor.verification.junit import junit
-    from collision_monitor.verification.report import write_reports
+    from collision_monitor.verification.report.junit import junit
+    from collision_monitor.verification.report.report import write_reports
 
     written: list[str] = []
     if options.report:
@@ -453,9 +456,9 @@ def _say(
     written: Sequence[str],
 ) -> None:
     """The verdicts on the terminal."""
-    from collision_monitor.verification.report_data import as_data
-    from collision_monitor.verification.report_page import headline, nearest, summary
-    from collision_monitor.verification.wording import sentence
+    from collision_monitor.verification.report.messages import sentence
+    from collision_monitor.verification.report.report_data import as_data
+    from collision_monitor.verification.report.report_page import headline, nearest, summary
 
     if options.json:
         data = [as_data(result) for result in results]

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from rclpy.node import Node
 
-from collision_monitor.nodes.arguments import split_arguments
-from collision_monitor.nodes.executor import run_program
+from collision_monitor.nodes.common.arguments import split_arguments
+from collision_monitor.nodes.common.executor import run_program
 from collision_monitor.nodes.monitor_core import MonitorCore
 
 

@@ -17,40 +17,40 @@ from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
+from collision_monitor.common.compile_log import log_compiling
 from collision_monitor.errors import CollisionMonitorError, JointStateError
-from collision_monitor.kernels.compile_log import log_compiling
-from collision_monitor.live.live_nearness import LiveNearness
-from collision_monitor.live.scene_keeper import SceneKeeper
-from collision_monitor.loading.ahead import compile_ahead
-from collision_monitor.loading.recipe import Loaded, Recipe
-from collision_monitor.monitor import Level, Monitor, MonitorState
-from collision_monitor.nearness import Nearness
-from collision_monitor.nodes.aabb_markers import levels_of
-from collision_monitor.nodes.behaviour_parameters import (
+from collision_monitor.model.live.desired_scene import SceneKeeper
+from collision_monitor.model.live.live_nearness import LiveNearness
+from collision_monitor.model.loading.recipe import Loaded, Recipe
+from collision_monitor.model.nearness import Nearness
+from collision_monitor.monitoring.compile_ahead import compile_ahead
+from collision_monitor.monitoring.data_health.clock import FUTURE_SECONDS
+from collision_monitor.monitoring.data_health.publishers import PublishersOfTopics
+from collision_monitor.monitoring.data_health.watchdogs import Watchdogs
+from collision_monitor.monitoring.monitor import Level, Monitor, MonitorState
+from collision_monitor.nodes.common.log_bridge import bridge_logs
+from collision_monitor.nodes.common.messages import distances_message, key_values, status_message
+from collision_monitor.nodes.joint_states.joint_state_source import JointStateSource
+from collision_monitor.nodes.markers.aabb_markers import levels_of
+from collision_monitor.nodes.markers.markers import MarkerBuilder
+from collision_monitor.nodes.monitor_report import MonitorReport, log_robot, log_rules
+from collision_monitor.nodes.monitor_services import MonitorServices
+from collision_monitor.nodes.monitor_topics import MonitorTopics
+from collision_monitor.nodes.obstacles.cloud import Cloud
+from collision_monitor.nodes.obstacles.scene_topics import SceneTopics
+from collision_monitor.nodes.parameters.parameters import declare_parameters, not_finite, refusal
+from collision_monitor.nodes.parameters.robot_parameters import declare_robots, recipe_of
+from collision_monitor.nodes.parameters.speed_policy_parameters import (
     check_behaviour,
     decelerations_of,
     file_rules,
     settings_of,
     thresholds_of,
 )
-from collision_monitor.nodes.cloud import Cloud
-from collision_monitor.nodes.joint_state_source import JointStateSource
-from collision_monitor.nodes.log_bridge import bridge_logs
-from collision_monitor.nodes.markers import MarkerBuilder
-from collision_monitor.nodes.messages import distances_message, key_values, status_message
-from collision_monitor.nodes.monitor_report import MonitorReport, log_robot, log_rules
-from collision_monitor.nodes.monitor_services import MonitorServices
-from collision_monitor.nodes.monitor_topics import MonitorTopics
-from collision_monitor.nodes.parameters import declare_parameters, not_finite, refusal
 from collision_monitor.nodes.recorder import Recorder
 from collision_monitor.nodes.robot_loader import RobotLoader, build_monitor
-from collision_monitor.nodes.robot_parameters import declare_robots, recipe_of
 from collision_monitor.nodes.robot_topics import RobotTopics
-from collision_monitor.nodes.scene_topics import SceneTopics
 from collision_monitor.nodes.stop_service import StopService
-from collision_monitor.watchdogs.clock import FUTURE_SECONDS
-from collision_monitor.watchdogs.publishers import PublishersOfTopics
-from collision_monitor.watchdogs.watchdogs import Watchdogs
 
 _WATCHDOG_SECONDS = 0.05
 _LOADING = "loading a robot (the first time its leaves are fitted and kernels compiled)"

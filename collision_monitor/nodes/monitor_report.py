@@ -11,11 +11,11 @@ from typing import Any
 
 from rclpy.node import Node
 
-from collision_monitor.cell_buffer import CellBuffer
-from collision_monitor.monitor import Level, Monitor, MonitorState
+from collision_monitor.model.thresholds import Thresholds
+from collision_monitor.monitoring.data_health.watchdogs import Watchdogs
+from collision_monitor.monitoring.joint_states.cell_buffer import CellBuffer
+from collision_monitor.monitoring.monitor import Level, Monitor, MonitorState
 from collision_monitor.robot.pairs import by_reason
-from collision_monitor.thresholds import Thresholds
-from collision_monitor.watchdogs.watchdogs import Watchdogs
 
 _LOG_SECONDS = 5.0
 

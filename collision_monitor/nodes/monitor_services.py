@@ -12,9 +12,9 @@ from rclpy.node import Node
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory
 
-from collision_monitor.behaviour.latch import StopLatch
-from collision_monitor.monitor import Monitor
-from collision_monitor.nodes.trajectory_messages import seconds_of
+from collision_monitor.monitoring.monitor import Monitor
+from collision_monitor.monitoring.speed_policy.latch import StopLatch
+from collision_monitor.nodes.trajectories.trajectory_messages import seconds_of
 
 
 class MonitorServices:

@@ -16,8 +16,8 @@ from rclpy.qos import QoSProfile
 from std_msgs.msg import Bool, Float64, Float64MultiArray, String
 from visualization_msgs.msg import MarkerArray
 
-from collision_monitor.monitor import MonitorState
-from collision_monitor.nodes.qos import LATCHED, VALUES
+from collision_monitor.monitoring.monitor import MonitorState
+from collision_monitor.nodes.common.qos import LATCHED, VALUES
 from collision_monitor.nodes.recorder import RecordedPublisher, Recorder
 
 

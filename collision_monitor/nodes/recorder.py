@@ -16,9 +16,9 @@ from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
-from collision_monitor.live.scene_keeper import SceneKeeper
-from collision_monitor.nodes.parameter import Parameter
-from collision_monitor.nodes.scene_messages import SceneMessages
+from collision_monitor.model.live.desired_scene import SceneKeeper
+from collision_monitor.nodes.obstacles.scene_messages import SceneMessages
+from collision_monitor.nodes.parameters.parameter import Parameter
 from collision_monitor.recording.message_definition import message_definition
 from collision_monitor.recording.stop_recorder import Channel, StopRecorder
 

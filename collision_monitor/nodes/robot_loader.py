@@ -12,21 +12,21 @@ from typing import Any
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
-from collision_monitor.behaviour.behaviour import Behaviour
-from collision_monitor.cell_buffer import joint_groups
 from collision_monitor.errors import CollisionMonitorError
-from collision_monitor.live.live_scene import LiveScene
-from collision_monitor.loading.process import LoadingProcess
-from collision_monitor.loading.recipe import Loaded, Recipe
-from collision_monitor.monitor import Monitor
-from collision_monitor.nodes.behaviour_parameters import (
+from collision_monitor.model.live.live_scene import LiveScene
+from collision_monitor.model.loading.process import LoadingProcess
+from collision_monitor.model.loading.recipe import Loaded, Recipe
+from collision_monitor.model.thresholds import Rule
+from collision_monitor.monitoring.joint_states.cell_buffer import joint_groups
+from collision_monitor.monitoring.monitor import Monitor
+from collision_monitor.monitoring.speed_policy.speed_policy import Behaviour
+from collision_monitor.nodes.obstacles.scene_topics import bounds_of
+from collision_monitor.nodes.parameters.speed_policy_parameters import (
     decelerations_of,
     joint_limits_of,
     settings_of,
     thresholds_of,
 )
-from collision_monitor.nodes.scene_topics import bounds_of
-from collision_monitor.thresholds import Rule
 
 _LOOK_SECONDS = 0.02
 

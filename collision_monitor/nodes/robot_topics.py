@@ -12,10 +12,10 @@ from rclpy.node import Node
 from rclpy.subscription import Subscription
 from std_msgs.msg import String
 
-from collision_monitor.loading.recipe import RobotSource
-from collision_monitor.nodes.joint_state_source import JointStateSource
-from collision_monitor.nodes.qos import LATCHED
-from collision_monitor.nodes.robot_parameters import RobotPort
+from collision_monitor.model.loading.recipe import RobotSource
+from collision_monitor.nodes.common.qos import LATCHED
+from collision_monitor.nodes.joint_states.joint_state_source import JointStateSource
+from collision_monitor.nodes.parameters.robot_parameters import RobotPort
 
 # Joints of a scene, which no robot has, where several robots have topics of their own.
 _SCENE_TOPIC = "joint_states"

@@ -25,23 +25,27 @@ from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory
 from visualization_msgs.msg import MarkerArray
 
-from collision_monitor.collision_model import CollisionModel
 from collision_monitor.errors import AdjustmentError, CollisionMonitorError, TrajectoryError
-from collision_monitor.monitor import Level, MonitorState
-from collision_monitor.nodes.executor import run_program
-from collision_monitor.nodes.follow_joint_trajectory import (
+from collision_monitor.model.collision_model import CollisionModel
+from collision_monitor.monitoring.monitor import Level, MonitorState
+from collision_monitor.nodes.common.executor import run_program
+from collision_monitor.nodes.common.log_bridge import bridge_logs
+from collision_monitor.nodes.common.qos import LATCHED, VALUES
+from collision_monitor.nodes.markers.markers import MarkerBuilder
+from collision_monitor.nodes.markers.path_markers import PathMarkers
+from collision_monitor.nodes.parameters.parameters import declare_parameters, not_finite
+from collision_monitor.nodes.parameters.self_collision_parameters import (
+    PARAMETERS,
+    arm_names,
+    refusal,
+)
+from collision_monitor.nodes.trajectories.follow_joint_trajectory import (
     FollowJointTrajectoryRelay,
     RelayedGoal,
     follow_joint_trajectory_type,
 )
-from collision_monitor.nodes.log_bridge import bridge_logs
-from collision_monitor.nodes.markers import MarkerBuilder
-from collision_monitor.nodes.parameters import declare_parameters, not_finite
-from collision_monitor.nodes.path_markers import PathMarkers
-from collision_monitor.nodes.point_streaming import PointStreaming
-from collision_monitor.nodes.qos import LATCHED, VALUES
-from collision_monitor.nodes.self_collision_parameters import PARAMETERS, arm_names, refusal
-from collision_monitor.nodes.self_collision_state import (
+from collision_monitor.nodes.trajectories.point_streaming import PointStreaming
+from collision_monitor.nodes.trajectories.self_collision_state import (
     Report,
     Shortage,
     adjustment_values,
@@ -49,18 +53,18 @@ from collision_monitor.nodes.self_collision_state import (
     refusal_values,
     report_message,
 )
-from collision_monitor.nodes.trajectory_messages import (
+from collision_monitor.nodes.trajectories.trajectory_messages import (
     desired_of,
     motion_message,
     point_message,
     seconds_of,
 )
-from collision_monitor.repulsion.arms import find_arms
-from collision_monitor.repulsion.control_points import control_points
-from collision_monitor.repulsion.gate import Adjusted, Gate, Job, Settings
-from collision_monitor.repulsion.guard import Guard, names_of
-from collision_monitor.repulsion.latest_wins import LatestWins, Outcome
-from collision_monitor.repulsion.solvers import missing
+from collision_monitor.self_collision.arms.arms import find_arms
+from collision_monitor.self_collision.control_points import control_points
+from collision_monitor.self_collision.filter.background_worker import LatestWins, Outcome
+from collision_monitor.self_collision.filter.hold_supervisor import Guard, names_of
+from collision_monitor.self_collision.filter.trajectory_filter import Adjusted, Gate, Job, Settings
+from collision_monitor.self_collision.solvers import missing
 
 _WATCHDOG_SECONDS = 0.05
 _LOOK_SECONDS = 0.005

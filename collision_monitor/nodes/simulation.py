@@ -24,18 +24,24 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from collision_monitor.errors import CollisionMonitorError, SimulationError, TrajectoryError
-from collision_monitor.joint_state_buffer import name_some
-from collision_monitor.monitor import Level
-from collision_monitor.nodes.executor import run_node
-from collision_monitor.nodes.follow_joint_trajectory import follow_joint_trajectory_type
-from collision_monitor.nodes.log_bridge import bridge_logs
+from collision_monitor.monitoring.joint_states.joint_state_buffer import name_some
+from collision_monitor.monitoring.monitor import Level
+from collision_monitor.nodes.common.executor import run_node
+from collision_monitor.nodes.common.log_bridge import bridge_logs
+from collision_monitor.nodes.common.qos import LATCHED, VALUES
 from collision_monitor.nodes.pacer import Pacer
-from collision_monitor.nodes.parameters import declare_parameters
-from collision_monitor.nodes.qos import LATCHED, VALUES
-from collision_monitor.nodes.simulation_parameters import PARAMETERS, refusal, start_positions
+from collision_monitor.nodes.parameters.parameters import declare_parameters
+from collision_monitor.nodes.parameters.simulation_parameters import (
+    PARAMETERS,
+    refusal,
+    start_positions,
+)
 from collision_monitor.nodes.simulation_state import contacts_status, status
-from collision_monitor.nodes.trajectory_action import TrajectoryAction
-from collision_monitor.nodes.trajectory_messages import command_of
+from collision_monitor.nodes.trajectories.follow_joint_trajectory import (
+    follow_joint_trajectory_type,
+)
+from collision_monitor.nodes.trajectories.trajectory_action import TrajectoryAction
+from collision_monitor.nodes.trajectories.trajectory_messages import command_of
 from collision_monitor.simulation.simulation import Simulation
 from collision_monitor.simulation.speed_scale import SpeedScale
 from collision_monitor.simulation.trajectory_execution import Run

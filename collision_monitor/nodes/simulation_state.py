@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 
-from collision_monitor.monitor import Level
+from collision_monitor.monitoring.monitor import Level
 from collision_monitor.simulation.contacts import Contact, Pair, Touch
 
 

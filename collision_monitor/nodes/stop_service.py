@@ -10,7 +10,7 @@ from typing import Any
 from rclpy.node import Node
 from std_srvs.srv import SetBool, Trigger
 
-from collision_monitor.behaviour.stop_call import StopCall
+from collision_monitor.monitoring.speed_policy.stop_call import StopCall
 
 _TYPES = {"std_srvs/srv/Trigger": Trigger, "std_srvs/srv/SetBool": SetBool}
 _LOOK_SECONDS = 1.0

@@ -1,3 +1,3 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The last minutes around a stop, kept in memory and written to a file; no ROS."""
+"""The last minutes around a stop, kept in memory and written to mcap files."""

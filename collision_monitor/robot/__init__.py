@@ -1,3 +1,3 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""URDF, SRDF, meshes and scenes as plain data."""
+"""Robots and scenes as plain data: bodies, kinematics, joint limits, pairs of links."""

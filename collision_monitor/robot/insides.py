@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from collision_monitor.bounding.closed_surfaces import closed_surfaces
-from collision_monitor.kernels.ray_crossings import any_inside
+from collision_monitor.geometry.closed_surfaces import closed_surfaces
+from collision_monitor.geometry.ray_crossings import any_inside
 from collision_monitor.robot.description import Shape
 
 # No direction of a machine part: a ray along it hits no edge, but for bad luck.

@@ -30,10 +30,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from collision_monitor.common.safe_yaml import read_document
 from collision_monitor.errors import JointLimitsError
 from collision_monitor.robot.description import Robot
-from collision_monitor.robot.safe_yaml import read_document
-from collision_monitor.robot.scene_values import shown
+from collision_monitor.robot.yaml_values import shown
 
 logger = logging.getLogger(__name__)
 

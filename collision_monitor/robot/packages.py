@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote
 
+from collision_monitor.common.safe_xml import parse_xml
 from collision_monitor.errors import CollisionMonitorError, MeshError, RobotDescriptionError
-from collision_monitor.robot.safe_xml import parse_xml
 
 logger = logging.getLogger(__name__)
 

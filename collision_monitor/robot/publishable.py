@@ -10,9 +10,9 @@ from pathlib import Path
 
 from lxml import etree
 
+from collision_monitor.common.safe_xml import parse_xml
 from collision_monitor.errors import MeshError, RobotDescriptionError
 from collision_monitor.robot.packages import FileFinder
-from collision_monitor.robot.safe_xml import parse_xml
 
 
 def publishable(

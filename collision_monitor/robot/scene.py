@@ -55,13 +55,13 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from collision_monitor.common.magnitudes import beyond_reason, too_small
 from collision_monitor.errors import SceneError
+from collision_monitor.geometry.meshes import MeshLoader
 from collision_monitor.robot.description import Joint, Robot, Shape
-from collision_monitor.robot.magnitudes import beyond_reason, too_small
-from collision_monitor.robot.meshes import MeshLoader
 from collision_monitor.robot.packages import FileFinder
 from collision_monitor.robot.scene_joints import carrier, read_joints
-from collision_monitor.robot.scene_values import Entry, pose_of, read_yaml, shown
+from collision_monitor.robot.yaml_values import Entry, pose_of, read_yaml, shown
 
 logger = logging.getLogger(__name__)
 

@@ -14,10 +14,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from collision_monitor.common.magnitudes import beyond_reason
 from collision_monitor.errors import SceneError
 from collision_monitor.robot.description import MOVING_JOINT_KINDS, Joint, Link, Robot
-from collision_monitor.robot.magnitudes import beyond_reason
-from collision_monitor.robot.scene_values import Entry, pose_of
+from collision_monitor.robot.yaml_values import Entry, pose_of
 
 _COMMON = ("name", "type", "axis", "position", "orientation", "rpy", "link", "joint", "velocity")
 _LIMITS = ("lower", "upper")

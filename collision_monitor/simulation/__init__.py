@@ -1,3 +1,3 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""A robot simulated by MuJoCo: bodies, servos, trajectories, contacts; and files for Gazebo."""
+"""A robot simulated by MuJoCo, and files for Gazebo."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from collision_monitor.errors import TrajectoryError
-from collision_monitor.joint_state_buffer import name_some
+from collision_monitor.monitoring.joint_states.joint_state_buffer import name_some
 
 Rows = Sequence[Sequence[float]]
 

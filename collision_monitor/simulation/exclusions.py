@@ -8,7 +8,7 @@ from collision_monitor.robot.bodies import Bodies
 from collision_monitor.robot.description import Robot
 from collision_monitor.robot.pairs import NEIGHBOURS, neighbours
 from collision_monitor.robot.scene import Scene
-from collision_monitor.robot.srdf import Semantics
+from collision_monitor.robot.srdf.srdf import Semantics
 
 
 def excluded_pairs(

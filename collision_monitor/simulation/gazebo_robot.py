@@ -12,10 +12,10 @@ import os
 
 from lxml import etree
 
+from collision_monitor.common.safe_xml import parse_xml
 from collision_monitor.errors import RobotDescriptionError
-from collision_monitor.robot.inertials import read_inertials
-from collision_monitor.robot.safe_xml import parse_xml
-from collision_monitor.robot.urdf import load_robot
+from collision_monitor.robot.urdf.inertials import read_inertials
+from collision_monitor.robot.urdf.urdf import load_robot
 
 WORLD = "world"
 _SYSTEM = "gz_ros2_control/GazeboSimSystem"

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 import trimesh
 
-from collision_monitor.joint_state_buffer import name_some
+from collision_monitor.monitoring.joint_states.joint_state_buffer import name_some
 from collision_monitor.robot.bodies import Bodies
 from collision_monitor.robot.description import Robot, Shape
-from collision_monitor.robot.inertials import Inertial
+from collision_monitor.robot.urdf.inertials import Inertial
 from collision_monitor.simulation.hulls import convex_hull
 
 DENSITY = 1000.0  # kg/m^3, of a body whose mass nobody has written down

@@ -15,16 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from collision_monitor.joint_state_buffer import name_some
+from collision_monitor.monitoring.joint_states.joint_state_buffer import name_some
 from collision_monitor.robot.bodies import Bodies, drive, rigid_bodies
 from collision_monitor.robot.description import Joint, Robot, Shape
-from collision_monitor.robot.inertials import Inertial
-from collision_monitor.robot.joint_friction import JointFriction
 from collision_monitor.robot.pairs import UnmonitoredPair
 from collision_monitor.robot.poses import joint_motion
 from collision_monitor.robot.scene import Scene
 from collision_monitor.robot.scene_joints import with_joints
-from collision_monitor.robot.srdf import Semantics
+from collision_monitor.robot.srdf.srdf import Semantics
+from collision_monitor.robot.urdf.inertials import Inertial
+from collision_monitor.robot.urdf.joint_friction import JointFriction
 from collision_monitor.simulation.exclusions import excluded_pairs
 from collision_monitor.simulation.hulls import convex_hull
 from collision_monitor.simulation.masses import Principal, link_masses

@@ -12,12 +12,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from collision_monitor.errors import ConfigurationError, SimulationError
-from collision_monitor.joint_state_buffer import name_some
-from collision_monitor.robot.inertials import read_inertials
-from collision_monitor.robot.joint_friction import read_friction
+from collision_monitor.monitoring.joint_states.joint_state_buffer import name_some
 from collision_monitor.robot.scene import load_scene
-from collision_monitor.robot.srdf import load_srdf
-from collision_monitor.robot.urdf import load_robot
+from collision_monitor.robot.srdf.srdf import load_srdf
+from collision_monitor.robot.urdf.inertials import read_inertials
+from collision_monitor.robot.urdf.joint_friction import read_friction
+from collision_monitor.robot.urdf.urdf import load_robot
 from collision_monitor.simulation.command import Command
 from collision_monitor.simulation.contacts import Contact, Pair, TouchLog, contacts_of
 from collision_monitor.simulation.mujoco_model import SimulatedRobot, simulated_robot

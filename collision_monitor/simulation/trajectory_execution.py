@@ -13,8 +13,8 @@ from enum import Enum
 import numpy as np
 
 from collision_monitor.errors import TrajectoryError
+from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.simulation.command import Command
-from collision_monitor.verification.trajectory import Trajectory
 
 
 class Phase(Enum):

@@ -1,3 +1,3 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Motions verified before they are sent: limits, torques, clearance between samples too."""
+"""Motions verified before they are sent: limits, torques, clearance between samples."""

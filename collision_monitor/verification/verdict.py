@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import Enum
 
-from collision_monitor.verification.violation import Code, Violation
+from collision_monitor.motion.violation import Code, Violation
 
 
 class Verdict(str, Enum):

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from collision_monitor.verification.clearance_check import ClearanceCheck
-from collision_monitor.verification.joint_limits_check import LimitsCheck
-from collision_monitor.verification.torque_check import TorqueCheck
+from collision_monitor.motion.violation import Code, Violation
+from collision_monitor.verification.clearance.clearance_check import ClearanceCheck
+from collision_monitor.verification.limits.joint_limits_check import LimitsCheck
+from collision_monitor.verification.torques.torque_check import TorqueCheck
 from collision_monitor.verification.verdict import Verdict
-from collision_monitor.verification.violation import Code, Violation
 
 
 @dataclass(frozen=True)

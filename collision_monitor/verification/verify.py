@@ -10,26 +10,26 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from collision_monitor.errors import CollisionMonitorError
-from collision_monitor.robot.inertials import Inertial
+from collision_monitor.model.thresholds import Thresholds
+from collision_monitor.motion.trajectory import Trajectory
+from collision_monitor.motion.violation import Code, Violation
 from collision_monitor.robot.joint_limits import JointLimits, urdf_limits
 from collision_monitor.robot.scene_joints import without_joints
-from collision_monitor.thresholds import Thresholds
-from collision_monitor.verification.clearance_check import ClearanceCheck, check_clearance
-from collision_monitor.verification.drives import Drives
-from collision_monitor.verification.dynamics import RobotDynamics
-from collision_monitor.verification.joint_limits_check import RATES, check_joint_limits
+from collision_monitor.robot.urdf.inertials import Inertial
+from collision_monitor.verification.clearance.clearance_check import ClearanceCheck, check_clearance
+from collision_monitor.verification.clearance.schedule import Schedule, Scheduled
+from collision_monitor.verification.limits.joint_limits_check import RATES, check_joint_limits
 from collision_monitor.verification.progress import Told, silent
-from collision_monitor.verification.schedule import Schedule, Scheduled
-from collision_monitor.verification.together import coupled, torques_together
-from collision_monitor.verification.torque_check import TorqueCheck, check_torques
-from collision_monitor.verification.trajectory import Trajectory
+from collision_monitor.verification.torques.actuators import Drives
+from collision_monitor.verification.torques.combined_torques import coupled, torques_together
+from collision_monitor.verification.torques.dynamics import RobotDynamics
+from collision_monitor.verification.torques.torque_check import TorqueCheck, check_torques
 from collision_monitor.verification.verdict import Verdict, by_urgency, verdict_of
 from collision_monitor.verification.verification import Check, Companion, Moment, Verification
-from collision_monitor.verification.violation import Code, Violation
 
 if TYPE_CHECKING:
-    from collision_monitor.collision_model import CollisionModel
-    from collision_monitor.verification.motion_files import LoadedMotion
+    from collision_monitor.model.collision_model import CollisionModel
+    from collision_monitor.motion.motion_files import LoadedMotion
 
 _DISTANCES = (Code.COLLISION, Code.CLEARANCE_STOP, Code.CLEARANCE_WARN, Code.UNDECIDED)
 _TORQUES = (Code.LINK_TORQUE, Code.MOTOR_TORQUE)
@@ -55,7 +55,7 @@ class Torques:
     """How torques are computed.
 
     Attributes:
-        inertials: masses of links, as `robot.inertials.read_inertials` has them.
+        inertials: masses of links, as `robot.urdf.inertials.read_inertials` has them.
         drives: rotors, springs, margins and payload.
         floating: the base floats freely.
         gravity: (3,) m/s^2; None: that of the earth, none where the base floats.

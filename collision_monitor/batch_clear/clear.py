@@ -1,0 +1,358 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Yes or no for many configurations: eight at a time, and no further than the first hit.
+
+From coarse to fine: balls around links, capsules around links (`batch_clear/link_solid.py`),
+then their leaves, which are placed only when it comes to them. A lane that is decided asks
+for nothing more. Where many things stand still, each moving link descends a tree of boxes.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from collision_monitor.batch_clear.simd import ALL, LANES, bits, greater, load, spread, store
+from collision_monitor.batch_clear.simd_solids import (
+    RADIUS,
+    REACH,
+    axis_gap_squared,
+    ball_gap_squared,
+    balls_closer,
+    place_fixed,
+    place_solid,
+    solids_closer,
+)
+from collision_monitor.batch_clear.sine import any_angle, sine_cosine
+from collision_monitor.common.array_views import lend
+from collision_monitor.common.compiled import inlined_kernel, offline_kernel
+from collision_monitor.hierarchy.packed import PRISMATIC
+
+TOO_CLOSE, CLEAR, DOUBTFUL = 0, 1, 2
+CHUNK = 32  # pairs between two looks whether all is decided
+STACK = 256  # nodes that can wait; depth first leaves one behind a level
+
+
+class ClearTables(NamedTuple):
+    """What `clear` reads, and its work space; solids are the links, the leaves, one spare."""
+
+    joints: np.ndarray  # (k, 4) body, parent body, kind, column of q
+    motions: np.ndarray  # (k, 2) position = gain * q + offset
+    placements: np.ndarray  # (k, 12)
+    links: np.ndarray  # (l, 4) body, first solid of its leaves, one past the last, row of partners
+    first: np.ndarray  # (p,) links of pairs, those that were often too close first (written)
+    second: np.ndarray  # (p,) their partners (written)
+    hits: np.ndarray  # (p,) how often a pair was too close (written)
+    limits: np.ndarray  # (p,) squared distance of ball centres below which it matters (written)
+    near_of: np.ndarray  # (CHUNK,) lanes in which a pair's balls are near (written)
+    solids: np.ndarray  # (s, 9) see `lane_solids`
+    nodes: np.ndarray  # (n, 2) tree of what stands still; a leaf: (-1, row of fixed)
+    boxes: np.ndarray  # (n, 6)
+    partners: np.ndarray  # (rows, words) bit k: node k holds a partner of the links of this row
+    fixed: np.ndarray  # (m, 9) solids that stand still, in the base frame
+    positions: np.ndarray  # (columns + 1, LANES) (written)
+    poses: np.ndarray  # (12 * bodies, LANES) (written)
+    places: np.ndarray  # (6 * s, LANES) (written)
+    placed: np.ndarray  # (l,) whether a link's leaves are placed (written)
+    rows: np.ndarray  # (LANES,) the row in each lane (written)
+    waiting: np.ndarray  # (2 * LANES,) rows that are half done (written)
+    stack: np.ndarray  # (STACK,) nodes that wait (written)
+
+
+@inlined_kernel
+def _joint(tables, k):
+    """Pose of the body that joint k moves, as `kinematics.forward_kinematics`."""
+    poses, placements = tables.poses, tables.placements
+    body, parent, kind, column = (
+        tables.joints[k, 0], tables.joints[k, 1], tables.joints[k, 2], tables.joints[k, 3]
+    )  # fmt: skip
+    position = load(tables.positions, column) * tables.motions[k, 0] + tables.motions[k, 1]
+    slide, sine, cosine = spread(0.0), spread(0.0), spread(1.0)
+    if kind == PRISMATIC:
+        slide = position
+    else:
+        spare = len(tables.positions) - 1
+        sine, cosine = sine_cosine(any_angle(position, tables.positions, spare))
+    for row in range(3):
+        if parent == 0:
+            x = spread(placements[k, 3 * row])
+            y = spread(placements[k, 3 * row + 1])
+            z = spread(placements[k, 3 * row + 2])
+            t = spread(placements[k, 9 + row])
+        else:
+            r0 = load(poses, 12 * parent + 3 * row)
+            r1 = load(poses, 12 * parent + 3 * row + 1)
+            r2 = load(poses, 12 * parent + 3 * row + 2)
+            x = r0 * placements[k, 0] + r1 * placements[k, 3] + r2 * placements[k, 6]
+            y = r0 * placements[k, 1] + r1 * placements[k, 4] + r2 * placements[k, 7]
+            z = r0 * placements[k, 2] + r1 * placements[k, 5] + r2 * placements[k, 8]
+            t = load(poses, 12 * parent + 9 + row)
+            t = t + r0 * placements[k, 9] + r1 * placements[k, 10] + r2 * placements[k, 11]
+        store(poses, 12 * body + 3 * row, cosine * x + sine * y)
+        store(poses, 12 * body + 3 * row + 1, cosine * y - sine * x)
+        store(poses, 12 * body + 3 * row + 2, z)
+        store(poses, 12 * body + 9 + row, t + slide * z)
+
+
+@inlined_kernel
+def _place_leaves(tables, link):
+    """Place the leaves of a link unless they are."""
+    if tables.placed[link]:
+        return
+    tables.placed[link] = True
+    for i in range(tables.links[link, 1], tables.links[link, 2]):
+        place_solid(tables.poses, tables.links[link, 0], tables.solids, tables.places, i)
+
+
+@inlined_kernel
+def _leaf_against(tables, leaf, first, last, open_lanes, margin, slack):
+    """(hit, doubtful) lanes of one leaf against solids first .. last - 1."""
+    places, solids = tables.places, tables.solids
+    hit, doubtful = 0, 0
+    for j in range(first, last):
+        if balls_closer(places, solids, leaf, j, margin + slack) & open_lanes:
+            gap = axis_gap_squared(places, solids, leaf, j)
+            reach = solids[leaf, RADIUS] + solids[j, RADIUS] + margin
+            low, high = max(reach - slack, 0.0), max(reach + slack, 0.0)
+            hit |= bits(gap < low * low)
+            doubtful |= bits(gap < high * high)
+            if not open_lanes & ~hit:
+                break
+    return hit, doubtful
+
+
+@inlined_kernel
+def _links_against(tables, a, b, open_lanes, margin, slack):
+    """(hit, doubtful) lanes of the leaves of two links that move."""
+    places, solids, links = tables.places, tables.solids, tables.links
+    _place_leaves(tables, a)
+    _place_leaves(tables, b)
+    hit, doubtful = 0, 0
+    several = links[a, 2] - links[a, 1] > 1 and links[b, 2] - links[b, 1] > 1
+    for i in range(links[a, 1], links[a, 2]):
+        near = balls_closer(places, solids, i, b, margin + slack) & open_lanes & ~hit
+        if near and several:
+            near &= solids_closer(places, solids, i, b, margin + slack)
+        if near:
+            h, d = _leaf_against(tables, i, links[b, 1], links[b, 2], near, margin, slack)
+            hit |= h
+            doubtful |= d
+    return hit, doubtful
+
+
+@inlined_kernel
+def _box_closer(tables, link, node, distance):
+    """Lanes in which a link may be closer than ``distance`` to what is in a box.
+
+    The box says nothing about depth: where the ball's centre is inside it is always near.
+    """
+    boxes, places = tables.boxes, tables.places
+    reach = max(tables.solids[link, REACH] + distance, 0.0)
+    total = spread(0.0)
+    for axis in range(3):
+        center = load(places, 6 * link + axis)
+        gap = greater(boxes[node, axis] - center, center - boxes[node, axis + 3])
+        gap = greater(gap, spread(0.0))
+        total = total + gap * gap
+    return ALL & ~bits(total > reach * reach)
+
+
+@inlined_kernel
+def _static_against(tables, link, open_lanes, margin, slack):
+    """(hit, doubtful) lanes of a link against all that stands still."""
+    row, spare = tables.links[link, 3], len(tables.solids) - 1
+    nodes, stack, solids, places = tables.nodes, tables.stack, tables.solids, tables.places
+    hit, doubtful = 0, 0
+    stack[0] = 0
+    size = 1
+    while size > 0:
+        size -= 1
+        node = stack[size]
+        near = _box_closer(tables, link, node, margin + slack) & open_lanes & ~hit
+        if not near:
+            continue
+        if nodes[node, 0] >= 0:
+            for side in range(2):
+                child = nodes[node, side]
+                if tables.partners[row, child >> 6] >> (child & 63) & 1:
+                    stack[size] = child
+                    size += 1
+            continue
+        place_fixed(tables.fixed, nodes[node, 1], solids, places, spare)
+        near &= solids_closer(places, solids, link, spare, margin + slack)
+        if near:
+            _place_leaves(tables, link)
+            first, last = tables.links[link, 1], tables.links[link, 2]
+            h, d = _leaf_against(tables, spare, first, last, near, margin, slack)
+            hit |= h
+            doubtful |= d
+    return hit, doubtful
+
+
+@inlined_kernel
+def _place_links(tables):
+    """Kinematics, and all links where they are."""
+    links = tables.links
+    for k in range(len(tables.joints)):
+        _joint(tables, k)
+    for link in range(len(links)):
+        if links[link, 0] > 0:
+            place_solid(tables.poses, links[link, 0], tables.solids, tables.places, link)
+            tables.placed[link] = False
+
+
+@inlined_kernel
+def _bring_forward(tables, p, lowest):
+    """Count a hit of pair p, and let it pass the pair before it if that has fewer."""
+    hits, limits, first, second = tables.hits, tables.limits, tables.first, tables.second
+    hits[p] += 1
+    if p > lowest and hits[p] > hits[p - 1]:
+        first[p], first[p - 1] = first[p - 1], first[p]
+        second[p], second[p - 1] = second[p - 1], second[p]
+        limits[p], limits[p - 1] = limits[p - 1], limits[p]
+        hits[p], hits[p - 1] = hits[p - 1], hits[p]
+
+
+@inlined_kernel
+def _pairs_against(tables, start, stop, lowest, alive, margin, slack):
+    """(alive, doubtful) lanes after pairs start .. stop - 1.
+
+    All balls first: without a branch, these take half the time.
+    """
+    places, solids, near_of = tables.places, tables.solids, tables.near_of
+    for p in range(start, stop):
+        gap = ball_gap_squared(places, tables.first[p], tables.second[p])
+        near_of[p - start] = bits(gap < tables.limits[p])
+    unsure = 0
+    for p in range(start, stop):
+        near = near_of[p - start] & alive
+        if near:
+            a, b = tables.first[p], tables.second[p]
+            near &= solids_closer(places, solids, a, b, margin + slack)
+            if near:
+                hit, doubtful = _links_against(tables, a, b, near, margin, slack)
+                unsure |= doubtful
+                if hit & alive:
+                    alive &= ~hit
+                    _bring_forward(tables, p, lowest)
+    return alive, unsure
+
+
+@inlined_kernel
+def _block(tables, start, stop, lowest, alive, margin, slack):
+    """(clear, doubtful) lanes of ``alive`` after pairs start .. stop - 1.
+
+    After the last pair comes what stands still. Pairs before ``lowest`` keep their places.
+    """
+    _place_links(tables)
+    unsure = 0
+    for first in range(start, stop, CHUNK):
+        last = min(first + CHUNK, stop)
+        alive, doubtful = _pairs_against(tables, first, last, lowest, alive, margin, slack)
+        unsure |= doubtful
+        if not alive:
+            return 0, 0
+    if stop == len(tables.hits):
+        for link in range(len(tables.links)):
+            if tables.links[link, 3] >= 0:
+                hit, doubtful = _static_against(tables, link, alive, margin, slack)
+                unsure |= doubtful
+                alive &= ~hit
+                if not alive:
+                    return 0, 0
+    return alive, unsure & alive
+
+
+@inlined_kernel
+def _set_limits(tables, distance):
+    """How near two balls may be before somebody has to look closer."""
+    solids = tables.solids
+    for p in range(len(tables.hits)):
+        reach = solids[tables.first[p], REACH] + solids[tables.second[p], REACH] + distance
+        tables.limits[p] = max(reach, 0.0) ** 2
+
+
+@inlined_kernel
+def _fill(tables, configurations, rows):
+    """Hand out one row a lane; the lane of one with a value that is not finite, or -1."""
+    wrong = -1
+    for lane in range(LANES):
+        total = 0.0
+        for column in range(configurations.shape[1]):
+            value = configurations[rows[lane], column]
+            tables.positions[column, lane] = value
+            total += value - value
+        if total != 0.0:  # true of NaN
+            wrong = lane if wrong < 0 else wrong
+    return wrong
+
+
+@offline_kernel
+def clear(tables, configurations, margin, slack, out):
+    """Fill out (N,) with CLEAR, TOO_CLOSE or DOUBTFUL; row of a value not finite, or -1.
+
+    Doubtful: within ``slack`` metres of ``margin``, so that another rounding might say
+    the opposite.
+
+    With many pairs, rows that outlive the likeliest ones wait until they fill a block of
+    their own for the rest: else one row would keep seven that are decided.
+    """
+    tables = ClearTables(
+        lend(tables.joints),
+        lend(tables.motions),
+        lend(tables.placements),
+        lend(tables.links),
+        lend(tables.first),
+        lend(tables.second),
+        lend(tables.hits),
+        lend(tables.limits),
+        lend(tables.near_of),
+        lend(tables.solids),
+        lend(tables.nodes),
+        lend(tables.boxes),
+        lend(tables.partners),
+        lend(tables.fixed),
+        lend(tables.positions),
+        lend(tables.poses),
+        lend(tables.places),
+        lend(tables.placed),
+        lend(tables.rows),
+        lend(tables.waiting),
+        lend(tables.stack),
+    )
+    _set_limits(tables, margin + slack)
+    count, pairs, rows = len(configurations), len(tables.hits), tables.rows
+    split = CHUNK if pairs > 2 * CHUNK else pairs
+    row, waiting = 0, 0
+    while row < count or waiting > 0:
+        fresh = row < count and waiting < LANES
+        filled = min(LANES, count - row if fresh else waiting)
+        for lane in range(LANES):
+            k = min(lane, filled - 1)
+            rows[lane] = row + k if fresh else tables.waiting[waiting - 1 - k]
+        if fresh:
+            row += filled
+        else:
+            waiting -= filled
+        wrong = _fill(tables, configurations, rows)
+        if wrong >= 0:
+            return rows[wrong]
+        # A row that waits has met the first ``split`` pairs: these must stay the same ones.
+        start, stop = (0, split) if fresh else (split, pairs)
+        lowest = split if not fresh and waiting > 0 else 0
+        alive, doubtful = _block(
+            tables, start, stop, lowest, ALL >> (LANES - filled), margin, slack
+        )
+        for lane in range(filled):
+            k = rows[lane]
+            if not alive >> lane & 1:
+                out[k] = TOO_CLOSE
+            elif doubtful >> lane & 1:
+                out[k] = DOUBTFUL
+            elif fresh or out[k] != DOUBTFUL:
+                out[k] = CLEAR
+            if stop < pairs and alive >> lane & 1:
+                tables.waiting[waiting] = k
+                waiting += 1
+    return -1

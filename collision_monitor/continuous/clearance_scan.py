@@ -1,0 +1,208 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""The clearance of every pair of links along a motion, from above and from below, by bisection.
+
+Time is cut into bins. Of every bin and pair the distance is measured at instants, which bounds the
+least from above, and what lies between is bounded from below (`pair_sweep`). A piece of a bin is
+halved for those pairs alone whose bounds do not say enough yet; see `target_of`.
+
+Paths may have times of their own, each with a range of starts: a piece then is a box in time and
+starts, and halved along its longest side.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from collision_monitor.common.compiled import offline_kernel
+from collision_monitor.continuous.pair_sweep import ROUNDING, ball_bound, pair_bound, pair_nearest
+from collision_monitor.continuous.scan_space import balls_of, paths_of, set_out, sweep_of
+from collision_monitor.geometry.segments import capsule_distance
+from collision_monitor.hierarchy.packed import unpack
+
+DEPTH = 96  # halvings of a bin: 2 ** -32 in each of three directions
+LIMITS = 3  # thresholds of a pair
+
+
+class Found(NamedTuple):
+    """The least distance found of every pair of the model, and where.
+
+    Attributes:
+        best: (pairs,) metres.
+        leaves: (pairs, 2) that are so near.
+        instants: (pairs, 1 + paths) time, and when each path began; seconds.
+        hints: (pairs, 2) two leaves of each pair that were near last.
+    """
+
+    best: np.ndarray
+    leaves: np.ndarray
+    instants: np.ndarray
+    hints: np.ndarray
+
+
+class Wanted(NamedTuple):
+    """How precise an answer is to be, metres or parts.
+
+    Attributes:
+        accuracy: by which the least distance of a pair may be too small; at most half of it,
+            so that what is free is known to be by how much.
+        share: the same, as a part of that distance.
+        bin_share: by which that of a bin may be too small, as a part of it, beside ``accuracy``.
+        resolution: a threshold this near is not told from touching it.
+    """
+
+    accuracy: float
+    share: float
+    bin_share: float
+    resolution: float
+
+
+@offline_kernel
+def target_of(wanted, limits, p, upper, best):
+    """What a lower bound has to reach in a bin, with ``upper`` there and ``best`` anywhere, metres.
+
+    Each threshold that is kept so far must be kept for sure; no smaller least distance may
+    remain; and the bounds of the bin are to lie together.
+    """
+    target = upper - wanted.accuracy - wanted.bin_share * abs(upper)
+    slack = wanted.accuracy if best <= 0.0 else min(wanted.accuracy, 0.5 * best)
+    target = max(target, best - slack - wanted.share * abs(best))
+    for m in range(LIMITS):
+        if limits[p, m] <= upper:
+            target = max(target, limits[p, m])
+    return target
+
+
+@offline_kernel
+def _note(found, p, distance, i, j, time, starts):
+    """Keep a distance that is the least so far."""
+    if distance < found.best[p]:
+        found.best[p] = distance
+        found.leaves[p, 0], found.leaves[p, 1] = i, j
+        found.instants[p, 0] = time
+        for g in range(len(starts)):
+            found.instants[p, 1 + g] = starts[g]
+
+
+@offline_kernel
+def look(numbers, index, space, motion, chosen, times, starts, q, found):
+    """Measure the chosen pairs at ``times`` (n,), paths begun at ``starts`` (n, paths)."""
+    view, paths = unpack(numbers, index), paths_of(motion)
+    groups = len(paths.paths)
+    balls, sweep = balls_of(view, space, groups), sweep_of(view, space, motion)
+    rates, still = np.zeros((len(q), 3)), np.zeros(groups)
+    for k in range(len(times)):
+        set_out(
+            view, space, motion, paths, balls, sweep, times[k], 0.0, starts[k], still, q, rates
+        )
+        for m in range(len(chosen)):
+            p = chosen[m]
+            distance, i, j = pair_nearest(
+                view, balls, view.pairs[p, 0], view.pairs[p, 1],
+                found.hints[p, 0], found.hints[p, 1],
+            )  # fmt: skip
+            found.hints[p, 0], found.hints[p, 1] = i, j
+            _note(found, p, distance, i, j, times[k], starts[k])
+
+
+@offline_kernel
+def scan(
+    numbers, index, space, motion, starts, widths, edges, chosen, limits, wanted, q, found,
+    lows, ups, when, doubts,
+):  # fmt: skip
+    """Fill, of every bin (row) and chosen pair (column), the bounds of the least distance.
+
+    ``numbers`` and ``index`` are the packed model, ``space`` and ``motion`` as in `scan_space`.
+    Each path begins within ``widths`` (paths,) s of ``starts``. ``edges`` (bins + 1,) seconds;
+    ``chosen`` (pairs,) those to look at; ``limits`` (pairs of the model, LIMITS) thresholds, inf:
+    none. ``q`` (nq,) holds what no path moves; the rest of it is written.
+
+    Written: ``found`` is kept up to date. ``lows`` and ``ups`` (bins, pairs) metres; a threshold
+    between them is undecided. ``when``, seconds: instants of ``ups``. ``doubts``, seconds: about
+    when the bounds could not be parted; where they could it is left alone.
+
+    Returns how many configurations were looked at, and how many pairs at one.
+    """
+    view, paths = unpack(numbers, index), paths_of(motion)
+    groups = len(paths.paths)
+    balls, sweep = balls_of(view, space, groups), sweep_of(view, space, motion)
+    rates = np.zeros((len(q), 3))
+    active = np.empty((DEPTH + 1, len(chosen)), np.int32)  # places in ``chosen``
+    counts = np.empty(DEPTH + 1, np.int64)
+    times = np.empty((DEPTH + 1, 2))  # middle and half of a piece
+    begins = np.empty((DEPTH + 1, groups))
+    ranges = np.empty((DEPTH + 1, groups))
+    depths = np.empty(DEPTH + 1, np.int64)
+    counts[0] = len(chosen)
+    for m in range(len(chosen)):
+        active[0, m] = m
+    query, looks = 0, 0
+    for b in range(len(edges) - 1):
+        for m in range(len(chosen)):
+            lows[b, m] = ups[b, m] = np.inf
+        times[0, 0], times[0, 1] = 0.5 * (edges[b] + edges[b + 1]), 0.5 * (edges[b + 1] - edges[b])
+        begins[0, :], ranges[0, :] = starts, widths
+        depths[0], size = 0, 1
+        while size > 0:
+            size -= 1
+            time, half, depth = times[size, 0], times[size, 1], depths[size]
+            start = begins[size]
+            widest, side = half, -1
+            for g in range(groups):
+                if ranges[size, g] > widest:
+                    widest, side = ranges[size, g], g
+            set_out(
+                view, space, motion, paths, balls, sweep, time, half, start, ranges[size], q, rates
+            )
+            query += 1
+            looks += counts[depth]
+            left = 0
+            for n in range(counts[depth]):
+                m = active[depth, n]
+                p = chosen[m]
+                i, j = found.hints[p, 0], found.hints[p, 1]
+                distance = capsule_distance(view.ends, view.radii, i, j)
+                if distance < ups[b, m]:
+                    ups[b, m], when[b, m] = distance, time
+                    _note(found, p, distance, i, j, time, start)
+                bound, travel = ball_bound(view, balls, sweep, p, query)
+                target = target_of(wanted, limits, p, ups[b, m], found.best[p])
+                if bound < target:
+                    distance, i, j = pair_nearest(
+                        view, balls, view.pairs[p, 0], view.pairs[p, 1], i, j
+                    )
+                    found.hints[p, 0], found.hints[p, 1] = i, j
+                    if distance < ups[b, m]:
+                        ups[b, m], when[b, m] = distance, time
+                        _note(found, p, distance, i, j, time, start)
+                        target = target_of(wanted, limits, p, ups[b, m], found.best[p])
+                    bound = distance - travel - ROUNDING
+                    if bound < target:
+                        if travel <= wanted.resolution or depth == DEPTH:
+                            doubts[b, m] = time
+                        else:
+                            bound = pair_bound(
+                                view, balls, sweep, groups, p, travel, target, i, j, query
+                            )
+                            if bound < target:
+                                active[depth + 1, left] = m
+                                left += 1
+                                continue
+                lows[b, m] = min(lows[b, m], bound)
+            if left > 0:
+                counts[depth + 1] = left
+                for g in range(groups):
+                    begins[size + 1, g], ranges[size + 1, g] = start[g], ranges[size, g]
+                times[size + 1, 0], times[size + 1, 1] = time, half
+                depths[size] = depths[size + 1] = depth + 1
+                if side < 0:  # the earlier half on top
+                    times[size, 0], times[size + 1, 0] = time + 0.5 * half, time - 0.5 * half
+                    times[size, 1] = times[size + 1, 1] = 0.5 * half
+                else:
+                    begins[size, side] += 0.5 * widest
+                    begins[size + 1, side] -= 0.5 * widest
+                    ranges[size, side] = ranges[size + 1, side] = 0.5 * widest
+                size += 2
+    return query, looks

@@ -1,0 +1,204 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Certify that pairs of links stay apart along a straight joint motion, by bisection.
+
+A piece of the motion is certified if one of two bounds leaves every pair of leaves its limit;
+another is halved. Both are each pair's own: joints that carry both links do not count.
+
+First order: two points come no nearer than their distance in the middle of the piece less the
+way that both can go in half of it (Schwarzer, Saha, Latombe, IEEE Trans. Robotics 21(3), 2005).
+
+Second order: along the normal n of the nearest points in the middle, the end points a and b
+of two leaves are apart by at least ::
+
+    n . (b - a) - |n . (b' - a')| t - (|a''| + |b''|) t^2 / 2
+
+at t from the middle, and the leaves by the least of that less both radii, because no
+direction shows more than the distance. With d2p / dq_j dq_k = z_j x (z_k x (p - o_k)), j
+not beyond k, accelerations are at most the sum over the joints k of
+w_k R_k (w_k + 2 sum of w_j before k): rates w, reach R (`model.reach`). Its loss falls with the
+square of the piece, so a motion near its limits takes a few tests, not dozens.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from collision_monitor.common.compiled import offline_kernel
+from collision_monitor.geometry.boxes import box_size, boxes_overlap
+from collision_monitor.geometry.segments import capsule_distance, capsule_witness, surely_farther
+from collision_monitor.hierarchy.aabb_tree import is_open
+from collision_monitor.hierarchy.kinematics import point_rate
+from collision_monitor.hierarchy.packed import unpack
+from collision_monitor.hierarchy.query import first_bad, move
+
+CERTIFIED, TOO_NEAR, UNDECIDED = 0, 1, 2
+_STACK = 512  # as in tree.py
+
+
+@offline_kernel
+def pair_travel(reach, steps, a, b):
+    """How far links a and b can come nearer in a motion by ``steps`` (joints,), metres."""
+    total = 0.0
+    for k in range(len(steps)):
+        if (reach[a, k] > 0.0) != (reach[b, k] > 0.0):
+            total += steps[k] * (reach[a, k] + reach[b, k])
+    return total
+
+
+@offline_kernel
+def _nearest_to_its_limit(
+    view, leaf_links, pair_table, limits, widest, reach, rates, steps, bends, farthest, half
+):
+    """(state, leaf, leaf, pair, distance, travel): some pair that hinders the piece of motion.
+
+    UNDECIDED: nearer than its limit and half of its travel; TOO_NEAR: nearer than its
+    limit, which ends the search.
+    """
+    nodes, boxes = view.nodes, view.boxes
+    first = np.empty(_STACK, np.int64)
+    second = np.empty(_STACK, np.int64)
+    size = 0
+    if len(nodes) > view.moving_nodes and is_open(view, 0, view.moving_nodes):
+        first[0], second[0] = 0, view.moving_nodes
+        size = 1
+    if view.moving_nodes > 0 and is_open(view, 0, 0):
+        first[size], second[size] = 0, 0
+        size += 1
+    margin = widest + half * farthest
+    state, best_a, best_b, best_pair, best, way = CERTIFIED, -1, -1, -1, np.inf, 0.0
+    while size > 0:
+        size -= 1
+        i, j = first[size], second[size]
+        left, right = nodes[i, 0], nodes[i, 1]
+        if i == j:
+            if left < 0:
+                continue
+            for m in range(3):
+                a = left if m != 1 else right
+                b = left if m == 0 else right
+                if is_open(view, a, b) and (a == b or boxes_overlap(boxes, a, b, margin)):
+                    first[size], second[size] = a, b
+                    size += 1
+            continue
+        if left < 0 and nodes[j, 0] < 0:
+            a, b = right, nodes[j, 1]
+            pair = pair_table[leaf_links[a], leaf_links[b]]
+            limit = limits[pair]
+            if limit == -np.inf or surely_farther(view.ends, view.radii, a, b, margin):
+                continue
+            travel = pair_travel(reach, steps, leaf_links[a], leaf_links[b])
+            distance = capsule_distance(view.ends, view.radii, a, b)
+            if distance < limit:
+                return TOO_NEAR, a, b, pair, distance, travel
+            if (
+                state == CERTIFIED
+                and distance < limit + half * travel
+                and not _stay_apart(view, a, b, leaf_links, reach, rates, bends, half, limit)
+            ):
+                state, best_a, best_b, best_pair = UNDECIDED, a, b, pair
+                best, way = distance, travel
+                margin = widest  # the piece is to be halved: only what is too near counts now
+            continue
+        split_i = nodes[j, 0] < 0 or (left >= 0 and box_size(boxes, i) >= box_size(boxes, j))
+        for m in range(2):
+            a, b = (nodes[i, m], j) if split_i else (i, nodes[j, m])
+            if is_open(view, a, b) and boxes_overlap(boxes, a, b, margin):
+                first[size], second[size] = a, b
+                size += 1
+    return state, best_a, best_b, best_pair, best, way
+
+
+@offline_kernel
+def _approach(view, link, other, reach, rates, px, py, pz, nx, ny, nz):
+    """Rate n . dp/ds of a point p of ``link``, by joints that do not carry ``other`` too."""
+    total = 0.0
+    for k in range(len(rates)):
+        if reach[link, k] > 0.0 and not reach[other, k] > 0.0:
+            total += rates[k] * point_rate(view, k, px, py, pz, nx, ny, nz)
+    return total
+
+
+@offline_kernel
+def _stay_apart(view, i, j, leaf_links, reach, rates, bends, half, limit):
+    """Whether the bound of second order keeps leaves i and j ``limit`` apart for ``half``."""
+    ends, radii = view.ends, view.radii
+    a, b = leaf_links[i], leaf_links[j]
+    _, _, _, _, _, _, _, nx, ny, nz = capsule_witness(ends, radii, i, j)
+    loss = 0.5 * half * half * (bends[a] + bends[b])
+    needed = limit + radii[i, 0] + radii[j, 0] + loss
+    for m in range(0, 6, 3):
+        px, py, pz = ends[i, m], ends[i, m + 1], ends[i, m + 2]
+        away = _approach(view, a, b, reach, rates, px, py, pz, nx, ny, nz)
+        for n in range(0, 6, 3):
+            qx, qy, qz = ends[j, n], ends[j, n + 1], ends[j, n + 2]
+            gap = nx * (qx - px) + ny * (qy - py) + nz * (qz - pz)
+            speed = _approach(view, b, a, reach, rates, qx, qy, qz, nx, ny, nz) - away
+            if gap - half * abs(speed) < needed:
+                return False
+    return True
+
+
+@offline_kernel
+def certify(
+    numbers, index, leaf_links, pair_table, limits, widest, reach, start, end, resolution
+):
+    """(state, s, leaf, leaf, pair, distance, tests) of the motion start + s (end - start).
+
+    CERTIFIED: every pair keeps its limit for all s in [0, 1]. TOO_NEAR: at s the pair does not.
+    UNDECIDED: at s the pair keeps its limit, but is within ``resolution`` metres of it, so that
+    no bound can tell. Pieces are tested in the order of time. State -2 - k: a bad value in
+    column k.
+    """
+    bad = max(first_bad(start), first_bad(end))
+    if bad >= 0:
+        return -2 - bad, 0.0, -1, -1, -1, np.nan, 0
+    view = unpack(numbers, index)
+    joints = view.joint_table
+    rates = np.empty(len(joints))
+    steps = np.empty(len(joints))
+    for k in range(len(joints)):
+        rates[k] = view.joint_motion[k, 0] * (end[joints[k, 2]] - start[joints[k, 2]])
+        steps[k] = abs(rates[k])
+    bends = np.empty(len(reach))
+    farthest, second = 0.0, 0.0  # of two links: no pair travels farther than their sum
+    for link in range(len(reach)):
+        travel, turned, bend = 0.0, 0.0, 0.0
+        for k in range(len(steps)):
+            if reach[link, k] > 0.0:
+                travel += reach[link, k] * steps[k]
+                bend += reach[link, k] * steps[k] * (steps[k] + 2.0 * turned)
+                turned += steps[k]
+        bends[link] = bend
+        if travel > farthest:
+            farthest, second = travel, farthest
+        elif travel > second:
+            second = travel
+    farthest += second
+    q = np.empty(len(start))
+    low = np.empty(64)
+    high = np.empty(64)
+    low[0], high[0] = 0.0, 1.0
+    size, tests = 1, 0
+    while size > 0:
+        size -= 1
+        s0, s1 = low[size], high[size]
+        s = 0.5 * (s0 + s1)
+        half = 0.5 * (s1 - s0)
+        for k in range(len(q)):
+            q[k] = start[k] + s * (end[k] - start[k])
+        move(view, q)
+        tests += 1
+        state, a, b, pair, distance, travel = _nearest_to_its_limit(
+            view, leaf_links, pair_table, limits, widest, reach, rates, steps, bends,
+            farthest, half,
+        )  # fmt: skip
+        if state == TOO_NEAR or (state == UNDECIDED and half * travel < resolution):
+            return state, s, a, b, pair, distance, tests
+        if state == UNDECIDED:
+            if size > 61:  # cannot happen above a resolution of 1e-18 of the motion
+                return state, s, a, b, pair, distance, tests
+            low[size], high[size] = s, s1
+            low[size + 1], high[size + 1] = s0, s
+            size += 2
+    return CERTIFIED, 1.0, -1, -1, -1, np.inf, tests

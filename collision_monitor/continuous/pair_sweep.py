@@ -1,0 +1,278 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""How near two links are, and how near they can come in a piece of motion.
+
+From one bound to the next dearer one: balls around links, balls around leaves, leaves, and for
+those leaves which could still matter
+
+- *first order*: their distance less the way that both can go (Schwarzer, Saha, Latombe, IEEE
+  Trans. Robotics 21(3), 2005; each pair of leaves has its own);
+- *second order*: along the normal n of their nearest points the end points a and b of their axes
+  are apart by at least n . (b - a) less |n . (b' - a')|, half of both bends and both strays
+  (`sweep`), because no direction shows more than the distance.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from collision_monitor.common.compiled import offline_kernel
+from collision_monitor.continuous.sweep import TURN, fill_sweep
+from collision_monitor.geometry.segments import capsule_distance, capsule_witness
+from collision_monitor.hierarchy.kinematics import point_rate
+
+# What arithmetic can do to a distance in a world of some ten metres, with room; metres.
+ROUNDING = 1e-9
+
+
+class Balls(NamedTuple):
+    """Windows: balls around leaves and then around links, in the base frame.
+
+    Attributes:
+        centers: (leaves + links, 3), metres; written for those that move.
+        radii: (leaves + links, 1).
+        link_centers: (links, 4): body, and the centre in its frame.
+        filled: (moving leaves + links, 1): for which query that row of `Sweep` was filled last.
+        speeds: (4, groups): work space.
+        firsts: (pairs, 2): the innermost joint that carries one link and not the other; -1: none.
+    """
+
+    centers: np.ndarray
+    radii: np.ndarray
+    link_centers: np.ndarray
+    filled: np.ndarray
+    speeds: np.ndarray
+    firsts: np.ndarray
+
+
+@offline_kernel
+def place_balls(view, balls, first_leaf, last_leaf, moving):
+    """Centres of the balls around those leaves, and around links that move (or do not)."""
+    ends, centers = view.ends, balls.centers
+    for i in range(first_leaf, last_leaf):
+        for m in range(3):
+            centers[i, m] = 0.5 * (ends[i, m] + ends[i, m + 3])
+    leaves = len(view.leaf_bodies)
+    for link in range(len(view.links)):
+        body = int(balls.link_centers[link, 0])
+        if (body > 0) != moving:
+            continue
+        for m in range(3):
+            centers[leaves + link, m] = view.poses[body, 9 + m]
+            for n in range(3):
+                centers[leaves + link, m] += (
+                    view.poses[body, 3 * m + n] * balls.link_centers[link, 1 + n]
+                )
+
+
+@offline_kernel
+def _apart(balls, i, j):
+    """Squared distance of the centres of two balls."""
+    x = balls.centers[i, 0] - balls.centers[j, 0]
+    y = balls.centers[i, 1] - balls.centers[j, 1]
+    z = balls.centers[i, 2] - balls.centers[j, 2]
+    return x * x + y * y + z * z
+
+
+@offline_kernel
+def _beyond(balls, i, j, distance):
+    """Whether two balls are at least ``distance`` apart."""
+    reach = balls.radii[i, 0] + balls.radii[j, 0] + distance
+    return reach <= 0.0 or _apart(balls, i, j) >= reach * reach
+
+
+@offline_kernel
+def leaf_ready(view, balls, sweep, i, query):
+    """Fill the row of `Sweep` of a leaf that moves, unless this query has done so."""
+    if balls.filled[i, 0] != query:
+        balls.filled[i, 0] = query
+        ends = view.ends
+        fill_sweep(
+            view, sweep, i, view.leaf_bodies[i, 0],
+            ends[i, 0], ends[i, 1], ends[i, 2], ends[i, 3], ends[i, 4], ends[i, 5],
+            view.radii[i, 0],
+        )  # fmt: skip
+
+
+@offline_kernel
+def _link_ready(view, balls, sweep, link, query):
+    """Fill the row of `Sweep` of a moving link's ball, unless this query has done so; the row."""
+    row = view.moving_leaves + link
+    if balls.filled[row, 0] != query:
+        balls.filled[row, 0] = query
+        i = len(view.leaf_bodies) + link
+        x, y, z = balls.centers[i, 0], balls.centers[i, 1], balls.centers[i, 2]
+        body = int(balls.link_centers[link, 0])
+        fill_sweep(view, sweep, row, body, x, y, z, x, y, z, balls.radii[i, 0])
+    return row
+
+
+@offline_kernel
+def _both(table, i, first_a, j, first_b):
+    """Sum of a table of `Sweep` for two rows, from the joints on that part them."""
+    total = 0.0
+    if first_a >= 0:
+        total += table[i, first_a]
+    if first_b >= 0:
+        total += table[j, first_b]
+    return total
+
+
+@offline_kernel
+def _add_speeds(view, sweep, speeds, groups, row, body, first, x, y, z, nx, ny, nz):
+    """Way of a point along n over the turns of the straight motion, into a row, by groups."""
+    for g in range(groups):
+        speeds[row, g] = 0.0
+    if first < 0:
+        return
+    while body > first:
+        k = body - 1
+        speeds[row, sweep.groups[k, 0]] += sweep.joints[k, TURN] * point_rate(
+            view, k, x, y, z, nx, ny, nz
+        )
+        body = view.joint_table[k, 0]
+
+
+@offline_kernel
+def second_order(view, balls, sweep, groups, i, first_a, j, first_b):
+    """Lower bound of the distance of leaves i and j in the whole piece, of second order."""
+    ends, radii, speeds = view.ends, view.radii, balls.speeds
+    _, _, _, _, _, _, _, nx, ny, nz = capsule_witness(ends, radii, i, j)
+    loss = radii[i, 0] + radii[j, 0]
+    loss += 0.5 * _both(sweep.bend, i, first_a, j, first_b)
+    loss += _both(sweep.stray, i, first_a, j, first_b)
+    for end in range(2):
+        m = 3 * end
+        _add_speeds(
+            view, sweep, speeds, groups, end, view.leaf_bodies[i, 0], first_a,
+            ends[i, m], ends[i, m + 1], ends[i, m + 2], nx, ny, nz,
+        )  # fmt: skip
+        _add_speeds(
+            view, sweep, speeds, groups, 2 + end, view.leaf_bodies[j, 0], first_b,
+            ends[j, m], ends[j, m + 1], ends[j, m + 2], nx, ny, nz,
+        )  # fmt: skip
+    least = np.inf
+    for one in range(2):
+        m = 3 * one
+        for other in range(2):
+            n = 3 * other
+            gap = (
+                nx * (ends[j, n] - ends[i, m])
+                + ny * (ends[j, n + 1] - ends[i, m + 1])
+                + nz * (ends[j, n + 2] - ends[i, m + 2])
+            )
+            for g in range(groups):
+                gap -= abs(speeds[2 + other, g] - speeds[one, g])
+            least = min(least, gap)
+    return least - loss
+
+
+@offline_kernel
+def pair_nearest(view, balls, a, b, hint_i, hint_j):
+    """(distance, leaf, leaf) of the nearest leaves of links a and b.
+
+    The hint, two of their leaves, is measured first.
+    """
+    links, leaves = view.links, len(view.leaf_bodies)
+    best_i, best_j = hint_i, hint_j
+    best = capsule_distance(view.ends, view.radii, hint_i, hint_j)
+    for i in range(links[a, 0], links[a, 1]):
+        if _beyond(balls, i, leaves + b, best):
+            continue
+        for j in range(links[b, 0], links[b, 1]):
+            if not _beyond(balls, i, j, best):
+                distance = capsule_distance(view.ends, view.radii, i, j)
+                if distance < best:
+                    best, best_i, best_j = distance, i, j
+    return best, best_i, best_j
+
+
+@offline_kernel
+def ball_bound(view, balls, sweep, p, query):
+    """(bound, travel): how near links of pair p come at least, by balls; how far both go."""
+    leaves = len(view.leaf_bodies)
+    i, j = leaves + view.pairs[p, 0], leaves + view.pairs[p, 1]
+    travel = 0.0
+    for m in range(2):
+        if balls.firsts[p, m] >= 0:
+            row = _link_ready(view, balls, sweep, view.pairs[p, m], query)
+            travel += sweep.travel[row, balls.firsts[p, m]]
+    gap = math.sqrt(_apart(balls, i, j)) - balls.radii[i, 0] - balls.radii[j, 0]
+    return gap - travel - ROUNDING, travel
+
+
+@offline_kernel
+def pair_bound(view, balls, sweep, groups, p, travel, target, hint_i, hint_j, query):
+    """Lower bound of the distance of pair p in the whole piece; not above ``target``: any.
+
+    The hint are the nearest leaves, ``travel`` is that of `ball_bound`. The search ends at the
+    first leaves that cannot be shown to keep ``target``, with their bound.
+    """
+    a, b = view.pairs[p, 0], view.pairs[p, 1]
+    first_a, first_b = balls.firsts[p, 0], balls.firsts[p, 1]
+    links, leaves = view.links, len(view.leaf_bodies)
+    least = np.inf
+    for turn in range(2):  # the nearest first: it bounds all others
+        rows = (hint_i, hint_i + 1) if turn == 0 else (links[a, 0], links[a, 1])
+        columns = (hint_j, hint_j + 1) if turn == 0 else (links[b, 0], links[b, 1])
+        for i in range(rows[0], rows[1]):
+            if turn > 0 and _beyond(balls, i, leaves + b, least + travel):
+                continue
+            for j in range(columns[0], columns[1]):
+                if turn > 0 and _beyond(balls, i, j, least + travel):
+                    continue
+                if first_a >= 0:
+                    leaf_ready(view, balls, sweep, i, query)
+                if first_b >= 0:
+                    leaf_ready(view, balls, sweep, j, query)
+                bound = capsule_distance(view.ends, view.radii, i, j)
+                bound -= _both(sweep.travel, i, first_a, j, first_b)
+                if bound < least and bound < target + ROUNDING:
+                    bound = max(
+                        bound, second_order(view, balls, sweep, groups, i, first_a, j, first_b)
+                    )
+                if bound < least:
+                    least = bound
+                    if least < target + ROUNDING:
+                        return least - ROUNDING
+    return least - ROUNDING
+
+
+@offline_kernel
+def pair_suspects(view, balls, sweep, groups, p, travel, target, query):
+    """(bound, travel) of pair p: of all its leaves, and of those that may not keep ``target``.
+
+    ``bound``: how near its leaves come at least, where they are not surely beyond ``target``.
+    ``travel``: the longest way by which two of those come nearer, or -1. The one that is given is
+    that of `ball_bound`.
+    """
+    a, b = view.pairs[p, 0], view.pairs[p, 1]
+    first_a, first_b = balls.firsts[p, 0], balls.firsts[p, 1]
+    links, leaves = view.links, len(view.leaf_bodies)
+    least, longest, reach = np.inf, -1.0, target + travel + ROUNDING
+    for i in range(links[a, 0], links[a, 1]):
+        if _beyond(balls, i, leaves + b, reach):
+            least = min(least, target)
+            continue
+        for j in range(links[b, 0], links[b, 1]):
+            if _beyond(balls, i, j, reach):
+                least = min(least, target)
+                continue
+            if first_a >= 0:
+                leaf_ready(view, balls, sweep, i, query)
+            if first_b >= 0:
+                leaf_ready(view, balls, sweep, j, query)
+            way = _both(sweep.travel, i, first_a, j, first_b)
+            bound = capsule_distance(view.ends, view.radii, i, j) - way
+            if bound < target + ROUNDING:
+                bound = max(
+                    bound, second_order(view, balls, sweep, groups, i, first_a, j, first_b)
+                )
+            bound -= ROUNDING
+            least = min(least, bound)
+            if bound < target:
+                longest = max(longest, way)
+    return least, longest

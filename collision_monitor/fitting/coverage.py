@@ -1,0 +1,274 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""How well a set of capsules covers a body: cost and gradient of a fit, gaps, growth.
+
+Used when leaves are fitted, once for each mesh. A capsule is a row of seven numbers:
+two end points and the radius.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from collision_monitor.common.compiled import offline_kernel
+
+
+@offline_kernel
+def _to_axis(x, y, z, capsules, k):
+    """Distance of a point to the axis of capsule k, its parameter there, the offset."""
+    ax, ay, az = capsules[k, 0], capsules[k, 1], capsules[k, 2]
+    ux, uy, uz = capsules[k, 3] - ax, capsules[k, 4] - ay, capsules[k, 5] - az
+    uu = ux * ux + uy * uy + uz * uz
+    t = 0.0
+    if uu > 1e-30:
+        t = min(max(((x - ax) * ux + (y - ay) * uy + (z - az) * uz) / uu, 0.0), 1.0)
+    dx, dy, dz = x - ax - t * ux, y - ay - t * uy, z - az - t * uz
+    return math.sqrt(dx * dx + dy * dy + dz * dz), t, dx, dy, dz
+
+
+@offline_kernel
+def gap_to_union(x, y, z, capsules):
+    """(signed distance of a point to the union of the capsules, the capsule it is due to)."""
+    best, owner = math.inf, 0
+    for k in range(len(capsules)):
+        gap = _to_axis(x, y, z, capsules, k)[0] - capsules[k, 6]
+        if gap < best:
+            best, owner = gap, k
+    return best, owner
+
+
+@offline_kernel
+def gaps_to_union(points, capsules):
+    """Signed distances (n,) of ``points`` (n, 3) to the union of ``capsules`` (k, 7)."""
+    out = np.empty(len(points))
+    for i in range(len(points)):
+        out[i] = gap_to_union(points[i, 0], points[i, 1], points[i, 2], capsules)[0]
+    return out
+
+
+@offline_kernel
+def _push(gradient, capsules, k, x, y, z, force):
+    """Add ``force`` times the gradient of (radius - distance to the axis) of capsule k."""
+    distance, t, dx, dy, dz = _to_axis(x, y, z, capsules, k)
+    gradient[k, 6] += force
+    if distance > 1e-12:
+        scale = force / distance
+        gradient[k, 0] += scale * (1.0 - t) * dx
+        gradient[k, 1] += scale * (1.0 - t) * dy
+        gradient[k, 2] += scale * (1.0 - t) * dz
+        gradient[k, 3] += scale * t * dx
+        gradient[k, 4] += scale * t * dy
+        gradient[k, 5] += scale * t * dz
+
+
+@offline_kernel
+def _nearest_capsules(points, capsules, gaps, owners):
+    """Write signed distances (n,) of ``points`` to the union, and whose they are.
+
+    One capsule after the other over all points, without a branch: the compiler makes SIMD of
+    it where ``points`` (n, 3) are in Fortran's order, twice as wide for float32.
+    """
+    row = np.empty(10, points.dtype)  # numbers of the points' own kind
+    row[8], row[9] = 0.0, 1.0
+    zero, one = row[8], row[9]
+    for k in range(len(capsules)):
+        uu = 0.0
+        for axis in range(3):
+            step = capsules[k, axis + 3] - capsules[k, axis]
+            row[axis], row[axis + 3] = capsules[k, axis], step
+            uu += step * step
+        row[6] = capsules[k, 6]
+        row[7] = 1.0 / uu if uu > 1e-30 else 0.0
+        ax, ay, az, ux, uy, uz = row[0], row[1], row[2], row[3], row[4], row[5]
+        r, inverse = row[6], row[7]
+        for i in range(len(points)):
+            x, y, z = points[i, 0] - ax, points[i, 1] - ay, points[i, 2] - az
+            t = min(max((x * ux + y * uy + z * uz) * inverse, zero), one)
+            x, y, z = x - t * ux, y - t * uy, z - t * uz
+            gap = math.sqrt(x * x + y * y + z * z) - r
+            nearer = (k == 0) | (gap < gaps[i])
+            gaps[i] = gap if nearer else gaps[i]
+            owners[i] = k if nearer else owners[i]
+
+
+@offline_kernel
+def coverage_cost(
+    capsules, wanted, wanted_weights, unwanted, prices, watchers, watcher_weights,
+    width, penalty, thrift, gradient,
+):
+    """Cost of covering a body by the union of ``capsules`` (k, 7); writes ``gradient`` (k, 7).
+
+    The sum of
+    - penalty * weight * gap^2 over the ``wanted`` points (n, 3) left outside,
+    - price * share over the ``unwanted`` points (m, 3): the volume covered in vain; the
+      share goes smoothly, by a cubic, from 0 at ``width`` outside to 1 at ``width`` inside,
+    - -weight * gap over the ``watchers`` (w, 3): the distance that is lost, less a constant,
+      where other bodies come near,
+    - ``thrift`` times the capsules' volumes, so that none lies idle or far away.
+
+    Points in Fortran's order are fastest, and those of float32; all are of the same kind.
+    """
+    for k in range(len(capsules)):  # an assignment of arrays takes longer to compile
+        for axis in range(7):
+            gradient[k, axis] = 0.0
+    total = 0.0
+    most = max(len(wanted), len(unwanted), len(watchers))
+    gaps, owners = np.empty(most, wanted.dtype), np.empty(most, np.int32)
+    _nearest_capsules(wanted, capsules, gaps, owners)
+    for i in range(len(wanted)):
+        gap = gaps[i]
+        if gap > 0.0:
+            total += penalty * wanted_weights[i] * gap * gap
+            force = -2.0 * penalty * wanted_weights[i] * gap
+            _push(gradient, capsules, owners[i], wanted[i, 0], wanted[i, 1], wanted[i, 2], force)
+    _nearest_capsules(unwanted, capsules, gaps, owners)
+    for i in range(len(unwanted)):
+        gap = gaps[i]
+        if gap <= -width:
+            total += prices[i]
+        elif gap < width:
+            s = gap / width
+            total += prices[i] * (0.5 - s * (0.75 - 0.25 * s * s))
+            force = prices[i] * 0.75 * (1.0 - s * s) / width
+            x, y, z = unwanted[i, 0], unwanted[i, 1], unwanted[i, 2]
+            _push(gradient, capsules, owners[i], x, y, z, force)
+    _nearest_capsules(watchers, capsules, gaps, owners)
+    for i in range(len(watchers)):
+        weight = watcher_weights[i]
+        total -= weight * gaps[i]
+        x, y, z = watchers[i, 0], watchers[i, 1], watchers[i, 2]
+        _push(gradient, capsules, owners[i], x, y, z, weight)
+    for k in range(len(capsules)):
+        ux = capsules[k, 3] - capsules[k, 0]
+        uy = capsules[k, 4] - capsules[k, 1]
+        uz = capsules[k, 5] - capsules[k, 2]
+        length = math.sqrt(ux * ux + uy * uy + uz * uz)
+        r = capsules[k, 6]
+        total += thrift * math.pi * r * r * (length + 4.0 / 3.0 * r)
+        gradient[k, 6] += thrift * math.pi * (2.0 * r * length + 4.0 * r * r)
+        if length > 1e-12:
+            force = thrift * math.pi * r * r / length
+            gradient[k, 0] -= force * ux
+            gradient[k, 1] -= force * uy
+            gradient[k, 2] -= force * uz
+            gradient[k, 3] += force * ux
+            gradient[k, 4] += force * uy
+            gradient[k, 5] += force * uz
+    return total
+
+
+@offline_kernel
+def closest_points(first, second):
+    """(distance, i, j) of the points of two sets (n, 3), (m, 3) that are nearest to each other.
+
+    Each with each; fastest where the second is in Fortran's order.
+    """
+    least = np.empty(len(second))
+    whose = np.empty(len(second), dtype=np.int64)
+    for j in range(len(second)):  # numpy's functions on arrays take longer to compile
+        least[j], whose[j] = math.inf, 0
+    for i in range(len(first)):
+        px, py, pz = first[i, 0], first[i, 1], first[i, 2]
+        for j in range(len(second)):
+            x, y, z = second[j, 0] - px, second[j, 1] - py, second[j, 2] - pz
+            squared = x * x + y * y + z * z
+            nearer = squared < least[j]
+            least[j] = squared if nearer else least[j]
+            whose[j] = i if nearer else whose[j]
+    best = 0
+    for j in range(len(second)):
+        if least[j] < least[best]:
+            best = j
+    return math.sqrt(least[best]), whose[best], best
+
+
+@offline_kernel
+def grow_to_enclose(triangles, capsules, smallest_edge):
+    """Grow radii until each of ``triangles`` (m, 3, 3) lies in the union, by construction.
+
+    A triangle is enclosed by a capsule, a convex body, that holds its three corners. One
+    that no capsule encloses is halved across its longest edge; where that
+    is shorter than ``smallest_edge``, the capsule that needs least is grown. Returns the
+    middles (n, 3) of those that made one grow, the first thousand.
+    """
+    stack = np.empty((256, 3, 3))
+    culprits = np.empty((1000, 3))
+    count = 0
+    needed = np.empty(len(capsules))
+    for m in range(len(triangles)):
+        for c in range(3):  # an assignment of arrays takes seconds to compile
+            for axis in range(3):
+                stack[0, c, axis] = triangles[m, c, axis]
+        size = 1
+        while size > 0:
+            size -= 1
+            best, owner = math.inf, 0
+            for k in range(len(capsules)):
+                needed[k] = -math.inf
+                for c in range(3):
+                    x, y, z = stack[size, c, 0], stack[size, c, 1], stack[size, c, 2]
+                    needed[k] = max(needed[k], _to_axis(x, y, z, capsules, k)[0])
+                if needed[k] - capsules[k, 6] < best:
+                    best, owner = needed[k] - capsules[k, 6], k
+            if best <= 0.0:
+                continue
+            longest, edge = 0.0, 0
+            for c in range(3):
+                d = 0.0
+                for axis in range(3):
+                    step = stack[size, (c + 1) % 3, axis] - stack[size, c, axis]
+                    d += step * step
+                if d > longest:
+                    longest, edge = d, c
+            if longest <= smallest_edge * smallest_edge or size + 2 > len(stack):
+                capsules[owner, 6] = needed[owner]
+                if count < len(culprits):
+                    for axis in range(3):
+                        total = stack[size, 0, axis] + stack[size, 1, axis] + stack[size, 2, axis]
+                        culprits[count, axis] = total / 3.0
+                    count += 1
+                continue
+            a, b = edge, (edge + 1) % 3
+            for axis in range(3):
+                middle = 0.5 * (stack[size, a, axis] + stack[size, b, axis])
+                stack[size + 1, 0, axis] = stack[size, 0, axis]
+                stack[size + 1, 1, axis] = stack[size, 1, axis]
+                stack[size + 1, 2, axis] = stack[size, 2, axis]
+                stack[size + 1, a, axis] = middle
+                stack[size, b, axis] = middle
+            size += 2
+    return culprits[:count]
+
+
+@offline_kernel
+def winding_numbers(points, triangles):
+    """Generalised winding number (n,) of a surface (m, 3, 3) about ``points`` (n, 3).
+
+    1 inside, 0 outside, and between where the surface has holes (Jacobson, Kavan, Sorkine-
+    Hornung 2013, eq. 5; solid angle of a triangle after Van Oosterom and Strackee 1983).
+    """
+    out = np.empty(len(points))
+    for i in range(len(points)):
+        x, y, z = points[i, 0], points[i, 1], points[i, 2]
+        total = 0.0
+        for j in range(len(triangles)):
+            ax, ay, az = triangles[j, 0, 0] - x, triangles[j, 0, 1] - y, triangles[j, 0, 2] - z
+            bx, by, bz = triangles[j, 1, 0] - x, triangles[j, 1, 1] - y, triangles[j, 1, 2] - z
+            cx, cy, cz = triangles[j, 2, 0] - x, triangles[j, 2, 1] - y, triangles[j, 2, 2] - z
+            a = math.sqrt(ax * ax + ay * ay + az * az)
+            b = math.sqrt(bx * bx + by * by + bz * bz)
+            c = math.sqrt(cx * cx + cy * cy + cz * cz)
+            determinant = (
+                ax * (by * cz - bz * cy) - ay * (bx * cz - bz * cx) + az * (bx * cy - by * cx)
+            )
+            denominator = (
+                a * b * c
+                + (ax * bx + ay * by + az * bz) * c
+                + (bx * cx + by * cy + bz * cz) * a
+                + (cx * ax + cy * ay + cz * az) * b
+            )
+            total += math.atan2(determinant, denominator)
+        out[i] = total / (2.0 * math.pi)
+    return out

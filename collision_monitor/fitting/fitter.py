@@ -1,0 +1,258 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Fits leaves to all shapes of a robot and a scene: each once, in parallel, and kept on disk."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import math
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import AbstractContextManager, nullcontext
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from collision_monitor.common.disk_cache import Store, content_key
+from collision_monitor.fitting.approach_points import merged
+from collision_monitor.fitting.fit_settings import FitSettings
+from collision_monitor.fitting.shapes import Fit, fits_in_own_frame, leaf_rows, leaves_of, placed
+from collision_monitor.robot.description import Shape
+
+logger = logging.getLogger(__name__)
+
+_SECONDS_BETWEEN_WORDS = 1.0
+# Obstacles do not move: more leaves around one cost a query next to nothing.
+_OBSTACLE_FACTOR = 4
+# Of the leaves that links may have at most, so many are for them in the mean: some links need
+# all, and for most of the others the last ones hardly pay.
+_MEAN = 0.75
+# Files beside this one that have no part in a fit of given watchers, and so may change without
+# that meshes are fitted anew.
+_NO_PART = (
+    "__init__.py", "approach_points.py", "enclosure*.py", "fast_fit.py", "fitter.py",
+    "interior_coverage.py", "leaves_file.py",
+)  # fmt: skip
+# Files elsewhere that have a part in it.
+_PART = ("geometry/leaf.py", "geometry/obb.py")
+_CLOSED_FORMS = ("sphere", "capsule", "box")
+
+Job = tuple[Shape, int, np.ndarray]
+
+
+@cache
+def _method() -> str:
+    """Digest of the text of all that decides a fit: another method, other fits."""
+    digest = hashlib.sha256()
+    folder = Path(__file__).parent
+    no_part = {path for name in _NO_PART for path in folder.glob(name)}
+    decides = sorted(set(folder.glob("*.py")) - no_part)
+    for path in [*decides, *(folder.parent / name for name in _PART)]:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _content(shape: Shape, most: int, tolerance: float) -> str:
+    mesh = () if shape.vertices is None else (shape.vertices, shape.triangles)
+    return content_key(_method(), shape.kind, shape.size, *mesh, most, tolerance)
+
+
+def _to_json(fits: list[Fit]) -> list:
+    return [
+        [leaf_rows(f.leaves).tolist(), f.shape_volume, f.hull_volume, f.obb_volume,
+         f.stand_off, f.hull_area, f.lost]
+        for f in fits
+    ]  # fmt: skip
+
+
+def _from_json(value: list) -> list[Fit]:
+    return [Fit(leaves_of(np.array(rows)), *numbers) for rows, *numbers in value]
+
+
+def share_out(choices: Sequence[Sequence[Fit]], budget: int, tolerance: float) -> list[Fit]:
+    """One of the ``choices`` for each shape of a link, ``budget`` leaves in all if they suffice.
+
+    Each shape has its fit of fewest leaves first. Then, again and again, more leaves go
+    where one of them takes away most volume, until all shapes are within ``tolerance``.
+    """
+    taken = [0] * len(choices)
+    left = budget - sum(len(fits[0].leaves) for fits in choices)
+    while True:
+        best, gain = None, 0.0
+        for k, fits in enumerate(choices):
+            now = fits[taken[k]]
+            if now.is_within(tolerance):
+                continue
+            for m in range(taken[k] + 1, len(fits)):
+                more = len(fits[m].leaves) - len(now.leaves)
+                if more > left:
+                    break
+                volume = now.hull_area * (now.excess - fits[m].excess) / more
+                if volume > gain or (best is None and now.stand_off == np.inf):
+                    best, gain = (k, m, more), volume
+        if best is None:
+            return [fits[m] for fits, m in zip(choices, taken, strict=True)]
+        k, m, more = best
+        taken[k] = m
+        left -= more
+
+
+def thin_out(chosen: list[Fit], choices: Sequence[Sequence[Fit]], total: int) -> list[Fit]:
+    """``chosen`` with fewer leaves, ``total`` in all if that can be: what pays least goes first.
+
+    Args:
+        chosen: one of ``choices`` for each shape of all links.
+        choices: fits of ascending numbers of leaves.
+        total: leaves of all shapes.
+    """
+    taken = [fits.index(fit) for fit, fits in zip(chosen, choices, strict=True)]
+    left = sum(len(fit.leaves) for fit in chosen) - total
+    while left > 0:
+        best, price = None, np.inf
+        for k, fits in enumerate(choices):
+            now = fits[taken[k]]
+            for m in range(taken[k]):
+                fewer = len(now.leaves) - len(fits[m].leaves)
+                volume = now.hull_area * (fits[m].excess - now.excess) / fewer
+                if volume < price:
+                    best, price = (k, m, fewer), volume
+        if best is None:
+            break
+        k, m, fewer = best
+        taken[k] = m
+        left -= fewer
+    return [fits[m] for fits, m in zip(choices, taken, strict=True)]
+
+
+def fit_all(
+    links: Mapping[str, Sequence[Shape]],
+    obstacles: Mapping[str, Sequence[Shape]],
+    settings: FitSettings,
+    watchers: Mapping[str, Sequence[np.ndarray]] | None = None,
+) -> dict[str, list[Fit]]:
+    """Fits of every shape by name of link or obstacle, in the frame of its link.
+
+    Equal shapes are fitted once, with the ``watchers`` of all of them (by link and shape, as
+    `watchers_of` gives them). Fits are kept on disk under the content of the shape, its
+    watchers, the settings and the method. When fitting takes long, the log says how far it is.
+    """
+    tolerance = settings.leaf_tolerance
+    jobs: dict[str, list[tuple[str, Shape, int]]] = {}
+    budgets: dict[str, int] = {}
+    watched: dict[str, list[np.ndarray]] = {}
+    for factor, group in ((1, links), (_OBSTACLE_FACTOR, obstacles)):
+        for name, shapes in group.items():
+            budgets[name] = factor * settings.max_leaves_per_link
+            most = max(1, budgets[name] - len(shapes) + 1)
+            jobs[name] = [(_content(shape, most, tolerance), shape, most) for shape in shapes]
+            for k, (content, _, _) in enumerate(jobs[name]):
+                if watchers is not None and name in watchers:
+                    watched.setdefault(content, []).append(watchers[name][k])
+    distinct: dict[str, Job] = {}
+    for keyed in jobs.values():
+        for content, shape, most in keyed:
+            rows = watched.get(content, ())
+            distinct.setdefault(content, (shape, most, merged(np.vstack(rows) if rows else ())))
+    done = _fit_distinct(distinct, tolerance)
+    choices = {name: [done[content] for content, _, _ in keyed] for name, keyed in jobs.items()}
+    chosen = {
+        name: share_out(fits, budgets[name], tolerance) for name, fits in choices.items()
+    }
+    mean = _MEAN * settings.max_leaves_per_link
+    total = math.ceil(sum(max(mean, len(shapes)) for shapes in links.values()))
+    thinner = iter(
+        thin_out(
+            [fit for name in links for fit in chosen[name]],
+            [fits for name in links for fits in choices[name]],
+            total,
+        )
+    )
+    chosen |= {name: [next(thinner) for _ in chosen[name]] for name in links}
+    return {
+        name: [
+            placed(fit, shape.pose, name)
+            for fit, (_, shape, _) in zip(chosen[name], keyed, strict=True)
+        ]
+        for name, keyed in jobs.items()
+    }
+
+
+def _fit_distinct(jobs: Mapping[str, Job], tolerance: float) -> dict[str, list[Fit]]:
+    """Fits of distinct shapes by key: from disk, or made now and put there."""
+    done: dict[str, list[Fit]] = {}
+    slow: dict[str, Job] = {}
+    keys: dict[str, str] = {}
+    for content, (shape, most, rows) in jobs.items():
+        if shape.kind in _CLOSED_FORMS:
+            done[content] = fits_in_own_frame(shape, most, tolerance)
+        else:
+            slow[content] = (shape, most, rows)
+            keys[content_key(content, rows)] = content
+    if not slow:
+        return done
+    with Store("fits") as store:
+
+        def take_what_is_kept() -> None:
+            for key, kept in store.get_many(list(keys)).items():
+                content = keys.pop(key)
+                done[content] = _from_json(kept)
+                del slow[content]
+
+        take_what_is_kept()
+        if not slow:
+            return done
+        # Nodes of one robot are started together: one fits, and the others have its leaves.
+        turn = store.turn(list(keys))
+        try:
+            if turn.take():
+                take_what_is_kept()
+            key_of = {content: key for key, content in keys.items()}
+            for content, fits in _fit_slowly(slow, tolerance):
+                done[content] = fits
+                store.set(key_of[content], _to_json(fits))
+        finally:
+            turn.give()
+    return done
+
+
+def _one_thread_of_linear_algebra() -> AbstractContextManager:
+    """For each fit: with more, they wait for each other, and fitting takes ten times as long."""
+    try:
+        from threadpoolctl import threadpool_limits
+    except ImportError:
+        logger.warning("fitting is slow without the package threadpoolctl: pip install it")
+        return nullcontext()
+    return threadpool_limits(1)
+
+
+def _fit_slowly(jobs: Mapping[str, Job], tolerance: float) -> Iterator[tuple[str, list[Fit]]]:
+    """(key, fits) as they are made, by all processors; the log tells how far it is."""
+    if not jobs:
+        return
+    begin = said = time.monotonic()
+    logger.info("fitting leaves to %d meshes", len(jobs))
+    pool = ThreadPoolExecutor(min(len(jobs), os.cpu_count() or 1))
+    try:
+        with _one_thread_of_linear_algebra():
+            waiting = {
+                pool.submit(fits_in_own_frame, shape, most, tolerance, rows): key
+                for key, (shape, most, rows) in jobs.items()
+            }
+            for count, future in enumerate(as_completed(waiting), 1):
+                yield waiting[future], future.result()
+                if time.monotonic() - said > _SECONDS_BETWEEN_WORDS:
+                    said = time.monotonic()
+                    share = {"share": count / len(jobs)}
+                    logger.info(
+                        "fitting leaves: %d of %d meshes done", count, len(jobs), extra=share
+                    )
+    finally:
+        # After an error or Ctrl-C nobody wants the others: what has not begun never will.
+        pool.shutdown(wait=False, cancel_futures=True)
+    seconds = time.monotonic() - begin
+    if seconds > _SECONDS_BETWEEN_WORDS:
+        logger.info("leaves fitted to %d meshes in %.0f s; kept for next time", len(jobs), seconds)

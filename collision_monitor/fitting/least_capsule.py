@@ -1,0 +1,88 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""The capsule of least volume around a point set: its axis is free to turn and to shift."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from collision_monitor.fitting.published_capsule import (
+    capsule_along,
+    fit_capsule,
+    innermost_center_exact,
+)
+from collision_monitor.geometry.leaf import Leaf
+from collision_monitor.geometry.obb import OrientedBox, fit_box
+
+_STEPS = 400
+
+
+def _frame(direction: np.ndarray) -> np.ndarray:
+    """Three unit vectors (3, 3), the last along ``direction``."""
+    z = direction / np.linalg.norm(direction)
+    x = np.cross(np.eye(3)[np.abs(z).argmin()], z)
+    x /= np.linalg.norm(x)
+    return np.array([x, np.cross(z, x), z])
+
+
+def _volume(points: np.ndarray) -> float:
+    """Volume of the capsule about the z axis around ``points`` (n, 3)."""
+    rho = np.hypot(points[:, 0], points[:, 1])
+    radius = float(rho.max())
+    start = innermost_center_exact(points[:, 2], rho, radius)
+    end = -innermost_center_exact(-points[:, 2], rho, radius)
+    # Where the ends pass each other the points fit into one ball of this radius.
+    return math.pi * radius**2 * (max(end - start, 0.0) + 4.0 / 3.0 * radius)
+
+
+def _improve(points: np.ndarray, center: np.ndarray, axis: np.ndarray, size: float) -> np.ndarray:
+    """(origin, direction) (2, 3) of a local least volume near a line, by Nelder and Mead."""
+    from scipy.optimize import minimize
+
+    frame = _frame(axis)
+    local = (points - center) @ frame.T / size
+
+    def line(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return np.array([x[2], x[3], 0.0]), np.array([x[0], x[1], 1.0])
+
+    def volume(x: np.ndarray) -> float:
+        origin, direction = line(x)
+        return _volume((local - origin) @ _frame(direction).T)
+
+    step = np.vstack([np.zeros(4), 0.15 * np.eye(4)])
+    options = {"maxiter": _STEPS, "initial_simplex": step, "xatol": 1e-5, "fatol": 1e-7}
+    origin, direction = line(minimize(volume, np.zeros(4), method="Nelder-Mead", options=options).x)
+    return np.array([center + size * origin @ frame, direction @ frame])
+
+
+def fit_least_capsule(
+    points: np.ndarray, box: OrientedBox | None = None, tolerance: float = 1e-6
+) -> Leaf:
+    """The smallest capsule found from several starts; never larger than the published one.
+
+    Starts: the three axes of the oriented box and the long principal axis. The least-volume
+    box of a link often lies askew to its tube, so the published axis, the box's longest
+    side, can be far off.
+
+    Args:
+        points: (n, 3), metres, best only the vertices of a hull.
+        box: their oriented box, if known.
+        tolerance: of the published fit's bisection, metres.
+    """
+    points = np.asarray(points, dtype=float)
+    box = fit_box(points) if box is None else box
+    best = fit_capsule(points, box, tolerance)
+    size = float(box.extents[2])
+    if size == 0.0:
+        return best
+    centred = points - points.mean(axis=0)
+    principal = np.linalg.svd(centred, full_matrices=False)[2][0]
+    for axis in (*box.axes.T, principal):
+        origin, direction = _improve(points, box.center, axis, size)
+        unit = direction / np.linalg.norm(direction)
+        leaf = capsule_along(points, origin, unit, tolerance)
+        if leaf.volume < best.volume:
+            best = leaf
+    return best

@@ -1,0 +1,237 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Several capsules around one mesh: placed so that their union covers little else.
+
+A body is not cut into pieces that are then enclosed one by one. All end points and
+radii move at once, down the gradient of the volume that the union covers in vain; what must
+be covered is a penalty. Only at the end every triangle is made sure of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from inspect import signature
+
+import numpy as np
+
+from collision_monitor.fitting.body import Body
+from collision_monitor.fitting.coverage import gaps_to_union, grow_to_enclose
+from collision_monitor.fitting.descent import descend
+
+# Annealing: the width over which "covered" is smoothed, in sizes of the body, and the
+# weight of what sticks out. Wide and weak first, so that capsules can still trade places.
+_HEAT = ((0.2, 60.0), (0.1, 240.0), (0.05, 960.0))
+_FINAL = ((0.036, 2e3), (0.036, 2e4), (0.036, 2e5), (0.036, 2e5), (0.036, 2e6))
+# After so many of them only so many go on.
+_ROUNDS, _LAST = 2, 2
+_COARSE = 4  # of the points, one in so many is enough for the first stages
+# Before each of the last stages the worst of many more surface points join those that are wanted.
+_JOINING = 600
+_JOINED_WEIGHT = 3.0
+_STEPS = 120
+_GAIN = 1e-5  # a stage ends when steps gain less of the cost
+_THRIFT = 0.02
+_LEAST_RADIUS = 0.005
+# Price of the distance that watchers lose, in sizes of the body, against the volume in hulls.
+_WATCHED = 5.0
+# Triangles are halved down to this edge before a capsule is grown for one; sizes of the body.
+_SMALLEST_EDGE = 0.002
+# Stretches of the body before clustering: along the long axis, none, three at random.
+_LONGWAYS = np.array([0.3, 0.3, 1.0])
+
+
+def _around(points: np.ndarray) -> np.ndarray:
+    """A capsule (7,) along the principal axis of a cluster of points, a first guess."""
+    middle = points.mean(axis=0)
+    axis = np.linalg.svd(points - middle, full_matrices=False)[2][0]
+    x = (points - middle) @ axis
+    rho = np.linalg.norm(points - middle - x[:, None] * axis, axis=1)
+    radius = max(1.2 * float(np.median(rho)), 2.0 * _LEAST_RADIUS)
+    half = max(0.5 * float(np.ptp(x)) - radius, 1e-3)  # not a point: it could not turn
+    center = middle + 0.5 * float(x.max() + x.min()) * axis
+    return np.r_[center - half * axis, center + half * axis, radius]
+
+
+def _clustered(body: Body, count: int, starts: int) -> Iterator[np.ndarray]:
+    """First guesses (count, 7): a capsule along each cluster of the body's points."""
+    from scipy.cluster.vq import kmeans2
+
+    # SciPy before 1.15, such as that of Ubuntu 24.04, has another name for the argument.
+    generator = "rng" if "rng" in signature(kmeans2).parameters else "seed"
+    rng = np.random.default_rng(count)
+    points = np.vstack([body.surface, body.inside])
+    for start in range(starts):
+        stretch = (_LONGWAYS, np.ones(3), rng.uniform(0.2, 1.0, 3))[start % 3]
+        _, owner = kmeans2(points * stretch, count, minit="++", **{generator: rng})
+        clusters = [points[owner == k] for k in range(count)]
+        yield np.array([_around(c if len(c) > 3 else points) for c in clusters])
+
+
+def _split(body: Body, capsules: np.ndarray, count: int, way: int) -> np.ndarray:
+    """A guess (count, 7) out of fewer ``capsules``: those that cover most in vain are halved.
+
+    ``way`` 0 halves along the axis, 1 and 2 beside it in two random directions.
+    """
+    rng = np.random.default_rng([count, way])
+    while len(capsules) < count:
+        gaps = np.array([gaps_to_union(body.outside, row.reshape(1, 7)) for row in capsules])
+        owners = gaps.argmin(axis=0)[gaps.min(axis=0) < 0.0]
+        vain = np.bincount(owners, minlength=len(capsules)).astype(float)
+        if way == 2:
+            vain *= rng.uniform(0.3, 1.0, len(capsules))
+        k = int(vain.argmax())
+        first, second = capsules[k].copy(), capsules[k].copy()
+        axis = first[3:6] - first[:3]
+        length = float(np.linalg.norm(axis))
+        if way == 0 and length > 0.5 * first[6]:
+            middle = 0.5 * (first[3:6] + first[:3])
+            first[3:6], second[:3] = middle - 0.05 * axis, middle + 0.05 * axis
+        else:
+            aside = rng.normal(size=3)
+            if length > 1e-6:
+                aside -= (aside @ axis) / length**2 * axis
+            aside *= 0.4 * first[6] / np.linalg.norm(aside)
+            first[:6] += np.tile(aside, 2)
+            second[:6] -= np.tile(aside, 2)
+            first[6] *= 0.8
+            second[6] *= 0.8
+        capsules = np.vstack([np.delete(capsules, k, axis=0), first, second])
+    return capsules
+
+
+def _narrow(points: np.ndarray) -> np.ndarray:
+    """Points as `coverage_cost` is fastest with; growing at the end takes them as they are."""
+    return np.asfortranarray(points, dtype=np.float32)
+
+
+class _Descent:
+    """The annealing of one body: stages of a descent that share what they want covered."""
+
+    def __init__(self, body: Body, thin: int) -> None:
+        """Take every ``thin``-th of the body's points only."""
+        samples = len(body.surface) - len(body.hull_points)
+        surface = np.vstack([body.surface[:samples:thin], body.hull_points])
+        inside = body.inside[:: 2 * thin]
+        self._body = body
+        self._wanted = _narrow(np.vstack([surface, inside]))
+        self._weights = np.r_[
+            np.full(len(surface) - len(body.hull_points), thin / samples),
+            np.full(len(body.hull_points), 1.0 / len(body.hull_points)),
+            np.full(len(inside), 1.0 / max(1, len(inside))),
+        ]
+        self._joined_weight = _JOINED_WEIGHT / samples
+        self._unwanted = _narrow(body.outside[::thin])
+        self._watchers = _narrow(body.watchers)
+        self._watcher_weights = _WATCHED * body.watcher_weights
+        self._volume = max(body.hull_volume, 0.02 * body.hull_area)
+        self._prices = body.prices[::thin] * (thin * body.cell / self._volume)
+
+    def join_missed(self, capsules: np.ndarray) -> None:
+        """From now on the surface points that ``capsules`` miss worst are wanted as well."""
+        gaps = gaps_to_union(self._body.dense_surface, capsules)
+        missed = np.argsort(-gaps)[: min(_JOINING, int((gaps > 0.0).sum()))]
+        # Points at random miss the places where capsules part; growing finds them.
+        places = grow_to_enclose(self._body.triangles, capsules.copy(), _SMALLEST_EDGE)
+        joined = np.vstack([self._body.dense_surface[missed], places])
+        self._wanted = _narrow(np.vstack([self._wanted, joined]))
+        self._weights = np.r_[self._weights, np.full(len(joined), self._joined_weight)]
+
+    def run(self, capsules: np.ndarray, width: float, penalty: float) -> tuple[np.ndarray, float]:
+        """The capsules (k, 7) after one stage, and their cost."""
+        found = capsules.copy()
+        value = descend(
+            found, self._wanted, self._weights, self._unwanted, self._prices,
+            self._watchers, self._watcher_weights, width, penalty, _THRIFT / self._volume,
+            _LEAST_RADIUS, _STEPS, _GAIN,
+        )  # fmt: skip
+        return found, value
+
+
+def _descend(body: Body, guesses: list[np.ndarray], finalists: int) -> list[np.ndarray]:
+    """Capsules (k, 7) after annealing: all ``guesses`` coarsely, the best of them to the end."""
+    coarse = _Descent(body, _COARSE)
+    heats = []
+    for guess in guesses:
+        for stage in _HEAT:
+            guess, value = coarse.run(guess, *stage)
+        heats.append((value, guess))
+    heats.sort(key=lambda heat: heat[0])
+    runs = []
+    for _, capsules in heats[:finalists]:
+        fine = _Descent(body, 1)
+        for stage in _FINAL[:_ROUNDS]:
+            fine.join_missed(capsules)
+            capsules, value = fine.run(capsules, *stage)
+        runs.append((value, capsules, fine))
+    runs.sort(key=lambda run: run[0])
+    finished = []
+    for _, capsules, fine in runs[:_LAST]:
+        for stage in _FINAL[_ROUNDS:]:
+            fine.join_missed(capsules)
+            capsules, _ = fine.run(capsules, *stage)
+        finished.append(capsules)
+    return finished
+
+
+def enclose(body: Body, capsules: np.ndarray) -> np.ndarray:
+    """A copy of ``capsules`` (k, 7), grown until no triangle of the body sticks out.
+
+    The worst points first, each by the capsule that has least to grow.
+    """
+    capsules = capsules.copy()
+    gaps = np.array([gaps_to_union(body.surface, row.reshape(1, 7)) for row in capsules])
+    for i in np.argsort(-gaps.min(axis=0)):
+        owner = int(gaps[:, i].argmin())
+        if gaps[owner, i] > 0.0:
+            capsules[owner, 6] += gaps[owner, i]
+            gaps[owner] -= gaps[owner, i]
+    grow_to_enclose(body.triangles, capsules, _SMALLEST_EDGE)
+    capsules[:, 6] += 1e-9  # what rounding may leave outside when frames are changed
+    return capsules
+
+
+def thickness(body: Body, capsules: np.ndarray) -> float:
+    """Volume covered in vain, spread over the hull's surface: metres.
+
+    The mean distance by which the union stands off the mesh, where the mesh is convex.
+    """
+    vain = float((gaps_to_union(body.outside, capsules) < 0.0).sum()) * body.cell
+    return vain / body.hull_area * body.size
+
+
+def lost(body: Body, capsules: np.ndarray) -> float:
+    """Distance that ``capsules`` take away from the body's watchers, in the mean: metres."""
+    if not len(body.watchers):
+        return 0.0
+    # In C's order as all others: another order would be compiled for anew.
+    gaps = gaps_to_union(np.ascontiguousarray(body.watchers), capsules)
+    return float((body.watcher_distances - gaps) @ body.watcher_weights) * body.size
+
+
+def _judge(body: Body, capsules: np.ndarray) -> float:
+    return thickness(body, capsules) + lost(body, capsules)
+
+
+def fit_union(
+    body: Body,
+    count: int,
+    fewer: np.ndarray | None = None,
+    starts: int = 6,
+    finalists: int = 5,
+) -> np.ndarray:
+    """``count`` capsules (count, 7) around ``body``, in its frame.
+
+    The best of several descents: ``starts`` from clusters of the body's points, three from
+    ``fewer`` capsules found before, if given; ``finalists`` of them go all the way. The
+    capsules enclose every triangle of the mesh.
+    """
+    guesses = [*_clustered(body, count, starts)]
+    if fewer is not None and 1 < len(fewer) < count:
+        guesses += [_split(body, fewer, count, way) for way in range(3)]
+    best, least = None, np.inf
+    for capsules in _descend(body, guesses, finalists):
+        enclosing = enclose(body, capsules)
+        found = _judge(body, enclosing)
+        if best is None or found < least:
+            best, least = enclosing, found
+    return best

@@ -1,0 +1,290 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""From a collision shape to the leaves that enclose it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from collision_monitor.fitting.body import Body
+from collision_monitor.fitting.box_leaves import cover_box, covers_of_box
+from collision_monitor.fitting.fit_settings import FitSettings
+from collision_monitor.fitting.least_capsule import fit_least_capsule
+from collision_monitor.fitting.multi_capsule_fit import fit_union, lost, thickness
+from collision_monitor.fitting.outermost import outermost
+from collision_monitor.fitting.sphere import fit_least_sphere
+from collision_monitor.fitting.union import union_volume
+from collision_monitor.geometry.leaf import Leaf, enclosing, moved
+from collision_monitor.geometry.obb import OrientedBox, box_along, fit_box, hull_points
+from collision_monitor.robot.description import Shape
+
+# Numbers of leaves that are tried, up to the budget.
+_COUNTS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+# More leaves must stand off less by this part, or they do not pay.
+_WORTH = 0.95
+_WORTH_OF_BOX = 0.92
+# Sides of the prism that stands in for a cylinder; its faces touch the cylinder.
+_SIDES = 48
+# A body thinner than this part of its length has no inside to speak of.
+_FLAT = 1e-3
+
+# Leaves, how far they stand off in the mean, what they take from watchers: metres.
+Found = tuple[tuple[Leaf, ...], float, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """Leaves around a shape, in the link's frame, and what to judge them by.
+
+    Volumes in m^3. ``shape_volume`` is that of the convex hull where a mesh is not closed;
+    ``union_volume`` is that of all leaves together, what overlaps counted once.
+    ``stand_off``: metres between the leaves and the shape, in the mean over its hull's
+    surface; infinite for one leaf around a plate that several enclose better. ``hull_area``
+    is that surface in m^2. ``lost``: metres of their distance that the leaves take
+    from the other links where those come near (`watchers`), in the mean.
+    """
+
+    leaves: tuple[Leaf, ...]
+    shape_volume: float
+    hull_volume: float
+    obb_volume: float
+    stand_off: float
+    hull_area: float
+    lost: float = 0.0
+
+    @property
+    def excess(self) -> float:
+        """What fits of more leaves have less of: metres, in the mean and where it is felt."""
+        return self.stand_off + self.lost
+
+    def is_within(self, tolerance: float) -> bool:
+        """Whether the leaves stand off by no more, in the mean and towards watchers."""
+        return max(self.stand_off, self.lost) <= tolerance
+
+    @cached_property
+    def union_volume(self) -> float:
+        """Worked out when somebody asks: it takes longer than to cover a box."""
+        return union_volume(leaf_rows(self.leaves))
+
+
+def leaf_rows(leaves: Sequence[Leaf]) -> np.ndarray:
+    """Leaves as rows (k, 7) of two end points and the radius."""
+    return np.array([[*leaf.p0, *leaf.p1, leaf.radius] for leaf in leaves], dtype=float)
+
+
+def leaves_of(rows: np.ndarray) -> tuple[Leaf, ...]:
+    """Leaves of rows (k, 7), of no link yet."""
+    return tuple(Leaf("", row[:3].copy(), row[3:6].copy(), float(row[6])) for row in rows)
+
+
+def _on_z_axis(radius: float, length: float) -> Leaf:
+    half = np.array([0.0, 0.0, 0.5 * length])
+    return Leaf("", -half, half, radius)
+
+
+def _exact(leaf: Leaf, obb_volume: float) -> Fit:
+    """The fit of a shape that is a leaf itself."""
+    return Fit((leaf,), leaf.volume, leaf.volume, obb_volume, 0.0, 0.0)
+
+
+def _prism(radius: float, length: float) -> tuple[np.ndarray, np.ndarray]:
+    """Vertices and triangles of a prism that encloses a cylinder about the z axis."""
+    import trimesh
+
+    mesh = trimesh.creation.cylinder(
+        radius / math.cos(math.pi / _SIDES), height=length, sections=_SIDES
+    )
+    return np.asarray(mesh.vertices), np.asarray(mesh.faces)
+
+
+def single_leaf(points: np.ndarray, box: OrientedBox) -> Leaf:
+    """The capsule or the sphere around ``points`` (n, 3), whichever is smaller."""
+    capsule, sphere = fit_least_capsule(points, box), fit_least_sphere(points, box)
+    return capsule if capsule.volume <= sphere.volume else sphere
+
+
+def _fit_mesh(
+    vertices: np.ndarray,
+    triangles: np.ndarray,
+    most: int,
+    tolerance: float,
+    watchers: np.ndarray | None = None,
+) -> tuple[list[Found], OrientedBox, np.ndarray | None]:
+    """([(leaves, stand-off, what watchers lose), ...], oriented box) of a mesh in its own frame.
+
+    More and more leaves, until they stand off by no more than ``tolerance``, in the mean and
+    towards watchers; only such as are clearly better than any fewer. Of a hull of very many
+    vertices the third is those that stood in for it.
+    """
+    vertices = np.asarray(vertices, dtype=float)
+    points = hull_points(vertices)
+    outer = outermost(points)
+    box = fit_box(outer)
+    if outer is points:
+        outer = None
+        leaf = single_leaf(points, box)
+    else:
+        box = box_along(points, box.axes)
+        leaf = single_leaf(outer, box)
+        leaf = enclosing(leaf.p0, leaf.p1, leaf.radius, points)
+    if box.extents[0] <= _FLAT * box.extents[2]:
+        return _fit_flat(box, leaf, most, tolerance), box, outer
+    body = Body(vertices, np.asarray(triangles), box, watchers, outer)
+    best = body.scaled(leaf_rows([leaf]))
+    found = [((leaf,), thickness(body, best), lost(body, best))]
+    for count in counts_up_to(most):
+        _, off, loss = found[-1]
+        if max(off, loss) <= tolerance:
+            break
+        best = fit_union(body, count, best)
+        now = thickness(body, best), lost(body, best)
+        if sum(now) <= _WORTH * (off + loss):
+            found.append((leaves_of(body.unscaled(best)), *now))
+    return found, box, outer
+
+
+def counts_up_to(most: int) -> list[int]:
+    """Numbers of leaves above one that are tried."""
+    return sorted({count for count in (*_COUNTS, most) if 1 < count <= most})
+
+
+def _fit_flat(
+    box: OrientedBox, leaf: Leaf, most: int, tolerance: float
+) -> list[Found]:
+    """Leaves of a plate or a wire: those of its oriented box, if they are smaller."""
+    rows, stand_off = cover_box(tuple(box.extents), most, tolerance)
+    ends = rows[:, :6].reshape(-1, 3) @ box.axes.T + box.center
+    leaves = leaves_of(np.column_stack([ends.reshape(-1, 6), rows[:, 6]]))
+    if len(leaves) > 1 and sum(each.volume for each in leaves) < leaf.volume:
+        return [((leaf,), math.inf, 0.0), (leaves, stand_off, 0.0)]
+    return [((leaf,), 0.0, 0.0)]
+
+
+def _mesh_volumes(shape: Shape, outer: np.ndarray | None) -> tuple[float, float, float]:
+    """Volume of a mesh's convex hull, of the mesh (of the hull if it is open), hull's area.
+
+    ``outer`` (k, 3): points whose hull stands in for that of the mesh.
+    """
+    import trimesh
+    from scipy.spatial import QhullError
+
+    mesh = trimesh.Trimesh(shape.vertices, shape.triangles, process=True)
+    try:
+        hull = mesh.convex_hull if outer is None else trimesh.convex.convex_hull(outer)
+    except (QhullError, ValueError):  # nearly in one plane
+        return 0.0, 0.0, 0.0
+    volume = float(hull.volume)
+    own = float(abs(mesh.volume)) if mesh.is_watertight else volume
+    if outer is not None:
+        volume = max(volume, own)
+    return volume, own, float(hull.area)
+
+
+def _several(
+    found: list[Found], shape: float, hull: float, obb: float, area: float
+) -> list[Fit]:
+    return [
+        Fit(leaves, shape, hull, obb, stand_off, area, loss)
+        for leaves, stand_off, loss in found
+    ]
+
+
+def fits_in_own_frame(
+    shape: Shape, most: int, tolerance: float, watchers: np.ndarray | None = None
+) -> list[Fit]:
+    """Fits of a shape in its own frame: more and more leaves, less and less stand-off.
+
+    At most ``most`` leaves; the last is the first within ``tolerance``, if there is one.
+    """
+    if shape.kind == "sphere":
+        (radius,) = shape.size
+        return [_exact(Leaf("", np.zeros(3), np.zeros(3), radius), 8.0 * radius**3)]
+    if shape.kind == "capsule":
+        radius, length = shape.size
+        return [_exact(_on_z_axis(radius, length), 4.0 * radius**2 * (length + 2.0 * radius))]
+    if shape.kind == "box":
+        return _box_fits(shape.size, most, tolerance)
+    if shape.kind == "cylinder":
+        radius, length = shape.size
+        found, _, _ = _fit_mesh(*_prism(radius, length), most, tolerance, watchers)
+        return _several(found, *_cylinder_volumes(radius, length))
+    found, box, outer = _fit_mesh(shape.vertices, shape.triangles, most, tolerance, watchers)
+    hull, volume, area = _mesh_volumes(shape, outer) if box.volume > 0.0 else (0.0, 0.0, 0.0)
+    return _several(found, volume, hull, box.volume, area)
+
+
+def _box_fits(size: tuple[float, ...], most: int, tolerance: float) -> list[Fit]:
+    volume = float(np.prod(size))
+    area = 2.0 * (size[0] * size[1] + size[1] * size[2] + size[2] * size[0])
+    found = [
+        (leaves_of(rows), stand_off, 0.0)
+        for rows, stand_off in covers_of_box(
+            size, (1, *counts_up_to(most)), tolerance, _WORTH_OF_BOX
+        )
+    ]
+    return _several(found, volume, volume, volume, area)
+
+
+_FIGURES = ("shape_volume", "hull_volume", "obb_volume", "hull_area")
+
+
+def _volumes(shape: Shape) -> tuple[float, float, float, float]:
+    """Volumes of a shape, its hull and its oriented box, and the hull's area; fits no leaves."""
+    if shape.kind == "cylinder":
+        return _cylinder_volumes(*shape.size)
+    if shape.kind != "mesh":
+        (fit,) = fits_in_own_frame(shape, 1, math.inf)
+        return fit.shape_volume, fit.hull_volume, fit.obb_volume, fit.hull_area
+    points = hull_points(np.asarray(shape.vertices, dtype=float))
+    outer = outermost(points)
+    box = fit_box(outer)
+    if outer is points:
+        outer = None
+    else:
+        box = box_along(points, box.axes)
+    hull, volume, area = _mesh_volumes(shape, outer) if box.volume > 0.0 else (0.0, 0.0, 0.0)
+    return volume, hull, box.volume, area
+
+
+def _cylinder_volumes(radius: float, length: float) -> tuple[float, float, float, float]:
+    volume = math.pi * radius**2 * length
+    area = 2.0 * math.pi * radius * (radius + length)
+    return volume, volume, 4.0 * radius**2 * length, area
+
+
+class _FitOfGiven(Fit):
+    """Works out its figures when one is asked for: it takes longer than the rest of a load."""
+
+    def __init__(self, leaves: Sequence[Leaf], shapes: Sequence[Shape]) -> None:
+        self.__dict__.update(
+            leaves=tuple(leaves), stand_off=math.nan, lost=0.0, _shapes=tuple(shapes)
+        )
+
+    def __getattr__(self, name: str) -> float:
+        if name not in _FIGURES:
+            raise AttributeError(name)
+        sums = np.sum([_volumes(shape) for shape in self._shapes], axis=0)
+        self.__dict__.update(zip(_FIGURES, sums.tolist(), strict=True))
+        return self.__dict__[name]
+
+
+def fit_of_given(leaves: Sequence[Leaf], shapes: Sequence[Shape]) -> Fit:
+    """What `Fit` tells of leaves that somebody made for all ``shapes`` of a link."""
+    return _FitOfGiven(leaves, shapes)
+
+
+def placed(fit: Fit, pose: np.ndarray, link: str) -> Fit:
+    """The fit of a shape whose own frame has ``pose`` (4, 4) in the frame of ``link``."""
+    return replace(fit, leaves=moved(fit.leaves, pose, link))
+
+
+def fit_shape(shape: Shape, link: str, settings: FitSettings | None = None) -> Fit:
+    """Leaves around one shape alone, in the frame of ``link``."""
+    settings = FitSettings() if settings is None else settings
+    fits = fits_in_own_frame(shape, settings.max_leaves_per_link, settings.leaf_tolerance)
+    return placed(fits[-1], shape.pose, link)

@@ -1,0 +1,170 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""The hybrid hierarchy: AABBs at the inner nodes, capsules and spheres at the leaves.
+
+Boxes are tested only against boxes, leaves only against leaves (Zhang et al.).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from collision_monitor.common.array_views import work_space
+from collision_monitor.common.compiled import kernel
+from collision_monitor.geometry.boxes import box_gap, box_size, boxes_overlap
+from collision_monitor.geometry.segments import capsule_distance, surely_farther
+
+# Node pairs that can wait at once. Depth first, a descent leaves one pair a step
+# behind, and a path has at most two depths of about log2(leaves) + 1 steps.
+_STACK = 512
+
+# The root of the tree of leaves that move. Not 0: a literal is a type of its own to numba,
+# and what it is handed to would be compiled once more.
+ROOT = np.int64(0)
+
+
+@kernel
+def refit(view, first, last):
+    """Boxes of nodes first .. last - 1, from the leaves to the root."""
+    nodes, boxes, ends = view.nodes, view.boxes, view.ends
+    for node in range(last - 1, first - 1, -1):
+        left, right = nodes[node, 0], nodes[node, 1]
+        if left < 0:
+            radius = view.radii[right, 0]
+            for axis in range(3):
+                p, q = ends[right, axis], ends[right, axis + 3]
+                boxes[node, axis] = min(p, q) - radius
+                boxes[node, axis + 3] = max(p, q) + radius
+        else:
+            for axis in range(3):
+                boxes[node, axis] = min(boxes[left, axis], boxes[right, axis])
+                boxes[node, axis + 3] = max(boxes[left, axis + 3], boxes[right, axis + 3])
+
+
+@kernel
+def is_open(view, i, j):
+    """Whether some leaf below moving node i is to be checked against one below j."""
+    return (view.open_bits[i, j >> 6] >> (j & 63)) & 1
+
+
+@kernel
+def nearest_leaves(view):
+    """(signed distance, leaf, leaf) of the nearest checked pair; (inf, -1, -1) if none.
+
+    Branch and bound, depth first, the nearer child first. The nearest pair of the
+    last query is measured first: it is a checked pair, so its distance is
+    a valid bound whatever the configuration.
+    """
+    nodes, boxes = view.nodes, view.boxes
+    best, best_i, best_j = np.inf, -1, -1
+    i, j = view.warm_start[0, 0], view.warm_start[0, 1]
+    if i >= 0:
+        best, best_i, best_j = capsule_distance(view.ends, view.radii, i, j), i, j
+    waiting = work_space(ROOT, _STACK, 2)
+    bound = work_space(best, _STACK, 1)
+    size = 0
+    if len(nodes) > view.moving_nodes and is_open(view, ROOT, view.moving_nodes):
+        waiting[0, 0], waiting[0, 1] = ROOT, view.moving_nodes
+        bound[0, 0] = box_gap(boxes, ROOT, view.moving_nodes)
+        size = 1
+    if view.moving_nodes > 0 and is_open(view, ROOT, ROOT):
+        waiting[size, 0], waiting[size, 1], bound[size, 0] = ROOT, ROOT, -np.inf
+        size += 1
+    while size > 0:
+        size -= 1
+        if bound[size, 0] >= best:
+            continue
+        i, j = waiting[size, 0], waiting[size, 1]
+        if i == j:
+            left, right = nodes[i, 0], nodes[i, 1]
+            if left < 0:
+                continue
+            if is_open(view, left, right):
+                gap = box_gap(boxes, left, right)
+                if gap < best:
+                    waiting[size, 0], waiting[size, 1], bound[size, 0] = left, right, gap
+                    size += 1
+            if is_open(view, left, left):
+                waiting[size, 0], waiting[size, 1], bound[size, 0] = left, left, -np.inf
+                size += 1
+            if is_open(view, right, right):
+                waiting[size, 0], waiting[size, 1], bound[size, 0] = right, right, -np.inf
+                size += 1
+            continue
+        i_is_leaf, j_is_leaf = nodes[i, 0] < 0, nodes[j, 0] < 0
+        if i_is_leaf and j_is_leaf:
+            a, b = nodes[i, 1], nodes[j, 1]
+            if not surely_farther(view.ends, view.radii, a, b, best):
+                distance = capsule_distance(view.ends, view.radii, a, b)
+                if distance < best:
+                    best, best_i, best_j = distance, a, b
+            continue
+        split_i = j_is_leaf or (not i_is_leaf and box_size(boxes, i) >= box_size(boxes, j))
+        if split_i:
+            i1, i2, j1, j2 = nodes[i, 0], nodes[i, 1], j, j
+        else:
+            i1, i2, j1, j2 = i, i, nodes[j, 0], nodes[j, 1]
+        gap1 = box_gap(boxes, i1, j1) if is_open(view, i1, j1) else np.inf
+        gap2 = box_gap(boxes, i2, j2) if is_open(view, i2, j2) else np.inf
+        if gap1 < gap2:  # the nearer one is pushed last, and so taken first
+            i1, i2, j1, j2, gap1, gap2 = i2, i1, j2, j1, gap2, gap1
+        if gap1 < best:
+            waiting[size, 0], waiting[size, 1], bound[size, 0] = i1, j1, gap1
+            size += 1
+        if gap2 < best:
+            waiting[size, 0], waiting[size, 1], bound[size, 0] = i2, j2, gap2
+            size += 1
+    view.warm_start[0, 0], view.warm_start[0, 1] = best_i, best_j
+    return best, best_i, best_j
+
+
+@kernel
+def touching_leaves(view, margin, found):
+    """Write the checked leaf pairs closer than ``margin`` to ``found`` (k, 2); return how many.
+
+    Level-first: all node pairs of one level are tested before any of the next, and
+    only pairs whose boxes overlap (grown by ``margin``) go on. Those wait in ``found``,
+    first come, first served, which is level by level. A result has itself just left the
+    queue, so results never reach what still waits. If all that takes more rows than there
+    are, the answer is one more than their number, and what was written means nothing.
+    """
+    nodes, boxes = view.nodes, view.boxes
+    count, head, tail, room = 0, 0, 0, len(found)
+    if view.moving_nodes > 0:
+        if room < 2:
+            return room + 1
+        if is_open(view, ROOT, ROOT):
+            found[tail, 0], found[tail, 1] = ROOT, ROOT
+            tail += 1
+        static = view.moving_nodes  # the root of the other tree
+        if (
+            len(nodes) > static
+            and is_open(view, ROOT, static)
+            and boxes_overlap(boxes, ROOT, static, margin)
+        ):
+            found[tail, 0], found[tail, 1] = ROOT, static
+            tail += 1
+    while head < tail:
+        i, j = found[head, 0], found[head, 1]
+        head += 1
+        i_is_leaf, j_is_leaf = nodes[i, 0] < 0, nodes[j, 0] < 0
+        if i_is_leaf and j_is_leaf:
+            a, b = nodes[i, 1], nodes[j, 1]
+            if capsule_distance(view.ends, view.radii, a, b) < margin:
+                found[count, 0], found[count, 1] = a, b
+                count += 1
+            continue
+        if tail + 4 > room:
+            return room + 1
+        # A leaf waits on its level for the other side to come down.
+        for m in range(1 if i_is_leaf else 2):
+            child_i = i if i_is_leaf else nodes[i, m]
+            # Of a node against itself: not the mirror image of a pair already there.
+            for n in range(m if i == j else 0, 1 if j_is_leaf else 2):
+                child_j = j if j_is_leaf else nodes[j, n]
+                if is_open(view, child_i, child_j) and (
+                    child_i == child_j or boxes_overlap(boxes, child_i, child_j, margin)
+                ):
+                    found[tail, 0], found[tail, 1] = child_i, child_j
+                    tail += 1
+    return count

@@ -1,0 +1,72 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Forward kinematics: joint positions to body poses, body poses to leaves."""
+
+from __future__ import annotations
+
+import math
+
+from collision_monitor.common.compiled import kernel
+from collision_monitor.hierarchy.packed import PRISMATIC
+
+
+@kernel
+def forward_kinematics(view, q):
+    """Write the pose of every moving body into ``view.poses``.
+
+    pose = parent pose * placement * motion. Every joint moves along or about the
+    z axis of its body's frame, so a motion touches two columns of the rotation, or
+    the translation alone.
+    """
+    poses, placements = view.poses, view.placements
+    for k in range(len(view.joint_table)):
+        a = view.joint_table[k, 0]
+        b = k + 1
+        position = view.joint_motion[k, 0] * q[view.joint_table[k, 2]] + view.joint_motion[k, 1]
+        slide = 0.0
+        sine, cosine = 0.0, 1.0
+        if view.joint_table[k, 1] == PRISMATIC:
+            slide = position
+        else:
+            sine, cosine = math.sin(position), math.cos(position)
+        for row in range(3):
+            r0, r1, r2 = poses[a, 3 * row], poses[a, 3 * row + 1], poses[a, 3 * row + 2]
+            x = r0 * placements[k, 0] + r1 * placements[k, 3] + r2 * placements[k, 6]
+            y = r0 * placements[k, 1] + r1 * placements[k, 4] + r2 * placements[k, 7]
+            z = r0 * placements[k, 2] + r1 * placements[k, 5] + r2 * placements[k, 8]
+            t = r0 * placements[k, 9] + r1 * placements[k, 10] + r2 * placements[k, 11]
+            poses[b, 3 * row] = cosine * x + sine * y
+            poses[b, 3 * row + 1] = cosine * y - sine * x
+            poses[b, 3 * row + 2] = z
+            poses[b, 9 + row] = t + poses[a, 9 + row] + slide * z
+
+
+@kernel
+def place_leaves(view, count):
+    """Write the end points of the first ``count`` leaves in the base frame."""
+    poses, local, ends = view.poses, view.leaf_ends, view.ends
+    for i in range(count):
+        b = view.leaf_bodies[i, 0]
+        for end in range(0, 6, 3):
+            x, y, z = local[i, end], local[i, end + 1], local[i, end + 2]
+            for row in range(3):
+                ends[i, end + row] = (
+                    poses[b, 3 * row] * x
+                    + poses[b, 3 * row + 1] * y
+                    + poses[b, 3 * row + 2] * z
+                    + poses[b, 9 + row]
+                )
+
+
+@kernel
+def point_rate(view, k, x, y, z, nx, ny, nz):
+    """Rate at which joint k moves the point p = (x, y, z) of a body behind it along n.
+
+    A turning joint moves p by its axis x (p - origin), a sliding one by its axis.
+    """
+    poses, body = view.poses, k + 1
+    ax, ay, az = poses[body, 2], poses[body, 5], poses[body, 8]
+    if view.joint_table[k, 1] == PRISMATIC:
+        return nx * ax + ny * ay + nz * az
+    px, py, pz = x - poses[body, 9], y - poses[body, 10], z - poses[body, 11]
+    return nx * (ay * pz - az * py) + ny * (az * px - ax * pz) + nz * (ax * py - ay * px)

@@ -1,0 +1,124 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""The compiled entry points: one call a query, from joint positions to distances.
+
+``numbers`` and ``index`` are what `packed.pack` made; both also hold the work
+space, so two threads must not query one pair of arrays at once.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from collision_monitor.common.compiled import kernel, offline_kernel
+from collision_monitor.geometry.segments import capsule_distance, capsule_witness, surely_farther
+from collision_monitor.hierarchy.aabb_tree import ROOT, nearest_leaves, refit, touching_leaves
+from collision_monitor.hierarchy.kinematics import forward_kinematics, place_leaves
+from collision_monitor.hierarchy.packed import unpack
+
+
+@kernel
+def place_all(numbers, index):
+    """Place what never moves, once at load: static leaves and the boxes above them."""
+    view = unpack(numbers, index)
+    place_leaves(view, len(view.leaf_bodies))
+    refit(view, view.moving_nodes, len(view.nodes))
+
+
+@kernel
+def move(view, q):
+    """Forward kinematics, moving leaves, refit."""
+    forward_kinematics(view, q)
+    place_leaves(view, view.moving_leaves)
+    refit(view, ROOT, view.moving_nodes)
+
+
+@kernel
+def first_bad(q):
+    """Index of the first value of q that is not finite, or -1."""
+    for k in range(len(q)):
+        if not np.isfinite(q[k]):
+            return k
+    return -1
+
+
+@kernel
+def distance(numbers, index, q):
+    """(leaf i, leaf j, signed distance, 3 + 3 point coordinates, 3 normal components).
+
+    Leaf i is -2 - k when q[k] is not finite, -1 when no pair is checked.
+    """
+    bad = first_bad(q)
+    if bad >= 0:
+        return -2 - bad, -1, np.nan, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    view = unpack(numbers, index)
+    move(view, q)
+    _, i, j = nearest_leaves(view)
+    if i < 0:
+        return -1, -1, np.nan, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    d, ax, ay, az, bx, by, bz, nx, ny, nz = capsule_witness(view.ends, view.radii, i, j)
+    return i, j, d, ax, ay, az, bx, by, bz, nx, ny, nz
+
+
+@offline_kernel
+def min_distances(numbers, index, configurations, out):
+    """out[k] = smallest signed distance at configurations[k]; row of a bad one, or -1."""
+    view = unpack(numbers, index)
+    for k in range(len(configurations)):
+        q = configurations[k]
+        if first_bad(q) >= 0:
+            return k
+        move(view, q)
+        out[k] = nearest_leaves(view)[0]
+    return -1
+
+
+@kernel
+def pair_distances(numbers, index, configurations, out):
+    """out[k, p] = signed distance of link pair p at configurations[k]; as above."""
+    view = unpack(numbers, index)
+    links, pairs = view.links, view.pairs
+    for k in range(len(configurations)):
+        q = configurations[k]
+        if first_bad(q) >= 0:
+            return k
+        forward_kinematics(view, q)
+        place_leaves(view, view.moving_leaves)
+        for p in range(len(pairs)):
+            a, b = pairs[p, 0], pairs[p, 1]
+            least = np.inf
+            for i in range(links[a, 0], links[a, 1]):
+                for j in range(links[b, 0], links[b, 1]):
+                    if not surely_farther(view.ends, view.radii, i, j, least):
+                        least = min(least, capsule_distance(view.ends, view.radii, i, j))
+            out[k, p] = least
+    return -1
+
+
+@kernel
+def contacts(numbers, index, q, margin, found):
+    """Leaf pairs closer than ``margin`` into ``found`` (k, 2); their number, or -2 - k.
+
+    ``found`` is work space too; with too few rows the answer is one more than they are.
+    """
+    bad = first_bad(q)
+    if bad >= 0:
+        return -2 - bad
+    view = unpack(numbers, index)
+    move(view, q)
+    return touching_leaves(view, margin, found)
+
+
+@kernel
+def leaf_segments(numbers, index, q, out):
+    """Fill out (leaves, 6) with end points of every leaf in the base frame; 0, or -2 - k."""
+    bad = first_bad(q)
+    if bad >= 0:
+        return -2 - bad
+    view = unpack(numbers, index)
+    forward_kinematics(view, q)
+    place_leaves(view, view.moving_leaves)
+    for k in range(len(out)):  # an assignment of arrays takes seconds to compile
+        for axis in range(6):
+            out[k, axis] = view.ends[k, axis]
+    return 0

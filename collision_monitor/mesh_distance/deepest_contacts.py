@@ -1,0 +1,203 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Of pairs of links that touch: how deep, and which deepest; after a query of `exact_query`.
+
+Apart from it because robots hardly ever touch, and it takes as long to compile.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from collision_monitor.common.array_views import work_space
+from collision_monitor.common.compiled import kernel
+from collision_monitor.common.far_call import far_call
+from collision_monitor.geometry.segments import capsule_witness
+from collision_monitor.hierarchy.packed import unpack
+from collision_monitor.mesh_distance.contact_depth import part_depth
+from collision_monitor.mesh_distance.link_pair_distance import copy_rows, place_link, relative_pose
+from collision_monitor.mesh_distance.nearest_query import to_base
+from collision_monitor.mesh_distance.packed_parts import (
+    PART_DEPTH,
+    data_of,
+    unpack_shapes,
+    unpack_state,
+)
+from collision_monitor.mesh_distance.part_distance import balls_gap, tree_of
+from collision_monitor.mesh_distance.poses import to_outer
+from collision_monitor.mesh_distance.support import parts_gap
+
+
+@kernel
+def _leaf_way(view, shapes, state, pair, pose, out):
+    """The unit vector from the first link's nearest leaf to the second's, in the first's frame.
+
+    Where no leaves are known to be near, from the middle of one link to that of the other.
+    """
+    a, b = view.pairs[pair, 0], view.pairs[pair, 1]
+    if state.least[pair, 0] < np.inf:
+        i, j = state.near_leaves[pair, 0], state.near_leaves[pair, 1]
+        if shapes.leaf_links[i, 0] != a:
+            i, j = j, i
+        found = capsule_witness(view.ends, view.radii, i, j)
+        first = work_space(1.0, 7, 3)
+        place_link(view, shapes, a, first)
+        for k in range(3):
+            out[0, k] = (
+                first[0, k] * found[7] + first[1, k] * found[8] + first[2, k] * found[9]
+            )
+        return
+    balls = shapes.link_balls
+    x, y, z = to_outer(pose, balls[b, 0], balls[b, 1], balls[b, 2])
+    x, y, z = x - balls[a, 0], y - balls[a, 1], z - balls[a, 2]
+    length = math.sqrt(x * x + y * y + z * z)
+    if length < 1e-12:
+        x, y, z, length = 0.0, 0.0, 1.0, 1.0
+    out[0, 0], out[0, 1], out[0, 2] = x / length, y / length, z / length
+
+
+@kernel
+def _pair_depth(data, shapes, a, b, pose, enough, most, way, found, points):
+    """Depth of links a and b, at most ``most``: that of the parts that are deepest.
+
+    Anything up to ``enough`` where it is no more. ``way`` (1, 3), a unit vector, is the first one
+    that is tried.
+
+    ``found`` (1, 4) and ``points`` (3, 3) as of `exact_pair.pair_distance`.
+    """
+    best = -np.inf
+    trial = work_space(most, 3, 3)
+    for i in range(shapes.links[a, 1], shapes.links[a, 1] + shapes.links[a, 2]):
+        for j in range(shapes.links[b, 1], shapes.links[b, 1] + shapes.links[b, 2]):
+            if balls_gap(shapes.balls, i, j, pose) > 0.0 or best >= most:
+                continue
+            depth, row_a, row_b = far_call(
+                part_depth, data[4][PART_DEPTH],
+                (
+                    data, shapes, i, j, pose, max(enough, best), most,
+                    way[0, 0], way[0, 1], way[0, 2], trial,
+                ),
+            )  # fmt: skip
+            if depth > best:
+                best = depth
+                found[0, 0], found[0, 1], found[0, 2], found[0, 3] = i, j, row_a, row_b
+                copy_rows(trial, points, 3, 3)
+    return best
+
+
+@kernel
+def _leaf_depth(state, pair):
+    """No pair is deeper than its leaves."""
+    leaves = state.least[pair, 0]
+    return -leaves if leaves < 0.0 else np.inf
+
+
+@kernel
+def _most_depth(view, shapes, state, data, pair):
+    """At least the depth of a pair that touches: the overlap along the way of its leaves."""
+    pose, way = work_space(1.0, 7, 3), work_space(1.0, 1, 3)
+    a, b = view.pairs[pair, 0], view.pairs[pair, 1]
+    relative_pose(view, shapes, a, b, pose)
+    _leaf_way(view, shapes, state, pair, pose, way)
+    links = shapes.links
+    gap = parts_gap(
+        data, shapes, links[a, 1], links[a, 2], links[b, 1], links[b, 2], pose,
+        way[0, 0], way[0, 1], way[0, 2],
+    )  # fmt: skip
+    return max(0.0, min(-gap, _leaf_depth(state, pair)))
+
+
+@kernel
+def _depth_of(view, shapes, state, data, pair, enough, found, points):
+    """Depth of a pair that touches, at most that of its leaves; ``enough`` as of `part_depth`."""
+    pose, way = work_space(1.0, 7, 3), work_space(1.0, 1, 3)
+    a, b = view.pairs[pair, 0], view.pairs[pair, 1]
+    relative_pose(view, shapes, a, b, pose)
+    _leaf_way(view, shapes, state, pair, pose, way)
+    most = _leaf_depth(state, pair)
+    depth = max(0.0, _pair_depth(data, shapes, a, b, pose, enough, most, way, found, points))
+    if depth > enough:
+        for k in range(4):
+            state.guesses[pair, k] = found[0, k]
+    return depth
+
+
+@kernel
+def _take_deepest(view, shapes, state, data, touching, best):
+    """Of the pairs that are left in ``state.touching``, the one that may be deepest, or -1.
+
+    Taken out of the list; -1 as well where none can be below ``best``. Overlaps, in ``state.kept``
+    until they are worked out those of the leaves, are so for the few pairs that are in question.
+    """
+    kept = state.kept
+    while True:
+        at, least = np.int64(-1), np.inf
+        for k in range(touching):
+            pair = state.touching[k, 0]
+            if pair >= 0 and (at < 0 or kept[pair, 0] < least):
+                at, least = k, kept[pair, 0]
+        if at < 0 or least > best:
+            return np.int64(-1)
+        pair = state.touching[at, 0]
+        now = -_most_depth(view, shapes, state, data, pair)
+        if now <= least:
+            state.touching[at, 0] = -1
+            return pair
+        kept[pair, 0] = now
+
+
+@kernel
+def deepest_pair(
+    numbers, index, shape_numbers, shape_index, work, work_index, calls, touching, best
+):
+    """As `exact_query.exact_distance`, of the first ``touching`` pairs of ``state.touching``.
+
+    The pair is -1 where none is at or below ``best``, metres.
+    """
+    view = unpack(numbers, index)
+    shapes, state = unpack_shapes(shape_numbers, shape_index), unpack_state(work, work_index)
+    data = data_of(shape_numbers, shape_index, work, work_index, calls)
+    found, points = work_space(touching, 1, 4), work_space(best, 3, 3)
+    rows, trial = work_space(touching, 1, 4), work_space(best, 3, 3)
+    best_pair = np.int64(-1)
+    for k in range(touching):
+        pair = state.touching[k, 0]
+        state.kept[pair, 0] = -_leaf_depth(state, pair)
+    for _ in range(touching):
+        pair = _take_deepest(view, shapes, state, data, touching, best)
+        if pair < 0:
+            break
+        enough = -best if best_pair >= 0 else -np.inf
+        distance = -_depth_of(view, shapes, state, data, pair, enough, rows, trial)
+        if distance < best or (best_pair < 0 and distance <= best):
+            best, best_pair = distance, pair
+            copy_rows(rows, found, 1, 4)
+            copy_rows(trial, points, 3, 3)
+    if best_pair < 0:
+        return best_pair, best, 0, -1, -1, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    to_base(view, shapes, best_pair, points)
+    names = work_space(best_pair, 1, 2)
+    for side in range(2):
+        row = found[0, 2 + side]
+        names[0, side] = -1
+        if row >= 0:
+            names[0, side] = tree_of(data, shapes, found[0, side]).names[row, 0]
+    return (
+        best_pair, best, 0, names[0, 0], names[0, 1],
+        points[0, 0], points[0, 1], points[0, 2], points[1, 0], points[1, 1], points[1, 2],
+        points[2, 0], points[2, 1], points[2, 2],
+    )  # fmt: skip
+
+
+@kernel
+def depths(numbers, index, shape_numbers, shape_index, work, work_index, calls, touching, out):
+    """out[p] = -depth of the first ``touching`` pairs p of ``state.touching``."""
+    view = unpack(numbers, index)
+    shapes, state = unpack_shapes(shape_numbers, shape_index), unpack_state(work, work_index)
+    data = data_of(shape_numbers, shape_index, work, work_index, calls)
+    found, points = work_space(touching, 1, 4), work_space(1.0, 3, 3)
+    for k in range(touching):
+        pair = state.touching[k, 0]
+        out[pair] = -_depth_of(view, shapes, state, data, pair, -np.inf, found, points)

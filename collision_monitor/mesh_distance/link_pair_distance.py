@@ -1,0 +1,157 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""The distance of the shapes of two links."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from collision_monitor.common.array_views import work_space
+from collision_monitor.common.compiled import kernel
+from collision_monitor.common.far_call import far_call
+from collision_monitor.geometry.convex import RADIUS
+from collision_monitor.mesh_distance.packed_parts import HOLDS, PART_DISTANCE, SOLID
+from collision_monitor.mesh_distance.part_distance import balls_gap, finish, holds, part_distance
+from collision_monitor.mesh_distance.poses import compose, compose_inverse, fill_absolute, take_pose
+
+# The answer for links whose shapes touch, cross or hold one another: how deep is asked elsewhere.
+TOUCH = -1e300
+
+# Metres below which a limit is not worth asking: what is found there is in contact.
+_LEAST_LIMIT = 1e-9
+
+
+@kernel
+def place_link(view, shapes, link, out):
+    """Pose of a link in the base frame."""
+    body, frame = work_space(1.0, 7, 3), work_space(1.0, 7, 3)
+    take_pose(view.poses, shapes.links[link, 0], body)
+    take_pose(shapes.frames, link, frame)
+    compose(body, frame, out)
+
+
+@kernel
+def relative_pose(view, shapes, a, b, out):
+    """Pose of link b in the frame of link a."""
+    first, second = work_space(1.0, 7, 3), work_space(1.0, 7, 3)
+    place_link(view, shapes, a, first)
+    place_link(view, shapes, b, second)
+    compose_inverse(first, second, out)
+    fill_absolute(out)
+
+
+@kernel
+def moved_since(kept, pair, balls, link, pose):
+    """At most how far a point in the ball of ``link`` has moved since the pose that was kept."""
+    x, y, z = balls[link, 0], balls[link, 1], balls[link, 2]
+    turned, moved = 0.0, 0.0
+    for i in range(3):
+        shift = pose[3, i] - kept[pair, 10 + i]
+        for j in range(3):
+            d = pose[i, j] - kept[pair, 1 + 3 * i + j]
+            turned += d * d
+            shift += d * (x if j == 0 else (y if j == 1 else z))
+        moved += shift * shift
+    # The difference of two rotations stretches by its Frobenius norm over the root of 2.
+    return math.sqrt(moved) + balls[link, 3] * math.sqrt(0.5 * turned)
+
+
+@kernel
+def keep(kept, pair, value, pose):
+    """Note a distance that a pair has at least, and its pose."""
+    kept[pair, 0] = value
+    for i in range(3):
+        kept[pair, 10 + i] = pose[3, i]
+        for j in range(3):
+            kept[pair, 1 + 3 * i + j] = pose[i, j]
+
+
+@kernel
+def one_holds_the_other(data, shapes, a, b, pose):
+    """`holds` of any two parts of two links."""
+    for i in range(shapes.links[a, 1], shapes.links[a, 1] + shapes.links[a, 2]):
+        for j in range(shapes.links[b, 1], shapes.links[b, 1] + shapes.links[b, 2]):
+            if far_call(holds, data[4][HOLDS], (data, shapes, i, j, pose)):
+                return True
+    return False
+
+
+@kernel
+def copy_rows(source, out, rows, columns):
+    """Copy one window into another."""
+    for i in range(rows):
+        for j in range(columns):
+            out[i, j] = source[i, j]
+
+
+@kernel
+def _measure(data, shapes, state, pair, i, j, pose, limit, search, found, points):
+    """Signed distance of two parts if below ``limit``, and then where; else any number from it on.
+
+    TOUCH where they meet, but for the radii of two solids: convex things are as deep as their cores
+    are near. ``search``: if not, only the triangles that were nearest last time are
+    measured.
+    """
+    radii = shapes.solids[i, RADIUS] + shapes.solids[j, RADIUS]
+    row_a = row_b = np.int64(-1)
+    if state.guesses[pair, 0] == i and state.guesses[pair, 1] == j:
+        row_a, row_b = state.guesses[pair, 2], state.guesses[pair, 3]
+    core_limit = max(limit + radii, _LEAST_LIMIT)
+    trial = work_space(limit, 3, 3)
+    core, row_a, row_b = far_call(
+        part_distance, data[4][PART_DISTANCE],
+        (data, shapes, i, j, pose, row_a, row_b, core_limit, search, trial),
+    )  # fmt: skip
+    solids = shapes.parts[i, 0] == SOLID and shapes.parts[j, 0] == SOLID
+    if core == 0.0 or (core <= radii and not solids):
+        value = TOUCH
+    elif core < core_limit and core - radii < limit:
+        value = finish(shapes, i, j, core, trial)
+    else:
+        return limit
+    found[0, 0], found[0, 1], found[0, 2], found[0, 3] = i, j, row_a, row_b
+    copy_rows(trial, points, 3, 3)
+    return value
+
+
+@kernel
+def guessed_distance(data, shapes, state, pair, pose, found, points):
+    """Signed distance of the parts and triangles of a pair that were nearest last time.
+
+    TOUCH where they meet, infinity where nothing is known. Else as `pair_distance`.
+    """
+    i, j = state.guesses[pair, 0], state.guesses[pair, 1]
+    if i < 0:
+        return np.inf
+    return _measure(data, shapes, state, pair, i, j, pose, np.inf, False, found, points)
+
+
+@kernel
+def pair_distance(data, shapes, state, pair, a, b, pose, limit, found, points):
+    """Signed distance of the shapes of links a and b if below ``limit``; else a number from it on.
+
+    TOUCH where solids or surfaces meet. ``pose`` (7, 3) of link b in link a. Below the limit
+    ``found`` (1, 4) gets both parts and the rows of their nearest triangles (-1 in a solid),
+    ``points`` (3, 3) the nearest points and the normal in the frame of link a.
+    """
+    best = limit
+    last_i, last_j = state.guesses[pair, 0], state.guesses[pair, 1]
+    if last_i >= 0 and shapes.links[a, 2] * shapes.links[b, 2] > 1:
+        value = _measure(data, shapes, state, pair, last_i, last_j, pose, best, True, found, points)
+        if value == TOUCH:
+            return TOUCH
+        best = min(best, value)
+    first_i, first_j = shapes.links[a, 1], shapes.links[b, 1]
+    for i in range(first_i, first_i + shapes.links[a, 2]):
+        for j in range(first_j, first_j + shapes.links[b, 2]):
+            if balls_gap(shapes.balls, i, j, pose) >= best:
+                continue
+            if i == last_i and j == last_j and shapes.links[a, 2] * shapes.links[b, 2] > 1:
+                continue
+            value = _measure(data, shapes, state, pair, i, j, pose, best, True, found, points)
+            if value == TOUCH:
+                return TOUCH
+            best = min(best, value)
+    return best

@@ -1,0 +1,168 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Which triangles of two meshes cross, and whether any do, through hierarchies over them.
+
+After Chen and Xie: boxes say where to look, by the 15 separating axes through the transform between
+the links; what decides are the triangles, without error. All kinds of hierarchies give the same
+answer: that of all pairs of triangles, those of B placed in frame A by rounded numbers.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from collision_monitor.common.array_views import work_space
+from collision_monitor.common.compiled import kernel
+from collision_monitor.geometry.separating_axes import aligned_apart, oriented_apart, rounding
+from collision_monitor.geometry.triangles import triangles_intersect
+from collision_monitor.geometry.volume_bounds import place
+from collision_monitor.mesh_distance.bvh.mesh_tree import OBB, OCTREE, RSS, STACK, unpack_tree
+from collision_monitor.mesh_distance.mesh_pair_distance import (
+    centers_apart,
+    place_corners,
+    take_corners,
+)
+from collision_monitor.mesh_distance.pair_set import add, empty_set
+
+
+@kernel
+def _apart(kind, volumes_a, i, volumes_b, j, pose, margin):
+    """Whether a plane parts what two volumes enclose."""
+    if kind == OBB or kind == RSS:
+        return oriented_apart(volumes_a, i, volumes_b, j, pose, margin)
+    return aligned_apart(volumes_a, i, volumes_b, j, pose, margin)
+
+
+@kernel
+def _box(pair, first):
+    """Least and largest coordinates of a triangle."""
+    return (
+        min(pair[first, 0], min(pair[first + 1, 0], pair[first + 2, 0])),
+        min(pair[first, 1], min(pair[first + 1, 1], pair[first + 2, 1])),
+        min(pair[first, 2], min(pair[first + 1, 2], pair[first + 2, 2])),
+        max(pair[first, 0], max(pair[first + 1, 0], pair[first + 2, 0])),
+        max(pair[first, 1], max(pair[first + 1, 1], pair[first + 2, 1])),
+        max(pair[first, 2], max(pair[first + 1, 2], pair[first + 2, 2])),
+    )
+
+
+@kernel
+def _cell(volumes, node, margin):
+    """Least and largest coordinates of a box along the axes, with room for rounding."""
+    return (
+        volumes[node, 0] - volumes[node, 3] - margin,
+        volumes[node, 1] - volumes[node, 4] - margin,
+        volumes[node, 2] - volumes[node, 5] - margin,
+        volumes[node, 0] + volumes[node, 3] + margin,
+        volumes[node, 1] + volumes[node, 4] + margin,
+        volumes[node, 2] + volumes[node, 5] + margin,
+    )
+
+
+@kernel
+def _miss(box, other):
+    """Whether two boxes of six coordinates share no point."""
+    return (
+        box[0] > other[3] or other[0] > box[3]
+        or box[1] > other[4] or other[1] > box[4]
+        or box[2] > other[5] or other[2] > box[5]
+    )  # fmt: skip
+
+
+@kernel
+def _reach(volumes, size):
+    """No coordinate of a corner of the root's box is larger."""
+    far = math.fabs(volumes[0, 0]) + math.fabs(volumes[0, 1]) + math.fabs(volumes[0, 2])
+    return far + volumes[0, size]
+
+
+@kernel
+def crossing_triangles(a, b, pose, most, out):
+    """How many pairs of triangles of two trees of one kind share a point; each counts once.
+
+    Done at ``most``, so with 1 it is yes or no. Rows of ``corners`` of the pairs found go to
+    ``out`` (k, 2), in no order, as long as there is room; those beyond are counted. ``pose`` (7, 3)
+    by `place`. Surfaces: a mesh wholly inside another one crosses nothing.
+    """
+    size = 15 if a.kind == OBB or a.kind == RSS else 6
+    margin = rounding(_reach(a.volumes, size), _reach(b.volumes, size), pose)
+    pair = work_space(margin, 6, 3)
+    waiting = work_space(np.int64(0), STACK, 2)
+    found = np.int64(0)
+    far = work_space(margin, STACK, 1)
+    if most <= 0 or _apart(a.kind, a.volumes, 0, b.volumes, 0, pose, margin):
+        return found
+    # An octree has a triangle in many leaves.
+    repeats = a.kind == OCTREE and most > 1
+    seen = empty_set(repeats)
+    waiting[0, 0], waiting[0, 1] = 0, 0
+    top = 1
+    while top > 0:
+        top -= 1
+        i, j = waiting[top, 0], waiting[top, 1]
+        first_a, count_a = a.nodes[i, 0], a.nodes[i, 1]
+        first_b, count_b = b.nodes[j, 0], b.nodes[j, 1]
+        if count_a < 0 and count_b < 0:
+            for m in range(first_b, first_b - count_b):
+                row_b = b.slots[m, 0]
+                place_corners(b.corners, row_b, pose, pair)
+                box = _box(pair, 3)
+                many = count_a < -1 or count_b < -1
+                if size == 6 and many and _miss(box, _cell(a.volumes, i, margin)):
+                    continue
+                for k in range(first_a, first_a - count_a):
+                    row_a = a.slots[k, 0]
+                    take_corners(a.corners, row_a, pair)
+                    if many and _miss(box, _box(pair, 0)):
+                        continue
+                    if not triangles_intersect(pair, 0, 3):
+                        continue
+                    if repeats:
+                        key = row_a * len(b.corners) + row_b
+                        seen, _, is_new = add(seen, found, key)
+                        if not is_new:
+                            continue
+                    if found < len(out):
+                        out[found, 0], out[found, 1] = row_a, row_b
+                    found += 1
+                    if found >= most:
+                        return found
+            continue
+        opens_a = count_b < 0 or (count_a > 0 and a.volumes[i, size] >= b.volumes[j, size])
+        base = top
+        for child in range(count_a if opens_a else count_b):
+            if opens_a:
+                i = first_a + child
+            else:
+                j = first_b + child
+            if not _apart(a.kind, a.volumes, i, b.volumes, j, pose, margin):
+                apart = centers_apart(a.volumes, i, b.volumes, j, pose)
+                at = top
+                while at > base and far[at - 1, 0] < apart:
+                    far[at, 0] = far[at - 1, 0]
+                    waiting[at, 0], waiting[at, 1] = waiting[at - 1, 0], waiting[at - 1, 1]
+                    at -= 1
+                far[at, 0] = apart
+                waiting[at, 0], waiting[at, 1] = i, j
+                top += 1
+    return found
+
+
+@kernel
+def mesh_crossing(numbers_a, index_a, numbers_b, index_b, rotation, translation, most, out):
+    """`crossing_triangles` of two packed trees, as by `mesh_distance.bvh.triangle_tree`.
+
+    ``rotation`` (3, 3) and ``translation`` (3,) place frame B in frame A; ``out`` (k, 2) int64.
+    -1 where the pose is not finite.
+    """
+    pose = work_space(translation[0], 7, 3)
+    for i in range(3):
+        for j in range(3):
+            if not np.isfinite(rotation[i, j]) or not np.isfinite(translation[i]):
+                return np.int64(-1)
+    a = unpack_tree(numbers_a, index_a, 0, 0)
+    b = unpack_tree(numbers_b, index_b, 0, 0)
+    place(pose, rotation, translation)
+    return crossing_triangles(a, b, pose, most, out)

@@ -1,0 +1,188 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""The distance of two meshes through hierarchies over their triangles.
+
+Branch and bound, depth first, the child with the nearer centre first. A guess, such as the nearest
+triangles of the last query, is measured first: two triangles are never nearer than the
+meshes that they are part of, so any guess is a bound that holds.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from collision_monitor.common.array_views import work_space
+from collision_monitor.common.compiled import exact_kernel, kernel
+from collision_monitor.geometry.triangle_distance import squared_distance_below
+from collision_monitor.geometry.volume_bounds import (
+    aligned_bound,
+    oriented_bound,
+    place,
+    swept_bound,
+)
+from collision_monitor.mesh_distance.bvh.directional_extents import fill_both_reaches
+from collision_monitor.mesh_distance.bvh.mesh_tree import OBB, RSS, STACK, unpack_tree
+
+# Reaches are filled where all nodes are so many at most; again when the squared distance has become
+# so much smaller, but so many times at most.
+_SMALL, _MUCH, _FILLS = 20_000, 0.64, 5
+
+
+@kernel
+def bound(kind, volumes_a, i, volumes_b, j, pose, best):
+    """At most the squared distance of what two volumes enclose; see `volume_bounds`."""
+    if kind == OBB:
+        return oriented_bound(volumes_a, i, volumes_b, j, pose, best)
+    if kind == RSS:
+        return swept_bound(volumes_a, i, volumes_b, j, pose, best)
+    return aligned_bound(volumes_a, i, volumes_b, j, pose, best)
+
+
+@kernel
+def centers_apart(volumes_a, i, volumes_b, j, pose):
+    """Squared distance of the centres of two volumes."""
+    square = 0.0
+    for k in range(3):
+        d = pose[3, k] - volumes_a[i, k]
+        for m in range(3):
+            d += pose[k, m] * volumes_b[j, m]
+        square += d * d
+    return square
+
+
+@kernel
+def take_corners(corners, row, out):
+    """Fill rows 0 to 2 of ``out`` with the corners of a triangle of A."""
+    for k in range(3):
+        for i in range(3):
+            out[k, i] = corners[row, 3 * k + i]
+
+
+@exact_kernel
+def place_corners(corners, row, pose, out):
+    """Fill rows 3 to 5 of ``out`` with the corners of a triangle of B, in frame A.
+
+    Rounded alike wherever it is inlined: what touches for one kernel touches for all.
+    """
+    for k in range(3):
+        x, y, z = corners[row, 3 * k], corners[row, 3 * k + 1], corners[row, 3 * k + 2]
+        for i in range(3):
+            out[3 + k, i] = pose[i, 0] * x + pose[i, 1] * y + pose[i, 2] * z + pose[3, i]
+
+
+@kernel
+def _keep(found, points):
+    """The points of `squared_distance_below` into ``points`` (2, 3)."""
+    points[0, 0], points[0, 1], points[0, 2] = found[1], found[2], found[3]
+    points[1, 0], points[1, 1], points[1, 2] = found[4], found[5], found[6]
+
+
+@kernel
+def nearest_triangles(a, b, pose, guess_a, guess_b, limit, search, points):
+    """(squared distance, row, row) of the nearest triangles of trees a and b, of one kind.
+
+    The rows are -1 where the meshes are ``limit`` metres or more apart. ``guess_a`` and ``guess_b``
+    are rows of ``corners``; anything else is no guess. ``pose`` (7, 3) by `place`. ``points``
+    (2, 3) gets the nearest points, in frame A. Without ``search`` only the guess is measured.
+    """
+    sizes = 15 if a.kind == OBB or a.kind == RSS else 6
+    pair = work_space(limit, 6, 3)
+    best, best_a, best_b = limit * limit, np.int64(-1), np.int64(-1)
+    if 0 <= guess_a < len(a.corners) and 0 <= guess_b < len(b.corners):
+        take_corners(a.corners, guess_a, pair)
+        place_corners(b.corners, guess_b, pose, pair)
+        found = squared_distance_below(pair, 0, 3, best)
+        if found[0] < best:
+            best, best_a, best_b = found[0], guess_a, guess_b
+            _keep(found, points)
+    waiting = work_space(best_a, STACK, 2)
+    bounds = work_space(limit, STACK, 2)  # squared: at most the distance; that of the centres
+    waiting[0, 0], waiting[0, 1] = 0, 0
+    bounds[0, 0] = bound(a.kind, a.volumes, 0, b.volumes, 0, pose, best)
+    size = 1 if search and best > 0.0 else 0
+    fills = _FILLS if len(a.nodes) + len(b.nodes) <= _SMALL else 0
+    filled, begin = np.inf, -np.inf
+    while size > 0:
+        size -= 1
+        if bounds[size, 0] >= best:
+            continue
+        if fills > 0 and best_a >= 0 and best < _MUCH * filled:
+            begin, filled = fill_both_reaches(a, b, pose, points), best
+            fills -= 1
+        i, j = waiting[size, 0], waiting[size, 1]
+        gap = begin - a.reaches[i, 0] - b.reaches[j, 1]
+        if gap > 0.0 and gap * gap >= best:
+            continue
+        first_a, count_a = a.nodes[i, 0], a.nodes[i, 1]
+        first_b, count_b = b.nodes[j, 0], b.nodes[j, 1]
+        if count_a < 0 and count_b < 0:
+            for m in range(first_b, first_b - count_b):
+                row_b = b.slots[m, 0]
+                place_corners(b.corners, row_b, pose, pair)
+                for k in range(first_a, first_a - count_a):
+                    row_a = a.slots[k, 0]
+                    take_corners(a.corners, row_a, pair)
+                    found = squared_distance_below(pair, 0, 3, best)
+                    if found[0] < best:
+                        best, best_a, best_b = found[0], row_a, row_b
+                        _keep(found, points)
+                        if best == 0.0:
+                            return best, best_a, best_b
+            continue
+        opens_a = count_b < 0 or (count_a > 0 and a.volumes[i, sizes] >= b.volumes[j, sizes])
+        base = size
+        for child in range(count_a if opens_a else count_b):
+            if opens_a:
+                i = first_a + child
+            else:
+                j = first_b + child
+            gap = max(0.0, begin - a.reaches[i, 0] - b.reaches[j, 1])
+            gap *= gap
+            if gap >= best:
+                continue
+            gap = max(gap, bound(a.kind, a.volumes, i, b.volumes, j, pose, best))
+            if gap >= best:
+                continue
+            # Sorted in: the nearest is on top.
+            apart = centers_apart(a.volumes, i, b.volumes, j, pose)
+            at = size
+            while at > base and bounds[at - 1, 1] < apart:
+                bounds[at, 0], bounds[at, 1] = bounds[at - 1, 0], bounds[at - 1, 1]
+                waiting[at, 0], waiting[at, 1] = waiting[at - 1, 0], waiting[at - 1, 1]
+                at -= 1
+            bounds[at, 0], bounds[at, 1] = gap, apart
+            waiting[at, 0], waiting[at, 1] = i, j
+            size += 1
+    return best, best_a, best_b
+
+
+@kernel
+def mesh_distance(
+    numbers_a, index_a, numbers_b, index_b, rotation, translation, guess_a, guess_b, limit
+):
+    """(distance, row a, row b, 3 + 3 coordinates of the nearest points in frame A) of two meshes.
+
+    Metres. 0 where the surfaces touch or cross; surfaces, so a mesh wholly inside another
+    one is apart from it. Trees of one kind, as by `bvh.triangle_tree`; ``rotation`` (3, 3)
+    and ``translation`` (3,) place frame B in frame A. The rows are those of the trees' ``corners``,
+    to be the guess of the next query. They are -1, and the points nan, where the meshes are
+    ``limit`` metres or more apart: the distance is ``limit`` then. It is nan where the pose is not
+    finite.
+    """
+    pose = work_space(limit, 7, 3)
+    points = work_space(limit, 2, 3)
+    for i in range(3):
+        for j in range(3):
+            points[0, j] = points[1, j] = np.nan
+            if not np.isfinite(rotation[i, j]) or not np.isfinite(translation[i]):
+                return np.nan, -1, -1, np.nan, np.nan, np.nan, np.nan, np.nan, np.nan
+    a = unpack_tree(numbers_a, index_a, 0, 0)
+    b = unpack_tree(numbers_b, index_b, 0, 0)
+    place(pose, rotation, translation)
+    square, i, j = nearest_triangles(a, b, pose, guess_a, guess_b, limit, True, points)
+    return (
+        math.sqrt(square), i, j,
+        points[0, 0], points[0, 1], points[0, 2], points[1, 0], points[1, 1], points[1, 2],
+    )  # fmt: skip

@@ -1,0 +1,372 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""One compiled call from joint positions to the nearest two shapes of a robot.
+
+Leaves say where to look: what is left to measure are the pairs of links whose leaves are nearer
+than the nearest shapes of the last query are now. The shapes of a pair are compared with the
+best so far as a limit, nearest leaves first.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from collision_monitor.common.array_views import work_space
+from collision_monitor.common.compiled import kernel
+from collision_monitor.geometry.boxes import box_size, boxes_overlap
+from collision_monitor.geometry.segments import capsule_distance, surely_farther
+from collision_monitor.hierarchy.aabb_tree import ROOT, is_open, nearest_leaves
+from collision_monitor.hierarchy.packed import unpack
+from collision_monitor.hierarchy.query import first_bad, move
+from collision_monitor.mesh_distance.link_pair_distance import (
+    TOUCH,
+    copy_rows,
+    guessed_distance,
+    keep,
+    moved_since,
+    one_holds_the_other,
+    pair_distance,
+    place_link,
+    relative_pose,
+)
+from collision_monitor.mesh_distance.packed_parts import data_of, unpack_shapes, unpack_state
+from collision_monitor.mesh_distance.part_distance import tree_of
+from collision_monitor.mesh_distance.poses import move_points
+from collision_monitor.mesh_distance.support import parts_gap
+
+_STACK = 512  # as in tree.py
+
+# Metres by which the nearest pair of the last query may have come nearer or moved away for its
+# distance to say where to look; else the leaves are asked for a better one first.
+_STEADY = 2e-3
+# Metres beyond the best so far to which pairs are measured along a steady motion, so that they need
+# not be measured again in the next cycles.
+_SPARE = 2e-2
+# Metres that rounding may put between two answers.
+_ROUNDING = 1e-9
+# Metres by which shapes may be nearer than their leaves: those of a file may let each stick out by
+# a micrometre.
+_STICKING_OUT = 2.5e-6
+
+
+@kernel
+def list_near(view, shapes, state, limit):
+    """List the pairs of links whose leaves are nearer than ``limit``; their number."""
+    for k in range(state.last[0, 1]):
+        state.least[state.near[k, 0], 0] = np.inf
+    nodes, boxes = view.nodes, view.boxes
+    waiting = work_space(ROOT, _STACK, 2)
+    size, count = 0, 0
+    if len(nodes) > view.moving_nodes and is_open(view, ROOT, view.moving_nodes):
+        waiting[0, 0], waiting[0, 1] = ROOT, view.moving_nodes
+        size = 1
+    if view.moving_nodes > 0 and is_open(view, ROOT, ROOT):
+        waiting[size, 0], waiting[size, 1] = ROOT, ROOT
+        size += 1
+    while size > 0:
+        size -= 1
+        i, j = waiting[size, 0], waiting[size, 1]
+        left, right = nodes[i, 0], nodes[i, 1]
+        if i == j:
+            if left < 0:
+                continue
+            for k in range(3):
+                a = right if k == 1 else left
+                b = left if k == 0 else right
+                if is_open(view, a, b) and (a == b or boxes_overlap(boxes, a, b, limit)):
+                    waiting[size, 0], waiting[size, 1] = a, b
+                    size += 1
+            continue
+        if left < 0 and nodes[j, 0] < 0:
+            a, b = right, nodes[j, 1]
+            pair = state.pair_table[shapes.leaf_links[a, 0], shapes.leaf_links[b, 0]]
+            least = min(limit, state.least[pair, 0])
+            if surely_farther(view.ends, view.radii, a, b, least):
+                continue
+            distance = capsule_distance(view.ends, view.radii, a, b)
+            if distance < least:
+                if state.least[pair, 0] == np.inf:
+                    state.near[count, 0] = pair
+                    count += 1
+                state.least[pair, 0] = distance
+                state.near_leaves[pair, 0], state.near_leaves[pair, 1] = a, b
+            continue
+        splits_i = nodes[j, 0] < 0 or (left >= 0 and box_size(boxes, i) >= box_size(boxes, j))
+        for m in range(2):
+            a, b = (nodes[i, m], j) if splits_i else (i, nodes[j, m])
+            if is_open(view, a, b) and boxes_overlap(boxes, a, b, limit):
+                waiting[size, 0], waiting[size, 1] = a, b
+                size += 1
+    state.last[0, 1] = count
+    return count
+
+
+@kernel
+def _open(view, shapes, state, data, pair, limit, spare, overlap, found, points):
+    """`pair_distance` of a pair; what is found is kept for the next query.
+
+    ``overlap``: whether the leaves of the pair overlap. Not measured again where it cannot have
+    come nearer than ``limit`` since it last was; for that it is measured ``spare`` metres beyond.
+    """
+    pose = work_space(limit, 7, 3)
+    a, b = view.pairs[pair, 0], view.pairs[pair, 1]
+    relative_pose(view, shapes, a, b, pose)
+    kept = state.kept
+    if kept[pair, 0] - moved_since(kept, pair, shapes.link_balls, b, pose) >= limit:
+        return limit
+    rows = work_space(pair, 1, 4)
+    # Shapes are as far apart as along the way between what was nearest last time, and not farther
+    # than that: along a motion this often is an answer, and the search is dear.
+    guess = guessed_distance(data, shapes, state, pair, pose, rows, points)
+    if guess > 0.0 and guess < np.inf:
+        links = shapes.links
+        gap = -_ROUNDING + parts_gap(
+            data, shapes, links[a, 1], links[a, 2], links[b, 1], links[b, 2], pose,
+            points[2, 0], points[2, 1], points[2, 2],
+        )  # fmt: skip
+        if gap >= limit or (guess < limit and gap >= guess - 2.0 * _ROUNDING):
+            keep(kept, pair, gap, pose)
+            if gap < limit:
+                copy_rows(rows, found, 1, 4)
+                return guess
+            return gap
+    wide = limit + spare
+    value = pair_distance(data, shapes, state, pair, a, b, pose, wide, rows, points)
+    if value != TOUCH and overlap and one_holds_the_other(data, shapes, a, b, pose):
+        value = TOUCH
+        rows[0, 0] = -1
+    keep(kept, pair, value, pose)
+    if value < wide:
+        for k in range(4):
+            found[0, k] = state.guesses[pair, k] = rows[0, k]
+    return value
+
+
+@kernel
+def _guess(view, shapes, state, data, pair, found, points):
+    """`guessed_distance` of a pair."""
+    pose = work_space(1.0, 7, 3)
+    relative_pose(view, shapes, view.pairs[pair, 0], view.pairs[pair, 1], pose)
+    return guessed_distance(data, shapes, state, pair, pose, found, points)
+
+
+@kernel
+def _take_nearest(state, count):
+    """Index in the list of the pair whose leaves are nearest."""
+    best, at = np.inf, 0
+    for k in range(count):
+        least = state.least[state.near[k, 0], 0]
+        if least < best:
+            best, at = least, k
+    return at
+
+
+@kernel
+def nearest_pair(view, shapes, state, data, found, points):
+    """(pair, distance, pairs that touch): the nearest shapes, where none or not all touch.
+
+    ``found`` (1, 4) and ``points`` (3, 3) as of `exact_pair.pair_distance`, of that pair. The
+    pairs that touch are in ``state.touching``, nearest leaves first; how deep they are is not known
+    here. -1 where no pair is closer than they are.
+    """
+    last = state.last[0, 0]
+    limit = np.inf
+    if last >= 0:
+        limit = _guess(view, shapes, state, data, last, found, points)
+    spare = _SPARE
+    if not abs(limit - (state.kept[last, 0] if last >= 0 else np.inf)) < _STEADY:
+        spare = 0.0
+        leaves, i, j = nearest_leaves(view)
+        if i < 0:
+            return np.int64(-1), np.inf, 0
+        pair = state.pair_table[shapes.leaf_links[i, 0], shapes.leaf_links[j, 0]]
+        if pair != last:
+            limit = min(limit, _guess(view, shapes, state, data, pair, found, points))
+        if limit == np.inf:
+            limit = _open(view, shapes, state, data, pair, limit, 0.0, leaves < 0.0, found, points)
+    limit = max(limit, 0.0) + _ROUNDING
+    count = list_near(view, shapes, state, limit + _STICKING_OUT)
+    best, best_pair, touching = limit, np.int64(-1), 0
+    rows, trial = work_space(last, 1, 4), work_space(limit, 3, 3)
+    left = count
+    while left > 0 or (best_pair < 0 and touching == 0 and limit < np.inf):
+        if left == 0:
+            # Leaves that do not enclose their shapes say nothing: every pair is measured.
+            limit = best = np.inf
+            left = count = list_near(view, shapes, state, limit)
+            continue
+        at = _take_nearest(state, left)
+        # The nearest pair of the last query is the first one.
+        if left == count and last >= 0 and state.least[last, 0] < np.inf:
+            for k in range(count):
+                if state.near[k, 0] == last:
+                    at = k
+        pair = state.near[at, 0]
+        leaves = state.least[pair, 0]
+        left -= 1
+        state.near[at, 0], state.near[left, 0] = state.near[left, 0], pair
+        if leaves >= best + _STICKING_OUT and pair != last:
+            left = 0
+            continue
+        more = 0.0 if pair == last else spare
+        value = _open(view, shapes, state, data, pair, best, more, leaves < 0.0, rows, trial)
+        if value == TOUCH:
+            state.touching[touching, 0] = pair
+            touching += 1
+            if best > 0.0:
+                best, best_pair = 0.0, np.int64(-1)
+        elif value < best:
+            best, best_pair = value, pair
+            copy_rows(rows, found, 1, 4)
+            copy_rows(trial, points, 3, 3)
+    state.last[0, 0] = best_pair if touching == 0 else state.touching[0, 0]
+    return best_pair, best, touching
+
+
+@kernel
+def to_base(view, shapes, pair, points):
+    """Points and normal from the frame of the pair's first link into the base frame."""
+    pose = work_space(1.0, 7, 3)
+    place_link(view, shapes, view.pairs[pair, 0], pose)
+    move_points(pose, points)
+    x, y, z = points[2, 0], points[2, 1], points[2, 2]
+    for i in range(3):
+        points[2, i] = pose[i, 0] * x + pose[i, 1] * y + pose[i, 2] * z
+
+
+@kernel
+def _names(shapes, data, found, side):
+    """Number of the triangle in its link's mesh that ``found`` has for one side, or -1."""
+    part, row = found[0, side], found[0, 2 + side]
+    if part < 0 or row < 0:
+        return np.int64(-1)
+    return tree_of(data, shapes, part).names[row, 0]
+
+
+@kernel
+def exact_distance(numbers, index, shape_numbers, shape_index, work, work_index, calls, q):
+    """The nearest shapes of the checked pairs at q; see `nearest_pair`.
+
+    (pair, distance, pairs that touch, triangle, triangle, 3 + 3 point coordinates, 3 normal
+    components). The pair is -2 - k when q[k] is not finite, -1 when none is checked or those that
+    touch are all there is. How deep those are is for `deepest_pair` to say.
+    """
+    bad = first_bad(q)
+    if bad >= 0:
+        return -2 - bad, np.nan, 0, -1, -1, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    view = unpack(numbers, index)
+    shapes, state = unpack_shapes(shape_numbers, shape_index), unpack_state(work, work_index)
+    data = data_of(shape_numbers, shape_index, work, work_index, calls)
+    move(view, q)
+    found, points = work_space(bad, 1, 4), work_space(1.0, 3, 3)
+    pair, distance, touching = nearest_pair(view, shapes, state, data, found, points)
+    if pair < 0:
+        return pair, distance, touching, -1, -1, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    to_base(view, shapes, pair, points)
+    return (
+        pair, distance, touching, _names(shapes, data, found, 0), _names(shapes, data, found, 1),
+        points[0, 0], points[0, 1], points[0, 2], points[1, 0], points[1, 1], points[1, 2],
+        points[2, 0], points[2, 1], points[2, 2],
+    )  # fmt: skip
+
+
+@kernel
+def exact_distances(
+    numbers, index, shape_numbers, shape_index, work, work_index, calls, q, within, out
+):
+    """out[p] = signed distance of the shapes of link pair p; how many pairs touch.
+
+    Only where out[p], the distance of its leaves, is not above ``within``.
+    Those are in ``state.touching``, and have `TOUCH`. -2 - k when q[k] is not finite.
+    """
+    bad = first_bad(q)
+    if bad >= 0:
+        return -2 - bad
+    view = unpack(numbers, index)
+    shapes, state = unpack_shapes(shape_numbers, shape_index), unpack_state(work, work_index)
+    data = data_of(shape_numbers, shape_index, work, work_index, calls)
+    move(view, q)
+    list_near(view, shapes, state, 0.0)
+    found, points = work_space(bad, 1, 4), work_space(1.0, 3, 3)
+    touching = 0
+    for pair in range(len(view.pairs)):
+        if out[pair] > within:
+            continue
+        overlap = state.least[pair, 0] < 0.0
+        out[pair] = _open(view, shapes, state, data, pair, np.inf, 0.0, overlap, found, points)
+        if out[pair] == TOUCH:
+            state.touching[touching, 0] = pair
+            touching += 1
+    return touching
+
+
+@kernel
+def _known(view, shapes, state, data, pair, within, loose, pose, rows, points):
+    """(at least, at most) the distance of a pair, without a search; both TOUCH where it touches."""
+    a, b = view.pairs[pair, 0], view.pairs[pair, 1]
+    relative_pose(view, shapes, a, b, pose)
+    kept, links = state.kept, shapes.links
+    least = kept[pair, 0] - moved_since(kept, pair, shapes.link_balls, b, pose)
+    if least >= within:
+        return least, np.inf
+    guess = guessed_distance(data, shapes, state, pair, pose, rows, points)
+    if guess <= 0.0:
+        return TOUCH, TOUCH
+    if least < guess - loose and guess < np.inf:
+        gap = -_ROUNDING + parts_gap(
+            data, shapes, links[a, 1], links[a, 2], links[b, 1], links[b, 2], pose,
+            points[2, 0], points[2, 1], points[2, 2],
+        )  # fmt: skip
+        if gap > least and gap > 0.0:
+            least = gap
+            keep(kept, pair, gap, pose)
+    return least, guess
+
+
+@kernel
+def exact_bounds(
+    numbers, index, shape_numbers, shape_index, work, work_index, calls, q, which, within, loose,
+    unsure, out,
+):  # fmt: skip
+    """out[k] = at least the signed distance of the shapes of link pair which[k].
+
+    ``out`` comes as the distances of the leaves, and never falls; those not above ``within`` metres
+    are looked at. What earlier queries have found, less what links have moved since, is a bound,
+    and so is a plane between what was nearest. One pair is measured: that of which least is known,
+    if that may be more than ``loose`` metres below the truth, or nothing says whether it
+    touches. How deep shapes touch is left to their leaves. ``unsure`` (as many) is room. 0;
+    -2 - k when q[k] is not finite.
+    """
+    bad = first_bad(q)
+    if bad >= 0:
+        return -2 - bad
+    view = unpack(numbers, index)
+    shapes, state = unpack_shapes(shape_numbers, shape_index), unpack_state(work, work_index)
+    data = data_of(shape_numbers, shape_index, work, work_index, calls)
+    move(view, q)
+    pose, points = work_space(within, 7, 3), work_space(1.0, 3, 3)
+    rows = work_space(bad, 1, 4)
+    best = -1
+    for k in range(len(which)):
+        unsure[k] = 0.0
+        leaves = out[k]
+        if leaves > within:
+            continue
+        least, guess = _known(
+            view, shapes, state, data, which[k], within, loose, pose, rows, points
+        )
+        if least > leaves and least > 0.0:
+            out[k] = least
+        if guess != TOUCH:
+            if out[k] > 0.0:
+                unsure[k] = min(guess, within) - out[k]
+            else:
+                unsure[k] = max(within, loose) + min(guess, within)
+            if unsure[k] > loose and (best < 0 or unsure[k] > unsure[best]):
+                best = k
+    if best >= 0:
+        pair, overlap = which[best], out[best] < 0.0
+        value = _open(view, shapes, state, data, pair, within, 0.0, overlap, rows, points)
+        if value > 0.0:
+            out[best] = max(out[best], value)
+    return 0

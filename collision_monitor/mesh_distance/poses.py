@@ -1,0 +1,86 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Poses as windows (7, 3): the rotation, the translation, and the rotation's absolute values.
+
+As `volume_bounds.place` makes them; the last three rows are what boxes ask for.
+"""
+
+from __future__ import annotations
+
+import math
+
+from collision_monitor.common.compiled import kernel
+
+
+@kernel
+def take_pose(rows, k, out):
+    """Row k of a window (n, 12), a rotation row by row and a translation, into ``out``."""
+    for i in range(3):
+        out[3, i] = rows[k, 9 + i]
+        for j in range(3):
+            out[i, j] = rows[k, 3 * i + j]
+
+
+@kernel
+def compose(p, q, out):
+    """The pose q in the frame that p is a pose in: out = p q; not in place."""
+    for i in range(3):
+        out[3, i] = p[i, 0] * q[3, 0] + p[i, 1] * q[3, 1] + p[i, 2] * q[3, 2] + p[3, i]
+        for j in range(3):
+            out[i, j] = p[i, 0] * q[0, j] + p[i, 1] * q[1, j] + p[i, 2] * q[2, j]
+
+
+@kernel
+def compose_inverse(p, q, out):
+    """The pose q as seen from p: out = p^-1 q; not in place."""
+    x, y, z = q[3, 0] - p[3, 0], q[3, 1] - p[3, 1], q[3, 2] - p[3, 2]
+    for i in range(3):
+        out[3, i] = p[0, i] * x + p[1, i] * y + p[2, i] * z
+        for j in range(3):
+            out[i, j] = p[0, i] * q[0, j] + p[1, i] * q[1, j] + p[2, i] * q[2, j]
+
+
+@kernel
+def invert(p, out):
+    """The inverse of the pose p into ``out``; not in place."""
+    for i in range(3):
+        out[3, i] = -(p[0, i] * p[3, 0] + p[1, i] * p[3, 1] + p[2, i] * p[3, 2])
+        for j in range(3):
+            out[i, j] = p[j, i]
+
+
+@kernel
+def fill_absolute(p):
+    """Fill the last three rows from the first three."""
+    for i in range(3):
+        for j in range(3):
+            p[4 + i, j] = math.fabs(p[i, j])
+
+
+@kernel
+def to_outer(p, x, y, z):
+    """The point (x, y, z) of the frame whose pose is p, in the frame that p is a pose in."""
+    return (
+        p[0, 0] * x + p[0, 1] * y + p[0, 2] * z + p[3, 0],
+        p[1, 0] * x + p[1, 1] * y + p[1, 2] * z + p[3, 1],
+        p[2, 0] * x + p[2, 1] * y + p[2, 2] * z + p[3, 2],
+    )
+
+
+@kernel
+def to_inner(p, x, y, z):
+    """The inverse of `to_outer`."""
+    x, y, z = x - p[3, 0], y - p[3, 1], z - p[3, 2]
+    return (
+        p[0, 0] * x + p[1, 0] * y + p[2, 0] * z,
+        p[0, 1] * x + p[1, 1] * y + p[2, 1] * z,
+        p[0, 2] * x + p[1, 2] * y + p[2, 2] * z,
+    )
+
+
+@kernel
+def move_points(p, points):
+    """Points (two rows) of the frame whose pose is p into the frame that p is a pose in."""
+    for row in range(2):
+        x, y, z = to_outer(p, points[row, 0], points[row, 1], points[row, 2])
+        points[row, 0], points[row, 1], points[row, 2] = x, y, z

@@ -1,0 +1,278 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""How far one part must move along a given direction until it is free of another.
+
+While the second part moves along n, two triangles can only meet where their shadows along n
+overlap, and are surely past one another where the highest point of the first is below the lowest of
+the second. From such a place to the next: the way ends where nothing meets. It is never
+shorter than the way to the first place where they are free, and may be longer.
+
+Nodes of the hierarchies are asked through the intervals that their boxes cover along n and along
+four directions across, which are all that has to be worked out for them.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from collision_monitor.common.array_views import work_space
+from collision_monitor.common.compiled import kernel
+from collision_monitor.geometry.convex import RADIUS, solid_distance
+from collision_monitor.geometry.triangles import triangles_intersect
+from collision_monitor.mesh_distance.bvh.mesh_tree import OBB, RSS, STACK
+
+_AXES = 5
+# Metres beyond a place where triangles just touch.
+_BEYOND = 1e-9
+_DIAGONAL = math.sqrt(2.0)  # the length of the last two
+
+
+@kernel
+def fill_axes(x, y, z, axes):
+    """Rows of ``axes`` (5, 4): the unit vector n, and four directions across it; offsets 0."""
+    if abs(x) < 0.6:
+        ux, uy, uz = 0.0, z, -y
+    else:
+        ux, uy, uz = -z, 0.0, x
+    length = math.sqrt(ux * ux + uy * uy + uz * uz)
+    ux, uy, uz = ux / length, uy / length, uz / length
+    vx, vy, vz = y * uz - z * uy, z * ux - x * uz, x * uy - y * ux
+    axes[0, 0], axes[0, 1], axes[0, 2] = x, y, z
+    axes[1, 0], axes[1, 1], axes[1, 2] = ux, uy, uz
+    axes[2, 0], axes[2, 1], axes[2, 2] = vx, vy, vz
+    axes[3, 0], axes[3, 1], axes[3, 2] = ux + vx, uy + vy, uz + vz
+    axes[4, 0], axes[4, 1], axes[4, 2] = ux - vx, uy - vy, uz - vz
+    for k in range(_AXES):
+        axes[k, 3] = 0.0
+
+
+@kernel
+def turn_axes(axes, pose, out):
+    """The same axes for coordinates of the frame at ``pose``."""
+    for k in range(_AXES):
+        x, y, z = axes[k, 0], axes[k, 1], axes[k, 2]
+        for i in range(3):
+            out[k, i] = pose[0, i] * x + pose[1, i] * y + pose[2, i] * z
+        out[k, 3] = axes[k, 3] + pose[3, 0] * x + pose[3, 1] * y + pose[3, 2] * z
+
+
+@kernel
+def _fill_intervals(tree, node, axes, out, row):
+    """Intervals (5 pairs) that the volume of a node covers along the axes."""
+    v = tree.volumes
+    oriented = tree.kind == OBB or tree.kind == RSS
+    swept = v[node, 14] if tree.kind == RSS else 0.0
+    for k in range(_AXES):
+        x, y, z = axes[k, 0], axes[k, 1], axes[k, 2]
+        middle = axes[k, 3] + x * v[node, 0] + y * v[node, 1] + z * v[node, 2]
+        if oriented:
+            half = (
+                (v[node, 12] + swept) * abs(x * v[node, 3] + y * v[node, 4] + z * v[node, 5])
+                + (v[node, 13] + swept) * abs(x * v[node, 6] + y * v[node, 7] + z * v[node, 8])
+                + v[node, 14] * abs(x * v[node, 9] + y * v[node, 10] + z * v[node, 11])
+            )
+        else:
+            half = v[node, 3] * abs(x) + v[node, 4] * abs(y) + v[node, 5] * abs(z)
+        out[row, 2 * k], out[row, 2 * k + 1] = middle - half, middle + half
+
+
+@kernel
+def fill_triangle(corners, at, axes, out, row):
+    """Intervals of a triangle, and then its corners along the first three axes."""
+    for k in range(_AXES):
+        low, high = math.inf, -math.inf
+        for m in range(3):
+            height = (
+                axes[k, 3]
+                + axes[k, 0] * corners[at, 3 * m]
+                + axes[k, 1] * corners[at, 3 * m + 1]
+                + axes[k, 2] * corners[at, 3 * m + 2]
+            )
+            low, high = min(low, height), max(high, height)
+            if k < 3:
+                out[row, 10 + 3 * k + m] = height
+        out[row, 2 * k], out[row, 2 * k + 1] = low, high
+
+
+@kernel
+def _correct(s, row, ends):
+    """The intervals of a solid: exact along n, and grown by its radius across it."""
+    s[row, 0], s[row, 1] = ends[row, 0], ends[row, 1]
+    for k in range(2, 10, 2):
+        radius = ends[row, 2] * (1.0 if k < 6 else _DIAGONAL)
+        s[row, k], s[row, k + 1] = s[row, k] - radius, s[row, k + 1] + radius
+
+
+@kernel
+def _shadows_apart(s, i, j):
+    """Whether an interval across n tells that two shadows do not overlap."""
+    for k in range(2, 10, 2):
+        if s[i, k] > s[j, k + 1] or s[j, k] > s[i, k + 1]:
+            return True
+    return False
+
+
+@kernel
+def _edge_parts_shadows(s, i, j):
+    """Whether the line of an edge of triangle i parts its shadow from that of triangle j."""
+    for m in range(3):
+        n = (m + 1) % 3
+        # Across the edge, in the plane of the shadows.
+        x, y = s[i, 16 + n] - s[i, 16 + m], s[i, 13 + m] - s[i, 13 + n]
+        begin = x * s[i, 13 + m] + y * s[i, 16 + m]
+        third = (n + 1) % 3
+        own = x * s[i, 13 + third] + y * s[i, 16 + third] - begin
+        low, high = math.inf, -math.inf
+        for k in range(3):
+            height = x * s[j, 13 + k] + y * s[j, 16 + k] - begin
+            low, high = min(low, height), max(high, height)
+        if (high < 0.0 and own >= 0.0) or (low > 0.0 and own <= 0.0):
+            return True
+    return False
+
+
+@kernel
+def _stretch_of(s, way, anywhere):
+    """Where the stretch of two rows of intervals ends, if it covers ``way``; else -infinity."""
+    end = s[0, 1] - s[1, 0]
+    if end <= way or (not anywhere and s[0, 0] - s[1, 1] > way) or _shadows_apart(s, 0, 1):
+        return -math.inf
+    return end
+
+
+@kernel
+def _triangles_meet(s, way):
+    """Whether the triangles of both rows share a point when the second has moved so far."""
+    p = work_space(way, 6, 3)
+    for row in range(2):
+        for m in range(3):
+            p[3 * row + m, 0] = s[row, 10 + m] + (way if row == 1 else 0.0)
+            p[3 * row + m, 1], p[3 * row + m, 2] = s[row, 13 + m], s[row, 16 + m]
+    return triangles_intersect(p, 0, 3)
+
+
+@kernel
+def _solid_meets(s, row, way, axes, solids, k):
+    """Whether the triangle of a row, moved so far, meets a solid; ``axes`` are in its frame."""
+    corners, points = work_space(way, 4, 3), work_space(way, 2, 3)
+    for m in range(3):
+        n = s[row, 10 + m] + way - axes[0, 3]
+        u, v = s[row, 13 + m] - axes[1, 3], s[row, 16 + m] - axes[2, 3]
+        for i in range(3):
+            corners[m, i] = n * axes[0, i] + u * axes[1, i] + v * axes[2, i]
+    radius = solids[k, RADIUS]
+    return solid_distance(solids, k, corners, True, k, radius + _BEYOND, points) <= radius
+
+
+@kernel
+def _covered_to(
+    a, b, a_is_mesh, b_is_mesh, solids, first, second, axes, turned, ends, way, anywhere, limit,
+    looks,
+):
+    """How far the stretches reach that cover ``way``; ``way`` if none does. And the looks left.
+
+    The stretch that may reach farthest first. ``limit`` where there are no looks left.
+    """
+    s = work_space(way, 2, 19)
+    waiting, bounds = work_space(np.int64(0), STACK, 2), work_space(way, STACK, 1)
+    waiting[0, 0], waiting[0, 1] = 0, 0
+    bounds[0, 0] = math.inf
+    size = 1
+    while size > 0:
+        size -= 1
+        if bounds[size, 0] <= way:
+            continue
+        looks -= 1
+        if looks < 0:
+            return limit, looks
+        i, j = waiting[size, 0], waiting[size, 1]
+        first_a, count_a = a.nodes[i, 0], a.nodes[i, 1]
+        first_b, count_b = b.nodes[j, 0], b.nodes[j, 1]
+        if count_a <= 0 and count_b <= 0:
+            if not a_is_mesh:
+                _fill_intervals(a, i, axes, s, 0)
+                _correct(s, 0, ends)
+            if not b_is_mesh:
+                _fill_intervals(b, j, turned, s, 1)
+                _correct(s, 1, ends)
+            for m in range(first_b, first_b + (-count_b if b_is_mesh else 1)):
+                if b_is_mesh:
+                    fill_triangle(b.corners, b.slots[m, 0], turned, s, 1)
+                for k in range(first_a, first_a + (-count_a if a_is_mesh else 1)):
+                    if a_is_mesh:
+                        fill_triangle(a.corners, a.slots[k, 0], axes, s, 0)
+                    end = _stretch_of(s, way, anywhere)
+                    if end <= way:
+                        continue
+                    if a_is_mesh and b_is_mesh:
+                        if _edge_parts_shadows(s, 0, 1) or _edge_parts_shadows(s, 1, 0):
+                            continue
+                        if not anywhere and not _triangles_meet(s, way + _BEYOND):
+                            continue
+                    elif not anywhere and a_is_mesh:
+                        if not _solid_meets(s, 0, -way - _BEYOND, turned, solids, second):
+                            continue
+                    elif not anywhere and b_is_mesh:
+                        if not _solid_meets(s, 1, way + _BEYOND, axes, solids, first):
+                            continue
+                    way = end
+                    if way >= limit:
+                        return way, looks
+            continue
+        last = 15 if a.kind == OBB or a.kind == RSS else 6
+        opens_a = count_b <= 0 or (count_a > 0 and a.volumes[i, last] >= b.volumes[j, last])
+        if opens_a:
+            _fill_intervals(b, j, turned, s, 1)
+            if not b_is_mesh:
+                _correct(s, 1, ends)
+        else:
+            _fill_intervals(a, i, axes, s, 0)
+            if not a_is_mesh:
+                _correct(s, 0, ends)
+        base = size
+        for child in range(count_a if opens_a else count_b):
+            if opens_a:
+                i = first_a + child
+                _fill_intervals(a, i, axes, s, 0)
+            else:
+                j = first_b + child
+                _fill_intervals(b, j, turned, s, 1)
+            end = _stretch_of(s, way, anywhere)
+            if end <= way:
+                continue
+            at = size
+            while at > base and bounds[at - 1, 0] > end:
+                bounds[at, 0] = bounds[at - 1, 0]
+                waiting[at, 0], waiting[at, 1] = waiting[at - 1, 0], waiting[at - 1, 1]
+                at -= 1
+            bounds[at, 0] = end
+            waiting[at, 0], waiting[at, 1] = i, j
+            size += 1
+    return way, looks
+
+
+@kernel
+def way_out(
+    a, b, a_is_mesh, b_is_mesh, solids, first, second, axes, turned, ends, way, anywhere, limit,
+    looks,
+):
+    """From ``way`` on, the first length of a move along n at which two parts are free, metres.
+
+    And the looks that are left of ``looks`` pairs of nodes. Any number from ``limit`` on as soon as
+    it is known to be that far, or there are none left: their count is below zero then.
+    Trees a and b, of a solid with its volume alone; it is row ``first`` or ``second`` of ``solids``
+    then, and ``ends`` (2, 3) are its least and largest height along n, and its radius.
+    ``axes`` by `fill_axes` for the frame of a, ``turned`` by `turn_axes` for that of b.
+    ``anywhere``: to be free from there on, however far the second goes on moving.
+    """
+    while way < limit:
+        further, looks = _covered_to(
+            a, b, a_is_mesh, b_is_mesh, solids, first, second, axes, turned, ends, way, anywhere,
+            limit, looks,
+        )  # fmt: skip
+        if further <= way:
+            return way, looks
+        way = further
+    return way, looks

@@ -1,0 +1,772 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""CollisionModel: a robot and its scene, ready to be asked for distances."""
+
+from __future__ import annotations
+
+import copy
+import logging
+import math
+import os
+import weakref
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from collision_monitor.batch_clear.clear import CLEAR, DOUBTFUL, ClearTables, clear
+from collision_monitor.batch_clear.tables import clear_tables, copied
+from collision_monitor.common.disk_cache import Store, content_key
+from collision_monitor.errors import (
+    ConfigurationError,
+    FitError,
+    NothingToCheckError,
+    RobotDescriptionError,
+)
+from collision_monitor.fitting.approach_points import watchers_of
+from collision_monitor.fitting.enclosure import check_enclosing
+from collision_monitor.fitting.fit_settings import FitSettings
+from collision_monitor.fitting.fitter import fit_all
+from collision_monitor.fitting.interior_coverage import check_filling
+from collision_monitor.fitting.leaves_file import read_leaves
+from collision_monitor.fitting.shapes import Fit, fit_of_given
+from collision_monitor.geometry.leaf import Leaf, moved
+from collision_monitor.hierarchy import query
+from collision_monitor.hierarchy.clearance import Clearance
+from collision_monitor.hierarchy.packed import windows
+from collision_monitor.hierarchy.packing import pack_model
+from collision_monitor.hierarchy.warm_up import warm_up
+from collision_monitor.mesh_distance.bvh.mesh_tree import KINDS
+from collision_monitor.mesh_distance.mesh_distance import (
+    Crossing,
+    ExactDistance,
+    ExactShapes,
+    LinkShapes,
+)
+from collision_monitor.model.mesh_contacts import meeting_shares
+from collision_monitor.model.reach import reach
+from collision_monitor.robot.batch_poses import link_poses
+from collision_monitor.robot.bodies import Bodies, rigid_bodies
+from collision_monitor.robot.description import Robot, Shape
+from collision_monitor.robot.pairs import (
+    NEIGHBOURS,
+    UnmonitoredPair,
+    neighbours,
+    select_pairs,
+)
+from collision_monitor.robot.scene import Scene, load_scene
+from collision_monitor.robot.scene_joints import with_joints, without_joints
+from collision_monitor.robot.srdf.srdf import Semantics, load_srdf
+from collision_monitor.robot.urdf.urdf import load_robot
+
+logger = logging.getLogger(__name__)
+
+Source = str | bytes | os.PathLike
+
+# Metres about the margin in which rounding could make two ways disagree: a thousand times what
+# it does to robots of this world. Rows this close are decided by `min_distances`.
+_DOUBT = 1e-9
+_ROWS_A_THREAD = 200  # fewer are not worth a thread
+_SAMPLES = 1000
+_FLOAT = np.dtype(np.float64)
+# Configurations in which links look at each other; fewer where that would take seconds.
+_WATCH_SAMPLES = 512
+_PAIRS_WATCHED = 400_000
+# Of a robot; obstacles do not count, as they are not checked among each other.
+_MOST_LINKS = 2000
+# A pair of links whose shapes meet in this part of the samples is left out; the share at
+# which MoveIt's setup assistant calls two links "almost always in collision".
+_NEARLY_ALL = 0.95
+
+
+def _require_length(margin: float) -> None:
+    if not math.isfinite(margin):  # numpy's takes as long as a small query
+        raise ConfigurationError(f"margin: {margin!r} is not a length in metres")
+
+
+class CollisionModel:
+    """Links as capsules and spheres under a hierarchy of boxes; see `from_urdf`.
+
+    Distances are signed and in metres, points and normals in the frame of ``root``,
+    the robot's root link. A leaf encloses its piece of the robot, so no distance is
+    larger than the true one.
+
+    A model holds the work space of its queries: use one model per thread.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        semantics: Semantics | None = None,
+        scene: Scene | None = None,
+        settings: FitSettings | None = None,
+        leaves: Mapping[str, Sequence[Leaf]] | None = None,
+        hierarchy: str = "obb",
+    ) -> None:
+        """Fit, build and compile; most callers want `from_urdf`.
+
+        Joints of ``scene`` are joints of the model, behind those of ``robot``.
+        ``leaves``: of every link with shapes, in its frame; taken as they are.
+        """
+        if hierarchy not in KINDS:
+            raise FitError(f"unknown hierarchy {hierarchy!r}: choose from {', '.join(KINDS)}")
+        semantics = Semantics() if semantics is None else semantics
+        scene = Scene() if scene is None else scene
+        robot = with_joints(robot, scene.joints)
+        self.robot = robot
+        self.semantics = semantics
+        self.scene = scene
+        self.settings = FitSettings() if settings is None else settings
+        self.name = robot.name
+        self.root = robot.root
+        self.warnings: tuple[str, ...] = (*robot.warnings, *semantics.warnings)
+
+        shaped = sum(1 for link in robot.links.values() if link.shapes)
+        if shaped > _MOST_LINKS:
+            raise RobotDescriptionError(
+                f"robot {robot.name!r} has {shaped} links with shapes; at most {_MOST_LINKS} can "
+                "be monitored, whose pairs are two million"
+            )
+        self._number_joints()
+        self.hierarchy = hierarchy
+        self._reach: np.ndarray | None = None
+        self._found = np.empty((4096, 2), dtype=np.int64)  # work space of contacts()
+        pool = ThreadPoolExecutor(1)  # much of compiling needs no Python: fit meanwhile
+        try:
+            compiled = pool.submit(warm_up)
+            self._place_leaves(leaves)
+            compiled.result()
+        finally:
+            pool.shutdown(wait=False)  # an error does not wait for the compiler
+        self._choose_pairs()
+        for text in self.warnings:
+            logger.warning("%s", text)
+
+    @classmethod
+    def from_urdf(
+        cls,
+        urdf: Source,
+        srdf: Source | None = None,
+        package_dirs: Sequence[str | os.PathLike] = (),
+        scene: str | os.PathLike | Mapping | None = None,
+        max_leaves_per_link: int = FitSettings.max_leaves_per_link,
+        leaf_tolerance: float = FitSettings.leaf_tolerance,
+        leaves: str | os.PathLike | Mapping | None = None,
+        check_leaves: bool = True,
+        hierarchy: str = "obb",
+        visual_meshes: bool = False,
+    ) -> CollisionModel:
+        """Load a robot, and a scene around it.
+
+        Args:
+            urdf: path of a URDF, or its text.
+            srdf: path or text of an SRDF; its ``disable_collisions`` are respected.
+            package_dirs: folders that hold packages, at any depth; ``package://`` is looked up
+                there first.
+            scene: path of a scene file, or its content (docs/scene.md).
+            max_leaves_per_link: more are tighter, and slower to query.
+            leaf_tolerance: metres by which leaves may stand off a mesh in the mean; no more
+                leaves are added once they do.
+            leaves: path of a file of leaves, or its content (docs/leaves.md), instead of
+                a fit; for the links of the robot, not for obstacles.
+            check_leaves: whether leaves from a file that do not enclose are refused.
+            hierarchy: over the triangles, for exact distances: ``aabb``, ``obb``, ``rss`` or
+                ``octree``. All give the same distances (depths of contacts are estimates, and may
+                differ); the default is the fastest in general.
+            visual_meshes: whether links without collision geometry take their visual one; links
+                that have both keep their collision geometry.
+
+        Raises:
+            RobotDescriptionError, MeshError: the robot cannot be monitored whole.
+            SemanticDescriptionError, SceneError: the SRDF or the scene is faulty.
+            FitError: max_leaves_per_link, leaf_tolerance or hierarchy mean nothing.
+            LeavesError: the file of leaves is faulty, or they do not enclose a link.
+        """
+        robot = load_robot(urdf, package_dirs, visual_meshes)
+        semantics = None if srdf is None else load_srdf(srdf, robot)
+        surroundings = None if scene is None else load_scene(scene, robot, package_dirs)
+        settings = FitSettings(max_leaves_per_link, leaf_tolerance)
+        given = None if leaves is None else read_leaves(leaves, robot)
+        if given is not None and check_leaves:
+            check_enclosing(robot, given)
+            check_filling(robot, given)
+        return cls(robot, semantics, surroundings, settings, given, hierarchy)
+
+    def distance(self, q: Sequence[float] | np.ndarray, exact: bool = False) -> Clearance:
+        """The nearest pair at configuration ``q`` (nq,), radians and metres.
+
+        ``exact``: of the shapes themselves instead of their leaves (docs/exact.md). The first
+        such query gets ready for it, unless `prepare_exact` has.
+
+        Raises:
+            ConfigurationError: q has the wrong shape or a value that is not finite.
+            NothingToCheckError: the robot has no pair that is checked.
+        """
+        if exact:
+            return self._exactly().nearest(self._configuration(q))
+        result = query.distance(self._numbers, self._index, self._configuration(q))
+        i, j = result[0], result[1]
+        if i < 0:
+            raise self.refusal(i, q)
+        links = self._leaf_links
+        return Clearance(result[2], (links[i], links[j]), result[3:9], result[9:], (i, j))
+
+    def distances(
+        self, q: Sequence[float] | np.ndarray, exact: bool = False, within: float = np.inf
+    ) -> np.ndarray:
+        """Signed distance of every pair, (len(pairs),), in the order of ``pairs``.
+
+        ``exact`` as of `distance`, for the pairs whose leaves are at most ``within`` metres apart;
+        all of them take far longer than the nearest.
+
+        Raises:
+            ConfigurationError: q has the wrong shape or a value that is not finite, or ``within``
+                is no length.
+        """
+        q = self._configuration(q)
+        if not isinstance(within, float | int | np.number) or np.isnan(within):
+            raise ConfigurationError(f"within: {within!r} is not a length in metres")
+        out = self._pair_distances(q.reshape(1, -1))[0]
+        return self._exactly().refine(q, out, within) if exact else out
+
+    def exact_bounds(
+        self,
+        q: np.ndarray,
+        pairs: np.ndarray,
+        leaves: np.ndarray,
+        within: float,
+        loose: float = 1e-3,
+    ) -> np.ndarray:
+        """Bounds from below (k,) of the exact distances of some pairs, in bounded time.
+
+        For consecutive q (nq,), as of a watch. ``pairs`` (k,): indices in ``pairs`` of the model;
+        ``leaves`` (k,): distances of their leaves at q. They are raised, where they are at most
+        ``within`` metres, by what earlier queries have found and links have moved since, and by
+        measuring one pair: that of which least is known, if it is not known whether it touches
+        or its bound may be more than ``loose`` metres below the truth. Shapes that touch have the
+        distance of their leaves.
+
+        Raises:
+            ConfigurationError: q has the wrong shape or a value that is not finite.
+        """
+        which = np.ascontiguousarray(pairs, dtype=np.int64)
+        return self._exactly().bound(
+            self._configuration(q), which, np.array(leaves, dtype=float), within, loose
+        )
+
+    def prepare_exact(self) -> None:
+        """Build hierarchies over all triangles, and compile what exact queries run.
+
+        Takes some two seconds for each 100,000 triangles, and the first time on a machine some
+        seconds more to compile; without it the first exact query does. Twins made later share the
+        hierarchies.
+        """
+        self._exactly()
+
+    def crossing_triangles(
+        self, q: Sequence[float] | np.ndarray, pair: tuple[str, str], most: int = 1000
+    ) -> Crossing:
+        """Triangles of two links or obstacles that cross at ``q``, up to ``most`` pairs of them.
+
+        Raises:
+            ConfigurationError: q is bad, the pair is none or names no links with shapes, or
+                ``most`` is no number above 0.
+        """
+        if isinstance(pair, str) or len(pair) != 2 or pair[0] == pair[1]:
+            raise ConfigurationError(f"pair: {pair!r} is not two different links or obstacles")
+        if unknown := [name for name in pair if name not in self.link_names]:
+            raise ConfigurationError(
+                f"{unknown[0]!r} is not among the {len(self.link_names)} links and obstacles with "
+                f"shapes of '{self.name}'"
+            )
+        if not isinstance(most, int | np.integer) or most < 1:
+            raise ConfigurationError(f"most: {most!r} is not a number of triangles above 0")
+        return self._exactly().crossing(self._configuration(q), pair, int(most))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What is ready for exact queries knows addresses of this process alone.
+        return self.__dict__ | {"_exact": None}
+
+    def _exactly(self) -> ExactDistance:
+        if self._exact is None:
+            # Weak: a model in a circle would wait for a search before its memory is free.
+            refusal = weakref.WeakMethod(self.refusal)
+            self._exact = ExactDistance(
+                self._exact_shapes, (self._numbers, self._index),
+                self.link_names, self.pairs, lambda code, q: refusal()(code, q),
+            )  # fmt: skip
+        return self._exact
+
+    def link_distances(self, q: Sequence[float] | np.ndarray) -> dict[str, float]:
+        """Distance of every link and obstacle to its nearest partner; inf without one."""
+        return self.nearest_of_links(self.distances(q))
+
+    def nearest_of_links(self, distances: np.ndarray) -> dict[str, float]:
+        """The least of the ``distances`` (len(pairs),) of every link and obstacle, or inf."""
+        nearest = dict.fromkeys(self.link_names, np.inf)
+        for (a, b), distance in zip(self.pairs, distances.tolist(), strict=True):
+            nearest[a] = min(nearest[a], distance)
+            nearest[b] = min(nearest[b], distance)
+        return nearest
+
+    def min_distances(self, configurations: np.ndarray, threads: int = 1) -> np.ndarray:
+        """Smallest signed distance (N,) at each row of ``configurations`` (N, nq).
+
+        ``threads``: processors to share the rows among; 0 takes all there are.
+        """
+        rows = self._configurations(configurations)
+        self._require_pairs()
+        out = np.empty(len(rows))
+        space = (self._numbers, self._index)
+        self._in_parallel(
+            lambda space, rows, out: query.min_distances(*space, rows, out),
+            space, lambda space: [array.copy() for array in space], rows, out, threads,
+        )  # fmt: skip
+        return out
+
+    def is_clear(
+        self, configurations: np.ndarray, margin: float = 0.0, threads: int = 1
+    ) -> np.ndarray:
+        """Whether (N,) no checked pair is closer than ``margin`` metres, row by row.
+
+        The answers of ``min_distances(configurations) >= margin``, ten times as fast: eight
+        rows at a time, each to its first pair that is too close. ``configurations`` (N, nq)
+        and ``threads`` as there. The first call of a model builds its tables.
+
+        Raises:
+            ConfigurationError: margin is not a finite number.
+        """
+        _require_length(margin)
+        rows = self._configurations(configurations)
+        self._require_pairs()
+        if self._clear_tables is None:
+            view = windows(self._numbers, self._index)
+            self._clear_tables = clear_tables(view, len(self.joint_names))
+        states = np.empty(len(rows), dtype=np.uint8)
+        self._in_parallel(
+            lambda tables, rows, out: clear(tables, rows, float(margin), _DOUBT, out),
+            self._clear_tables, copied, rows, states, threads,
+        )  # fmt: skip
+        doubtful = np.flatnonzero(states == DOUBTFUL)
+        if len(doubtful):
+            states[doubtful] = self.min_distances(rows[doubtful], threads) >= margin
+        return states == CLEAR
+
+    def _in_parallel(
+        self,
+        kernel: Callable[[Any, np.ndarray, np.ndarray], int],
+        space: Any,
+        copy: Callable[[Any], Any],
+        rows: np.ndarray,
+        out: np.ndarray,
+        threads: int,
+    ) -> None:
+        """Run a batch kernel over ``rows``; every thread has a copy of the work space."""
+        threads = min(threads or os.cpu_count() or 1, max(1, len(rows) // _ROWS_A_THREAD))
+        if threads <= 1:
+            bad = kernel(space, rows, out)
+            self._refuse_bad_row(bad, rows)
+            return
+        bounds = np.linspace(0, len(rows), threads + 1).astype(int)
+        with ThreadPoolExecutor(threads) as pool:
+            parts = [
+                pool.submit(kernel, copy(space), rows[a:b], out[a:b])
+                for a, b in zip(bounds[:-1], bounds[1:], strict=True)
+            ]
+        for start, part in zip(bounds, parts, strict=False):
+            if (bad := part.result()) >= 0:
+                self._refuse_bad_row(start + bad, rows)
+
+    def contacts(
+        self, q: Sequence[float] | np.ndarray, margin: float = 0.0
+    ) -> list[tuple[int, int]]:
+        """Pairs of leaves nearer than ``margin`` metres, as indices into ``leaves``.
+
+        Raises:
+            ConfigurationError: margin is not a finite number.
+        """
+        _require_length(margin)
+        return list(map(tuple, self._touching(self._configuration(q), margin).tolist()))
+
+    def _touching(self, q: np.ndarray, margin: float) -> np.ndarray:
+        """Pairs (k, 2) of leaves nearer than ``margin`` metres; valid until the next call."""
+        while True:
+            found = self._found
+            count = query.contacts(self._numbers, self._index, q, float(margin), found)
+            if count < 0:
+                raise self.refusal(count, q)
+            if count <= len(found):
+                return found[:count]
+            self._found = np.empty((2 * len(found), 2), dtype=np.int64)
+
+    def leaf_segments(self, q: Sequence[float] | np.ndarray) -> np.ndarray:
+        """End points (len(leaves), 2, 3) of the leaves in the base frame, metres."""
+        q = self._configuration(q)
+        out = np.empty((len(self.leaves), 6))
+        code = query.leaf_segments(self._numbers, self._index, q, out)
+        if code < 0:
+            raise self.refusal(code, q)
+        return out.reshape(-1, 2, 3)
+
+    def link_poses(self, q: Sequence[float] | np.ndarray) -> dict[str, np.ndarray]:
+        """Pose (4, 4) of every link of the robot in the base frame."""
+        rows = self._configuration(q).reshape(1, -1)
+        poses = link_poses(self._bodies, self.robot.links, rows)
+        return {link: pose[0] for link, pose in poses.items()}
+
+    def work_space(self) -> tuple[np.ndarray, np.ndarray]:
+        """Copies of the packed arrays (numbers, index), for a thread of its own."""
+        return self._numbers.copy(), self._index.copy()
+
+    @property
+    def bodies(self) -> Bodies:
+        """The kinematic tree: links that cannot move against each other are one body."""
+        return self._bodies
+
+    @property
+    def moving_links(self) -> list[str]:
+        """Links with shapes that some joint moves, in the order of ``link_names``."""
+        return [name for name in self.link_names if self._body_of[name] > 0]
+
+    def link_reach(self) -> np.ndarray:
+        """Upper bound (links, moving joints) of the travel of a link for a unit of a joint.
+
+        Rows in the order of ``link_names``, columns as the kernels number joints (mimic joints
+        have columns of their own); metres per radian, 1 for joints that slide.
+        """
+        if self._reach is not None:
+            return self._reach
+        out = np.zeros((len(self.link_names), len(self._bodies.parents)))
+        for row, (first, stop) in enumerate(self._link_leaves.tolist()):
+            body = self._body_of[self.link_names[row]]
+            out[row] = reach(self._bodies, body, self._body_leaves[first:stop])
+        self._reach = out
+        return out
+
+    def twin(self, pairs: Collection[tuple[str, str]] | None = None) -> CollisionModel:
+        """The same robot with a work space of its own, for another thread.
+
+        ``pairs``: those of ``self.pairs`` that the twin checks; all of them without it. What
+        it costs is packing: nothing is loaded or fitted again.
+
+        Raises:
+            ConfigurationError: a pair that this model does not check.
+        """
+        wanted = set(self.pairs if pairs is None else pairs)
+        if unknown := sorted(wanted.difference(self.pairs)):
+            raise ConfigurationError(
+                f"{unknown[0]} is not among the {len(self.pairs)} pairs that '{self.name}' checks"
+            )
+        twin = copy.copy(self)
+        twin._found = self._found.copy()
+        twin.pairs = [pair for pair in self.pairs if pair in wanted]
+        twin._pack()
+        return twin
+
+    def random_configurations(self, n: int, seed: int | None = 0) -> np.ndarray:
+        """``n`` configurations (n, nq), uniform within the joint limits."""
+        rng = np.random.default_rng(seed)
+        return rng.uniform(self.lower, self.upper, (n, len(self.joint_names)))
+
+    def with_scene(self, scene: Scene) -> CollisionModel:
+        """The same robot among other obstacles, in a fraction of the time of a load.
+
+        Its leaves stay, and so does which pairs of its links are checked. Links and joints that
+        ``scene`` names are those of the robot without the scene that it has now. All pairs with an
+        obstacle are checked but those that ``scene`` ignores.
+        """
+        other = copy.copy(self)
+        other.scene = scene
+        other.robot = with_joints(without_joints(self.robot, self.scene.joints), scene.joints)
+        other._reach = None
+        other._found = self._found.copy()
+        other._number_joints()
+        other._place_leaves(None, self.fits)
+        own = {name for name, link in self.robot.links.items() if link.shapes}
+        checked = {pair for pair in self.pairs if own.issuperset(pair)}
+        other._select_pairs()
+        other.pairs = [
+            pair for pair in other.pairs if not own.issuperset(pair) or pair in checked
+        ]
+        other.unmonitored_pairs = [
+            *(pair for pair in self.unmonitored_pairs if own.issuperset(tuple(pair)[:2])),
+            *(pair for pair in other.unmonitored_pairs if not own.issuperset(tuple(pair)[:2])),
+        ]
+        other._pack()
+        return other
+
+    # -- loading ---------------------------------------------------------------------
+
+    def _number_joints(self) -> None:
+        """Name and bound the elements of a configuration."""
+        self._bodies = rigid_bodies(self.robot)
+        joints = self._bodies.joints
+        self.joint_names: tuple[str, ...] = self._bodies.joint_names
+        self._shape = (len(joints),)  # of a configuration
+        self.lower = np.array([joint.lower for joint in joints])
+        self.upper = np.array([joint.upper for joint in joints])
+        self.velocity_limits = np.array([joint.velocity for joint in joints])
+
+    def _place_leaves(
+        self,
+        given: Mapping[str, Sequence[Leaf]] | None,
+        known: Mapping[str, list[Fit]] | None = None,
+    ) -> None:
+        """Fit leaves to all shapes; those that move first, as the kernels want them.
+
+        ``given``: leaves of the robot's links, ``known``: their fits; nothing is fitted to links
+        of which either is there.
+        """
+        body_of = dict(self._bodies.link_bodies)
+        pose_of = dict(self._bodies.link_poses)
+        links = {link.name: link.shapes for link in self.robot.links.values() if link.shapes}
+        obstacles = {obstacle.name: (obstacle.shape,) for obstacle in self.scene.obstacles}
+        for obstacle in self.scene.obstacles:
+            body_of[obstacle.name] = body_of[obstacle.link]
+            pose_of[obstacle.name] = pose_of[obstacle.link]
+        self._obstacle_names = list(obstacles)
+        self._body_of = body_of
+        self.fits: dict[str, list[Fit]] = fit_all(
+            links if given is None and known is None else {},
+            obstacles,
+            self.settings,
+            self._watchers(links) if given is None and known is None else None,
+        )
+        if known is not None:
+            self.fits |= {name: known[name] for name in links}
+        if given is not None:
+            self.fits |= {name: [fit_of_given(given[name], links[name])] for name in links}
+        leaves = {
+            name: [leaf for fit in fits for leaf in fit.leaves] for name, fits in self.fits.items()
+        }
+        # Chain order, and what does not move behind it.
+        names = sorted(leaves, key=lambda name: body_of[name] == 0)
+        self.link_names: tuple[str, ...] = tuple(names)
+        self.leaves: list[Leaf] = [leaf for name in names for leaf in leaves[name]]
+        self._body_leaves = []
+        for name in names:
+            in_place = np.array_equal(pose_of[name], np.eye(4))
+            self._body_leaves += (
+                leaves[name] if in_place else moved(leaves[name], pose_of[name], name)
+            )
+        self._leaf_links = [leaf.link for leaf in self.leaves]
+        shapes = {**links, **obstacles}
+        rank = {name: k for k, name in enumerate(names)}
+        self._exact_shapes = ExactShapes(
+            {name: LinkShapes(shapes[name], body_of[name], pose_of[name]) for name in names},
+            [rank[name] for name in self._leaf_links],
+            self.hierarchy,
+        )
+        stops = np.cumsum([len(leaves[name]) for name in names])
+        self._link_leaves = np.column_stack([np.r_[0, stops[:-1]], stops])
+
+    def _watchers(self, links: Mapping[str, Sequence[Shape]]) -> dict[str, list[np.ndarray]]:
+        """From where the links that are checked against each other are looked at."""
+        pairs, _ = select_pairs(list(links), [], self._body_of, self._left_out())
+        count = min(max(_PAIRS_WATCHED // max(1, len(pairs)), 64), _WATCH_SAMPLES)
+        # Joints of the scene move no link: with them or without, the fits are the same.
+        samples = np.tile(np.clip(0.0, self.lower, self.upper), (count, 1))
+        own = len(self.joint_names) - len(self.scene.joints)
+        samples[:, :own] = np.random.default_rng(1).uniform(
+            self.lower[:own], self.upper[:own], (count, own)
+        )
+        return watchers_of(links, link_poses(self._bodies, links, samples), pairs)
+
+    def _left_out(self) -> dict[frozenset[str], str]:
+        """Pairs that are left out, whatever their shapes do, and why."""
+        left_out = {pair: NEIGHBOURS for pair in neighbours(self.robot, self._bodies)}
+        for pair, reason in self.semantics.disabled.items():
+            text = f": {reason}" if reason else ""
+            left_out.setdefault(pair, f"disabled in the SRDF{text}")
+        for a, b in self.scene.ignore:
+            left_out.setdefault(frozenset((a, b)), "ignored by the scene")
+        return left_out
+
+    def _choose_pairs(self) -> None:
+        self._select_pairs()
+        self._pack()
+        self._drop_pairs_that_always_meet()
+
+    def _select_pairs(self) -> None:
+        obstacles = set(self._obstacle_names)
+        links = [name for name in self.link_names if name not in obstacles]
+        pairs, unmonitored = select_pairs(
+            links, self._obstacle_names, self._body_of, self._left_out()
+        )
+        self.pairs: list[tuple[str, str]] = pairs
+        self.unmonitored_pairs: list[UnmonitoredPair] = unmonitored
+
+    def _drop_pairs_that_always_meet(self) -> None:
+        """Leave out link pairs whose shapes meet at (nearly) every configuration.
+
+        Only pairs whose leaves overlap there can be such. A pair with an obstacle is never
+        dropped, whatever the samples say: somebody wrote it into the scene, and can
+        write it under ``ignore``.
+        """
+        if not self.pairs:
+            return
+        samples = self.random_configurations(_SAMPLES)
+        obstacles = set(self._obstacle_names)
+        suspects = []
+        with Store("contacts") as store:
+            for k, overlap in self._pairs_of_leaves_that_overlap(samples, store):
+                a, b = self.pairs[k]
+                if a in obstacles or b in obstacles:
+                    self.warnings += (
+                        f"'{a}' and '{b}': leaves overlap in {overlap:.1%} of {_SAMPLES} sampled "
+                        "configurations; if they are meant to touch, list the pair under "
+                        "ignore: in the scene",
+                    )
+                else:
+                    suspects.append(k)
+            if suspects:
+                self._drop_those_that_meet(suspects, samples, store)
+
+    def _pairs_of_leaves_that_overlap(
+        self, samples: np.ndarray, store: Store
+    ) -> list[tuple[int, float]]:
+        """(pair, part of ``samples`` in which its leaves overlap) where that is nearly all.
+
+        Kept on disk under all that decides it: for a robot of many links it takes most of
+        the time of a load.
+        """
+        key = content_key("overlap", self._numbers, self._index, samples, _NEARLY_ALL)
+        kept = store.get(key)
+        if not isinstance(kept, list):
+            overlap = self._overlap_shares(samples)
+            kept = [[int(k), float(overlap[k])] for k in np.flatnonzero(overlap >= _NEARLY_ALL)]
+            store.set(key, kept)
+        return [(k, share) for k, share in kept]
+
+    def _overlap_shares(self, samples: np.ndarray) -> np.ndarray:
+        """Part of ``samples`` at which leaves of each pair overlap, (len(pairs),).
+
+        Through the tree: of all pairs with a large scene, next to none is near.
+        """
+        rank = {name: k for k, name in enumerate(self.link_names)}
+        count = len(self.link_names)
+        link_of = np.array([rank[leaf.link] for leaf in self.leaves])
+        keys = np.array([rank[a] * count + rank[b] for a, b in self.pairs])
+        mirrored = np.array([rank[b] * count + rank[a] for a, b in self.pairs])
+        both = np.r_[keys, mirrored]
+        order = np.argsort(both)
+        met = np.zeros(len(self.pairs))
+        for q in samples:
+            found = link_of[self._touching(q, 0.0)]
+            distinct = np.unique(found[:, 0] * count + found[:, 1])
+            met[order[np.searchsorted(both[order], distinct)] % len(keys)] += 1
+        return met / len(samples)
+
+    def _drop_those_that_meet(
+        self, suspects: list[int], samples: np.ndarray, store: Store
+    ) -> None:
+        """Decide by the shapes themselves about pairs whose leaves always overlap."""
+        pairs = [self.pairs[k] for k in suspects]
+        names = {name for pair in pairs for name in pair}
+        poses = link_poses(self._bodies, sorted(names), samples)
+        shares = meeting_shares(self.robot, poses, pairs, _NEARLY_ALL, store=store)
+        dropped, loose = set(), []
+        for k, (a, b), share in zip(suspects, pairs, shares, strict=True):
+            if share >= _NEARLY_ALL:
+                dropped.add(k)
+                text = f"shapes meet in {share:.1%} of {_SAMPLES} sampled configurations"
+                self.unmonitored_pairs.append(UnmonitoredPair(a, b, text))
+                logger.info("not monitored: '%s' and '%s': %s", a, b, text)
+            else:
+                loose.append(f"{a} - {b}")
+        if loose:
+            self.warnings += (
+                f"{len(loose)} pairs are so close that their leaves overlap in at least "
+                f"{_NEARLY_ALL:.0%} of {_SAMPLES} sampled configurations, though the shapes meet "
+                "in fewer; they are monitored, and alarm all the time. Disable those that cannot "
+                "collide in the SRDF, or list them under ignore: in the scene, or fit more leaves "
+                f"(max_leaves_per_link): {', '.join(loose)}",
+            )
+        if dropped:
+            self.pairs = [pair for k, pair in enumerate(self.pairs) if k not in dropped]
+            self._pack()
+
+    def _pack(self) -> None:
+        self._clear_tables: ClearTables | None = None  # built when asked for
+        self._exact: ExactDistance | None = None  # as well
+        rank = {name: k for k, name in enumerate(self.link_names)}
+        self._numbers, self._index = pack_model(
+            self._bodies,
+            self._body_leaves,
+            np.array([self._body_of[leaf.link] for leaf in self.leaves], dtype=np.int64),
+            self._link_leaves,
+            np.array([[rank[a], rank[b]] for a, b in self.pairs], dtype=np.int64),
+        )
+        query.place_all(self._numbers, self._index)
+
+    # -- checks ----------------------------------------------------------------------
+
+    def _configuration(self, q: Sequence[float] | np.ndarray) -> np.ndarray:
+        if (
+            type(q) is np.ndarray
+            and q.dtype is _FLOAT
+            and q.shape == self._shape
+            and q.flags.c_contiguous
+        ):
+            return q  # nearly always; what follows would take as long as a small query
+        try:
+            q = np.ascontiguousarray(q, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ConfigurationError(f"q is not an array of numbers: {error}") from None
+        if q.shape != self._shape:
+            raise ConfigurationError(
+                f"q has shape {q.shape}, but '{self.name}' has {len(self.joint_names)} joints: "
+                f"{', '.join(self.joint_names)}"
+            )
+        return q
+
+    def _configurations(self, rows: np.ndarray) -> np.ndarray:
+        try:
+            rows = np.ascontiguousarray(rows, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ConfigurationError(f"not an array of configurations: {error}") from None
+        if rows.ndim != 2 or rows.shape[1] != len(self.joint_names):
+            raise ConfigurationError(
+                f"configurations have shape {rows.shape}; (N, {len(self.joint_names)}) is right, "
+                f"one row each, one column per joint of '{self.name}'"
+            )
+        return rows
+
+    def _pair_distances(self, rows: np.ndarray) -> np.ndarray:
+        out = np.empty((len(rows), len(self.pairs)))
+        self._refuse_bad_row(query.pair_distances(self._numbers, self._index, rows, out), rows)
+        return out
+
+    def _refuse_bad_row(self, row: int, rows: np.ndarray) -> None:
+        if row >= 0:
+            bad = int(np.flatnonzero(~np.isfinite(rows[row]))[0])
+            raise ConfigurationError(
+                f"row {row}: joint '{self.joint_names[bad]}' is at {rows[row, bad]}; "
+                "a finite number is needed"
+            )
+
+    def refusal(self, code: int, q: Sequence[float] | np.ndarray) -> Exception:
+        """The error for a kernel's negative code: -1 no pairs, -2 - k a bad q[k]."""
+        if code == -1:
+            return self._nothing_to_check()
+        return ConfigurationError(
+            f"joint '{self.joint_names[-2 - code]}' is at {q[-2 - code]}; "
+            "a finite number is needed"
+        )
+
+    def _require_pairs(self) -> None:
+        if not self.pairs:
+            raise self._nothing_to_check()
+
+    def _nothing_to_check(self) -> NothingToCheckError:
+        if not self.unmonitored_pairs:
+            return NothingToCheckError(
+                f"'{self.name}' has no pair of links to check: only {self.link_names[0]!r} has a "
+                "shape; add obstacles"
+            )
+        return NothingToCheckError(
+            f"'{self.name}' has no pair of links to check: of {len(self.link_names)} links with "
+            f"shapes, all {len(self.unmonitored_pairs)} pairs are left out (unmonitored_pairs "
+            "says why); add obstacles or enable pairs"
+        )

@@ -1,0 +1,131 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""A packed model of a robot with room to spare for objects, and nothing but them to check.
+
+Leaves: those of the robot that move, room for carried ones, those that stand still, room for the
+others. Nodes: the root of what moves (0), the robot's tree, room for the trees of carried objects,
+behind them wherever they end the root of what stands still; a node that is nothing, the tree of
+the robot's leaves that stand still, room for the tree over all objects, room for theirs.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from collision_monitor.hierarchy.packed import View, pack, windows
+from collision_monitor.model.live.live_object import Bounds
+from collision_monitor.model.live.ranges import rounded
+
+if TYPE_CHECKING:
+    from collision_monitor.model.collision_model import CollisionModel
+
+
+class Room:
+    """Where everything is, and the arrays.
+
+    Attributes:
+        numbers, index: the packed model.
+        leaf_links: (leaves,) link of each leaf; objects are links behind those of the model.
+        below: (nodes that may move, links) whether a link of the model has leaves below a node.
+    """
+
+    def __init__(self, model: CollisionModel, bounds: Bounds) -> None:
+        given = windows(*model.work_space())
+        links, slots = len(model.link_names), bounds.objects + 1  # one is that of a cloud
+        moving, fixed = given.moving_leaves, len(given.leaf_ends) - given.moving_leaves
+        carried = bounds.carried_leaves
+        self.live_leaves = (
+            rounded(bounds.leaves_per_object) * bounds.objects + rounded(bounds.voxels)
+        )
+        leaves = moving + carried + fixed + self.live_leaves
+        self.robot_nodes = given.moving_nodes
+        self.first_carried_leaf = moving
+        self.first_fixed_leaf = moving + carried
+        self.first_live_leaf = moving + carried + fixed
+        self.first_carried_node = 1 + given.moving_nodes
+        self.nothing = self.first_carried_node + 2 * carried + 1
+        self.fixed_node = self.nothing + 1
+        self.fixed_nodes = max(2 * fixed - 1, 0)
+        self.top_node = self.fixed_node + self.fixed_nodes
+        self.first_live_node = self.top_node + slots
+        nodes = self.first_live_node + 2 * self.live_leaves
+        words = -(-nodes // 64)
+
+        def spread(rows: np.ndarray) -> np.ndarray:
+            """Rows of the model's leaves, at their places."""
+            out = np.zeros((leaves, rows.shape[1]), dtype=rows.dtype)
+            out[:moving] = rows[:moving]
+            out[self.first_fixed_leaf : self.first_live_leaf] = rows[moving:]
+            return out
+
+        tree = np.tile(np.array([-1, 0]), (nodes, 1))
+        robot = given.nodes[: given.moving_nodes].copy()
+        robot[robot[:, 0] >= 0] += 1
+        tree[1 : self.first_carried_node] = robot
+        still = given.nodes[given.moving_nodes :].copy()
+        inner = still[:, 0] >= 0
+        still[inner] += self.fixed_node - given.moving_nodes
+        still[~inner, 1] += carried
+        tree[self.fixed_node : self.top_node] = still
+        tree[0] = 1, self.first_carried_node
+        boxes = np.tile([np.inf] * 3 + [-np.inf] * 3, (nodes, 1))
+        boxes[self.fixed_node : self.top_node] = given.boxes[given.moving_nodes :]
+        link_rows = given.links.copy()
+        link_rows[link_rows[:, 0] >= moving] += carried
+        view = View(
+            joint_table=given.joint_table,
+            leaf_bodies=spread(given.leaf_bodies),
+            nodes=tree,
+            open_bits=np.zeros((self.nothing, words), dtype=np.int64),
+            links=np.vstack([link_rows, np.zeros((slots, 2), dtype=np.int64)]),
+            pairs=np.zeros((0, 2), dtype=np.int64),
+            warm_start=given.warm_start * 0 - 1,
+            joint_motion=given.joint_motion,
+            placements=given.placements,
+            poses=given.poses,
+            leaf_ends=spread(given.leaf_ends),
+            radii=spread(given.radii),
+            ends=spread(given.leaf_ends),  # what stands still is there already
+            boxes=boxes,
+            moving_leaves=moving,
+            moving_nodes=self.first_carried_node + 1,
+        )
+        self.numbers, self.index = pack(view)
+        self.view = windows(self.numbers, self.index)
+        link_of = np.repeat(np.arange(links), np.diff(given.links, axis=1).ravel())
+        self.leaf_links = spread(link_of.reshape(-1, 1)).ravel().astype(np.int64)
+        self.below = self._links_below(0, self.first_carried_node, links)
+
+    @cached_property
+    def fixed_below(self) -> np.ndarray:
+        """(nodes, links) as ``below`` of the tree of what stands still, from ``fixed_node`` on."""
+        return self._links_below(self.fixed_node, self.top_node, self.below.shape[1])
+
+    def _links_below(self, first: int, stop: int, links: int) -> np.ndarray:
+        below = np.zeros((stop - first, links), dtype=bool)
+        for node in range(stop - 1, first - 1, -1):
+            left, right = self.view.nodes[node].tolist()
+            if left < 0:
+                below[node - first, self.leaf_links[right]] = True
+            else:
+                for child in (left, right):
+                    if first <= child < stop:
+                        below[node - first] |= below[child - first]
+        return below
+
+    def set_moving(self, leaves: int, nodes: int) -> None:
+        """So many carried leaves there are, and nodes over them."""
+        moving_nodes = self.first_carried_node + max(nodes, 1)
+        self.index[20] = self.first_carried_leaf + leaves
+        self.index[21] = moving_nodes
+        self.view = windows(self.numbers, self.index)
+
+    def set_roots(self, root: int) -> None:
+        """What stands still: the tree over all objects at ``root``, or -1, and the robot's."""
+        self.view.warm_start[:] = -1  # one of the nearest two may be gone
+        node = self.view.moving_nodes
+        self.view.nodes[node, 0] = self.nothing if root < 0 else root
+        self.view.nodes[node, 1] = self.fixed_node if self.fixed_nodes else self.nothing

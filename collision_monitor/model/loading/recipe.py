@@ -1,0 +1,137 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""What a model is made of, as plain values that can be sent to another process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from collision_monitor.errors import CollisionMonitorError, NothingToCheckError
+from collision_monitor.fitting.enclosure import check_enclosing
+from collision_monitor.fitting.fit_settings import FitSettings
+from collision_monitor.fitting.leaves_file import read_leaves
+from collision_monitor.model.collision_model import CollisionModel
+from collision_monitor.robot.composed import Mounted, compose, compose_semantics
+from collision_monitor.robot.poses import pose_from_xyz_rpy
+from collision_monitor.robot.scene import load_scene
+from collision_monitor.robot.srdf.srdf import load_srdf
+from collision_monitor.robot.urdf.urdf import load_robot
+
+# Whose the joints are that a scene adds to robots.
+SCENE = "scene"
+
+
+@dataclass(frozen=True)
+class RobotSource:
+    """One robot.
+
+    Attributes:
+        urdf: path, or text.
+        srdf: path, or text; empty without one.
+        name: in its cell; empty for a robot that is alone.
+        prefix: put before the names of its links, joints and groups.
+        mount: x, y, z, roll, pitch, yaw of its root link in the frame of ``parent``, metres and
+            radians.
+        parent: the link that it is fixed to, of a robot before it; empty for the common root.
+    """
+
+    urdf: str
+    srdf: str = ""
+    name: str = ""
+    prefix: str = ""
+    mount: tuple[float, ...] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    parent: str = ""
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What came of a `Recipe`.
+
+    Attributes:
+        model: of all robots and the scene.
+        joints: of robots in a cell, by name, those of the scene under ``scene``: all joints, fixed
+            ones too, as ``model`` names them. Empty for a robot that is alone.
+    """
+
+    model: CollisionModel
+    joints: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Everything that a model is made of; arguments as those of `CollisionModel.from_urdf`.
+
+    Attributes:
+        robots: one without a name, or several with names.
+        root: the link without a shape that robots with names stand on.
+        exact: whether exact distances are made ready as well.
+    """
+
+    robots: tuple[RobotSource, ...]
+    package_dirs: tuple[str, ...] = ()
+    scene: str = ""
+    max_leaves_per_link: int = FitSettings.max_leaves_per_link
+    leaf_tolerance: float = FitSettings.leaf_tolerance
+    leaves: str = ""
+    visual_meshes: bool = False
+    root: str = "world"
+    exact: bool = False
+
+    def load(self) -> Loaded:
+        """Load, fit and compile.
+
+        Raises:
+            CollisionMonitorError: as `CollisionModel.from_urdf` and `compose`; it names the robot.
+            NothingToCheckError: there is no pair of links to check.
+        """
+        loaded = self._one() if not self.robots[0].name else self._several()
+        model = loaded.model
+        if not model.pairs:
+            raise NothingToCheckError(
+                f"robot '{model.name}' has no pair of links to check ({len(model.link_names)} "
+                "links have collision shapes)"
+            )
+        if self.exact:
+            model.prepare_exact()
+        return loaded
+
+    def _one(self) -> Loaded:
+        (robot,) = self.robots
+        model = CollisionModel.from_urdf(
+            robot.urdf,
+            srdf=robot.srdf or None,
+            package_dirs=self.package_dirs,
+            scene=self.scene or None,
+            max_leaves_per_link=self.max_leaves_per_link,
+            leaf_tolerance=self.leaf_tolerance,
+            leaves=self.leaves or None,
+            visual_meshes=self.visual_meshes,
+        )
+        return Loaded(model)
+
+    def _several(self) -> Loaded:
+        parts = [self._mounted(robot) for robot in self.robots]
+        whole = compose(parts, " and ".join(robot.name for robot in self.robots), self.root)
+        scene = load_scene(self.scene, whole, self.package_dirs) if self.scene else None
+        leaves = read_leaves(self.leaves, whole) if self.leaves else None
+        if leaves is not None:
+            check_enclosing(whole, leaves)
+        settings = FitSettings(self.max_leaves_per_link, self.leaf_tolerance)
+        joints = {
+            robot.name: tuple(robot.prefix + joint.name for joint in part.robot.joints)
+            for robot, part in zip(self.robots, parts, strict=True)
+        }
+        if scene is not None and scene.joints:
+            joints[SCENE] = tuple(joint.name for joint in scene.joints)
+        model = CollisionModel(whole, compose_semantics(parts), scene, settings, leaves)
+        return Loaded(model, joints)
+
+    def _mounted(self, source: RobotSource) -> Mounted:
+        try:
+            robot = load_robot(source.urdf, self.package_dirs, self.visual_meshes)
+            semantics = load_srdf(source.srdf, robot) if source.srdf else None
+        except CollisionMonitorError as error:
+            raise type(error)(f"robot {source.name!r}: {error}") from None
+        pose = pose_from_xyz_rpy(source.mount[:3], source.mount[3:])
+        return Mounted(robot, source.prefix, pose, source.parent or None, semantics)

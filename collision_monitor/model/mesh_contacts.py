@@ -1,0 +1,208 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""In what part of given configurations the shapes of two links meet.
+
+Exact, on the triangles (by the library coal), and so independent of how tightly
+leaves have been fitted. For load time: the answers are kept on disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import ModuleType
+
+import numpy as np
+
+from collision_monitor.common.disk_cache import Store, content_key
+from collision_monitor.errors import MissingDependencyError
+from collision_monitor.robot.description import Robot, Shape
+from collision_monitor.robot.insides import Inside
+from collision_monitor.robot.scene import Obstacle
+
+# To be changed whenever the same input gives another answer.
+_VERSION = 2
+
+
+def meeting_shares(
+    robot: Robot,
+    link_poses: Mapping[str, np.ndarray],
+    pairs: Sequence[tuple[str, str]],
+    threshold: float = 0.95,
+    obstacles: Sequence[Obstacle] = (),
+    store: Store | None = None,
+) -> np.ndarray:
+    """Part (len(pairs),) of the configurations in which the shapes of each pair meet.
+
+    Shapes meet where their surfaces touch or cross, or one is wholly inside the other
+    (of meshes, inside a closed one). A pair without shapes never meets.
+
+    Args:
+        robot: whose links are asked about.
+        link_poses: (n, 4, 4) poses of links in the base frame at n configurations, as by
+            `batch_poses.link_poses`; of all links in ``pairs``, and those that carry
+            an obstacle in them.
+        pairs: names of links or obstacles.
+        threshold: a pair is given up once its part must stay below this. Its result is
+            what the part could have been at most then: below ``threshold``, but above
+            the truth. At or above ``threshold``, and for a threshold of 0, all are exact.
+        obstacles: of the scene, if ``pairs`` names any.
+        store: where answers are kept; the user's cache by default.
+
+    Raises:
+        MissingDependencyError: the library coal is not installed, and an answer not known.
+    """
+    shapes = {name: link.shapes for name, link in robot.links.items()}
+    poses = dict(link_poses)
+    for obstacle in obstacles:
+        shapes[obstacle.name] = (obstacle.shape,)
+        if obstacle.link in poses:
+            poses[obstacle.name] = poses[obstacle.link]
+    digests = {
+        name: content_key(*map(_content, shapes[name]), poses[name])
+        for name in dict.fromkeys(name for pair in pairs for name in pair)
+    }
+    key = content_key("meeting", _VERSION, threshold, [(digests[a], digests[b]) for a, b in pairs])
+    with Store("contacts") if store is None else store as kept:
+        shares = kept.get(key)
+        if not isinstance(shares, list) or len(shares) != len(pairs):
+            solids = {name: _Solid(shapes[name], poses[name]) for name in digests}
+            shares = [_share(solids[a], solids[b], threshold) for a, b in pairs]
+            kept.set(key, shares)
+    return np.array(shares, dtype=float)
+
+
+def where_they_meet(
+    robot: Robot, link_poses: Mapping[str, np.ndarray], pair: tuple[str, str]
+) -> np.ndarray:
+    """Whether (n,) the shapes of two links of ``robot`` meet, configuration by configuration.
+
+    As `meeting_shares`, but not kept.
+
+    Raises:
+        MissingDependencyError: the library coal is not installed.
+    """
+    a, b = (_Solid(robot.links[name].shapes, link_poses[name]) for name in pair)
+    met = np.linalg.norm(a.centers - b.centers, axis=1) <= a.radius + b.radius
+    for k in np.flatnonzero(met):
+        met[k] = _surfaces_meet(a, b, k) or _one_holds_the_other(a, b, k)
+    return met
+
+
+def _content(shape: Shape) -> tuple:
+    return shape.kind, shape.pose, shape.size, shape.vertices, shape.triangles
+
+
+def _coal() -> ModuleType:
+    try:
+        import coal
+    except ImportError as problem:
+        raise MissingDependencyError(
+            "which meshes meet is worked out by the library coal, which cannot be imported "
+            f"({problem}): pip install coal"
+        ) from None
+    return coal
+
+
+class _Solid:
+    """A link's shapes for coal, and where they are at every configuration."""
+
+    def __init__(self, shapes: Sequence[Shape], poses: np.ndarray) -> None:
+        self._coal = _coal()
+        self.inside = Inside(shapes)
+        self.poses = poses
+        self.pieces = []  # (geometry, pose in the link's frame)
+        meshes = [shape for shape in shapes if shape.kind == "mesh"]
+        if meshes:
+            self.pieces.append((self._tree(meshes), np.eye(4)))
+        for shape in shapes:
+            if shape.kind != "mesh":
+                self.pieces.append((self._primitive(shape), shape.pose))
+        self._placed: dict[int, list] = {}
+        self._place_ball(shapes)
+
+    def _tree(self, meshes: Sequence[Shape]) -> object:
+        """All meshes of the link as one bounding volume hierarchy."""
+        tree = self._coal.BVHModelOBBRSS()
+        corners = [m.vertices @ m.pose[:3, :3].T + m.pose[:3, 3] for m in meshes]
+        starts = np.cumsum([0, *map(len, corners)])
+        triangles = [m.triangles + start for m, start in zip(meshes, starts, strict=False)]
+        tree.beginModel(sum(map(len, triangles)), int(starts[-1]))
+        tree.addVertices(np.concatenate(corners))
+        tree.addTriangles(np.concatenate(triangles).astype(np.int64))
+        tree.endModel()
+        return tree
+
+    def _primitive(self, shape: Shape) -> object:
+        kinds = {"box": "Box", "sphere": "Sphere", "cylinder": "Cylinder", "capsule": "Capsule"}
+        return getattr(self._coal, kinds[shape.kind])(*map(float, shape.size))
+
+    def _place_ball(self, shapes: Sequence[Shape]) -> None:
+        """A ball around all shapes: its radius, and its centre at every configuration."""
+        balls = [_ball(shape) for shape in shapes]
+        centers = np.array([center for center, _ in balls]).reshape(-1, 3)
+        center = centers.mean(axis=0) if balls else np.zeros(3)
+        self.radius = max(
+            (np.linalg.norm(c - center) + radius for c, radius in balls), default=-np.inf
+        )
+        self.centers = self.poses[:, :3, :3] @ center + self.poses[:, :3, 3]
+
+    def placed(self, k: int) -> list:
+        """Geometries with their coal transforms at configuration ``k``."""
+        if k not in self._placed:
+            self._placed[k] = [
+                (geometry, self._coal.Transform3s(pose[:3, :3], pose[:3, 3]))
+                for geometry, pose in ((g, self.poses[k] @ local) for g, local in self.pieces)
+            ]
+        return self._placed[k]
+
+
+def _ball(shape: Shape) -> tuple[np.ndarray, float]:
+    """Centre in the link's frame and radius of a ball around a shape."""
+    if shape.kind == "mesh":
+        low, high = shape.vertices.min(axis=0), shape.vertices.max(axis=0)
+        center = 0.5 * (low + high)
+        radius = float(np.linalg.norm(shape.vertices - center, axis=1).max())
+        return shape.pose[:3, :3] @ center + shape.pose[:3, 3], radius
+    if shape.kind == "box":
+        return shape.pose[:3, 3], 0.5 * float(np.linalg.norm(shape.size))
+    radius, length = shape.size[0], shape.size[1] if len(shape.size) > 1 else 0.0
+    reach = np.hypot(radius, 0.5 * length) if shape.kind == "cylinder" else radius + 0.5 * length
+    return shape.pose[:3, 3], float(reach)
+
+
+def _share(a: _Solid, b: _Solid, threshold: float) -> float:
+    """Part of the configurations in which two links meet; see `meeting_shares`."""
+    count = len(a.poses)
+    if count == 0 or not a.pieces or not b.pieces:
+        return 0.0
+    apart = np.linalg.norm(a.centers - b.centers, axis=1) > a.radius + b.radius
+    misses = int(apart.sum())
+    for k in np.flatnonzero(~apart):
+        if (count - misses) / count < threshold:
+            break
+        misses += not (_surfaces_meet(a, b, k) or _one_holds_the_other(a, b, k))
+    return (count - misses) / count
+
+
+def _surfaces_meet(a: _Solid, b: _Solid, k: int) -> bool:
+    """Whether coal finds a contact: of surfaces, or of a surface in a solid primitive."""
+    coal = _coal()
+    request, result = coal.CollisionRequest(), coal.CollisionResult()
+    # Without contacts, coal 3.0 misses cylinders whose axes cross: it stops its search early.
+    request.num_max_contacts, request.enable_contact = 1, True
+    for one, pose_one in a.placed(k):
+        for other, pose_other in b.placed(k):
+            result.clear()
+            if coal.collide(one, pose_one, other, pose_other, request, result):
+                return True
+    return False
+
+
+def _one_holds_the_other(a: _Solid, b: _Solid, k: int) -> bool:
+    """Whether a part of one link lies inside a closed mesh of the other."""
+    for outer, inner in ((a, b), (b, a)):
+        pose_outer, pose_inner = outer.poses[k], inner.poses[k]
+        points = inner.inside.probes @ pose_inner[:3, :3].T + pose_inner[:3, 3]
+        if outer.inside.holds_any((points - pose_outer[:3, 3]) @ pose_outer[:3, :3]):
+            return True
+    return False

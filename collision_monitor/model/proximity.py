@@ -1,0 +1,154 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Which leaves of a model are near, how their distances change, and what a motion does to them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from collision_monitor.continuous import motion_bound
+from collision_monitor.errors import ConfigurationError
+from collision_monitor.hierarchy.near import near
+
+if TYPE_CHECKING:
+    from collision_monitor.model.collision_model import CollisionModel
+
+
+@dataclass(frozen=True, eq=False)
+class Near:
+    """Leaf pairs nearer than the limit of their pair of links; metres, base frame.
+
+    Attributes:
+        leaves: (k, 2) indices into ``model.leaves``.
+        pairs: (k,) indices into ``model.pairs``.
+        distances: (k,) signed.
+        points: (k, 2, 3) nearest points on the surfaces of the two leaves.
+        normals: (k, 3) unit, from the first leaf to the second.
+        gradients: (k, nq) of the distances with respect to q.
+    """
+
+    leaves: np.ndarray
+    pairs: np.ndarray
+    distances: np.ndarray
+    points: np.ndarray
+    normals: np.ndarray
+    gradients: np.ndarray
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What a bound on the travel says of a straight joint motion.
+
+    Attributes:
+        holds: every pair keeps its limit at every instant.
+        decided: false where a pair is so close to its limit that no bound can tell.
+        s: where it fails, 0 at the start and 1 at the end.
+        pair: index into ``model.pairs`` of the pair that fails there, or -1.
+        distance: of two leaves of that pair at s, the first that were found too near; metres.
+        tests: configurations that were tested.
+    """
+
+    holds: bool
+    decided: bool
+    s: float
+    pair: int
+    distance: float
+    tests: int
+
+
+def link_tables(model: CollisionModel) -> tuple[np.ndarray, np.ndarray]:
+    """What `hierarchy.near` has to know of links: of each leaf its link, of two links their pair.
+
+    (leaves,) indices into ``model.link_names``; (moving links, links) indices into
+    ``model.pairs``, -1 for links that are not checked.
+    """
+    rank = {name: k for k, name in enumerate(model.link_names)}
+    leaf_links = np.array([rank[leaf.link] for leaf in model.leaves], dtype=np.int64)
+    moving = 1 + max((rank[name] for name in model.moving_links), default=-1)
+    pairs = np.full((moving, len(rank)), -1, dtype=np.int64)
+    for k, (a, b) in enumerate(model.pairs):
+        for i, j in ((rank[a], rank[b]), (rank[b], rank[a])):
+            if i < moving:
+                pairs[i, j] = k
+    return leaf_links, pairs
+
+
+class Proximity:
+    """Questions about single pairs of leaves; has a work space of its own, for one thread."""
+
+    def __init__(self, model: CollisionModel) -> None:
+        self.model = model
+        self._numbers, self._index = model.work_space()
+        self._leaf_links, self._pair_table = link_tables(model)
+        self._reach = model.link_reach()
+        self._room(64)
+
+    @property
+    def pair_count(self) -> int:
+        """How many limits there are."""
+        return len(self.model.pairs)
+
+    def _arrays(self) -> tuple[np.ndarray, np.ndarray]:
+        """(numbers, index) of the packed model."""
+        return self._numbers, self._index
+
+    def _room(self, count: int) -> None:
+        self._found = np.empty((count, 3), dtype=np.int64)
+        self._values = np.empty((count, 10))
+        self._gradients = np.empty((count, len(self.model.joint_names)))
+
+    def near(self, q: np.ndarray, limits: np.ndarray, spread: float = np.inf) -> Near:
+        """Leaf pairs nearer at ``q`` (nq,) than ``limits`` (pairs,) of their pair of links.
+
+        ``spread``: of the leaf pairs of two links, those within so many metres of the nearest; 0
+        gives one for each pair of links. A limit of -inf leaves a pair out. What is returned is
+        valid until the next call.
+        """
+        widest = float(limits.max(initial=-np.inf))
+        while True:
+            count = near(
+                *self._arrays(), self._leaf_links, self._pair_table, limits, widest,
+                float(spread), q, self._found, self._values, self._gradients,
+            )  # fmt: skip
+            if count < 0:
+                raise self.model.refusal(count, q)
+            if count <= len(self._found):
+                break
+            self._room(2 * count)
+        values = self._values[:count]
+        return Near(
+            self._found[:count, :2],
+            self._found[:count, 2],
+            values[:, 0],
+            values[:, 1:7].reshape(-1, 2, 3),
+            values[:, 7:10],
+            self._gradients[:count],
+        )
+
+    def certify(
+        self, start: np.ndarray, end: np.ndarray, limits: np.ndarray, resolution: float = 1e-5
+    ) -> Certificate:
+        """Whether pairs keep their ``limits`` (pairs,) all the way from ``start`` to ``end`` (nq,).
+
+        Joints move evenly and together. ``resolution``: metres above a limit that are not told
+        from touching it.
+        """
+        if not resolution > 0.0:
+            raise ConfigurationError(f"resolution: {resolution!r} is not a length above 0 m")
+        state, s, _, _, pair, distance, tests = motion_bound.certify(
+            self._numbers, self._index, self._leaf_links, self._pair_table, limits,
+            float(limits.max(initial=-np.inf)), self._reach, start, end, resolution,
+        )  # fmt: skip
+        if state < 0:
+            raise self.model.refusal(state, np.where(np.isfinite(start), end, start))
+        return Certificate(
+            state == motion_bound.CERTIFIED,
+            state != motion_bound.UNDECIDED,
+            s,
+            pair,
+            distance,
+            tests,
+        )

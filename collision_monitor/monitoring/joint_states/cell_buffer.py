@@ -1,0 +1,236 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Joint states of several robots in, one configuration out: each robot is judged by itself."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from collision_monitor.errors import ConfigurationError, JointStateError
+from collision_monitor.monitoring.joint_states.joint_state_buffer import JointStateBuffer, name_some
+
+# Different lists of names that are remembered; more come only from a faulty publisher.
+_ROUTES = 64
+
+
+class _Route(NamedTuple):
+    """Which entries of messages with one list of names are one robot's; None for all of them."""
+
+    robot: int
+    names: list[str]
+    entries: list[int] | None
+
+
+class CellBuffer:
+    """A `JointStateBuffer` for each robot, and the configuration of all of them together.
+
+    A robot that has sent nothing but zeros so far, or whose clock is another, is no matter of the
+    others. A message goes to the robots whose joints it names.
+
+    Attributes:
+        joint_names: the joints of q, in its order.
+        q: the latest position of every joint, (nq,).
+        velocities: as given, (nq,); NaN where none are.
+        groups: where the joints of each robot stand in q.
+        touched: which robots the last message was of, as indices into ``groups``.
+    """
+
+    def __init__(
+        self,
+        joint_names: Sequence[str],
+        velocity_limits: Sequence[float] | np.ndarray,
+        robots: Mapping[str, Collection[str]],
+        zero_confirmation: float = 0.3,
+    ) -> None:
+        """Start empty.
+
+        Args:
+            joint_names: the joints of q, in its order.
+            velocity_limits: of each, rad/s or m/s; may be infinite.
+            robots: the joints of each by its name, mimics and fixed ones too.
+            zero_confirmation: as of `JointStateBuffer`.
+
+        Raises:
+            ConfigurationError: a joint of q that is of no robot.
+        """
+        self.joint_names = tuple(joint_names)
+        limits = np.asarray(velocity_limits, dtype=float)
+        self.q = np.zeros(len(joint_names))
+        self.velocities = np.full(len(joint_names), np.nan)
+        self.groups = joint_groups(joint_names, robots)
+        self.touched: tuple[int, ...] = ()
+        self._names = list(robots)
+        self._parts = [
+            JointStateBuffer(
+                [joint_names[k] for k in places], limits[places], robots[name], zero_confirmation
+            )
+            for name, places in zip(robots, self.groups, strict=True)
+        ]
+        self._owner = {joint: k for k, name in enumerate(robots) for joint in robots[name]}
+        self._routes: dict[tuple[str, ...], list[_Route]] = {}
+        self._unknown: set[str] = set()  # in messages of several robots
+
+    def update(
+        self,
+        names: Sequence[str],
+        positions: Sequence[float] | np.ndarray,
+        now: float,
+        stamp: float = 0.0,
+        lag: float = 0.0,
+        velocities: Sequence[float] = (),
+    ) -> None:
+        """Take in one message; arguments and errors as of `JointStateBuffer.update`.
+
+        Raises:
+            JointStateError: as there; the message names the robot.
+        """
+        self.touched = ()
+        key = tuple(names)
+        routes = self._routes.get(key)
+        if routes is None:
+            if len(self._routes) >= _ROUTES:
+                self._routes.clear()
+            routes = self._routes[key] = self._find_routes(names)
+        if len(names) != len(positions):
+            raise JointStateError(
+                f"{self._names[routes[0].robot]}: joint state with {len(names)} names but "
+                f"{len(positions)} positions",
+                "length",
+            )
+        if len(routes) > 1:
+            self._require_finite(routes, positions)
+        has_velocities = len(velocities) == len(positions)
+        for robot, own, entries in routes:
+            part = self._parts[robot]
+            if entries is None:
+                there, speeds = positions, velocities
+            else:
+                there = [positions[k] for k in entries]
+                speeds = [velocities[k] for k in entries] if has_velocities else ()
+            try:
+                part.update(own, there, now, stamp, lag, speeds)
+            except JointStateError as error:
+                raise JointStateError(f"{self._names[robot]}: {error}", error.kind) from None
+            self._copy(robot)
+        self.touched = tuple(route.robot for route in routes)
+
+    def take_over(self, old: CellBuffer) -> None:
+        """Know what ``old`` knows of joints of the same names of the same robots."""
+        before = dict(zip(old._names, old._parts, strict=True))
+        for robot, name in enumerate(self._names):
+            if name in before:
+                self._parts[robot].take_over(before[name])
+                self._copy(robot)
+
+    def _copy(self, robot: int) -> None:
+        part, places = self._parts[robot], self.groups[robot]
+        self.q[places] = part.q
+        self.velocities[places] = part.velocities
+
+    def _find_routes(self, names: Sequence[str]) -> list[_Route]:
+        owners = [self._owner.get(name) for name in names]
+        robots = dict.fromkeys(owner for owner in owners if owner is not None)
+        if not robots:
+            raise JointStateError(
+                f"joint state names no joint of {name_some(self._names)} but "
+                f"{name_some(names) or 'nothing'}; expected: {name_some(self.joint_names)}"
+            )
+        if len(robots) == 1:
+            return [_Route(*robots, list(names), None)]
+        if len(self._unknown) < _ROUTES:
+            self._unknown.update(name for name in names if name not in self._owner)
+        routes = []
+        for robot in robots:
+            entries = [k for k, owner in enumerate(owners) if owner == robot]
+            routes.append(_Route(robot, [names[k] for k in entries], entries))
+        for route in routes:
+            if len(set(route.names)) < len(route.names):
+                twice = next(name for name in route.names if route.names.count(name) > 1)
+                raise JointStateError(f"joint '{twice}' stands twice in one joint state", "twice")
+        return routes
+
+    def _require_finite(
+        self, routes: Sequence[_Route], positions: Sequence[float] | np.ndarray
+    ) -> None:
+        """Refuse the whole message: else the robots before the bad one would have theirs."""
+        for route in routes:
+            known = self._parts[route.robot].joint_names
+            for name, k in zip(route.names, route.entries or (), strict=True):
+                if name in known and not math.isfinite(positions[k]):
+                    raise JointStateError(
+                        f"position of joint '{name}' is {positions[k]}", "not_finite"
+                    )
+
+    @property
+    def unknown_names(self) -> set[str]:
+        """Joints in messages that no robot has."""
+        return self._unknown.union(*(part.unknown_names for part in self._parts))
+
+    @property
+    def behind(self) -> float:
+        """As of `JointStateBuffer`, of a message that was ignored for all robots that it names."""
+        return min((self._parts[robot].behind for robot in self.touched), default=0.0)
+
+    @property
+    def set_back(self) -> float:
+        """As of `JointStateBuffer`: the most of the robots that the last message names."""
+        return max((self._parts[robot].set_back for robot in self.touched), default=0.0)
+
+    def doubt(self) -> str:
+        """Why there is no configuration yet, by robot; empty when there is one."""
+        # A robot without joints is never heard of.
+        return self._by_robot(part.doubt() if part.joint_names else "" for part in self._parts)
+
+    def age(self, now: float) -> float:
+        """Seconds since the position of the joint heard longest ago was measured."""
+        return max(part.age(now) for part in self._parts)
+
+    def ages(self, now: float) -> dict[str, float]:
+        """The age by robot."""
+        return {
+            name: part.age(now)
+            for name, part in zip(self._names, self._parts, strict=True)
+            if part.joint_names
+        }
+
+    def lateness(self, lag: float, now: float) -> float:
+        """Seconds by which the configuration is old: others moved on since they were heard."""
+        return max(lag, self.age(now))
+
+    def too_old(self, seconds: float, now: float) -> str:
+        """In words whose positions are older than that; empty when none are."""
+        return self._by_robot(part.too_old(seconds, now) for part in self._parts)
+
+    def conflict(self, now: float) -> str:
+        """Which joint two publishers quarrel about; empty when none."""
+        return self._by_robot(part.conflict(now) for part in self._parts)
+
+    def _by_robot(self, texts: Iterable[str]) -> str:
+        found = zip(self._names, texts, strict=True)
+        return "; ".join(f"{name}: {text}" for name, text in found if text)
+
+
+def joint_groups(
+    joint_names: Sequence[str], robots: Mapping[str, Collection[str]]
+) -> list[np.ndarray]:
+    """Where the joints of each robot stand in q.
+
+    Raises:
+        ConfigurationError: a joint that is of no robot, or of two.
+    """
+    groups = [
+        np.array([k for k, joint in enumerate(joint_names) if joint in names], dtype=int)
+        for names in map(set, robots.values())
+    ]
+    counts = np.bincount(np.concatenate(groups), minlength=len(joint_names))
+    if (counts != 1).any():
+        bad = int((counts != 1).argmax())
+        raise ConfigurationError(
+            f"joint '{joint_names[bad]}' is of {counts[bad]} of the robots {', '.join(robots)}; "
+            "each joint is to be of one"
+        )
+    return groups

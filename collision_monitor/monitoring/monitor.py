@@ -1,0 +1,536 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""From joint states to a verdict: clear, near, too close, or not known. No ROS here."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from enum import IntEnum
+from typing import NamedTuple
+
+import numpy as np
+
+from collision_monitor.errors import (
+    CollisionMonitorError,
+    ConfigurationError,
+    JointStateError,
+)
+from collision_monitor.hierarchy.clearance import Clearance
+from collision_monitor.hierarchy.warm_up import warm_up_for_states
+from collision_monitor.model.collision_model import CollisionModel
+from collision_monitor.model.live.live_scene import LiveScene
+from collision_monitor.model.thresholds import Rule, Thresholds
+from collision_monitor.monitoring.data_health.watchdogs import REMARKS, Watchdogs
+from collision_monitor.monitoring.joint_states.cell_buffer import CellBuffer
+from collision_monitor.monitoring.joint_states.joint_history import JointHistory
+from collision_monitor.monitoring.joint_states.joint_state_buffer import JointStateBuffer
+from collision_monitor.monitoring.speed_policy.braking_check import Bounds
+from collision_monitor.monitoring.speed_policy.decision import NONE, SLOWDOWN, STOP, Decision
+from collision_monitor.monitoring.speed_policy.latch import LATCHED
+from collision_monitor.monitoring.speed_policy.messages import sentence
+from collision_monitor.monitoring.speed_policy.speed_policy import Behaviour
+
+logger = logging.getLogger(__name__)
+
+# After a message that cannot be used the verdict stays an error for this long: a good
+# message of another publisher between two bad ones does not make the bad ones good.
+_FAULT_SECONDS = 0.5
+# Data so old were stamped by a clock that began elsewhere, such as that of a simulation.
+_ANOTHER_CLOCK_SECONDS = 1e6
+
+NARROW_PHASES = ("leaf", "mesh", "auto")
+
+
+class Level(IntEnum):
+    """How it stands; the values are those of diagnostic_msgs/DiagnosticStatus."""
+
+    OK = 0
+    WARN = 1
+    ERROR = 2
+    STALE = 3
+
+
+class MonitorState(NamedTuple):
+    """One verdict; one is made for every joint state, so it costs little.
+
+    Attributes:
+        level: OK above the warning distance, WARN at or below it, ERROR at or below
+            the stop distance and for data that cannot be used, STALE without fresh data. With a
+            behaviour WARN and ERROR also for what comes there while the robot brakes.
+        reason: why the state is not clear; empty when distances alone decide.
+        cause: what an unclear state is about: ``fault`` (data that cannot be used),
+            ``waiting`` (for first data), ``stale``, ``conflict`` (of two publishers), ``scene`` (an
+            object of the live scene that is not watched), ``latched``,
+            ``unacknowledged`` (a stop that is held), ``disabled``; empty when distances decide.
+            They decide as well, and something is to be said, with ``clock`` (it was set), ``late``
+            (stamps go back), ``publisher`` (one of several is gone), ``overrun`` (a late cycle).
+        clearance: the nearest pair; None when it is not known.
+        age: seconds since the oldest joint position used was measured; inf before any.
+        speed_scale: 0 (stop, or not known) to 1 (clear).
+        decision: of the behaviour; None without one, and where it is not known.
+        pair: the pair of links that decides; None where nothing is near.
+    """
+
+    level: Level
+    reason: str = ""
+    cause: str = ""
+    clearance: Clearance | None = None
+    age: float = math.inf
+    speed_scale: float = 0.0
+    decision: Decision | None = None
+    pair: tuple[str, str] | None = None
+
+    @property
+    def message(self) -> str:
+        """One sentence for people."""
+        if self.reason or self.clearance is None:
+            return self.reason
+        return self.distance_message
+
+    @property
+    def distance_message(self) -> str:
+        """What distances say, in one sentence; empty when they are not known."""
+        if self.clearance is None:
+            return ""
+        if self.decision is not None and self.pair is not None:
+            return sentence(self.decision, self.pair)
+        distance, (a, b) = self.clearance.distance, self.clearance.links
+        if self.level is Level.OK:
+            text = f"clear: {distance:.3f} m"
+        elif self.level is Level.WARN:
+            text = f"near: {distance:.3f} m"
+        elif distance > 0.0:
+            text = f"too close: {distance:.3f} m"
+        else:
+            text = f"collision: {-distance:.3f} m deep"
+        return f"{text} between {a} and {b}"
+
+    @property
+    def action(self) -> str:
+        """What the robot should do: ``none``, ``limit``, ``approach``, ``slowdown``, ``stop``."""
+        if self.cause == "disabled":
+            return NONE
+        if not self.cause or self.cause in REMARKS:
+            if self.decision is not None:
+                return self.decision.action
+            if self.level is Level.WARN and self.speed_scale >= 1.0:
+                return NONE  # a remark alone
+        return (NONE, SLOWDOWN, STOP, STOP)[self.level]
+
+    def with_remark(self, text: str) -> MonitorState:
+        """The same with something to say beside it, and so at least a WARN."""
+        reason = f"{self.message}; {text}" if self.message else text
+        return self._replace(level=max(self.level, Level.WARN), reason=reason)
+
+    @property
+    def safe(self) -> bool:
+        """Whether fresh data prove that nothing is too close."""
+        return self.level in (Level.OK, Level.WARN)
+
+    @property
+    def distance(self) -> float:
+        """Metres; NaN when it is not known."""
+        return math.nan if self.clearance is None else self.clearance.distance
+
+
+_HELD = {
+    LATCHED: "stopped until ~/reset",
+    "unacknowledged": "stopped until ~/acknowledge",
+}
+
+
+class Monitor:
+    """Watches one robot. Times are seconds of a steady clock.
+
+    ``warn_distance``, ``stop_distance`` (metres) and ``joint_state_timeout`` (seconds;
+    0 switches the watchdog off) may be changed at any time, and so may ``narrow_phase``:
+    ``leaf`` distances, exact ones on the triangles (``mesh``), or exact ones only where leaves are
+    as near as ``warn_distance`` (``auto``).
+
+    ``live``: objects that come and go; ``scene_fault`` says, at a time, what of them is not
+    watched, so that the verdict is an error.
+
+    Without a `Behaviour` distances alone decide. With one it is also which way pairs go and what
+    comes of braking, thresholds may differ from pair to pair (`set_thresholds`), and levels are
+    held for some cycles.
+
+    Where a model is one of several robots, ``robots`` has the joints of each, by its name: each is
+    distrusted, and grows stale, by itself, and one that does makes the state of all.
+    """
+
+    def __init__(
+        self,
+        model: CollisionModel,
+        warn_distance: float = 0.1,
+        stop_distance: float = 0.02,
+        joint_state_timeout: float = 0.5,
+        zero_state_confirmation: float = 0.3,
+        narrow_phase: str = "leaf",
+        behaviour: Behaviour | None = None,
+        robots: Mapping[str, Collection[str]] | None = None,
+        live: LiveScene | None = None,
+    ) -> None:
+        """See the class; compiles what joint states run, and makes what exact distances need."""
+        if behaviour is not None and behaviour.live is not live:
+            raise ConfigurationError("the behaviour and the monitor have different live scenes")
+        if narrow_phase not in NARROW_PHASES:
+            raise ConfigurationError(
+                f"narrow_phase: {narrow_phase!r} is none of {', '.join(NARROW_PHASES)}"
+            )
+        self.model = model
+        self.narrow_phase = narrow_phase
+        warm_up_for_states()
+        if narrow_phase != "leaf":
+            model.prepare_exact()
+        self.behaviour = behaviour
+        self.live = live
+        self.scene_fault: Callable[[float], str] = _no_fault
+        self._rules: tuple[Rule, ...] = ()
+        self._warn_distance, self._stop_distance = warn_distance, stop_distance
+        self._use_thresholds()
+        self.joint_state_timeout = joint_state_timeout
+        self._zero_state_confirmation = zero_state_confirmation
+        self._robots = dict(robots or {})
+        self.updates = 0
+        self.watchdogs = Watchdogs()
+        self.forget()
+
+    def forget(self) -> None:
+        """Wait for joint states as if none had ever come in."""
+        names, limits = self.model.joint_names, self.model.velocity_limits
+        zeros = self._zero_state_confirmation
+        self.buffer: JointStateBuffer | CellBuffer
+        if self._robots:
+            self.buffer = CellBuffer(names, limits, self._robots, zeros)
+        else:
+            known = [joint.name for joint in self.model.robot.joints]
+            self.buffer = JointStateBuffer(names, limits, known, zeros)
+        self.history = JointHistory(len(names))
+        self._clearance: Clearance | None = None
+        self._heard = -math.inf
+        self._fault = ""
+        self._fault_time = -math.inf
+        self._set_back, self._set_back_time = "", -math.inf
+
+    @property
+    def warn_distance(self) -> float:
+        """WARN at or below, metres; of all pairs that no rule of `set_thresholds` names."""
+        return self._warn_distance
+
+    @warn_distance.setter
+    def warn_distance(self, metres: float) -> None:
+        self._warn_distance = metres
+        self._use_thresholds()
+
+    @property
+    def stop_distance(self) -> float:
+        """ERROR at or below, metres; as `warn_distance`."""
+        return self._stop_distance
+
+    @stop_distance.setter
+    def stop_distance(self, metres: float) -> None:
+        self._stop_distance = metres
+        self._use_thresholds()
+
+    def set_thresholds(self, thresholds: Thresholds) -> None:
+        """All distances at once, with rules for some pairs.
+
+        Raises:
+            ThresholdsError: a rule that names no pair, or a distance that is none; nothing is
+                changed.
+            ConfigurationError: rules for a monitor without a behaviour.
+        """
+        if self.behaviour is None and thresholds.rules:
+            raise ConfigurationError(
+                f"{thresholds.source}: thresholds of single pairs need a monitor with a behaviour"
+            )
+        thresholds.of(
+            self.model.pairs, objects=None if self.live is None else self.model.link_names
+        )
+        self._rules = thresholds.rules
+        self._warn_distance, self._stop_distance = thresholds.warn, thresholds.stop
+        self._use_thresholds()
+
+    def _use_thresholds(self) -> None:
+        if self.behaviour is not None:
+            found = Thresholds(self._warn_distance, self._stop_distance, self._rules)
+            self.behaviour.set_thresholds(found)
+
+    def update(
+        self,
+        names: Sequence[str],
+        positions: Sequence[float] | np.ndarray,
+        now: float,
+        stamp: float = 0.0,
+        lag: float = 0.0,
+        velocities: Sequence[float] = (),
+    ) -> MonitorState:
+        """The verdict after a joint state; never raises for what a message may hold.
+
+        Args:
+            names: of the message, as they are.
+            positions: of the message, as they are; radians or metres.
+            now: steady clock.
+            stamp: of the message's header, 0 without one.
+            lag: how old the message is by its stamp.
+            velocities: of the message, as they are; rad/s or m/s, none where there are not as
+                many as positions.
+        """
+        self._clearance = None
+        try:
+            self._merge(names, positions, now, stamp, lag, velocities)
+            if not self.buffer.doubt():
+                clearance, live = self._measure(), self._measure_live(now)
+                if self.behaviour is not None:
+                    late = self.buffer.lateness(lag, now)
+                    self.behaviour.look(
+                        self.buffer, clearance, now, stamp, late, self._exact, live
+                    )
+                if live is not None and not live.distance >= clearance.distance:
+                    clearance = live
+                self._clearance = clearance
+                self.updates += 1
+        except Exception as error:  # a fault of ours must not end the watch over the robot
+            self._refuse(error, now)
+        return self.state(now)
+
+    def merge(
+        self,
+        names: Sequence[str],
+        positions: Sequence[float] | np.ndarray,
+        now: float,
+        stamp: float = 0.0,
+        lag: float = 0.0,
+        velocities: Sequence[float] = (),
+    ) -> None:
+        """Take in a joint state without a verdict, for a newer one is there; see `update`.
+
+        What is wrong with it will be said with that one.
+        """
+        self._clearance = None
+        self.watchdogs.cycles.skipped += 1
+        try:
+            self._merge(names, positions, now, stamp, lag, velocities)
+            if self.behaviour is not None and not self.buffer.doubt():
+                self.behaviour.merge(self.buffer, now, stamp)
+        except Exception as error:
+            self._refuse(error, now)
+
+    def _merge(
+        self,
+        names: Sequence[str],
+        positions: Sequence[float] | np.ndarray,
+        now: float,
+        stamp: float,
+        lag: float,
+        velocities: Sequence[float],
+    ) -> None:
+        buffer = self.buffer
+        self._heard = now
+        buffer.update(names, positions, now, stamp, lag, velocities)
+        if stamp > 0.0:
+            self.history.add(stamp, buffer.q)
+        if buffer.behind > 0.0:
+            self.watchdogs.came_late(buffer.behind, now)
+        if buffer.set_back > 0.0:
+            self.watchdogs.clock_resets += 1
+            self._set_back_time = now
+            self._set_back = (
+                f"joint states are stamped {buffer.set_back:.1f} s before the last ones: a clock "
+                "was set back, or those of two publishers disagree"
+            )
+
+    def take_over(self, old: Monitor, now: float) -> None:
+        """Go on where ``old`` is, which has another model of the same robot.
+
+        Positions of joints of the same names are known, as old as they are, and where all are known
+        so is the verdict; with other joints it waits for data. Watchdogs are those of ``old``.
+        """
+        self.watchdogs, self._heard = old.watchdogs, old._heard
+        self._set_back, self._set_back_time = old._set_back, old._set_back_time
+        self.buffer.take_over(old.buffer)
+        if self.model.joint_names == old.model.joint_names:
+            self.history = old.history
+        if self.behaviour is not None and old.behaviour is not None:
+            self.behaviour.take_over(old.behaviour)
+        if old._clearance is None or self.buffer.doubt():
+            return
+        try:
+            clearance, live = self._measure(), self._measure_live(now)
+            if self.behaviour is not None:
+                age = self.buffer.age(now)
+                self.behaviour.look_again(self.buffer, clearance, now, age, self._exact, live)
+            if live is not None and not live.distance >= clearance.distance:
+                clearance = live
+            self._clearance = clearance
+        except Exception as error:
+            self._refuse(error, now)
+
+    def _refuse(self, error: Exception, now: float) -> None:
+        """A joint state cannot be used, or no distance be found."""
+        kind = "no_distance"
+        if isinstance(error, JointStateError):
+            kind, text = error.kind, str(error)
+            if kind == "future":
+                text += f": {self.watchdogs.clock.explain(now)}"
+        elif isinstance(error, CollisionMonitorError):
+            text = f"no distance: {error}"
+        else:
+            text = f"no distance: internal error, {type(error).__name__}: {error}"
+            if text != self._fault:
+                logger.error("%s", text, exc_info=error)
+        self.watchdogs.refused[kind] += 1
+        self._fault, self._fault_time = text, now
+
+    def refuse(self, error: JointStateError, now: float) -> MonitorState:
+        """The verdict after a joint state that could not even be read; ``now`` as of `update`."""
+        self._clearance = None
+        self._refuse(error, now)
+        return self.state(now)
+
+    @property
+    def _exact(self) -> Bounds | None:
+        return None if self.narrow_phase == "leaf" else self._bounds
+
+    def _measure(self) -> Clearance:
+        q = self.buffer.q
+        clearance = self.model.distance(q, exact=self.narrow_phase == "mesh")
+        # Written so that a distance that is not a number is not taken for a far one.
+        if self.narrow_phase == "auto" and not clearance.distance > self._widest_warning():
+            clearance = self.model.distance(q, exact=True)
+        if not math.isfinite(clearance.distance):
+            raise CollisionMonitorError(f"it came out as {clearance.distance}")
+        return clearance
+
+    def _measure_live(self, now: float) -> Clearance | None:
+        """Of the objects of the live scene, leaf by leaf; None where nothing is to be checked."""
+        if self.live is None or self.live.is_empty:
+            return None
+        self.live.expire(now)
+        clearance = self.live.distance(self.buffer.q)
+        if clearance is not None and not math.isfinite(clearance.distance):
+            raise CollisionMonitorError(f"it came out as {clearance.distance}")
+        return clearance
+
+    def _widest_warning(self) -> float:
+        return self._warn_distance if self.behaviour is None else self.behaviour.widest_warning
+
+    def _bounds(
+        self, pairs: np.ndarray, leaves: np.ndarray, within: float, loose: float
+    ) -> np.ndarray:
+        return self.model.exact_bounds(self.buffer.q, pairs, leaves, within, loose)
+
+    def distances(self) -> np.ndarray:
+        """Signed distance (len(pairs),) of every pair at the last pose, as the verdict measures.
+
+        With ``auto`` those of leaves as near as ``warn_distance`` are exact; of the objects of a
+        live scene all are of leaves.
+        """
+        found = self.model_distances()
+        if self.live is None or self.live.is_empty:
+            return found
+        return np.r_[found, self.live.distances(self.buffer.q)]
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """Those of the model, and behind them those with objects of the live scene."""
+        return self.model.pairs if self.live is None else self.model.pairs + self.live.pairs
+
+    def model_distances(self) -> np.ndarray:
+        """`distances` of the pairs of the model alone."""
+        if self.narrow_phase == "leaf":
+            return self.model.distances(self.buffer.q)
+        within = self._widest_warning() if self.narrow_phase == "auto" else math.inf
+        return self.model.distances(self.buffer.q, exact=True, within=within)
+
+    def state(self, now: float) -> MonitorState:
+        """The verdict at ``now``, without news."""
+        state = self._state(now)
+        if self.behaviour is not None and not self.behaviour.enabled:
+            return _disabled(state)
+        return state
+
+    def _state(self, now: float) -> MonitorState:
+        age = self.buffer.age(now)
+        doubt = self.buffer.doubt()
+        stale = 0.0 < self.joint_state_timeout < age
+        publishers = self.watchdogs.publishers
+        if now - self._fault_time < _FAULT_SECONDS or (self._fault and stale):
+            clearance = None if stale else self._clearance
+            jump = self.watchdogs.clock.remark(now)
+            reason = f"{self._fault}; {jump}" if jump else self._fault
+            return MonitorState(Level.ERROR, reason, "fault", clearance, age)
+        self._fault = ""
+        if doubt:
+            if nobody := publishers.nobody():
+                doubt += f": {nobody}"
+            return MonitorState(Level.STALE, doubt, "waiting", None, age)
+        # With the watchdog off nothing is stale: who wants that is warned of it.
+        if self.joint_state_timeout > 0.0 and (gone := publishers.gone(self._heard)):
+            return MonitorState(Level.STALE, gone, "stale", None, age)
+        if stale:
+            return MonitorState(Level.STALE, self._stale_reason(now), "stale", None, age)
+        clearance = self._clearance
+        if clearance is None:  # the last message was refused, and none has come since
+            text = "no usable joint state since the last fault"
+            return MonitorState(Level.STALE, text, "waiting", None, age)
+        if now - self._set_back_time < _FAULT_SECONDS:
+            return MonitorState(Level.ERROR, self._set_back, "fault", clearance, age)
+        conflict = self.buffer.conflict(now)
+        if conflict:
+            return MonitorState(Level.ERROR, conflict, "conflict", clearance, age)
+        if fault := self.scene_fault(now):
+            return MonitorState(Level.ERROR, fault, "scene", clearance, age)
+        state = self._judge(clearance, age)
+        if state.cause or state.level is Level.ERROR:
+            return state
+        cause, remark = self.watchdogs.remark(now)
+        if not cause:
+            return state
+        reason = f"{remark}; {state.distance_message}"
+        return state._replace(level=Level.WARN, reason=reason, cause=cause)
+
+    def _stale_reason(self, now: float) -> str:
+        old = self.buffer.too_old(self.joint_state_timeout, now)
+        another = self.buffer.age(now) > _ANOTHER_CLOCK_SECONDS
+        hint = "; is use_sim_time the same everywhere?" if another else ""
+        return f"{old}; {self.joint_state_timeout:g} s is allowed{hint}"
+
+    def _judge(self, clearance: Clearance, age: float) -> MonitorState:
+        if self.behaviour is not None:
+            return self._decided(self.behaviour, clearance, age)
+        distance = clearance.distance
+        if distance > self._warn_distance:
+            return MonitorState(Level.OK, "", "", clearance, age, 1.0)
+        if distance > self._stop_distance:
+            scale = (distance - self._stop_distance) / (self._warn_distance - self._stop_distance)
+            return MonitorState(Level.WARN, "", "", clearance, age, scale)
+        return MonitorState(Level.ERROR, "", "", clearance, age, 0.0)
+
+    def _decided(self, behaviour: Behaviour, clearance: Clearance, age: float) -> MonitorState:
+        decision = behaviour.decision
+        if decision.inside or decision.stop:
+            level = Level.ERROR
+        else:
+            is_near = decision.near or decision.slow or decision.approach
+            level = Level.WARN if is_near else Level.OK
+        state = MonitorState(
+            level, "", "", clearance, age, decision.scale, decision, behaviour.pair
+        )
+        if not (held := behaviour.latch.held):
+            return state
+        reason = f"{_HELD[held]}; now {state.distance_message}"
+        return state._replace(level=Level.ERROR, reason=reason, cause=held, speed_scale=0.0)
+
+
+def _no_fault(now: float) -> str:
+    return ""
+
+
+def _disabled(state: MonitorState) -> MonitorState:
+    """What is known, but nothing is done about it."""
+    reason = f"disabled by ~/enable, nothing slows or stops the robot; {state.message}"
+    level = max(state.level, Level.WARN)
+    return state._replace(level=level, reason=reason, cause="disabled", speed_scale=1.0)

@@ -1,0 +1,233 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""The package's own command files: the two modes of commands that a ground station sends.
+
+After Liu Qian, Liu Chuankai et al., J. NUAA 54(1), 2022: joint mode and Cartesian line mode, both
+on trapezoidal profiles. The format, with examples, is in docs/verify.md. Angles are radians here,
+whatever the file's unit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from collision_monitor.errors import MotionError, SceneError
+from collision_monitor.motion.commands.trapezoid import Trapezoid
+from collision_monitor.robot.description import Robot
+from collision_monitor.robot.poses import rotation_from_quaternion, rotation_from_rpy
+from collision_monitor.robot.yaml_values import Entry
+
+_BOTH = ("mode", "unit", "start", "target", "tf", "tsa", "tsd")
+_LARGEST = 1e6  # rad or m that are no mistake
+_JOINT_KEYS = (*_BOTH, "rate", "profiles")
+_LINE_KEYS = (*_BOTH, "link", "pose", "speed", "turning", "moving")
+
+
+@dataclass(frozen=True)
+class Ramps:
+    """When a motion ends, by its time or by its peak rates, and its ramps; None: not given.
+
+    Attributes:
+        tf: seconds in all.
+        rates: peak rates: of a joint one, of a line those of position and of turning.
+        tsa: seconds of the ramp at the start.
+        tsd: seconds of the ramp at the end.
+    """
+
+    tf: float | None
+    rates: tuple[float | None, ...]
+    tsa: float
+    tsd: float
+
+    def profile(self, changes: tuple[float, ...]) -> Trapezoid:
+        """The profile for changes, as many as there are rates: the slowest of them rules.
+
+        Raises:
+            MotionError: times that make no profile, or a change without a rate.
+        """
+        if self.tf is not None:
+            return Trapezoid(self.tf, self.tsa, self.tsd)
+        slowest = max(
+            (abs(change) / rate, abs(change), rate)
+            for change, rate in zip(changes, self.rates, strict=True)
+            if rate is not None
+        )
+        return Trapezoid.at_rate(slowest[1], slowest[2], self.tsa, self.tsd)
+
+
+@dataclass(frozen=True)
+class JointCommand:
+    """Each joint on a profile of its own, by name: ``start``, ``target`` and ``ramps``."""
+
+    start: dict[str, float]
+    target: dict[str, float]
+    ramps: dict[str, Ramps]
+
+
+@dataclass(frozen=True, eq=False)
+class LineCommand:
+    """A link along a straight line.
+
+    Attributes:
+        link: the link that is led.
+        start: joint positions by name.
+        target: joint positions that put the link where it should come, or None.
+        position: where it should come, (3,) metres, or None: where it is.
+        rotation: how it should be turned, (3, 3), or None: as it is.
+        frame: the link in whose frame, as it is at the start, these are; None for the base.
+        ramps: one for position and turn.
+        moving: the only joints that may move, or None.
+    """
+
+    link: str
+    start: dict[str, float]
+    target: dict[str, float] | None
+    position: np.ndarray | None
+    rotation: np.ndarray | None
+    frame: str | None
+    ramps: Ramps
+    moving: tuple[str, ...] | None
+
+
+def is_command(document: object) -> bool:
+    """Whether a YAML document is meant as a command: it has the key ``mode``."""
+    return isinstance(document, Mapping) and "mode" in document
+
+
+def parse_command(document: Any, where: str, robot: Robot) -> JointCommand | LineCommand:
+    """The command in a YAML document.
+
+    Raises:
+        MotionError: the message begins with ``where`` and names the key.
+    """
+    try:
+        mode = Entry(where, {"mode": document.get("mode")}, ("mode",)).choice(
+            "mode", ("joint", "line")
+        )
+        if mode == "joint":
+            return _joint_command(document, where, robot)
+        return _line_command(document, where, robot)
+    except SceneError as problem:  # scene files and these share their checks of values
+        raise MotionError(str(problem)) from None
+
+
+def _joint_command(document: Mapping, where: str, robot: Robot) -> JointCommand:
+    top = Entry(where, document, _JOINT_KEYS)
+    radians = _unit(top)
+    start = _joints(document, "start", where, robot, radians)
+    target = _joints(document, "target", where, robot, radians)
+    for name in target:
+        if name not in start:
+            top.fail("start", f"lacks joint {name!r}, which has a target")
+    own: dict[str, Ramps] = {}
+    if "profiles" in top:
+        given = document["profiles"]
+        Entry(f"{where}: profiles", given, tuple(target))
+        for name, data in given.items():
+            entry = Entry(f"{where}: profiles.{name}", data, ("tf", "tsa", "tsd", "rate"))
+            own[name] = _ramps(entry, ("rate",), (_factor(robot, name, radians),))
+    rest = [name for name in target if name not in own]
+    ramps = {name: _ramps(top, ("rate",), (_factor(robot, name, radians),)) for name in rest}
+    return JointCommand(start, target, {**ramps, **own})
+
+
+def _line_command(document: Mapping, where: str, robot: Robot) -> LineCommand:
+    top = Entry(where, document, _LINE_KEYS)
+    radians = _unit(top)
+    if ("target" in top) == ("pose" in top):
+        top.fail("target", "either a target, of joints, or a pose is needed, and not both")
+    target = None
+    if "target" in top:
+        target = _joints(document, "target", where, robot, radians)
+    position = rotation = frame = None
+    if "pose" in top:
+        keys = ("position", "rpy", "quaternion", "frame")
+        pose = Entry(f"{where}: pose", document["pose"], keys)
+        position, rotation = _pose(pose, radians)
+        frame = pose.text("frame") if "frame" in pose else None
+        if frame is not None and frame not in robot.links:
+            pose.fail("frame", f"robot {robot.name!r} has no link {frame!r}")
+    moving = None
+    if "moving" in top:
+        moving = tuple(top.list("moving"))
+        if not moving or not all(isinstance(name, str) for name in moving):
+            top.fail("moving", "expected a list of names of joints")
+    link = top.text("link")
+    if link not in robot.links:
+        top.fail("link", f"robot {robot.name!r} has no link {link!r}")
+    return LineCommand(
+        link=link,
+        start=_joints(document, "start", where, robot, radians),
+        target=target,
+        position=position,
+        rotation=rotation,
+        frame=frame,
+        ramps=_ramps(top, ("speed", "turning"), (1.0, radians)),
+        moving=moving,
+    )
+
+
+def _unit(top: Entry) -> float:
+    """Radians in the file's unit of angle."""
+    unit = top.choice("unit", ("rad", "deg")) if "unit" in top else "rad"
+    return 1.0 if unit == "rad" else math.pi / 180.0
+
+
+def _factor(robot: Robot, name: str, radians: float) -> float:
+    """Radians, or metres, in the file's unit for a joint."""
+    slides = any(joint.name == name and joint.kind == "prismatic" for joint in robot.joints)
+    return 1.0 if slides else radians
+
+
+def _joints(
+    document: Mapping, key: str, where: str, robot: Robot, radians: float
+) -> dict[str, float]:
+    known = tuple(joint.name for joint in robot.joints)
+    data = document.get(key)
+    entry = Entry(f"{where}: {key}", data, known)
+    if not data:
+        entry.fail(key, "names no joint")
+    positions = {}
+    for name in data:
+        positions[name] = entry.number(name) * _factor(robot, name, radians)
+        if abs(positions[name]) > _LARGEST:
+            entry.fail(name, f"{positions[name]:g} is beyond reason")
+    return positions
+
+
+def _ramps(entry: Entry, rates: tuple[str, ...], factors: tuple[float, ...]) -> Ramps:
+    """tsa, tsd, and either tf or at least one of the rates."""
+    named = [key for key in rates if key in entry]
+    if ("tf" in entry) == bool(named):
+        entry.fail("tf", f"either tf or {' and '.join(rates)} is needed, and not both")
+    values = tuple(
+        entry.number(key, positive=True) * factor if key in entry else None
+        for key, factor in zip(rates, factors, strict=True)
+    )
+    tf = entry.number("tf", positive=True) if "tf" in entry else None
+    return Ramps(tf, values, entry.number("tsa"), entry.number("tsd"))
+
+
+def _pose(pose: Entry, radians: float) -> tuple[np.ndarray | None, np.ndarray | None]:
+    position = np.array(pose.numbers("position", 3)) if "position" in pose else None
+    if position is not None and np.abs(position).max() > _LARGEST:
+        pose.fail("position", f"{position.tolist()} is beyond reason")
+    if "rpy" in pose and "quaternion" in pose:
+        pose.fail("rpy", "there is a quaternion as well: give one of them")
+    rotation = None
+    if "rpy" in pose:
+        rotation = rotation_from_rpy(np.array(pose.numbers("rpy", 3)) * radians)
+    if "quaternion" in pose:
+        xyzw = np.array(pose.numbers("quaternion", 4))
+        norm = math.hypot(*xyzw)
+        if abs(norm - 1.0) > 1e-3:
+            pose.fail("quaternion", f"x, y, z, w of length 1 are right; this has length {norm:g}")
+        rotation = rotation_from_quaternion(xyzw)
+    if position is None and rotation is None:
+        pose.fail("position", "a position, or rpy, or a quaternion x, y, z, w is needed")
+    return position, rotation

@@ -1,0 +1,205 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""A motion of some joints as a motion of all joints of a robot, in the robot's order."""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+import numpy as np
+from scipy.interpolate import PPoly
+
+from collision_monitor.errors import MotionError
+from collision_monitor.motion.trajectory import Trajectory
+from collision_monitor.robot.bodies import drive
+from collision_monitor.robot.description import Joint, Robot
+
+_ROUNDING = 1e-9  # rad or m beyond a limit that is taken for rounding
+_OFF = 0.01  # rad or m that a following joint may be off what its leader makes it
+
+
+def on_robot(
+    motion: Trajectory,
+    robot: Robot,
+    where: str,
+    held: Mapping[str, float] | None = None,
+    ignored: Sequence[str] = (),
+    elsewhere: Collection[str] = (),
+) -> tuple[Trajectory, tuple[str, ...]]:
+    """The motion of all joints that `robot` moves by, in its order, and warnings.
+
+    Joints that the motion lacks are held: where ``held`` says, else at zero if that is within
+    their limits, else in their middle. A joint that mimics another has no place of its own: it is
+    compared with what its leader makes it, or it tells where the leader is, if that is not named.
+
+    Args:
+        motion: of some joints.
+        robot: whose joints they are.
+        where: what the messages begin with, such as the file.
+        held: positions of joints, radians or metres.
+        ignored: names of joints that are not the robot's, with ``*`` and ``?`` as wildcards.
+        elsewhere: joints that another motion moves: no warning that they are held in this one.
+
+    Raises:
+        MotionError: a joint twice, or one that the robot lacks; a fixed joint that moves; a
+            joint held beyond its limits; numbers too large to compute with.
+    """
+    joints = {joint.name: joint for joint in robot.joints}
+    own = [joint for joint in robot.joints if joint.moves and joint.mimic is None]
+    column = {joint.name: k for k, joint in enumerate(own)}
+    held = _held(held or {}, joints, column, robot, where)
+    named = _named(motion, joints, robot, where, ignored)
+    source = motion.polynomial.c
+    out = np.zeros((*source.shape[:2], len(own)))
+    given: set[str] = set()
+    warnings = []
+    for name, k in named.items():
+        if name in column:
+            out[:, :, column[name]] = source[:, :, k]
+            given.add(name)
+        elif not joints[name].moves:
+            warnings.append(_fixed(motion, k, joints[name], where))
+    following = [joints[name] for name in named if joints[name].moves and joints[name].mimic]
+    for joint in following:
+        leader, gain, offset = drive(joint, joints)
+        if leader is None or gain == 0.0 or leader in given:
+            continue
+        out[:, :, column[leader]] = source[:, :, named[joint.name]] / gain
+        out[-1, :, column[leader]] -= offset / gain
+        given.add(leader)
+        warnings.append(
+            f"{where}: joint {leader!r} is not named: it moves so that {joint.name!r}, which "
+            "follows it, is where it should be"
+        )
+    both = given & held.keys()
+    if both:
+        names = _list(sorted(both))
+        raise MotionError(f"{where}: held: {names}: the motion itself moves what is held")
+    at_rest = {j.name: held.get(j.name, _rest(j)) for j in own if j.name not in given}
+    for name, value in at_rest.items():
+        out[-1, :, column[name]] = value
+    unasked = {
+        name: value
+        for name, value in at_rest.items()
+        if name not in held and name not in elsewhere
+    }
+    if unasked:
+        said = ", ".join(f"{name} at {value:g}" for name, value in unasked.items())
+        warnings.append(f"{where}: joints that are not named are held: {said}")
+    if not np.isfinite(out).all():
+        raise MotionError(f"{where}: positions too large, or too near in time, to be computed with")
+    names = tuple(joint.name for joint in own)
+    result = Trajectory(names, PPoly(out, motion.polynomial.x))
+    for joint in following:
+        warnings += _compared(motion, named[joint.name], result, joint, joints, where)
+    return result, tuple(warnings)
+
+
+def led_by(joint_names: Iterable[str], robot: Robot) -> frozenset[str]:
+    """Joints of their own that these are, or follow; names that the robot lacks are left out."""
+    joints = {joint.name: joint for joint in robot.joints}
+    moving = (joints[name] for name in joint_names if name in joints and joints[name].moves)
+    leaders = (drive(joint, joints)[0] for joint in moving)
+    return frozenset(leader for leader in leaders if leader is not None)
+
+
+def _list(names: Sequence[str]) -> str:
+    """Names in quotes, twenty at most."""
+    more = f" and {len(names) - 20} more" if len(names) > 20 else ""
+    return ", ".join(repr(name) for name in names[:20]) + more
+
+
+def _named(
+    motion: Trajectory,
+    joints: Mapping[str, Joint],
+    robot: Robot,
+    where: str,
+    ignored: Sequence[str],
+) -> dict[str, int]:
+    """Columns of the motion by joint of the robot."""
+    named: dict[str, int] = {}
+    unknown = []
+    for k, name in enumerate(motion.joint_names):
+        if name in named:
+            raise MotionError(f"{where}: names joint {name!r} twice")
+        if name in joints:
+            named[name] = k
+        elif not any(fnmatch.fnmatchcase(name, pattern) for pattern in ignored):
+            unknown.append(name)
+    if unknown:
+        moving = [name for name, joint in joints.items() if joint.moves]
+        close = difflib.get_close_matches(unknown[0], moving, 1)
+        hint = f"did you mean {close[0]!r}? It has " if close else "it has "
+        raise MotionError(
+            f"{where}: robot {robot.name!r} has no joint {_list(unknown)}; {hint}{_list(moving)}"
+        )
+    return named
+
+
+def _held(
+    held: Mapping[str, float],
+    joints: Mapping[str, Joint],
+    column: Mapping[str, int],
+    robot: Robot,
+    where: str,
+) -> dict[str, float]:
+    for name, value in held.items():
+        if name not in joints:
+            raise MotionError(f"{where}: held: robot {robot.name!r} has no joint {name!r}")
+        if name not in column:
+            reason = "follows another" if joints[name].moves else "does not move"
+            raise MotionError(f"{where}: held: joint {name!r} {reason}")
+        if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
+            raise MotionError(f"{where}: held: {value!r} for {name!r} is not a number")
+        joint = joints[name]
+        low, high = joint.lower - _ROUNDING, joint.upper + _ROUNDING
+        within = math.isfinite(value) if joint.kind == "continuous" else low <= value <= high
+        if not within:
+            raise MotionError(
+                f"{where}: held: {name} at {value:g} is beyond its limits {joint.lower:g} to "
+                f"{joint.upper:g}"
+            )
+    return {name: float(value) for name, value in held.items()}
+
+
+def _rest(joint: Joint) -> float:
+    if joint.kind == "continuous" or joint.lower <= 0.0 <= joint.upper:
+        return 0.0
+    return 0.5 * (joint.lower + joint.upper)
+
+
+def _fixed(motion: Trajectory, k: int, joint: Joint, where: str) -> str:
+    values = motion.polynomial(motion.times)[:, k]
+    if np.ptp(values) > _OFF:
+        raise MotionError(
+            f"{where}: joint {joint.name!r} moves from {values.min():g} to {values.max():g}, but "
+            f"is {joint.kind} in this robot, which is held"
+        )
+    return f"{where}: joint {joint.name!r} is {joint.kind} in this robot: its values are not used"
+
+
+def _compared(
+    motion: Trajectory,
+    k: int,
+    result: Trajectory,
+    joint: Joint,
+    joints: Mapping[str, Joint],
+    where: str,
+) -> list[str]:
+    """A warning where a following joint is not where its leader makes it be."""
+    leader, gain, offset = drive(joint, joints)
+    times = motion.times
+    due = np.full(len(times), offset)
+    if leader is not None:
+        due += gain * result.polynomial(times)[:, result.joint_names.index(leader)]
+    off = np.abs(motion.polynomial(times)[:, k] - due)
+    worst = int(off.argmax())
+    if off[worst] <= _OFF:
+        return []
+    return [
+        f"{where}: joint {joint.name!r} follows {joint.mimic.joint!r} in this robot, but is up to "
+        f"{off[worst]:.3g} off that (at {times[worst]:g} s); it is taken to follow"
+    ]

@@ -1,0 +1,198 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""What a monitor knows as markers for RViz: leaves, obstacles, nearest points, contact, boxes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+from builtin_interfaces.msg import Duration, Time
+from geometry_msgs.msg import Point
+from std_msgs.msg import ColorRGBA
+from visualization_msgs.msg import Marker, MarkerArray
+
+from collision_monitor.model.collision_model import CollisionModel
+from collision_monitor.model.live.live_scene import LiveScene
+from collision_monitor.monitoring.monitor import Level, MonitorState
+from collision_monitor.nodes.markers.aabb_markers import AabbMarkers, gone
+from collision_monitor.nodes.markers.leaf_markers import LeafMarkers
+from collision_monitor.nodes.markers.live_markers import LiveMarkers
+from collision_monitor.nodes.markers.obstacle_markers import ObstacleMarkers
+from collision_monitor.viewer.clearance_colour import CLEAR, CONTACT, NEAR, Rgb, clearance_colour
+
+NEAREST, TOUCHING = "nearest", "contact"
+
+# Triangles of a contact that are shown: more would be dear to send, and say no more.
+_SHOWN = 200
+
+_ALPHA = 0.35
+_UNKNOWN = (0.55, 0.55, 0.6)
+_WHITE = (0.95, 0.95, 0.95)
+_LEVELS = {Level.OK: CLEAR, Level.WARN: NEAR}
+
+
+def marker_colour(rgb: Rgb, alpha: float = _ALPHA) -> ColorRGBA:
+    """A colour as RViz wants it; ``alpha`` 1 hides what is behind."""
+    r, g, b = rgb
+    return ColorRGBA(r=float(r), g=float(g), b=float(b), a=alpha)
+
+
+def marker_point(vector: np.ndarray) -> Point:
+    """A point (3,), metres, as a message."""
+    x, y, z = map(float, vector)
+    return Point(x=x, y=y, z=z)
+
+
+def duration(seconds: float) -> Duration:
+    """Seconds as a message."""
+    whole, rest = divmod(round(seconds * 1e9), 10**9)
+    return Duration(sec=whole, nanosec=rest)
+
+
+def _blank(
+    root: str, lifetime: float, kind: int, namespace: str, number: int, longer: float = 1.0
+) -> Marker:
+    """A marker in the frame ``root`` that vanishes after ``longer`` times ``lifetime`` seconds."""
+    marker = Marker(ns=namespace, id=number, type=kind, action=Marker.ADD)
+    marker.header.frame_id = root
+    marker.lifetime = duration(longer * lifetime)
+    marker.pose.orientation.w = 1.0
+    return marker
+
+
+class MarkerBuilder:
+    """Markers of one model: made once, moved and coloured anew each time.
+
+    A leaf is a list of one or two spheres, and a cylinder between two; both have the
+    leaf's index as id, in the namespaces ``leaves`` and ``leaves/cylinders``. Obstacles are in
+    ``obstacles`` and, where they are shown by their leaves, ``obstacles/cylinders``; the nearest
+    pair is a line, its label and its ends in ``nearest``, triangles of an exact contact are in
+    ``contact``, boxes of the hierarchy in ``aabb``. Live objects are in ``scene``, those that links
+    carry in ``scene/carried``, a point cloud in ``scene/cloud``. All are in the frame of the root.
+    """
+
+    def __init__(
+        self, model: CollisionModel, lifetime: float, live: LiveScene | None = None
+    ) -> None:
+        """``lifetime``: seconds after which markers vanish if the node has died.
+
+        ``live``: the scene around the model, if there is one.
+        """
+        self._model = model
+        # Not a method: whoever has it would be in a circle with this, and outlive a swap.
+        self._marker = partial(_blank, model.root, lifetime)
+        own = {link.name for link in model.robot.links.values()}
+        self._rows = np.array(
+            [k for k, leaf in enumerate(model.leaves) if leaf.link in own], dtype=np.int64
+        )
+        link_of = {name: k for k, name in enumerate(model.link_names)}
+        self._links = np.array([link_of[leaf.link] for leaf in model.leaves], dtype=np.int64)
+        self._leaves = LeafMarkers(model.leaves, self._rows, self._marker)
+        self._obstacles = ObstacleMarkers(model, self._marker)
+        self._live = None if live is None else LiveMarkers(live, self._marker, lifetime)
+        self._far = np.full(0 if live is None else 1 + live.bounds.objects, np.inf)
+        self._boxes: AabbMarkers | None = None
+        self._levels: frozenset[int] | range = frozenset()
+        self._gone: tuple[int, ...] = ()
+        self._height = self._text_height()
+        self._line = self._marker(Marker.LINE_LIST, NEAREST, 0)
+        self._text = self._marker(Marker.TEXT_VIEW_FACING, NEAREST, 1)
+        self._ends = self._marker(Marker.SPHERE_LIST, NEAREST, 2)
+        self._line.scale.x = 0.1 * self._height
+        self._text.scale.z = self._height
+        self._text.color = marker_colour(_WHITE, 1.0)
+        self._contact = self._marker(Marker.TRIANGLE_LIST, TOUCHING, 0)
+        for marker, size in ((self._ends, 0.25 * self._height), (self._contact, 1.0)):
+            marker.scale.x = marker.scale.y = marker.scale.z = size
+        self._contact.color = marker_colour((0.95, 0.1, 0.65), 1.0)
+
+    def _text_height(self) -> float:
+        """Metres: a label is to be read beside a gripper, and beside an arm of ten metres."""
+        q = np.clip(np.zeros(len(self._model.joint_names)), self._model.lower, self._model.upper)
+        ends = self._model.leaf_segments(q)[self._rows].reshape(-1, 3)
+        extent = float(np.ptp(ends, axis=0).max()) if len(ends) else 1.0
+        return float(np.clip(0.04 * extent, 0.01, 0.5))
+
+    @staticmethod
+    def clear() -> MarkerArray:
+        """A message that removes whatever was shown before."""
+        return MarkerArray(markers=[Marker(action=Marker.DELETEALL)])
+
+    def show_levels(self, levels: frozenset[int] | range) -> str:
+        """Show these levels of boxes from now on; a remark where not all of them can be."""
+        if levels == self._levels:
+            return ""
+        if self._boxes is not None:
+            self._gone = self._boxes.shown
+        self._levels, self._boxes = levels, None
+        if not levels:
+            return ""
+        self._boxes = AabbMarkers(self._model, levels, self._marker, 0.04 * self._height)
+        self._gone = tuple(set(self._gone).difference(self._boxes.shown))
+        return self._boxes.remark
+
+    def build(
+        self, q: np.ndarray, state: MonitorState, stamp: Time, nearness: np.ndarray,
+        of_objects: np.ndarray | None = None,
+    ) -> Iterator[MarkerArray | bytes]:  # fmt: skip
+        """Messages that show what is so at ``q``: coloured by clearance, or grey if not known.
+
+        ``nearness`` (links,) as of `nearness.Nearness`, ``of_objects`` (slots,) as of
+        `live_nearness.LiveNearness`; without it all objects are far. Serialized messages are bytes.
+        """
+        segments = self._model.leaf_segments(q)
+        colours = self._colours(nearness, state.clearance is not None)
+        yield from self._leaves.build(segments, colours[self._links], stamp)
+        yield from self._obstacles.build(q, segments, colours, stamp)
+        if self._live is not None:
+            part = self._far if of_objects is None else of_objects
+            yield from self._live.build(q, self._colours(part, state.clearance is not None), stamp)
+        if self._boxes is not None:
+            yield self._boxes.message(segments, stamp)
+        if self._gone:
+            yield gone(self._gone, self._model.root, stamp)
+            self._gone = ()
+        markers = [*self._nearest(state), self._crossing(q, state)]
+        for marker in markers:
+            marker.header.stamp = stamp
+        yield MarkerArray(markers=markers)
+
+    @staticmethod
+    def _colours(nearness: np.ndarray, is_known: bool) -> np.ndarray:
+        """(k, 4) red, green, blue, alpha, of nearness (k,)."""
+        out = np.empty((len(nearness), 4))
+        out[:, :3] = CLEAR if is_known else _UNKNOWN
+        out[:, 3] = _ALPHA
+        if is_known:
+            for k in np.flatnonzero(~(nearness > 1.0)).tolist():
+                out[k, :3] = clearance_colour(float(nearness[k]), 1.0, 0.0)
+        return out
+
+    def _crossing(self, q: np.ndarray, state: MonitorState) -> Marker:
+        """The triangles of the nearest pair that cross, where it was measured on triangles."""
+        found, marker = state.clearance, self._contact
+        corners = np.empty((0, 3))
+        if found is not None and found.exact and found.distance <= 0.0:
+            corners = self._model.crossing_triangles(q, found.links, _SHOWN).corners
+            corners = corners.reshape(-1, 3, 3)
+            corners = corners[np.isfinite(corners).all(axis=(1, 2))]  # a box has no triangles
+            corners = np.unique(corners.round(7), axis=0).reshape(-1, 3)
+        marker.action = Marker.ADD if len(corners) else Marker.DELETE
+        marker.points = [marker_point(p) for p in corners]
+        return marker
+
+    def _nearest(self, state: MonitorState) -> list[Marker]:
+        markers, known = [self._line, self._text, self._ends], state.clearance is not None
+        for marker in markers:
+            marker.action = Marker.ADD if known else Marker.DELETE
+        if known:
+            a, b = state.clearance.points
+            self._line.points = self._ends.points = [marker_point(a), marker_point(b)]
+            colour = marker_colour(_LEVELS.get(state.level, CONTACT), 1.0)
+            self._line.color = self._ends.color = colour
+            self._text.pose.position = marker_point(0.5 * (a + b) + [0.0, 0.0, self._height])
+            first, second = state.clearance.links
+            self._text.text = f"{state.clearance.distance:.3f} m\n{first} - {second}"
+        return markers

@@ -1,0 +1,275 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""A point cloud as obstacles: ``~/cloud``, made into voxels in a thread beside the watch."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from rclpy.node import Node
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.serialization import deserialize_message
+from sensor_msgs.msg import PointCloud2
+
+from collision_monitor.common.compiled import cache_directory
+from collision_monitor.errors import CollisionMonitorError, LiveSceneError
+from collision_monitor.model.live.live_scene import CLOUD, LiveScene
+from collision_monitor.model.live.point_cloud import Voxels, voxels_of, warm_up
+from collision_monitor.monitoring.compile_ahead import CompilingProcess, compile_ahead, is_compiled
+from collision_monitor.nodes.obstacles.point_cloud import read_points
+from collision_monitor.nodes.obstacles.scene_topics import SceneTopics
+from collision_monitor.nodes.recorder import Recorder
+
+# The newest cloud is what counts; sensors publish with best effort.
+_CLOUD = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+
+
+class _Job(NamedTuple):
+    message: PointCloud2
+    heard: float
+    pose: np.ndarray
+    ends: np.ndarray
+    radii: np.ndarray
+    padding: float
+    size: float
+    most: int
+
+
+class Cloud:
+    """Keeps the newest cloud in the live scene; says when it is old, or cannot be used.
+
+    Attributes:
+        is_ready: whether `take` has something to do; it is worth a look at every joint state.
+    """
+
+    def __init__(
+        self, node: Node, values: Mapping[str, Any], scene: SceneTopics,
+        changed: Callable[[], None], recorder: Recorder | None = None,
+        work: Callable[[Callable[..., None]], Callable[..., None]] = lambda callback: callback,
+    ) -> None:  # fmt: skip
+        """Arguments as of `SceneTopics`.
+
+        What it runs is compiled here where a cloud is required (cloud_timeout). Else a process
+        beside this one compiles it when the first cloud comes, and that it is not checked yet is a
+        fault.
+        """
+        self._values, self._scene, self._changed = values, scene, changed
+        self._node = node
+        self.is_ready = False
+        self._begin = time.monotonic()
+        self._heard = -np.inf
+        self._last: Voxels | None = None
+        self._root = ""  # of the model that it was put into
+        self._attended = -np.inf
+        self._wanted: _Job | None = None
+        self._made: tuple[Voxels | CollisionMonitorError, _Job, float] | None = None
+        # What came while it was not known where the robot is, and when.
+        self._waiting: tuple[PointCloud2, float] | None = None
+        self._is_closed = False
+        self._news = threading.Condition()
+        self._compiling: CompilingProcess | None = None
+        self._is_late = False  # a cloud has come that waits for kernels
+        self._is_compiled = (
+            values["cloud_timeout"] > 0.0 or is_compiled("cloud") or cache_directory() is None
+        )
+        if self._is_compiled:
+            warm_up()
+        self._thread = threading.Thread(target=self._work, name="cloud", daemon=True)
+        self._thread.start()
+        self._keep: Callable[[bytes], None] | None = None
+        if recorder is not None:
+            self._keep = recorder.hearing("~/cloud", PointCloud2, are_large=True)
+        self._subscription = node.create_subscription(
+            PointCloud2, "~/cloud", work(self._hear), _CLOUD, raw=True
+        )
+
+    def destroy(self) -> None:
+        """End the thread once it has done what it is about."""
+        self._node.destroy_subscription(self._subscription)
+        with self._news:
+            self._is_closed = True
+            self._news.notify()
+            if self._compiling is not None:
+                self._compiling.cancel()
+
+    def attend(self) -> None:
+        """The robot is another: it has the last cloud until the next one that is seen with it."""
+        with self._news:
+            job, self._wanted = self._wanted, None
+        if job is not None:
+            self._waiting = job.message, job.heard
+        self._attended = time.monotonic()
+        live, last = self._scene.live, self._last
+        if last is None or live is None:
+            return
+        try:
+            if live.model.root != self._root:
+                raise LiveSceneError(f"{CLOUD}: it is about '{self._root}', which was the root")
+            live.set_cloud(last.balls)
+        except CollisionMonitorError as error:
+            self._refuse(error)
+
+    def fault(self, now: float) -> str:
+        """What is wrong with the cloud's age, in one sentence; empty if nothing is."""
+        if self._is_late:
+            return "the first cloud is not checked yet: kernels for clouds are being compiled"
+        timeout = self._values["cloud_timeout"]
+        since = max(self._heard, self._begin)
+        if not 0.0 < timeout < now - since:
+            return ""
+        what = "no cloud has come" if self._heard < self._begin else "no new cloud that can be used"
+        return f"{what} for {now - since:.1f} s; {timeout:g} s are allowed"
+
+    def values(self) -> dict[str, str]:
+        """Key-values of the state."""
+        if self._last is None:
+            return {}
+        v = self._last
+        return {
+            "cloud": f"{len(v.balls)} voxels of {v.size:g} m, {v.points} points, {v.own} of the "
+            f"robot, {time.monotonic() - self._heard:.2f} s old"
+        }
+
+    def _hear(self, data: bytes) -> None:
+        if self._keep is not None:
+            self._keep(data)
+        try:
+            message = deserialize_message(data, PointCloud2)
+        except Exception as problem:  # whatever the middleware raises: it is no such message
+            self._refuse(LiveSceneError(f"{CLOUD}: a message that cannot be read: {problem}"))
+        else:
+            self._on_cloud(message)
+
+    def _on_cloud(self, message: PointCloud2) -> None:
+        self._waiting = message, time.monotonic()
+        self._is_late = self._is_late or not self._is_compiled
+        self.retry(is_new=True)
+
+    def retry(self, is_new: bool = False) -> None:
+        """Begin with the newest cloud, if it had to wait until it is known where the robot is."""
+        live, q = self._scene.live, self._scene.q
+        if self._waiting is None or live is None or q is None:
+            return  # nothing is watched yet: the state says so
+        (message, heard), self._waiting = self._waiting, None
+        try:
+            link, frame = self._scene.find(message.header.frame_id)
+            stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
+            then = self._scene.q_at(stamp) if stamp > 0.0 else None
+            if then is None and live.is_moving(link) and (stamp > 0.0 or not is_new):
+                if not is_new and self._last is not None:
+                    return  # the last one goes on counting until the next one comes
+                raise LiveSceneError(
+                    f"{CLOUD}: it came when it was not known where '{link}' is, from which it was "
+                    "seen"
+                )
+            if then is not None:
+                q = then  # it shows what was there when it was seen
+            pose = live.model.link_poses(q)[link] @ frame
+            ends, radii = robot_leaves(live, q)
+        except CollisionMonitorError as error:
+            self._refuse(error)
+            return
+        v = self._values
+        job = _Job(
+            message, heard, pose, ends, radii, v["cloud_padding"], v["cloud_voxel_size"],
+            v["cloud_max_voxels"],
+        )  # fmt: skip
+        with self._news:
+            self._wanted = job  # one that still waits is old now
+            self._news.notify()
+
+    def _work(self) -> None:
+        while True:
+            with self._news:
+                while self._wanted is None and not self._is_closed:
+                    self._news.wait()
+                if self._is_closed:
+                    return
+                if self._is_compiled:
+                    job, self._wanted = self._wanted, None
+                elif self._compiling is None:
+                    self._compiling = compile_ahead("cloud")
+            if not self._is_compiled:
+                self._compile()
+                continue
+            begin = time.monotonic()
+            try:
+                made = voxels_of(read_points(job.message), *job[2:])
+            except CollisionMonitorError as error:
+                made = error
+            except Exception as error:
+                made = LiveSceneError(f"cloud: internal error, {type(error).__name__}: {error}")
+            with self._news:
+                self._made = made, job, begin
+                self.is_ready = True
+
+    def _compile(self) -> None:
+        """Wait for the process that compiles; load from disk what it has made."""
+        if self._compiling is not None:
+            self._compiling.wait()
+        if not self._is_closed:
+            warm_up()
+            self._is_compiled = True
+
+    def take(self) -> None:
+        """Put what the thread has made into the scene, in place of the last."""
+        with self._news:
+            self.is_ready = False
+            result, self._made = self._made, None
+        live = self._scene.live
+        if live is None or result is None:
+            return
+        made, job, begin = result
+        if begin < self._attended:  # of the robot before
+            self._waiting = self._waiting or (job.message, job.heard)
+            self.retry()
+            return
+        if isinstance(made, CollisionMonitorError):
+            self._refuse(made)
+            return
+        try:
+            live.set_cloud(made.balls)
+        except CollisionMonitorError as error:
+            self._refuse(error)
+            return
+        self._last, self._heard, self._root = made, job.heard, live.model.root
+        self._is_late = False
+        if CLOUD in self._scene.keeper.refused:
+            self._scene.keeper.forgive(CLOUD)
+            self._changed()
+
+    def _refuse(self, error: CollisionMonitorError) -> None:
+        """The last cloud stays, and the state says that this one is not watched."""
+        self._is_late = False
+        is_new = CLOUD not in self._scene.keeper.refused
+        self._scene.keeper.refuse(CLOUD, str(error).removeprefix(f"{CLOUD}: "))
+        if is_new:
+            self._node.get_logger().error(f"cloud refused: {error}")
+            self._changed()
+
+
+def robot_leaves(live: LiveScene, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """End points (k, 6) and radii (k,) of all that is the robot's at q: links, and what they carry.
+
+    In the base frame. Obstacles of the scene file are what its links carry where they are fixed to
+    one that moves.
+    """
+    model = live.model
+    links = model.robot.links
+    obstacles = model.scene.obstacles
+    carried = {each.name for each in obstacles if each.link in links and live.is_moving(each.link)}
+    own = [
+        k for k, leaf in enumerate(model.leaves) if leaf.link in links or leaf.link in carried
+    ]
+    ends = [model.leaf_segments(q).reshape(-1, 6)[own]]
+    radii = [np.array([model.leaves[k].radius for k in own])]
+    segments = live.segments(q) if any(each.body for each in live.objects.values()) else {}
+    for name, (each, around) in segments.items():
+        if live.objects[name].body > 0:
+            ends.append(each.reshape(-1, 6))
+            radii.append(around)
+    return np.vstack(ends), np.concatenate(radii)

@@ -1,0 +1,137 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Markers as obstacles: what they are called, what shape they have, and where they are."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from visualization_msgs.msg import Marker
+
+from collision_monitor.errors import LiveSceneError
+from collision_monitor.fitting.fast_fit import cover_bounds, cover_triangles
+from collision_monitor.robot.description import Shape
+from collision_monitor.robot.poses import rotation_from_quaternion
+
+# Triangles whose leaves are made while joint states wait; of more they are made beside, and until
+# then the box around them counts.
+AT_ONCE = 100
+_UNIT = 0.01  # how far a quaternion's length may be from 1
+
+
+class MeshFile(NamedTuple):
+    """A mesh that has to be read first."""
+
+    resource: str
+    scale: tuple[float, float, float]
+
+
+class Triangles(NamedTuple):
+    """Corners (n, 3, 3) of many triangles, and leaves around them for the time being."""
+
+    corners: np.ndarray
+    coarse: np.ndarray
+
+
+def plain_name(text: str) -> str:
+    """A name without spaces, others for others: a space is %20, and so on."""
+    return re.sub(r"[%\s\x00-\x1f\x7f]", lambda found: f"%{ord(found[0]):02X}", text)
+
+
+def marker_name(marker: Marker) -> str:
+    """Under which a marker appears in pairs: its namespace and number."""
+    return plain_name(f"{marker.ns}/{marker.id}")
+
+
+def pose_of(message: Any) -> np.ndarray:
+    """The pose (4, 4) of a geometry_msgs/Pose; an orientation of zeros is none, as in RViz.
+
+    Raises:
+        LiveSceneError: it is not finite, or its quaternion is none.
+    """
+    p, o = message.position, message.orientation
+    values = (p.x, p.y, p.z, o.x, o.y, o.z, o.w)
+    if not all(map(math.isfinite, values)):
+        raise LiveSceneError(f"its pose is not finite: {values}")
+    length = math.sqrt(o.x * o.x + o.y * o.y + o.z * o.z + o.w * o.w)
+    pose = np.eye(4)
+    pose[:3, 3] = values[:3]
+    if length == 0.0:
+        return pose
+    if abs(length - 1.0) > _UNIT:
+        raise LiveSceneError(f"its quaternion has length {length:.3g} instead of 1")
+    pose[:3, :3] = rotation_from_quaternion(values[3:])
+    return pose
+
+
+def _lengths(marker: Marker, count: int = 3) -> tuple[float, ...]:
+    values = (marker.scale.x, marker.scale.y, marker.scale.z)[:count]
+    if not all(math.isfinite(value) and value > 0.0 for value in values):
+        raise LiveSceneError(f"its scale is {values}; lengths above 0 m are right")
+    return values
+
+
+def points_of(messages: Sequence[Any]) -> np.ndarray:
+    """Coordinates (n, 3) of geometry_msgs/Points.
+
+    Raises:
+        LiveSceneError: there are none, or one is not finite.
+    """
+    points = np.array([(p.x, p.y, p.z) for p in messages], dtype=float).reshape(-1, 3)
+    if not len(points):
+        raise LiveSceneError("it has no points")
+    if not np.isfinite(points).all():
+        raise LiveSceneError("a point of it is not finite")
+    return points
+
+
+def _balls(points: np.ndarray, radius: float) -> np.ndarray:
+    return np.column_stack([points, points, np.full(len(points), radius)])
+
+
+def triangles_of(corners: np.ndarray, most: int) -> np.ndarray | Triangles:
+    """Leaves around triangles (n, 3, 3), or where they are many what is to be done about them."""
+    if len(corners) <= AT_ONCE:
+        return cover_triangles(corners, most)
+    return Triangles(corners, cover_bounds(corners.reshape(-1, 3), most))
+
+
+def marker_shape(marker: Marker, most: int) -> Shape | np.ndarray | MeshFile | Triangles:
+    """The shape of a marker in its own frame, or leaves (k, 7) around it.
+
+    Ellipsoids are balls around them, elliptic cylinders round ones.
+
+    Args:
+        marker: with the action ADD.
+        most: leaves around triangles.
+
+    Raises:
+        LiveSceneError: a type that is no body, or lengths that are none.
+    """
+    kind, home = marker.type, np.eye(4)
+    if kind == Marker.CUBE:
+        return Shape("box", home, _lengths(marker))
+    if kind == Marker.SPHERE:
+        return Shape("sphere", home, (0.5 * max(_lengths(marker)),))
+    if kind == Marker.CYLINDER:
+        x, y, z = _lengths(marker)
+        return Shape("cylinder", home, (0.5 * max(x, y), z))
+    if kind == Marker.CUBE_LIST:
+        return _balls(points_of(marker.points), 0.5 * math.hypot(*_lengths(marker)))
+    if kind == Marker.SPHERE_LIST:
+        return _balls(points_of(marker.points), 0.5 * max(_lengths(marker)))
+    if kind == Marker.MESH_RESOURCE:
+        return MeshFile(marker.mesh_resource, _lengths(marker))
+    if kind == Marker.TRIANGLE_LIST:
+        points = points_of(marker.points)
+        if len(points) % 3:
+            raise LiveSceneError(f"it has {len(points)} points, which are no triangles")
+        return triangles_of((points * _lengths(marker)).reshape(-1, 3, 3), most)
+    raise LiveSceneError(
+        f"its type {kind} is no body; CUBE, SPHERE, CYLINDER, CUBE_LIST, SPHERE_LIST, "
+        "MESH_RESOURCE and TRIANGLE_LIST are"
+    )

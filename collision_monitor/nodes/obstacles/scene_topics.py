@@ -1,0 +1,369 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Obstacles on topics: ``~/scene``, and ``~/attach`` for what links carry."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from rclpy.node import Node
+from visualization_msgs.msg import Marker, MarkerArray
+
+from collision_monitor.errors import CollisionMonitorError, LiveSceneError
+from collision_monitor.model.live.desired_scene import SceneKeeper, Wish
+from collision_monitor.model.live.live_object import Bounds
+from collision_monitor.model.live.live_scene import LiveScene
+from collision_monitor.monitoring.monitor import Monitor
+from collision_monitor.nodes.common.frames import Frames, listen_to_tf
+from collision_monitor.nodes.common.reliable_subscription import LosslessSubscription
+from collision_monitor.nodes.obstacles.marker_shapes import (
+    MeshFile,
+    Triangles,
+    marker_name,
+    marker_shape,
+    plain_name,
+    pose_of,
+)
+from collision_monitor.nodes.obstacles.mesh_worker import MeshJobs
+from collision_monitor.nodes.obstacles.planning_scene import (
+    PREFIX,
+    PlanningSceneTopic,
+    message_type,
+)
+from collision_monitor.nodes.recorder import Recorder
+from collision_monitor.robot.description import Shape
+
+_LOG_SECONDS = 1.0  # between two lines about what is refused
+_LATE_SECONDS = 0.5  # that messages may wait: obstacles may have moved meanwhile
+# A simulated clock that stands may be looked at so much later; nothing is to expire meanwhile.
+_LATE_LOOK = 0.2
+
+
+def bounds_of(values: Mapping[str, Any]) -> Bounds:
+    """How much there is room for, by the parameters."""
+    return Bounds(
+        values["scene_max_objects"], values["scene_leaves_per_object"], values["cloud_max_voxels"]
+    )
+
+
+def all_of(namespace: str) -> Callable[[str], bool]:
+    """Whether a name is one of those that DELETEALL means: of a namespace, of all if it is empty.
+
+    What a planning scene has put there is not meant: it would not be told, nor say it again.
+    """
+    if not namespace:
+        return lambda name: not name.startswith(PREFIX)
+    first = plain_name(f"{namespace}/")
+    # Another namespace may begin alike: "cell" and "cell/left".
+    return lambda name: name.startswith(first) and "/" not in name[len(first) :]
+
+
+class SceneTopics:
+    """Keeps the live scene of whatever robot is monitored up with what is published.
+
+    Attributes:
+        keeper: what is wanted, and what of it is not watched.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        values: Mapping[str, Any],
+        changed: Callable[[], None],
+        keeper: SceneKeeper | None = None,
+        recorder: Recorder | None = None,
+        work: Callable[[Callable[..., None]], Callable[..., None]] = lambda callback: callback,
+    ) -> None:
+        """Listen from now on.
+
+        Args:
+            node: whose topics they are.
+            values: its parameters.
+            changed: called when the state may be another.
+            keeper: of what was before.
+            recorder: keeps what is heard.
+            work: makes a callback known as work of the node.
+        """
+        self._node, self._values, self._changed = node, values, changed
+        self._frames = Frames(listen_to_tf(node))
+        self.keeper = SceneKeeper() if keeper is None else keeper
+        self.keeper.find = self.find
+        self._monitor: Monitor | None = None
+        folders = [folder for folder in values["package_dirs"] if folder]
+        self._most = values["scene_leaves_per_object"]
+        self._jobs = MeshJobs(folders, self._most)
+        self._heard = time.monotonic()
+        self._logged = -math.inf
+        # When lifetimes were last looked at, and what a simulated clock said then.
+        self._looked: tuple[float, float | None] = self._heard, None
+        self._lost: dict[str, int] = {}  # messages, by topic
+        self._is_recorded = recorder is not None
+        self._planning = PlanningSceneTopic(self, self._most)
+        topics = [("scene", MarkerArray, self._on_scene), ("attach", MarkerArray, self._on_attach)]
+        if (kind := message_type()) is not None:
+            topics.append(("planning_scene", kind, self._on_planning_scene))
+
+        def listen(topic: str, kind: type, heard: Callable[[Any], None]) -> LosslessSubscription:
+            keep = None if recorder is None else recorder.hearing(f"~/{topic}", kind)
+            lost = partial(self._on_lost, topic)
+            return LosslessSubscription(node, kind, f"~/{topic}", work(heard), lost, keep)
+
+        # An obstacle whose message was lost would be one that nobody watches.
+        self._subscriptions = {topic[0]: listen(*topic) for topic in topics}
+        if recorder is not None:
+            recorder.follow(self.keeper)
+
+    def destroy(self) -> None:
+        """End everything; the keeper goes on knowing what is wanted."""
+        for subscription in self._subscriptions.values():
+            subscription.destroy()
+        for name in self._jobs.names:
+            self.keeper.refuse(name, "the node was cleaned up while its mesh was being loaded")
+        self.keeper.attend(None)
+        self._jobs.close()
+        self._frames.close()
+
+    def attend(self, monitor: Monitor) -> None:
+        """From now on it is this monitor whose scene is kept."""
+        self._monitor = monitor
+        self.keeper.attend(monitor.live)
+
+    def take(self) -> None:
+        """Take in some of what waits; joint states are judged by it."""
+        for subscription in self._subscriptions.values():
+            subscription.take()
+
+    def watch(self, simulated: float | None = None) -> None:
+        """Take in what threads have made; a few times a second.
+
+        ``simulated``: what a simulated clock says; lifetimes pass no faster than it does.
+        """
+        self._jobs.done(self._take_leaves)
+        for subscription in self._subscriptions.values():
+            subscription.look()
+            subscription.take()
+        now = time.monotonic()
+        self._let_time_pass(now, simulated)
+        self.keeper.expire(now)
+        self.keeper.tidy(now)
+        self.keeper.retry(self.q)
+
+    def _let_time_pass(self, now: float, simulated: float | None) -> None:
+        (looked, before), self._looked = self._looked, (now, simulated)
+        if simulated is None or before is None:
+            return
+        behind = (now - looked) - max(simulated - before, 0.0)
+        if behind > 0.0:
+            self.keeper.postpone(behind)
+
+    def fault(self, now: float) -> str:
+        """What is not watched though it should be, in one sentence; empty if all is."""
+        timeout = self._values["scene_timeout"]
+        if 0.0 < timeout < now - self._heard:
+            return f"nothing on ~/scene for {now - self._heard:.1f} s; {timeout:g} s are allowed"
+        if self._lost:
+            counts = " and ".join(f"{count} on ~/{topic}" for topic, count in self._lost.items())
+            return f"messages were lost, {counts}: what is there is not known until all is deleted"
+        late, topic = max((s.late, topic) for topic, s in self._subscriptions.items())
+        if late > _LATE_SECONDS:
+            return (
+                f"what came on ~/{topic} has waited for {late:.1f} s: there is more than can be "
+                f"worked on; {_LATE_SECONDS:g} s are allowed"
+            )
+        return self.keeper.fault(now)
+
+    def values(self) -> dict[str, str]:
+        """Key-values of the state."""
+        live = self.keeper.live
+        if live is None or not (live.objects or self.keeper.refused):
+            return {}
+        found = {"scene_objects": str(len(live.objects))}
+        if carried := self.keeper.carried():
+            found["scene_carried"] = " ".join(sorted(carried))
+        if fault := self.keeper.fault(time.monotonic()):
+            found["scene_refused"] = fault.removeprefix("scene refused: ")
+        return found
+
+    # -- markers -----------------------------------------------------------------------
+
+    def _on_scene(self, message: MarkerArray) -> None:
+        self._heard = time.monotonic()
+        before = self.fault(self._heard)
+        for marker in message.markers:
+            self._guarded(self._take_marker, marker)
+        self.keeper.retry(self.q)  # of what comes only now though a link is to carry it
+        self._report(before)
+
+    def _on_attach(self, message: MarkerArray) -> None:
+        before = self.fault(time.monotonic())
+        for marker in message.markers:
+            self._guarded(self._take_attached, marker)
+        self._report(before)
+
+    def _on_planning_scene(self, message: Any) -> None:
+        self._heard = time.monotonic()
+        before = self.fault(self._heard)
+        self._planning.take(message)
+        self._report(before)
+
+    def _on_lost(self, topic: str, count: int) -> None:
+        """The middleware has missed messages: an alarm until the scene begins anew."""
+        before = self.fault(time.monotonic())
+        self._lost[topic] = self._lost.get(topic, 0) + count
+        self._report(before)
+
+    def _guarded(self, take: Callable[[Marker], None], marker: Marker) -> None:
+        name = marker_name(marker)
+        expires = self._expiry(marker)
+        try:
+            take(marker)
+        except CollisionMonitorError as error:
+            self.keeper.refuse(name, str(error).removeprefix(f"{name}: "), expires)
+        except Exception as error:  # whatever it is, the watch goes on, and says so
+            text = f"internal error, {type(error).__name__}: {error}"
+            self.keeper.refuse(name, text, expires)
+
+    def _report(self, before: str) -> None:
+        """Say at once what is refused now."""
+        now = time.monotonic()
+        fault = self.fault(now)
+        if fault != before:
+            self._changed()
+            if fault and now - self._logged >= _LOG_SECONDS:
+                self._logged = now
+                self._node.get_logger().error(fault)
+
+    def _expiry(self, marker: Marker) -> float:
+        seconds = marker.lifetime.sec + 1e-9 * marker.lifetime.nanosec
+        if seconds > 0.0 and self._looked[1] is not None:
+            seconds += _LATE_LOOK
+        return time.monotonic() + seconds if seconds > 0.0 else math.inf
+
+    def find(self, frame: str) -> tuple[str, np.ndarray]:
+        """As `Frames.find`, for the robot that is monitored."""
+        return self._frames.find(frame, self.keeper.live.model)
+
+    def _take_marker(self, marker: Marker) -> None:
+        name = marker_name(marker)
+        if marker.action == Marker.DELETEALL:
+            if not marker.ns:
+                self._lost.clear()
+            self._drop_all(all_of(marker.ns))
+        elif marker.action == Marker.DELETE:
+            self.drop(name)
+        elif marker.action == Marker.ADD:
+            self._want(marker, marker_shape(marker, self._most), ())
+        else:
+            raise LiveSceneError(f"its action {marker.action} is none of ADD, DELETE, DELETEALL")
+
+    def drop(self, name: str) -> None:
+        """Take an object out."""
+        self._jobs.cancel(name)
+        self.keeper.drop(name)
+
+    def _drop_all(self, is_meant: Callable[[str], bool]) -> None:
+        for name in list(self.keeper.wishes):
+            if is_meant(name):
+                self._jobs.cancel(name)
+        self.keeper.drop_all(is_meant)
+
+    def _want(
+        self, marker: Marker, shape: Shape | np.ndarray | MeshFile | Triangles, touch: Any
+    ) -> None:
+        name = marker_name(marker)
+        if not marker.header.frame_id:
+            raise LiveSceneError("it has no frame (header.frame_id)")
+        frame = marker.header.frame_id
+        source = marker if self._is_recorded else None
+        self.want(
+            Wish(
+                name, None, frame, pose_of(marker.pose), frozenset(touch), self._expiry(marker),
+                source,
+            ),
+            shape,
+        )  # fmt: skip
+
+    def want(self, wish: Wish, shape: Shape | np.ndarray | MeshFile | Triangles) -> None:
+        """Put an object in, now or once its leaves are made."""
+        self._jobs.cancel(wish.name)
+        if isinstance(shape, MeshFile) and (rows := self._jobs.known(shape)) is not None:
+            shape = rows
+        if isinstance(shape, MeshFile):
+            self.keeper.want(wish)
+            self._jobs.start(wish.name, shape)
+        elif isinstance(shape, Triangles):
+            if self.keeper.want(replace(wish, shape=shape.coarse)):
+                self._jobs.start(wish.name, shape)
+        else:
+            self.keeper.want(replace(wish, shape=shape))
+
+    def _take_leaves(self, name: str, made: np.ndarray | CollisionMonitorError) -> None:
+        before = self.fault(time.monotonic())
+        wish = self.keeper.wishes.get(name)
+        if wish is None:
+            return
+        if isinstance(made, CollisionMonitorError):
+            self.keeper.refuse(name, str(made), wish.expires)
+        else:
+            self.keeper.fill(name, made)
+        self._report(before)
+
+    # -- what links carry --------------------------------------------------------------
+
+    def _take_attached(self, marker: Marker) -> None:
+        name = marker_name(marker)
+        if marker.action == Marker.DELETEALL:
+            self.keeper.detach_all(self.q)
+        elif marker.action == Marker.DELETE:
+            if self.keeper.is_carried(name):
+                self.keeper.detach(name, self.q)
+        elif marker.action == Marker.ADD:
+            touch = marker.text.split()
+            size = (marker.scale.x, marker.scale.y, marker.scale.z)
+            if size == (0.0, 0.0, 0.0) and not marker.points:
+                self.keeper.attach(name, self._link(marker), self.q, touch)
+            else:
+                self._link(marker)
+                self._want(marker, marker_shape(marker, self._most), touch)
+        else:
+            raise LiveSceneError(f"its action {marker.action} is none of ADD, DELETE, DELETEALL")
+
+    def _link(self, marker: Marker) -> str:
+        """The frame, which has to be a link: nothing else carries anything."""
+        link = marker.header.frame_id.removeprefix("/")
+        live = self.keeper.live
+        if live is not None and link not in live.model.robot.links:
+            raise LiveSceneError(f"{link!r} is no link of '{live.model.name}'")
+        return link
+
+    @property
+    def q(self) -> np.ndarray | None:
+        """Where the joints are; None while that is not known."""
+        monitor = self._monitor
+        if monitor is None or monitor.buffer.doubt():
+            return None
+        timeout = monitor.joint_state_timeout
+        # Where it was when it was last heard of is not where it is.
+        if 0.0 < timeout < monitor.buffer.age(time.monotonic()):
+            return None
+        return monitor.buffer.q
+
+    def q_at(self, stamp: float) -> np.ndarray | None:
+        """Where the joints were at ``stamp``, seconds; None where that is not known any more.
+
+        Where joint states have no stamps it is where they are.
+        """
+        if self._monitor is None or self._monitor.history.is_empty:
+            return self.q
+        return self._monitor.history.at(stamp)
+
+    @property
+    def live(self) -> LiveScene | None:
+        """Of the robot that is monitored."""
+        return self.keeper.live

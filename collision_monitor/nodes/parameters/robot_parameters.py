@@ -1,0 +1,165 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Parameters of the robots that the collision_monitor node watches: one, or several in a cell."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rclpy.node import Node
+
+from collision_monitor.errors import RobotDescriptionError
+from collision_monitor.model.loading.recipe import Recipe, RobotSource
+from collision_monitor.nodes.parameters.parameter import Parameter
+
+PARAMETERS = (
+    Parameter(
+        "robots", [""],
+        "names of the robots in a cell, each with parameters of its own such as left.mount; empty: "
+        "there is one robot, of robot_description", read_only=True,
+    ),
+    Parameter(
+        "world_frame", "world",
+        "frame that robots are mounted in, and that distances and markers are in, where robots has "
+        "names", read_only=True,
+    ),
+)  # fmt: skip
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_ALONE = ("robot_description", "robot_description_semantic")
+
+
+@dataclass(frozen=True)
+class RobotPort:
+    """Where one robot comes from.
+
+    Attributes:
+        source: what is known of it from parameters.
+        description_topic: where its URDF comes from if ``source`` has none.
+        joint_states: the topic of its joint states.
+    """
+
+    source: RobotSource
+    description_topic: str = "robot_description"
+    joint_states: str = "joint_states"
+
+
+def parameters_of(name: str) -> tuple[Parameter, ...]:
+    """Those that each robot of a cell has."""
+    return (
+        Parameter(
+            f"{name}.robot_description", "",
+            f"URDF of {name}, as text or as a file's path; empty: wait for its topic",
+            read_only=True,
+        ),
+        Parameter(
+            f"{name}.robot_description_semantic", "",
+            f"SRDF of {name}, as text or as a file's path", read_only=True,
+        ),
+        Parameter(
+            f"{name}.robot_description_topic", f"{name}/robot_description",
+            f"where the URDF of {name} comes from, latched", read_only=True,
+        ),
+        Parameter(
+            f"{name}.joint_states", f"{name}/joint_states",
+            f"topic of the joint states of {name}", read_only=True,
+        ),
+        Parameter(
+            f"{name}.prefix", f"{name}/",
+            f"put before the names of links and joints of {name}", read_only=True,
+        ),
+        Parameter(
+            f"{name}.mount", [0.0] * 6,
+            f"x, y, z, roll, pitch, yaw of the root link of {name} in its parent, metres and "
+            "radians", read_only=True,
+        ),
+        Parameter(
+            f"{name}.parent", "",
+            f"link that {name} is fixed to, with its prefix, of a robot named before it; empty: "
+            "world_frame", read_only=True,
+        ),
+    )  # fmt: skip
+
+
+def declare_robots(node: Node, values: Mapping[str, Any]) -> tuple[RobotPort, ...]:
+    """Declare the parameters of each robot that ``robots`` names; where all robots come from.
+
+    Raises:
+        RobotDescriptionError: names, mounts or topics that cannot be; it names the parameter.
+    """
+    names = [name for name in values["robots"] if name]
+    if not names:
+        urdf, srdf = (values[name] for name in _ALONE)
+        return (RobotPort(RobotSource(urdf, srdf)),)
+    _check_names(names, values)
+    ports = []
+    for name in names:
+        found = {
+            p.name.removeprefix(f"{name}."):
+                node.declare_parameter(p.name, p.default, p.descriptor()).value
+            for p in parameters_of(name)
+        }  # fmt: skip
+        mount = tuple(found["mount"])
+        if len(mount) != 6 or not all(map(math.isfinite, mount)):
+            raise RobotDescriptionError(
+                f"{name}.mount: {list(mount)} is not x, y, z, roll, pitch, yaw: six finite numbers"
+            )
+        source = RobotSource(
+            found["robot_description"], found["robot_description_semantic"], name,
+            found["prefix"], mount, found["parent"],
+        )  # fmt: skip
+        topics = found["robot_description_topic"], found["joint_states"]
+        ports.append(RobotPort(source, *topics))
+    _check_topics(ports)
+    return tuple(ports)
+
+
+def _check_names(names: list[str], values: Mapping[str, Any]) -> None:
+    for name in names:
+        if not _NAME.fullmatch(name):
+            raise RobotDescriptionError(
+                f"robots: {name!r} is no name: a letter, then letters, digits and underscores"
+            )
+        if name in values:
+            raise RobotDescriptionError(f"robots: {name!r} is the name of a parameter")
+        if names.count(name) > 1:
+            raise RobotDescriptionError(f"robots: {name!r} is named twice")
+    for name in _ALONE:
+        if values[name]:
+            raise RobotDescriptionError(
+                f"{name} is of a robot that is alone, and robots names {', '.join(names)}: set "
+                f"{names[0]}.{name}"
+            )
+
+
+def _check_topics(ports: list[RobotPort]) -> None:
+    prefixes: dict[str, RobotSource] = {}
+    for port in ports:
+        other = prefixes.setdefault(port.joint_states, port.source)
+        if other.prefix != port.source.prefix:
+            raise RobotDescriptionError(
+                f"{port.source.name}.joint_states is that of {other.name}, {port.joint_states!r}, "
+                f"but their prefixes are {other.prefix!r} and {port.source.prefix!r}: it would not "
+                "be known whose joints are meant"
+            )
+
+
+def recipe_of(
+    values: Mapping[str, Any], robots: tuple[RobotSource, ...], exact: bool
+) -> Recipe:
+    """What a model of these robots is made of, by the parameters; ``exact`` as of `Recipe`."""
+    return Recipe(
+        robots,
+        tuple(folder for folder in values["package_dirs"] if folder),
+        values["scene"],
+        values["max_leaves_per_link"],
+        values["leaf_tolerance"],
+        values["leaves"],
+        values["visual_meshes"],
+        values["world_frame"],
+        exact,
+    )

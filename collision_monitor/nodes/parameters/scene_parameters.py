@@ -1,0 +1,51 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Parameters of the live scene: how much there is room for, and when it is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from collision_monitor.nodes.parameters.parameter import Parameter
+
+_LEAST_VOXEL = 0.001  # metres
+
+PARAMETERS = (
+    Parameter(
+        "scene_max_objects", 200,
+        "objects on ~/scene at once; one more is refused, which is an error of the state",
+        most=2000, read_only=True,
+    ),
+    Parameter(
+        "scene_leaves_per_object", 16,
+        "capsules and spheres around an object of ~/scene at most", most=64, read_only=True,
+    ),
+    Parameter(
+        "scene_timeout", 0.0,
+        "ERROR when nothing has been heard on ~/scene for so many seconds; 0: never", most=3600.0,
+    ),
+    Parameter(
+        "cloud_max_voxels", 2000,
+        "voxels of ~/cloud; where there are more, voxels are twice as large", most=20000,
+        read_only=True,
+    ),
+    Parameter("cloud_voxel_size", 0.05, "edge of a voxel of ~/cloud, metres", most=1.0),
+    Parameter(
+        "cloud_padding", 0.05,
+        "points of ~/cloud within so many metres of the robot's leaves are its own", most=1.0,
+    ),
+    Parameter(
+        "cloud_timeout", 0.0,
+        "ERROR when the last cloud is older than this, seconds, or none has come; 0: never",
+        most=60.0,
+    ),
+)  # fmt: skip
+
+
+def refusal(values: Mapping[str, Any]) -> str:
+    """Why this set of values cannot stand; empty when it can."""
+    size = values["cloud_voxel_size"]
+    if size < _LEAST_VOXEL:
+        return f"cloud_voxel_size {size:g} is below {_LEAST_VOXEL:g} m"
+    return ""

@@ -1,0 +1,117 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Joints of a URDF as plain data: poses, axes and limits.
+
+A joint whose position is never known (floating, planar) is held at zero, and
+what mimics it is held at its offset: it becomes a fixed joint. What is assumed
+is said in warnings that name the joints.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from urdf_parser_py import urdf as parser
+
+from collision_monitor.common.magnitudes import LARGEST
+from collision_monitor.errors import RobotDescriptionError
+from collision_monitor.robot.description import MOVING_JOINT_KINDS, Joint, Mimic
+from collision_monitor.robot.poses import joint_motion, pose_from_xyz_rpy
+from collision_monitor.robot.urdf.elements import Elements
+from collision_monitor.robot.urdf.mimics import find_mimics, held_positions
+
+_SHORTEST_AXIS = 1e-9
+_FARTHEST_TURN = 1e300  # radians
+
+
+def convert_joints(
+    urdf: parser.Robot, elements: Elements, order: list[int]
+) -> tuple[tuple[Joint, ...], list[str]]:
+    """Return the joints in the given order, and warnings.
+
+    Raises RobotDescriptionError naming the joint and ``file:line``.
+    """
+    assumptions: dict[str, list[str]] = {}  # joints by what is assumed of them
+    mimics, ignored = find_mimics(urdf, elements)
+    held = held_positions(urdf, mimics)
+    joints = tuple(_convert(urdf.joints[n], elements, mimics, held, assumptions) for n in order)
+    if ignored:
+        assumptions["their <mimic> is ignored, since they have no axis to follow on"] = ignored
+    return joints, [f"joints {', '.join(map(repr, a))}: {what}" for what, a in assumptions.items()]
+
+
+def _convert(
+    joint: parser.Joint,
+    elements: Elements,
+    mimics: dict[str, Mimic],
+    held: dict[str, float],
+    assumptions: dict[str, list[str]],
+) -> Joint:
+    where = elements.joints[elements.joint_numbers[joint.name]]
+    origin = np.eye(4)
+    if joint.origin is not None:
+        origin = pose_from_xyz_rpy(joint.origin.xyz, joint.origin.rpy)
+    if joint.type not in MOVING_JOINT_KINDS:
+        axis = np.array([1.0, 0.0, 0.0])
+        if joint.type != "fixed":
+            assumptions.setdefault(f"{joint.type}, held at zero", []).append(joint.name)
+        return Joint(joint.name, joint.type, joint.parent, joint.child, origin, axis)
+    axis = np.array(joint.axis if joint.axis is not None else (1.0, 0.0, 0.0))
+    norm = math.hypot(*axis)
+    if not (_SHORTEST_AXIS < norm < math.inf):
+        raise RobotDescriptionError(
+            f"{where}: joint {joint.name!r}: the axis {tuple(axis.tolist())} has no direction; "
+            "it should be a unit vector"
+        )
+    axis = axis / norm
+    lower, upper = _limits(joint, elements, where, assumptions)
+    if joint.name in held:
+        position = held[joint.name]
+        if not math.isfinite(position):
+            raise RobotDescriptionError(f"{where}: joint {joint.name!r}: its mimic overflows")
+        what = f"held at {position:g}, since {mimics[joint.name].joint!r} is held"
+        assumptions.setdefault(what, []).append(joint.name)
+        origin = origin @ joint_motion(joint.type == "prismatic", axis, position)
+        return Joint(joint.name, "fixed", joint.parent, joint.child, origin, axis)
+    velocity = effort = math.inf
+    if joint.limit is not None:
+        velocity, effort = joint.limit.velocity, joint.limit.effort
+    return Joint(
+        joint.name, joint.type, joint.parent, joint.child, origin, axis,
+        lower, upper, velocity, effort, mimics.get(joint.name),
+    )  # fmt: skip
+
+
+def _limits(
+    joint: parser.Joint, elements: Elements, where: str, assumptions: dict[str, list[str]]
+) -> tuple[float, float]:
+    """Return lower and upper limit; a missing one is half a turn, or zero along a line."""
+    if joint.type == "continuous":
+        return -math.pi, math.pi
+    missing = elements.missing_limits[joint.name]
+    reach = math.pi if joint.type == "revolute" else 0.0
+    lower, upper = 0.0 - reach, reach
+    if "lower" not in missing:
+        lower = joint.limit.lower
+        upper = max(upper, lower)
+    if "upper" not in missing:
+        upper = joint.limit.upper
+        lower = min(lower, upper) if "lower" in missing else lower
+    # A joint that turns may have limits far away, meaning none; samples are taken between them.
+    most = LARGEST if joint.type == "prismatic" else _FARTHEST_TURN
+    if max(abs(lower), abs(upper)) > most:
+        raise RobotDescriptionError(
+            f"{where}: joint {joint.name!r}: limits {lower:g} and {upper:g} are beyond reason, "
+            f"{most:g} is the most"
+        )
+    if lower > upper:
+        raise RobotDescriptionError(
+            f"{where}: joint {joint.name!r}: the lower limit {lower:g} is above the upper limit "
+            f"{upper:g}"
+        )
+    if missing:
+        only = f", so it is sampled at {lower:g} only" if lower == upper else ""
+        what = f"no {' and no '.join(missing)} limit, {lower:.6g} to {upper:.6g} is assumed{only}"
+        assumptions.setdefault(what, []).append(joint.name)
+    return lower, upper

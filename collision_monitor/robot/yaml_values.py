@@ -1,0 +1,177 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Values of a YAML mapping with checks whose messages start with the key's path."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import os
+import reprlib
+from collections.abc import Mapping
+from numbers import Real
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+from collision_monitor.common.magnitudes import beyond_reason
+from collision_monitor.common.safe_yaml import read_document
+from collision_monitor.errors import SceneError
+from collision_monitor.robot.poses import (
+    pose,
+    rotation_from_quaternion,
+    rotation_from_rpy,
+)
+
+# A quaternion typed with three digits is off by about this much and still meant.
+_QUATERNION_TOLERANCE = 1e-2
+_LARGEST_FILE = 10_000_000  # bytes
+
+
+def read_yaml(source: str | os.PathLike, what: str) -> Any:
+    """Return the contents of a YAML file, None for an empty one; SceneError names the line.
+
+    ``what`` the file should be, such as "scene", is for the messages.
+    """
+    if not os.fspath(source):
+        raise SceneError(f"the path of the {what} is empty")
+    return read_document(Path(source), SceneError, _LARGEST_FILE, what)
+
+
+class Entry:
+    """A mapping at ``path`` (such as ``cell.yaml: obstacles[2]``) with known keys."""
+
+    def __init__(self, path: str, data: object, keys: tuple[str, ...]):
+        if not isinstance(data, Mapping):
+            raise SceneError(
+                f"{path}: expected a mapping with the keys {', '.join(keys)}, got {_kind(data)}"
+            )
+        self._path = path
+        self._data = {
+            key: value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
+            for key, value in data.items()
+        }
+        self._separator = "." if path.endswith("]") else ": "
+        for key in data:
+            if key not in keys:
+                close = difflib.get_close_matches(str(key), keys, 1)
+                hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(keys)}"
+                self.fail(key, f"unknown key; {hint}")
+
+    def __contains__(self, key: str) -> bool:
+        """Return whether the key is there; one without a value counts."""
+        return key in self._data
+
+    def fail(self, key: object, problem: str) -> NoReturn:
+        """Raise SceneError about a key."""
+        raise SceneError(f"{self._path}{self._separator}{str(key)[:80]}: {problem}")
+
+    def allow_only(self, keys: tuple[str, ...], what: str) -> None:
+        """Raise SceneError where a key that exists elsewhere makes no sense here."""
+        for key in self._data:
+            if key not in keys:
+                self.fail(key, f"{what} has no such key; it takes {', '.join(keys)}")
+
+    def is_list(self, key: str) -> bool:
+        """Return whether the value is a sequence."""
+        return isinstance(self._data[key], (list, tuple))
+
+    def list(self, key: str) -> list:
+        """Return a list, empty where the key is missing or has no value."""
+        value = self._data.get(key)
+        if value is None:
+            return []
+        if not isinstance(value, (list, tuple)):
+            self.fail(key, f"expected a list, got {_kind(value)}")
+        return list(value)
+
+    def text(self, key: str) -> str:
+        """Return a text that is not empty."""
+        value = self._get(key)
+        if not isinstance(value, str) or not value.strip():
+            self.fail(key, f"expected a text, got {_kind(value)}")
+        return value.strip()
+
+    def choice(self, key: str, choices: tuple[str, ...], what: str = "value") -> str:
+        """Return a text out of several."""
+        value = self.text(key)
+        if value not in choices:
+            close = difflib.get_close_matches(value, choices, 1)
+            hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(choices[:20])}"
+            self.fail(key, f"unknown {what} {value!r}; {hint}")
+        return value
+
+    def number(self, key: str, positive: bool = False) -> float:
+        """Return a finite number."""
+        return self._number(key, self._get(key), positive)
+
+    def numbers(self, key: str, count: int, positive: bool = False) -> tuple[float, ...]:
+        """Return a list of that many finite numbers."""
+        value = self._get(key)
+        if not isinstance(value, (list, tuple)) or len(value) != count:
+            self.fail(key, f"expected a list of {count} numbers, got {shown(value)}")
+        return tuple(self._number(f"{key}[{i}]", v, positive) for i, v in enumerate(value))
+
+    def _get(self, key: str) -> object:
+        if key not in self._data:
+            self.fail(key, "is missing")
+        return self._data[key]
+
+    def _number(self, key: str, value: object, positive: bool) -> float:
+        if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
+            hint = ""
+            if isinstance(value, str) and _is_float(value):
+                hint = "; write numbers without quotes"
+            self.fail(key, f"expected a number, got {_kind(value)}{hint}")
+        try:
+            result = float(value)
+        except OverflowError:
+            result = math.inf
+        if not math.isfinite(result):
+            self.fail(key, f"expected a finite number, got {result}")
+        if positive and result <= 0.0:
+            self.fail(key, f"should be positive, got {result:g}")
+        return result
+
+
+def pose_of(entry: Entry) -> np.ndarray:
+    """Return the pose (4, 4) of the keys position, and rpy or orientation; identity without."""
+    position = entry.numbers("position", 3) if "position" in entry else (0.0, 0.0, 0.0)
+    for value in position:
+        if problem := beyond_reason(value):
+            entry.fail("position", problem)
+    if "rpy" in entry and "orientation" in entry:
+        entry.fail("rpy", "give orientation or rpy, not both")
+    if "rpy" in entry:
+        return pose(rotation_from_rpy(entry.numbers("rpy", 3)), position)
+    if "orientation" not in entry:
+        return pose(rotation_from_rpy((0.0, 0.0, 0.0)), position)
+    quaternion = entry.numbers("orientation", 4)
+    norm = sum(value * value for value in quaternion) ** 0.5
+    if not abs(norm - 1.0) <= _QUATERNION_TOLERANCE:
+        entry.fail(
+            "orientation", f"a quaternion x y z w has norm 1, {list(quaternion)} has {norm:.4g}"
+        )
+    return pose(rotation_from_quaternion(quaternion), position)
+
+
+def _is_float(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _kind(value: object) -> str:
+    if value is None:
+        return "nothing"
+    return f"{type(value).__name__} {shown(value)}"
+
+
+def shown(value: object) -> str:
+    """Return a short text of a value, however large its aliases make it."""
+    short = reprlib.Repr()
+    short.maxlevel, short.maxlist, short.maxdict, short.maxstring = 2, 5, 5, 60
+    return short.repr(value)[:80]

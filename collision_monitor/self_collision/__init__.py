@@ -1,0 +1,31 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""The linear repulsion field, and motions of two arms adjusted by it (Wu et al., 2018).
+
+::
+
+    from collision_monitor.self_collision import adjust
+
+    adjustment = adjust(model, motion)    # or AdjustmentError with the reason
+    adjustment.motion, adjustment.certified
+"""
+
+from collision_monitor.errors import AdjustmentError, ArmsError
+from collision_monitor.self_collision.adjustment import Adjustment, adjust
+from collision_monitor.self_collision.arms.arms import Arm, find_arms
+from collision_monitor.self_collision.field.field import LinearField
+from collision_monitor.self_collision.field.nine_cases import ControlPoints, control_points
+from collision_monitor.self_collision.filter.streaming import Streamer
+
+__all__ = [
+    "Adjustment",
+    "AdjustmentError",
+    "Arm",
+    "ArmsError",
+    "ControlPoints",
+    "LinearField",
+    "Streamer",
+    "adjust",
+    "find_arms",
+    "control_points",
+]

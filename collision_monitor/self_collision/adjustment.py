@@ -1,0 +1,380 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Motions of two arms made free of self-collision: `adjust`, and what it returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from collision_monitor.errors import (
+    AdjustmentError,
+    ConfigurationError,
+    MotionError,
+    NothingToCheckError,
+)
+from collision_monitor.model.proximity import Proximity
+from collision_monitor.motion.motion import Motion
+from collision_monitor.robot.batch_poses import link_poses
+from collision_monitor.self_collision.arms.arms import Arm, find_arms
+from collision_monitor.self_collision.certificate import failures
+from collision_monitor.self_collision.field.repulsion_field_adjustment import adjust_published
+from collision_monitor.self_collision.field_along import FieldAlong, field_along
+from collision_monitor.self_collision.margins import Margins, choose_margins, sides
+from collision_monitor.self_collision.own_contacts import own_contacts
+from collision_monitor.self_collision.preparation import (
+    checked,
+    configurations,
+    is_number,
+    refined,
+    standing,
+    within,
+)
+from collision_monitor.self_collision.problem import Problem
+from collision_monitor.self_collision.retiming import retime as new_times
+from collision_monitor.self_collision.sqp_adjustment import RobustAdjustment
+
+if TYPE_CHECKING:
+    from collision_monitor.model.collision_model import CollisionModel
+
+METHODS = ("robust", "published")
+YIELDING = ("both", "left", "right")
+_FINER = 4  # times as many waypoints, where what is given leaves no way
+_MOST_FINE = 1500  # waypoints
+_MOST_TIP_WEIGHT = 1e6  # rad/m: joints count for nothing then
+_RAMP = 0.5  # s to the velocity limit: the acceleration limit where none is given
+
+
+@dataclass(frozen=True, eq=False)
+class Adjustment:
+    """An adjusted motion, and what was done to it.
+
+    Attributes:
+        motion: adjusted and re-timed; joints as in the desired motion, with waypoints put in
+            where it was coarse.
+        desired: the desired motion at the same waypoints, with its own times.
+        arms: right and left.
+        method: ``robust`` or ``published``.
+        joint_change: (n, joints) adjusted less desired, rad or m.
+        tip_displacement: (n, 2) how far the tips of the right and the left arm are displaced, m.
+        index_before: (n,) F of the repulsion field, m; infinite below d_dan.
+        index_after: (n,) the same of the adjusted motion.
+        clearance_before: (n,) least distance between leaves, m, of the pairs that are kept apart.
+        clearance: (n,) the same of the adjusted motion.
+        closest: (n,) the pair that it belongs to.
+        certified: m that the arms are apart at every instant; below ``safe_distance`` only if the
+            motion starts so. Pairs that can hardly be so far apart, two shoulders, do not count
+            (``margins.eased``).
+        certified_elsewhere: m that an arm keeps from all else that is kept apart from it; below
+            ``safe_distance`` where the motion begins or ends nearer to something. inf without such.
+        margins: d_saf and d_dan of every pair of the model.
+    """
+
+    motion: Motion
+    desired: Motion
+    arms: tuple[Arm, Arm]
+    method: str
+    joint_change: np.ndarray
+    tip_displacement: np.ndarray
+    index_before: np.ndarray
+    index_after: np.ndarray
+    clearance_before: np.ndarray
+    clearance: np.ndarray
+    closest: list[tuple[str, str]]
+    certified: float
+    certified_elsewhere: float
+    margins: Margins
+
+    @property
+    def changed(self) -> bool:
+        """Whether any joint is moved at any waypoint."""
+        return bool(np.any(self.joint_change != 0.0))
+
+    @property
+    def largest_change(self) -> float:
+        """Largest change of a joint, rad or m."""
+        return float(np.abs(self.joint_change).max(initial=0.0))
+
+    @property
+    def largest_step(self) -> float:
+        """Largest step of a joint from waypoint to waypoint of the adjusted motion, rad or m."""
+        return float(np.abs(np.diff(self.motion.positions, axis=0)).max(initial=0.0))
+
+
+def adjust(
+    model: CollisionModel,
+    motion: Motion,
+    arms: tuple[Arm, Arm] | Sequence[str] | None = None,
+    *,
+    safe_distance: float = 0.1,
+    danger_distance: float = 0.05,
+    method: str = "robust",
+    every_pair: bool = False,
+    yielding: str = "both",
+    tip_weight: float = 0.0,
+    held: Mapping[str, float] | None = None,
+    acceleration_limits: Mapping[str, float] | float | None = None,
+    velocity_limits: Mapping[str, float] | None = None,
+    position_limits: Mapping[str, tuple[float, float]] | None = None,
+    retime: bool = True,
+) -> Adjustment:
+    """Adjust a motion of two arms so that it is free of self-collision at every instant.
+
+    Args:
+        model: the robot and its scene.
+        motion: desired; joints of both arms or of one (the other is held), and others.
+        arms: two arms, or the names of two (`arms.find_arms`), or None to find them.
+        safe_distance: d_saf of both arms together, between leaves, metres.
+        danger_distance: d_dan likewise; nearer than that a motion must not start.
+        method: ``robust`` (all pairs, all waypoints together) or ``published`` (Wu et al.,
+            2018, with its printed errors mended: right arm against left arm only).
+        every_pair: whether the result of ``published`` has to be certified for all pairs that
+            ``robust`` keeps, an arm against everything else too. It is refused where it is not:
+            this method only moves the arms apart from each other.
+        yielding: the arm that gives way: ``both``, ``left`` or ``right``.
+        tip_weight: rad/m by which displacing a tip counts against turning a joint, so that
+            redundancy is used before the task is given up, 1e6 at most; robust only.
+        held: positions of joints that the motion does not name; 0 within limits otherwise.
+        acceleration_limits: rad/s^2 or m/s^2 by joint, or one for all; by default what
+            reaches the velocity limit in half a second, or what the desired motion has.
+        velocity_limits: by joint, instead of those of the URDF.
+        position_limits: (lower, upper) by joint; count where they are tighter than the URDF's.
+        retime: whether to slow the result down where it exceeds velocity or acceleration limits.
+
+    Raises:
+        AdjustmentError: there is no safe adjustment; it says where, why, and what prefix is safe.
+        ArmsError: arms cannot be told.
+        MotionError: no waypoints, times that do not increase, a value that is not finite, a
+            joint twice or one that the robot lacks, or a position beyond its limits; where the
+            motion begins no more than 0.01 rad or m beyond one, it may stay as far beyond it.
+        ConfigurationError: an option that means nothing.
+        NothingToCheckError: no pair of links takes part.
+        MissingDependencyError: a solver is not installed.
+    """
+    _check_options(method, yielding, tip_weight)
+    if arms is None or len(arms) != 2 or isinstance(arms[0], str):
+        arms = find_arms(model.robot, model.semantics, arms)
+    model = within(model, position_limits)
+    given = checked(model, motion)
+    model = standing(model, given, held or {})
+    configurations(model, given, held or {})  # refuses waypoints by the numbers they were given
+    named = set(given.joint_names)
+    columns = tuple(
+        np.array([model.joint_names.index(n) for n in arm.joint_names if n in named], dtype=int)
+        for arm in arms
+    )
+    yielding = _who_can_yield(yielding, columns, arms)
+    proximity = Proximity(model)
+    able = np.concatenate([columns[k] for k in {"right": (0,), "left": (1,)}.get(yielding, (0, 1))])
+    times, strict = 1, frozenset()
+    while True:
+        motion = refined(given, times)
+        desired = configurations(model, motion, held or {})
+        timing = _timing(model, motion, acceleration_limits, velocity_limits, retime)
+        margins = choose_margins(
+            model, arms, desired, safe_distance, danger_distance, strict, able
+        )
+        if method == "published" and not every_pair:
+            margins = _between_alone(margins, sides(model, arms).between)
+        _require_pairs(model, arms, margins)
+        problem = Problem(
+            model, arms, motion.times, desired, columns, margins, yielding, tip_weight
+        )
+        try:
+            adjusted, limits = (_robust if method == "robust" else _published)(problem, proximity)
+        except AdjustmentError as error:
+            # With more waypoints there may be room where there was none; not at the ends.
+            at_an_end = error.safe_prefix is None
+            if times == 1 and not at_an_end and _FINER * len(motion.times) <= _MOST_FINE:
+                times = _FINER
+                continue
+            prefix = _prefix(model, motion, problem, proximity, error.safe_prefix)
+            raise _renumbered(error, given, prefix) from None
+        touching = strict.union(own_contacts(problem, proximity, adjusted))
+        if touching == strict:
+            return _report(problem, motion, method, adjusted, limits, proximity, timing)
+        strict = touching
+
+
+def _between_alone(margins: Margins, between: np.ndarray) -> Margins:
+    """The margins of right against left alone, as in the paper."""
+    return Margins(
+        np.where(between, margins.safe, -np.inf), np.where(between, margins.danger, -np.inf)
+    )
+
+
+def _require_pairs(model: CollisionModel, arms: tuple[Arm, Arm], margins: Margins) -> None:
+    if not (margins.safe > -np.inf).any():
+        raise NothingToCheckError(
+            f"'{model.name}': no pair of links is checked in which '{arms[0].name}' or "
+            f"'{arms[1].name}' takes part"
+        )
+
+
+def _robust(problem: Problem, proximity: Proximity) -> tuple[np.ndarray, np.ndarray]:
+    work = RobustAdjustment(problem)
+    return work.run(), work.limits
+
+
+def _published(problem: Problem, proximity: Proximity) -> tuple[np.ndarray, np.ndarray]:
+    adjusted = adjust_published(problem)
+    bad = failures(proximity, adjusted, problem.margins.safe, first_only=True)
+    if bad:
+        waypoint, pair = bad[0].segment, problem.model.pairs[bad[0].pair]
+        distance = float(problem.margins.safe[bad[0].pair] - bad[0].missing)
+        raise AdjustmentError(
+            f"waypoint {waypoint} at {problem.times[waypoint]:g} s: behind it '{pair[0]}' and "
+            f"'{pair[1]}' are {distance:.4f} m apart, so it is not certified; try method robust",
+            waypoint, float(problem.times[waypoint]), pair, distance, adjusted[: waypoint + 1],
+        )  # fmt: skip
+    return adjusted, problem.margins.safe[None, :]
+
+
+# -- what comes in -------------------------------------------------------------------
+
+
+def _check_options(method: str, yielding: str, tip_weight: float) -> None:
+    for name, value, known in (("method", method, METHODS), ("yielding", yielding, YIELDING)):
+        if value not in known:
+            raise ConfigurationError(f"{name}: {value!r} is none of {', '.join(known)}")
+    if not (is_number(tip_weight) and 0.0 <= tip_weight <= _MOST_TIP_WEIGHT):
+        raise ConfigurationError(
+            f"tip_weight: {tip_weight!r} is not a number from 0 to {_MOST_TIP_WEIGHT:g}"
+        )
+
+
+def _who_can_yield(
+    yielding: str, columns: tuple[np.ndarray, np.ndarray], arms: tuple[Arm, Arm]
+) -> str:
+    """``yielding``, or the only arm that the motion moves."""
+    moved = [len(c) > 0 for c in columns]
+    if not any(moved):
+        raise MotionError(
+            f"the motion names no joint of '{arms[0].name}' or '{arms[1].name}': "
+            f"{', '.join(arms[0].joint_names + arms[1].joint_names)}"
+        )
+    able = "both" if all(moved) else "right" if moved[0] else "left"
+    if yielding == "both" or able == "both":
+        return able if yielding == "both" else yielding
+    if yielding != able:
+        raise ConfigurationError(
+            f"yielding: the {yielding} arm is to give way, but the motion names none of its joints"
+        )
+    return yielding
+
+
+# -- what goes out -------------------------------------------------------------------
+
+
+def _timing(
+    model: CollisionModel,
+    motion: Motion,
+    acceleration_limits: Mapping[str, float] | float | None,
+    velocity_limits: Mapping[str, float] | None,
+    retime: bool,
+) -> Callable[[np.ndarray], np.ndarray]:
+    """New times (n,) for positions (n, joints) of the motion."""
+    _check_rates(model, "velocity_limits", velocity_limits)
+    _check_rates(model, "acceleration_limits", acceleration_limits)
+    if not retime or len(motion.times) < 2:
+        return lambda positions: motion.times
+    names = motion.joint_names
+    columns = [model.joint_names.index(name) for name in names]
+    velocity = model.velocity_limits[columns].copy()
+    for k, name in enumerate(names):
+        velocity[k] = (velocity_limits or {}).get(name, velocity[k])
+    spans = np.diff(motion.times)[:, None]
+    rates = np.diff(motion.positions, axis=0) / spans
+    own = np.zeros(len(names))
+    if len(rates) > 1:
+        between = 0.5 * (spans[1:] + spans[:-1])
+        own = np.abs(np.diff(rates, axis=0) / between).max(axis=0)
+    usable = np.isfinite(velocity) & (velocity > 0.0)
+    acceleration = np.where(usable, np.maximum(own, velocity / _RAMP), np.inf)
+    if isinstance(acceleration_limits, Mapping):
+        for k, name in enumerate(names):
+            acceleration[k] = acceleration_limits.get(name, acceleration[k])
+    elif acceleration_limits is not None:
+        acceleration[:] = acceleration_limits
+    return lambda positions: new_times(motion.times, positions, velocity, acceleration)
+
+
+def _check_rates(
+    model: CollisionModel, option: str, limits: Mapping[str, float] | float | None
+) -> None:
+    """Refuse limits that are not above zero, or of unknown joints; inf is no limit."""
+    if limits is None:
+        return
+    each = limits if isinstance(limits, Mapping) else {"all joints": limits}
+    for name, value in each.items():
+        if each is limits and name not in model.joint_names:
+            raise ConfigurationError(f"{option}: '{model.name}' has no joint '{name}'")
+        if not (value == np.inf or (is_number(value) and value > 0.0)):
+            raise ConfigurationError(f"{option}: {value!r} for {name} is no number above 0")
+
+
+def _renumbered(error: AdjustmentError, given: Motion, prefix: Motion | None) -> AdjustmentError:
+    """The error with waypoints counted as in the motion that was ``given``."""
+    k = max(int(np.searchsorted(given.times, error.time, side="right")) - 1, 0)
+    place = f"waypoint {k} at" if error.time == given.times[k] else f"behind waypoint {k} at"
+    _, _, text = str(error).partition(" at ")
+    return AdjustmentError(
+        f"{place} {text}", k, error.time, error.pair, error.distance, prefix
+    )
+
+
+def _prefix(
+    model: CollisionModel,
+    motion: Motion,
+    problem: Problem,
+    proximity: Proximity,
+    rows: np.ndarray | None,
+) -> Motion | None:
+    """The longest safe prefix: ``rows``, or what the desired motion itself has."""
+    if rows is None:
+        safe = problem.margins.safe
+        if len(proximity.near(problem.desired[0], safe).pairs):
+            return None
+        bad = failures(proximity, problem.desired, safe, first_only=True)
+        rows = problem.desired[: bad[0].segment + 1 if bad else len(problem.desired)]
+    columns = [model.joint_names.index(name) for name in motion.joint_names]
+    return Motion(motion.joint_names, motion.times[: len(rows)], rows[:, columns])
+
+
+def _report(
+    problem: Problem,
+    motion: Motion,
+    method: str,
+    adjusted: np.ndarray,
+    limits: np.ndarray,
+    proximity: Proximity,
+    timing: Callable[[np.ndarray], np.ndarray],
+) -> Adjustment:
+    model = problem.model
+    columns = [model.joint_names.index(name) for name in motion.joint_names]
+    positions = adjusted[:, columns]
+    tips = [arm.tip_link for arm in problem.arms]
+    there, wanted = (link_poses(model.bodies, tips, rows) for rows in (adjusted, problem.desired))
+    moved = [np.linalg.norm(there[t][:, :3, 3] - wanted[t][:, :3, 3], axis=1) for t in tips]
+    margins, kinds = problem.margins, sides(model, problem.arms)
+    before: FieldAlong = field_along(proximity, margins, problem.desired)
+    after = field_along(proximity, margins, adjusted)
+    return Adjustment(
+        motion=Motion(motion.joint_names, timing(positions), positions),
+        desired=motion,
+        arms=problem.arms,
+        method=method,
+        joint_change=positions - problem.desired[:, columns],
+        tip_displacement=np.column_stack(moved),
+        index_before=before.index,
+        index_after=after.index,
+        clearance_before=before.clearance,
+        clearance=after.clearance,
+        closest=[model.pairs[pair] for pair in after.closest],
+        certified=float(limits[:, margins.kept & kinds.between].min(initial=np.inf)),
+        certified_elsewhere=float(limits[:, margins.kept & kinds.outside].min(initial=np.inf)),
+        margins=margins,
+    )

@@ -1,0 +1,215 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""What somebody wants two arms to do, checked before anything is computed from it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+
+from collision_monitor.errors import TrajectoryError
+from collision_monitor.monitoring.joint_states.joint_state_buffer import name_some
+from collision_monitor.motion.motion import Motion
+
+# One point without a time is reached no faster than its joints may move, nor sooner than this.
+_SHORTEST = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class DesiredTrajectory:
+    """A trajectory as it came in; nothing about it is known to be right.
+
+    Attributes:
+        joint_names: names of the columns.
+        times: one for each point, seconds after the start.
+        positions: for each point one number for each joint, radians or metres.
+        extras: by name (``velocities`` ...) the lengths of further fields of each point,
+            which must fit too though they are not used.
+    """
+
+    joint_names: tuple[str, ...]
+    times: Sequence[float]
+    positions: Sequence[Sequence[float]]
+    extras: Mapping[str, Sequence[int]] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """A desired trajectory that can be worked with.
+
+    Attributes:
+        motion: from where the robot stands, or within the tolerance of it.
+        added_start: whether the present state was put before the first point.
+    """
+
+    motion: Motion
+    added_start: bool
+
+
+def checked(
+    desired: DesiredTrajectory,
+    arm_joints: Collection[str],
+    present: Mapping[str, float],
+    start_tolerance: float,
+    velocity_limits: Mapping[str, float],
+) -> Checked:
+    """A motion that begins where the robot stands.
+
+    A first point at time 0 must lie within the tolerance of the present state. One that is to
+    be reached later is a way to go: the present state is put before it. A single
+    point at time 0 means: go there from the present state, as fast as the joints may.
+
+    Args:
+        desired: as it came in.
+        arm_joints: joints that it may name.
+        present: position of every joint of the robot, radians or metres.
+        start_tolerance: radians or metres by which a joint may be off at time 0.
+        velocity_limits: of the joints; may be infinite.
+
+    Raises:
+        TrajectoryError: names, numbers, times or start that cannot be right.
+    """
+    names = _checked_names(desired.joint_names, arm_joints, present)
+    positions = _checked_positions(desired, names)
+    times = _checked_times(desired, len(positions))
+    here = np.array([present[name] for name in names])
+    if times[0] > 0.0:
+        return _from_here(names, times, positions, here)
+    if len(times) == 1:
+        return _from_here(names, _shortest_time(names, positions, here, velocity_limits), positions,
+                          here)  # fmt: skip
+    off = np.abs(positions[0] - here)
+    worst = int(off.argmax())
+    if off[worst] > start_tolerance:
+        raise TrajectoryError(
+            f"starts at {positions[0, worst]:.4g} of joint '{names[worst]}', but that stands at "
+            f"{here[worst]:.4g}: {off[worst]:.3g} apart, {start_tolerance:g} is allowed"
+        )
+    return Checked(Motion(names, times, positions), False)
+
+
+def checked_point(
+    desired: DesiredTrajectory, arm_joints: Sequence[str], robot_joints: Collection[str]
+) -> dict[str, float]:
+    """The position of every joint of both arms, out of a trajectory of exactly one point.
+
+    Raises:
+        TrajectoryError: more points or none, names or numbers that cannot be right, or a
+            joint of an arm that is not named.
+    """
+    names = _checked_names(desired.joint_names, arm_joints, robot_joints)
+    if len(desired.positions) != 1:
+        raise TrajectoryError(f"has {len(desired.positions)} points; a desired point is one")
+    missing = [name for name in arm_joints if name not in names]
+    if missing:
+        raise TrajectoryError(f"does not name {_quoted(missing)}; a stream moves both arms")
+    positions = _checked_positions(desired, names)
+    _checked_times(desired, 1)
+    return dict(zip(names, positions[0].tolist(), strict=True))
+
+
+def _from_here(
+    names: tuple[str, ...], times: np.ndarray, positions: np.ndarray, here: np.ndarray
+) -> Checked:
+    motion = Motion(names, np.r_[0.0, times], np.vstack([here, positions]))
+    return Checked(motion, True)
+
+
+def _shortest_time(
+    names: tuple[str, ...],
+    positions: np.ndarray,
+    here: np.ndarray,
+    velocity_limits: Mapping[str, float],
+) -> np.ndarray:
+    limits = np.array([velocity_limits[name] for name in names])
+    way = np.abs(positions[0] - here)
+    unlimited = ~(np.isfinite(limits) & (limits > 0.0)) & (way > 0.0)
+    if unlimited.any():
+        name = names[int(unlimited.argmax())]
+        raise TrajectoryError(
+            f"one point at time 0, and joint '{name}' has no velocity limit to tell how long "
+            "the way takes: give the point a time_from_start"
+        )
+    needed = np.divide(way, limits, out=np.zeros_like(way), where=way > 0.0)
+    return np.array([max(_SHORTEST, float(needed.max()))])
+
+
+def _checked_names(
+    names: tuple[str, ...], arm_joints: Collection[str], robot_joints: Collection[str]
+) -> tuple[str, ...]:
+    if not names:
+        raise TrajectoryError("names no joints")
+    twice = [name for k, name in enumerate(names) if name in names[:k]]
+    if twice:
+        raise TrajectoryError(f"names joint {_quoted(twice)} twice")
+    unknown = [name for name in names if name not in robot_joints]
+    if unknown:
+        raise TrajectoryError(
+            f"names {_quoted(unknown)}, which the robot does not have; the arms' joints are "
+            f"{name_some(sorted(arm_joints), 20)}"
+        )
+    foreign = [name for name in names if name not in arm_joints]
+    if foreign:
+        raise TrajectoryError(
+            f"names {_quoted(foreign)}, which is of neither arm; the arms' joints are "
+            f"{name_some(sorted(arm_joints), 20)}"
+        )
+    return names
+
+
+def _quoted(names: Sequence[str]) -> str:
+    return name_some([f"'{name}'" for name in names])
+
+
+def _checked_positions(desired: DesiredTrajectory, names: tuple[str, ...]) -> np.ndarray:
+    if not len(desired.positions):
+        raise TrajectoryError("has no points")
+    lengths = {"positions": list(map(len, desired.positions)), **(desired.extras or {})}
+    for field, counts in lengths.items():
+        right = {len(names)} if field == "positions" else {0, len(names)}
+        if set(counts) <= right:
+            continue
+        k, count = next((k, count) for k, count in enumerate(counts) if count not in right)
+        raise TrajectoryError(f"point {k} has {count} {field} for {len(names)} joints")
+    positions = np.fromiter(chain.from_iterable(desired.positions), dtype=float)
+    positions = positions.reshape(-1, len(names))
+    bad = np.argwhere(~np.isfinite(positions))
+    if len(bad):
+        k, j = bad[0]
+        raise TrajectoryError(
+            f"point {k}: position of joint '{names[j]}' is {positions[k, j]}; a finite number is "
+            "needed"
+        )
+    return positions
+
+
+def _checked_times(desired: DesiredTrajectory, count: int) -> np.ndarray:
+    times = np.array(desired.times, dtype=float)
+    if times.shape != (count,):
+        raise TrajectoryError(f"{len(times)} times for {count} points")
+    bad = np.flatnonzero(~np.isfinite(times) | (times < 0.0))
+    if len(bad):
+        raise TrajectoryError(
+            f"point {bad[0]} is to be reached {times[bad[0]]:g} s after the start; times begin at 0"
+        )
+    late = np.flatnonzero(np.diff(times) <= 0.0)
+    if len(late):
+        k = int(late[0]) + 1
+        raise TrajectoryError(
+            f"point {k} is to be reached at {times[k]:g} s, not after point {k - 1} at "
+            f"{times[k - 1]:g} s: times must increase"
+        )
+    return times
+
+
+def distance_from(motion: Motion, present: Mapping[str, float]) -> tuple[str, float]:
+    """The joint whose first position is farthest from where it stands, and by how much."""
+    off = {
+        name: abs(float(start) - present[name])
+        for name, start in zip(motion.joint_names, motion.positions[0], strict=True)
+    }
+    worst = max(off, key=off.__getitem__)
+    return worst, off[worst]

@@ -1,0 +1,282 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Between whoever wants two arms to move and the controller: what passes, and in what shape."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from collision_monitor.errors import CollisionMonitorError, TrajectoryError
+from collision_monitor.model.collision_model import CollisionModel
+from collision_monitor.monitoring.joint_states.joint_state_buffer import name_some
+from collision_monitor.motion.motion import Motion
+from collision_monitor.self_collision.adjustment import Adjustment, adjust
+from collision_monitor.self_collision.arms.arms import Arm
+from collision_monitor.self_collision.filter.desired import (
+    DesiredTrajectory,
+    checked,
+    distance_from,
+)
+from collision_monitor.self_collision.filter.hold_supervisor import Guard
+
+# m by which arms that are too near already may come nearer on their way out: joint states tremble.
+_EASE = 0.002
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How trajectories are adjusted; the meaning is that of `adjust`'s arguments."""
+
+    safe_distance: float = 0.1
+    danger_distance: float = 0.05
+    method: str = "robust"
+    every_pair: bool = False
+    yielding: str = "both"
+    tip_weight: float = 0.0
+    acceleration_limit: float = 0.0  # of every joint; 0: none
+    start_tolerance: float = 0.01
+    max_points: int = 20000
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """A desired trajectory that has been found to make sense.
+
+    Attributes:
+        motion: what is to be adjusted, from the present state on.
+        held: position of every joint of the robot when it came in.
+        start: when it is to begin, by the clock of stamps; 0 is as soon as possible.
+        settings: how to adjust it.
+        notes: what there is to remark.
+        events: how many events of the guard there had been.
+        submitted: when it came in, steady clock.
+        owner: whoever asked; of no meaning here.
+    """
+
+    motion: Motion
+    held: Mapping[str, float]
+    start: float
+    settings: Settings
+    notes: tuple[str, ...] = ()
+    events: int = 0
+    submitted: float = 0.0
+    owner: object = None
+
+
+@dataclass(frozen=True, eq=False)
+class Adjusted:
+    """What came of a job, and how many seconds it took."""
+
+    adjustment: Adjustment
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """A safe motion to be sent now; it begins at ``start``, or at once if that is 0."""
+
+    motion: Motion
+    start: float
+    notes: tuple[str, ...]
+
+
+class Gate:
+    """Decides about trajectories for two arms of one robot, and knows what is under way.
+
+    Methods with ``clock`` want the time of the clock that stamps are in, those with
+    ``now`` a steady clock; both in seconds. `adjust` may run in another thread.
+    """
+
+    def __init__(self, model: CollisionModel, arms: tuple[Arm, Arm], guard: Guard) -> None:
+        """``guard``: hears all joint states."""
+        self.arms = arms
+        self.guard = guard
+        self.arm_joints = tuple(name for arm in arms for name in arm.joint_names)
+        self._model = model.twin()  # for the thread that adjusts
+        limits = zip(model.joint_names, model.velocity_limits.tolist(), strict=True)
+        self._velocity_limits = dict(limits)
+        # Wheels turn while a robot drives; what else may not move is compared.
+        endless = {joint.name for joint in model.robot.joints if joint.kind == "continuous"}
+        self._still = tuple(
+            name
+            for name in model.joint_names
+            if name in self.arm_joints or name not in endless
+        )
+        self._moving: tuple[str, ...] = ()
+        self._until = -np.inf
+
+    # -- before ----------------------------------------------------------------------
+
+    def job(
+        self,
+        desired: DesiredTrajectory,
+        start: float,
+        settings: Settings,
+        clock: float,
+        now: float,
+        owner: object = None,
+    ) -> Job:
+        """What to adjust; ``start`` is the stamp of the trajectory, 0 without one.
+
+        Raises:
+            TrajectoryError: the trajectory makes no sense, does not begin where the robot
+                stands, or nobody knows where that is.
+        """
+        if len(desired.positions) > settings.max_points:
+            raise TrajectoryError(
+                f"has {len(desired.positions)} points; max_points allows {settings.max_points}"
+            )
+        if doubt := self.guard.doubt(now):
+            raise TrajectoryError(
+                f"cannot be checked, since the present joint state is not known: {doubt}"
+            )
+        present = self.guard.present()
+        way = checked(
+            desired, self.arm_joints, present, settings.start_tolerance, self._velocity_limits
+        )
+        yielding, notes = self._yielding(way.motion, settings)
+        self._refuse_while_others_move(way.motion.joint_names, clock)
+        if 0.0 < start <= clock:
+            notes.append(f"its stamp is {clock - start:.3g} s in the past: it begins at once")
+            start = 0.0
+        settings = replace(settings, yielding=yielding)
+        distance = self.guard.distance
+        if distance < settings.danger_distance:
+            # Nearer than it stands it must not come, and where it can it keeps the safe distance:
+            # otherwise the only way out would be a restart.
+            settings = replace(settings, danger_distance=max(0.0, distance - _EASE))
+            notes.append(f"the arms are {distance:.3f} m apart: it must lead them away")
+        events = self.guard.events
+        return Job(way.motion, present, start, settings, tuple(notes), events, now, owner)
+
+    def _yielding(self, motion: Motion, settings: Settings) -> tuple[str, list[str]]:
+        """Who gives way: an arm that is not named is held, so it cannot."""
+        named = []
+        for side, arm in zip(("right", "left"), self.arms, strict=True):
+            there = [name for name in arm.joint_names if name in motion.joint_names]
+            if there and len(there) < len(arm.joint_names):
+                missing = [name for name in arm.joint_names if name not in there]
+                raise TrajectoryError(
+                    f"names {len(there)} of the {len(arm.joint_names)} joints of '{arm.name}', "
+                    f"but not {name_some(missing)}: all joints of an arm or none"
+                )
+            if there:
+                named.append(side)
+        if len(named) == 2:
+            return settings.yielding, []
+        held = self.arms[named[0] == "right"]
+        return named[0], [f"'{held.name}' is not named and is held where it stands"]
+
+    def _refuse_while_others_move(self, names: Sequence[str], clock: float) -> None:
+        if not self.running(clock):
+            return
+        others = [name for name in self._moving if name not in names]
+        if others:
+            raise TrajectoryError(
+                f"does not name {name_some(others)}, which an earlier trajectory still moves for "
+                f"{self._until - clock:.3g} s: name both arms, or wait"
+            )
+
+    # -- the work --------------------------------------------------------------------
+
+    def adjust(self, job: Job) -> Adjusted:
+        """Adjust; always in one and the same thread.
+
+        Raises:
+            AdjustmentError and other CollisionMonitorError: there is no safe adjustment.
+        """
+        began, s = time.monotonic(), job.settings
+        moved = job.motion.joint_names
+        adjustment = adjust(
+            self._model,
+            job.motion,
+            self.arms,
+            safe_distance=s.safe_distance,
+            danger_distance=s.danger_distance,
+            method=s.method,
+            every_pair=s.every_pair,
+            yielding=s.yielding,
+            tip_weight=s.tip_weight,
+            held={name: value for name, value in job.held.items() if name not in moved},
+            acceleration_limits=s.acceleration_limit or None,
+        )
+        return Adjusted(adjustment, time.monotonic() - began)
+
+    # -- after -----------------------------------------------------------------------
+
+    def release(self, job: Job, adjusted: Adjusted, clock: float, now: float) -> Release:
+        """What to send now; from here on it counts as under way.
+
+        Raises:
+            TrajectoryError: the robot is not any more where it was when the trajectory came,
+                or nobody knows where it is.
+        """
+        motion = adjusted.adjustment.motion
+        _require_sound(motion, job.motion.joint_names)
+        if doubt := self.guard.doubt(now):
+            raise TrajectoryError(f"while it was adjusted the joint state was lost: {doubt}")
+        if self.guard.events != job.events:
+            raise TrajectoryError("while it was adjusted the arms came too near to each other")
+        present = self.guard.present()
+        self._refuse_if_moved(job, motion, present)
+        self._refuse_while_others_move(motion.joint_names, clock)
+        start, notes = job.start, list(job.notes)
+        if 0.0 < start <= clock:
+            notes.append("its stamp passed while it was adjusted: it begins at once")
+            start = 0.0
+        self._moving = motion.joint_names
+        self._until = (start or clock) + motion.duration
+        self.guard.allow_leaving()
+        return Release(motion, start, tuple(notes))
+
+    def _refuse_if_moved(self, job: Job, motion: Motion, present: Mapping[str, float]) -> None:
+        tolerance = job.settings.start_tolerance
+        name, off = distance_from(motion, present)
+        if off <= tolerance:
+            still = [name for name in self._still if name not in motion.joint_names]
+            moved = {name: abs(present[name] - job.held[name]) for name in still}
+            name = max(moved, key=moved.__getitem__, default=name)
+            off = moved.get(name, 0.0)
+        if off > tolerance:
+            raise TrajectoryError(
+                f"while it was adjusted joint '{name}' moved: it stands {off:.3g} from where it "
+                f"was to be, {tolerance:g} is allowed"
+            )
+
+    def running(self, clock: float) -> bool:
+        """Whether something that was released is not over yet."""
+        return clock <= self._until
+
+    @property
+    def moving_joints(self) -> tuple[str, ...]:
+        """Joints of what was released last; those of both arms before anything was."""
+        return self._moving or self.arm_joints
+
+    def begin(self, clock: float, seconds: float) -> None:
+        """Both arms are under way by other means for so long."""
+        self._moving, self._until = self.arm_joints, clock + seconds
+        self.guard.allow_leaving()
+
+    def over(self) -> None:
+        """Nothing is under way any more."""
+        self._until = -np.inf
+
+
+def _require_sound(motion: Motion, joint_names: Sequence[str]) -> None:
+    """The last look at what goes to a controller: it depends on nothing that was computed."""
+    sound = (
+        tuple(motion.joint_names) == tuple(joint_names)
+        and motion.positions.shape == (len(motion.times), len(joint_names))
+        and len(motion.times) > 0
+        and bool(np.isfinite(motion.positions).all())
+        and bool(np.isfinite(motion.times).all())
+        and bool((np.diff(motion.times) > 0.0).all())
+    )
+    if not sound:
+        raise CollisionMonitorError(
+            "internal error: the adjusted motion is not a trajectory of the same joints"
+        )

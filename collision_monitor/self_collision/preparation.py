@@ -1,0 +1,186 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""The desired motion as an adjustment takes it: checked, fine enough, all joints of the robot."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from collision_monitor.errors import ConfigurationError, MotionError
+from collision_monitor.motion.motion import Motion
+
+if TYPE_CHECKING:
+    from collision_monitor.model.collision_model import CollisionModel
+
+_COARSE = 0.15  # rad or m: waypoints farther apart get others in between
+_FINE = 0.1
+_ROUNDING = 1e-6  # rad or m beyond a position limit that is taken for rounding
+_STANDS = 0.01  # rad or m beyond a position limit at which a robot may stand: encoders tremble
+
+
+def is_number(value: object) -> bool:
+    """Whether it is a finite real number, and no text that looks like one."""
+    try:
+        return not isinstance(value, (str, bytes)) and math.isfinite(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
+def checked(model: CollisionModel, motion: Motion) -> Motion:
+    """The motion with its values as arrays.
+
+    Raises:
+        MotionError: no waypoints, shapes that do not fit, times that do not increase, values that
+            are not finite, a joint twice or one that the robot lacks.
+    """
+    names = tuple(motion.joint_names)
+    try:
+        times = np.array(motion.times, dtype=float)
+        positions = np.array(motion.positions, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise MotionError(f"times and positions are not arrays of numbers: {error}") from None
+    if times.ndim != 1 or positions.shape != (len(times), len(names)):
+        raise MotionError(
+            f"times of shape {times.shape} and positions of shape {positions.shape} for "
+            f"{len(names)} joints; (n,) and (n, {len(names)}) are right"
+        )
+    if not len(times):
+        raise MotionError("the motion has no waypoints")
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise MotionError(f"the motion names '{twice[0]}' twice")
+    require_joints(model, names)
+    for k, (time, row) in enumerate(zip(times, positions, strict=True)):
+        if not np.isfinite(time):
+            raise MotionError(f"waypoint {k}: its time is {time}")
+        if k and time <= times[k - 1]:
+            raise MotionError(f"waypoint {k}: time {time:g} does not increase")
+        if not np.isfinite(row).all():
+            column = int(np.isfinite(row).argmin())
+            raise MotionError(
+                f"waypoint {k} at {time:g} s: joint '{names[column]}' is at {row[column]}"
+            )
+    return Motion(names, times, positions)
+
+
+def require_joints(model: CollisionModel, names: tuple[str, ...]) -> None:
+    """Raise MotionError for a joint that the robot lacks."""
+    unknown = [name for name in names if name not in model.joint_names]
+    if unknown:
+        raise MotionError(
+            f"'{model.name}' has no joint {', '.join(map(repr, unknown))}; it has "
+            f"{', '.join(model.joint_names)}"
+        )
+
+
+def refined(motion: Motion, times: int = 1) -> Motion:
+    """The motion with waypoints put in where they are more than `_COARSE` apart.
+
+    ``times``: cut each moving piece that is left into so many more.
+    """
+    if len(motion.times) < 2:
+        return motion
+    steps = np.abs(np.diff(motion.positions, axis=0)).max(axis=1, initial=0.0)
+    counts = np.where(steps > _COARSE, np.ceil(steps / _FINE), 1).astype(int)
+    counts = np.where(steps > 0.0, counts * times, counts)
+    if counts.max() == 1:
+        return motion
+    parts = np.concatenate([np.arange(c) / c for c in counts] + [[0.0]])
+    before = np.append(np.repeat(np.arange(len(counts)), counts), len(counts))
+    after = np.minimum(before + 1, len(counts))
+
+    def blend(values: np.ndarray, part: np.ndarray) -> np.ndarray:
+        return values[before] + part * (values[after] - values[before])
+
+    return Motion(
+        motion.joint_names, blend(motion.times, parts), blend(motion.positions, parts[:, None])
+    )
+
+
+def configurations(model: CollisionModel, motion: Motion, held: Mapping[str, float]) -> np.ndarray:
+    """(n, nq) all joints of the model along a motion that is `checked`.
+
+    ``held``: positions of joints, which count where the motion does not name them; 0 within limits
+    otherwise.
+
+    Raises:
+        MotionError: a position beyond the limits.
+        ConfigurationError: ``held`` names what the robot lacks, or has what is no number.
+    """
+    rows = _all_joints(model, motion, held)
+    beyond = np.maximum(model.lower - rows, rows - model.upper)
+    if (beyond > _ROUNDING).any():
+        k, column = np.unravel_index(int(beyond.argmax()), beyond.shape)
+        raise MotionError(
+            f"waypoint {k} at {motion.times[k]:g} s: joint '{model.joint_names[column]}' is at "
+            f"{rows[k, column]:g}, beyond its limits {model.lower[column]:g} to "
+            f"{model.upper[column]:g}"
+        )
+    return rows
+
+
+def _all_joints(model: CollisionModel, motion: Motion, held: Mapping[str, float]) -> np.ndarray:
+    rest = np.clip(0.0, model.lower, model.upper)
+    for name, value in held.items():
+        if name not in model.joint_names:
+            raise ConfigurationError(f"held: '{model.name}' has no joint '{name}'")
+        if not is_number(value):
+            raise ConfigurationError(f"held: {value!r} for '{name}' is not a finite number")
+        rest[model.joint_names.index(name)] = value
+    rows = np.repeat(rest[None, :], len(motion.times), axis=0)
+    rows[:, [model.joint_names.index(name) for name in motion.joint_names]] = motion.positions
+    return rows
+
+
+def standing(model: CollisionModel, motion: Motion, held: Mapping[str, float]) -> CollisionModel:
+    """The model with position limits that reach to where a motion that is `checked` begins.
+
+    A robot at the end of a joint's range reads as a little beyond it. Where it stands cannot be
+    wrong, so what is beyond a limit by `_STANDS` at most is the limit instead.
+
+    Raises:
+        ConfigurationError: as `configurations`.
+    """
+    start = Motion(motion.joint_names, motion.times[:1], motion.positions[:1])
+    q = _all_joints(model, start, held)[0]
+    beyond = np.maximum(model.lower - q, q - model.upper)
+    off = (beyond > 0.0) & (beyond <= _STANDS)
+    if not off.any():
+        return model
+    model = copy.copy(model)
+    model.lower = np.where(off, np.minimum(model.lower, q), model.lower)
+    model.upper = np.where(off, np.maximum(model.upper, q), model.upper)
+    return model
+
+
+def within(
+    model: CollisionModel, position_limits: Mapping[str, tuple[float, float]] | None
+) -> CollisionModel:
+    """The model with position limits that are tighter; the given one is left as it is.
+
+    Raises:
+        ConfigurationError: an unknown joint, no two numbers, or nothing between them and the
+            limits of the robot.
+    """
+    if not position_limits:
+        return model
+    model = copy.copy(model)
+    model.lower, model.upper = model.lower.copy(), model.upper.copy()
+    for name, (lower, upper) in position_limits.items():
+        if name not in model.joint_names:
+            raise ConfigurationError(f"position_limits: '{model.name}' has no joint '{name}'")
+        k = model.joint_names.index(name)
+        own = model.lower[k], model.upper[k]
+        model.lower[k], model.upper[k] = max(own[0], lower), min(own[1], upper)
+        if math.isnan(lower) or math.isnan(upper) or model.lower[k] > model.upper[k]:
+            raise ConfigurationError(
+                f"position_limits: {name}: nothing is left between {lower:g} .. {upper:g} and the "
+                f"limits of the robot, {own[0]:g} .. {own[1]:g}"
+            )
+    return model

@@ -1,0 +1,360 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""All waypoints of a window at once: the smallest smooth change that keeps clearances."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from collision_monitor.model.proximity import Proximity
+from collision_monitor.self_collision.solvers import solver
+
+_SMOOTHNESS = 4.0  # weight of second differences of the change against the change
+_TRUST = 0.15  # rad or m: linearised clearances are believed so far
+_BAND = 0.03  # m above its limit from which on a leaf pair is a constraint
+_SPREAD = 0.03  # m: leaf pairs of two links that are so much farther than the nearest are left out
+_STILL = 0.02  # rad or m: the change has settled
+_SLOWER = 0.15  # part by which one program shortens a step that is too long
+_PEAK = 0.96  # of the largest change that there is: the largest in the next program
+_PEAK_ROUNDS = 2
+_AT_LIMIT = 0.002  # m: a leaf pair that is so near its limit is in the first program
+_BROKEN = 2e-4  # m below a linearised limit that a step may go
+_GROWTHS = 6
+_CHARGE = 1e4  # 1/m^2 for a clearance that cannot be had at once, against a change of 1 rad^2
+_DRIFT = 0.008  # m that may be missing after a step, because clearances are not linear
+_WORSE = 1.2  # times what was missing before it
+_SHRINK = 0.4  # of the trust region, after a step that was worse
+_GAIN = 0.02  # m that one program is asked to gain at most
+_EXACT = 1e-5  # of a program, which is only one of a sequence
+_PEAK_COST = 1.02  # times the least cost that a lower peak may cost
+
+
+@dataclass(frozen=True, eq=False)
+class Window:
+    """A piece of a motion with knots, at which its change is sought.
+
+    Attributes:
+        knots: (k, nq) desired configurations.
+        samples: (s, nq) desired configurations at which clearances are kept.
+        places: (s,) knot before each sample.
+        parts: (s,) part of the way from that knot to the next, in [0, 1).
+        steps: (k - 1, m) largest change of a joint from knot to knot, rad or m.
+        room: (2, k, m) least and largest change at the knots, where joint limits at what lies
+            between knots are tighter than at the knots; None: they are not.
+    """
+
+    knots: np.ndarray
+    samples: np.ndarray
+    places: np.ndarray
+    parts: np.ndarray
+    steps: np.ndarray
+    room: np.ndarray | None = None
+
+    def with_samples(self, samples: np.ndarray, places: np.ndarray, parts: np.ndarray) -> Window:
+        """The window with further samples."""
+        return Window(
+            self.knots,
+            np.vstack([self.samples, samples]),
+            np.concatenate([self.places, places]),
+            np.concatenate([self.parts, parts]),
+            self.steps,
+            self.room,
+        )
+
+    def blend(self, change: np.ndarray) -> np.ndarray:
+        """A change (k, m) at the knots, at the samples (s, m)."""
+        after = np.minimum(self.places + 1, len(self.knots) - 1)
+        return (1.0 - self.parts)[:, None] * change[self.places] + (
+            self.parts[:, None] * change[after]
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Linearised clearances: sample, pair of links, gradient (m,), what is missing (m)."""
+
+    sample: np.ndarray
+    pair: np.ndarray
+    gradient: np.ndarray
+    missing: np.ndarray
+
+    @property
+    def worst(self) -> float:
+        """The largest that is missing, m."""
+        return float(self.missing.max(initial=-np.inf))
+
+
+class _Clearances:
+    """Linearised clearances as functions of the inner knots: each sample lies between two."""
+
+    def __init__(self, window: Window, rows: _Rows, k: int, m: int) -> None:
+        self._gradient = rows.gradient
+        # Rows of one sample and one pair of links are one group.
+        self._group = rows.sample * (1 + rows.pair.max(initial=0)) + rows.pair
+        self._place = window.places[rows.sample]
+        self._part = window.parts[rows.sample]
+        self._k, self._m = k, m
+
+    def gained(self, step: np.ndarray) -> np.ndarray:
+        """What each gains (rows,) by a step ((k - 2) m,) of the inner knots."""
+        full = np.zeros((self._k + 1, self._m))
+        full[1 : self._k - 1] = step.reshape(self._k - 2, self._m)
+        part = self._part[:, None]
+        moved = (1.0 - part) * full[self._place] + part * full[self._place + 1]
+        return np.einsum("rm,rm->r", self._gradient, moved)
+
+    def worst(self, amount: np.ndarray) -> np.ndarray:
+        """The largest (rows,) of each group, of those above `_BROKEN`: mask."""
+        out = np.zeros(len(amount), dtype=bool)
+        above = np.flatnonzero(amount > _BROKEN)
+        if len(above):
+            order = above[np.lexsort((-amount[above], self._group[above]))]
+            first = np.r_[True, np.diff(self._group[order]) > 0]
+            out[order[first]] = True
+        return out
+
+    def matrix(self, used: np.ndarray) -> sparse.csc_matrix:
+        """Those of the rows that are ``used`` (rows,), sparse."""
+        gradient, place, part = self._gradient[used], self._place[used], self._part[used]
+        m = self._m
+        values, line, column = [], [], []
+        for knot, weight in ((place, 1.0 - part), (place + 1, part)):
+            inner = (weight > 0.0) & (knot >= 1) & (knot <= self._k - 2)
+            values.append((gradient[inner] * weight[inner][:, None]).ravel())
+            line.append(np.repeat(np.flatnonzero(inner), m))
+            column.append(((knot[inner] - 1)[:, None] * m + np.arange(m)).ravel())
+        return sparse.csc_matrix(
+            (np.concatenate(values), (np.concatenate(line), np.concatenate(column))),
+            shape=(len(place), (self._k - 2) * m),
+        )
+
+
+class _Program:
+    """A program whose many clearances are taken in as they are needed.
+
+    Of thousands of near leaf pairs next to none hold back a step: first come those that
+    are at their limits, then those that the step would break, until it breaks none.
+    """
+
+    def __init__(
+        self,
+        piqp: object,
+        hessian: sparse.csc_matrix,
+        gradient: np.ndarray,
+        between: sparse.spmatrix,
+        low: np.ndarray,
+        high: np.ndarray,
+        lower: np.ndarray,
+        upper: np.ndarray,
+    ) -> None:
+        """Minimise x'Hx / 2 + g'x with low <= between x <= high, lower <= x <= upper."""
+        self._piqp = piqp
+        self._hessian, self._gradient = hessian, gradient
+        self._between, self._low, self._high = between, low, high
+        self._lower, self._upper = lower, upper
+
+    def relax(self, rows: sparse.csc_matrix, missing: np.ndarray) -> None:
+        """Let steps be longer, and charge for what ``rows`` x falls short of ``missing``."""
+        self._low, self._high = np.minimum(self._low, 0.0) * 2.0, np.maximum(self._high, 0.0) * 2.0
+        self._hessian = (self._hessian + _CHARGE * (rows.T @ rows)).tocsc()
+        self._gradient = self._gradient - _CHARGE * (rows.T @ missing)
+
+    def solve(self, clearances: _Clearances, missing: np.ndarray) -> np.ndarray | None:
+        """The minimum with clearances of x >= missing too, or None."""
+        used = clearances.worst(missing + _AT_LIMIT)
+        for _ in range(_GROWTHS):
+            step = self._solve(clearances.matrix(used), missing[used])
+            if step is None:
+                return None
+            broken = clearances.worst(np.where(used, 0.0, missing - clearances.gained(step)))
+            if not broken.any():
+                return step
+            used |= broken
+        return step
+
+    def _solve(self, rows: sparse.csc_matrix, missing: np.ndarray) -> np.ndarray | None:
+        solver = self._piqp.SparseSolver()
+        solver.settings.kkt_solver = self._piqp.KKTSolver.sparse_multistage  # a chain of knots
+        solver.settings.eps_abs, solver.settings.eps_rel = _EXACT, _EXACT
+        solver.settings.check_duality_gap = False
+        solver.setup(
+            self._hessian,
+            self._gradient,
+            None,
+            None,
+            sparse.vstack([rows, self._between]).tocsc(),
+            np.concatenate([missing, self._low]),
+            np.concatenate([np.full(len(missing), np.inf), self._high]),
+            self._lower,
+            self._upper,
+        )
+        status = solver.solve()
+        step = np.asarray(solver.result.x)
+        if status != self._piqp.PIQP_SOLVED or not np.isfinite(step).all():
+            return None
+        return np.clip(step, self._lower, self._upper)
+
+
+class Smoother:
+    """Sequential quadratic programs over a window, with the window's ends held.
+
+    Each minimises ::
+
+        sum_k y_k' H y_k + mu sum_k (y_k+1 - 2 y_k + y_k-1)' H (y_k+1 - 2 y_k + y_k-1)
+
+    over the changes y_k at the knots, subject to the linearised clearances of all near leaf
+    pairs at the samples, joint limits, largest steps between knots and a trust region.
+    """
+
+    def __init__(
+        self,
+        proximity: Proximity,
+        columns: np.ndarray,
+        limits: np.ndarray,
+        weights: np.ndarray,
+    ) -> None:
+        """Arguments as those of `stepper.Stepper`; ``weights`` may be (k, m, m), one a knot."""
+        self._piqp = solver("piqp")
+        self._proximity = proximity
+        self._columns = columns
+        self._limits = limits
+        self._weights = weights
+        model = proximity.model
+        self._lower, self._upper = model.lower[columns], model.upper[columns]
+
+    def smooth(
+        self, window: Window, change: np.ndarray, need: np.ndarray, rounds: int
+    ) -> np.ndarray:
+        """A smaller and smoother change (k, m), from one that keeps clearances.
+
+        ``need`` (s,): metres above the limits at each sample. First and last rows are held.
+        """
+        if len(change) < 3:
+            return change
+        cost = self._objective(change.shape)
+        rows = self._near(window, change, need)
+        trust = _TRUST
+        for _ in range(rounds):
+            step = self._solve(window, change, rows, cost, trust)
+            if step is None:
+                break
+            after = change.copy()
+            after[1:-1] += step
+            there = self._near(window, after, need)
+            if there.worst > max(_DRIFT, _WORSE * rows.worst):
+                trust *= _SHRINK  # the linearised clearances do not hold so far
+                continue
+            change, rows = after, there
+            if np.abs(step).max(initial=0.0) < _STILL:
+                break
+        return self._with_lower_peak(window, change, rows, need, cost)
+
+    def _with_lower_peak(
+        self, window: Window, change: np.ndarray, rows: _Rows, need: np.ndarray, cost: tuple
+    ) -> np.ndarray:
+        """The change with a smaller largest value, where that costs next to nothing."""
+        inner, _ = cost
+        most = _PEAK_COST * float(change[1:-1].ravel() @ (inner @ change.ravel()))
+        for _ in range(_PEAK_ROUNDS):
+            peak = _PEAK * np.abs(change[1:-1]).max(initial=0.0)
+            step = self._solve(window, change, rows, cost, _TRUST, peak)
+            if step is None:
+                break
+            lower = change.copy()
+            lower[1:-1] += step
+            there = self._near(window, lower, need)
+            costly = float(lower[1:-1].ravel() @ (inner @ lower.ravel())) > most
+            if costly or there.worst > max(_BROKEN, rows.worst):
+                break
+            change, rows = lower, there
+        return change
+
+    def _objective(self, shape: tuple[int, int]) -> tuple:
+        """Hessian over all knots, and that over the inner ones, sparse."""
+        k, m = shape
+        ones = np.ones(max(k - 2, 0))
+        bend = sparse.diags([ones, -2.0 * ones, ones], [0, 1, 2], shape=(max(k - 2, 0), k))
+        coupling = (sparse.eye(k) + _SMOOTHNESS * (bend.T @ bend)).tocsr()
+        if self._weights.ndim == 2:
+            full = sparse.kron(coupling, self._weights)
+        else:  # weights of single knots: the smoothness takes their mean
+            mean = self._weights.mean(axis=0)
+            full = sparse.block_diag(list(self._weights)) + sparse.kron(
+                _SMOOTHNESS * (bend.T @ bend), mean
+            )
+        full = full.tocsr()
+        inner = full[m:-m]
+        return inner, inner[:, m:-m].tocsc()
+
+    def _near(self, window: Window, change: np.ndarray, need: np.ndarray) -> _Rows:
+        q = window.samples.copy()
+        q[:, self._columns] += window.blend(change)
+        sample, pair, gradient, missing = [], [], [], []
+        for s in range(len(q)):
+            near = self._proximity.near(q[s], self._limits + (need[s] + _BAND), _SPREAD)
+            if len(near.pairs):
+                sample.append(np.full(len(near.pairs), s))
+                pair.append(near.pairs.copy())
+                gradient.append(near.gradients[:, self._columns].copy())
+                missing.append(self._limits[near.pairs] + need[s] - near.distances)
+        if not sample:
+            m = len(self._columns)
+            return _Rows(np.empty(0, int), np.empty(0, int), np.empty((0, m)), np.empty(0))
+        return _Rows(
+            np.concatenate(sample),
+            np.concatenate(pair),
+            np.vstack(gradient),
+            np.concatenate(missing),
+        )
+
+    def _solve(
+        self,
+        window: Window,
+        change: np.ndarray,
+        rows: _Rows,
+        cost: tuple,
+        trust: float,
+        peak: float | None = None,
+    ) -> np.ndarray | None:
+        """The step (k - 2, m) of one program; None where the solver finds none.
+
+        ``peak``: largest change afterwards; then nothing else is relaxed to reach it.
+        """
+        k, m = change.shape
+        inner, hessian = cost
+        between = sparse.kron(
+            sparse.diags([-np.ones(k - 1), np.ones(k - 1)], [0, 1], shape=(k - 1, k)).tocsc()[
+                :, 1:-1
+            ],
+            sparse.eye(m),
+        )
+        x = window.knots[:, self._columns] + change
+        steps = np.diff(x, axis=0).ravel()
+        most = window.steps.ravel()
+        less = -_SLOWER * np.abs(steps)
+        y = change[1:-1].ravel()
+        if window.room is None:
+            least, largest = self._lower - x[1:-1], self._upper - x[1:-1]
+        else:
+            least, largest = window.room[:, 1:-1] - change[1:-1]
+        lower = np.minimum(np.maximum(least, -trust), 0.0).ravel()
+        upper = np.maximum(np.minimum(largest, trust), 0.0).ravel()
+        if peak is not None:
+            lower = np.clip(-peak - y, lower, upper)
+            upper = np.clip(peak - y, lower, upper)
+        program = _Program(
+            self._piqp, hessian, inner @ change.ravel(), between,
+            -np.maximum(most + steps, less), np.maximum(most - steps, less), lower, upper,
+        )  # fmt: skip
+        clearances = _Clearances(window, rows, k, m)
+        missing = np.minimum(rows.missing, _GAIN)
+        step = program.solve(clearances, missing)
+        if step is None and peak is None:
+            # What is too near already becomes dear instead of impossible.
+            short = clearances.worst(missing)
+            program.relax(clearances.matrix(short), missing[short])
+            step = program.solve(clearances, np.where(missing > 0.0, -np.inf, missing))
+        return None if step is None else step.reshape(k - 2, m)

@@ -1,0 +1,369 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""The robust adjustment: the smallest smooth change of a motion that keeps all clearances.
+
+In three steps, for each window in which the desired motion is not certified:
+
+1. a first motion that keeps the clearances, by walking from the last pose towards the desired one
+   (`stepper`); where it does not arrive in time, by a way around (`detour`);
+2. all knots together: the smallest and smoothest change, by quadratic programs (`smoothing`);
+3. a certificate for every instant (`certificate`); where it fails, clearances get more room,
+   and step 2 is repeated.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from collision_monitor.errors import AdjustmentError
+from collision_monitor.model.proximity import Proximity
+from collision_monitor.self_collision.certificate import Failure, failures
+from collision_monitor.self_collision.detour import find_detour
+from collision_monitor.self_collision.problem import Problem
+from collision_monitor.self_collision.sharing import joint_weights, shares, tip_weights
+from collision_monitor.self_collision.smoothing import Smoother, Window
+from collision_monitor.self_collision.stepper import Stepper
+
+_KNOT = np.radians(7.0)  # rad or m between knots, where waypoints are nearer than that
+_PAD = 0.25  # rad or m of the desired motion before and behind what is too near
+_SUBSTEP = np.radians(1.0)
+_BUFFER = 0.003  # m kept above limits while walking
+_NEED = 0.002  # m kept above limits at knots and half-way, for dips in between
+_PACE = 1.08  # of the desired motion's largest step: the largest one of the adjusted motion
+_ROUNDS = 3  # programs a try
+_TRIES = 5
+_MOST_PLACES = 600  # rows over which a detour is spread
+_FINEST = 300  # rows that may all be knots
+_ARRIVED = 1e-6  # rad or m
+_EASE = 1e-3  # m that a pair may come nearer than at the start, while it is led out
+
+
+def adjust_robust(problem: Problem) -> np.ndarray:
+    """The desired motion, changed where it must be, (n, nq); certified at d_saf at every instant.
+
+    First and last configurations are kept. A motion that starts below d_saf, but not below
+    d_dan, is led out first, and certified not to come nearer than it starts until then.
+
+    Raises:
+        AdjustmentError: naming waypoint, time, pair and distance; ``safe_prefix`` is (k, nq).
+    """
+    return RobustAdjustment(problem).run()
+
+
+class RobustAdjustment:
+    """One motion being adjusted.
+
+    Attributes:
+        limits: (n - 1, pairs) what is certified for each segment of the result; ``safe``
+            of the margins but where the motion is led out of its start.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        """Prepare for ``problem``; `run` does the work."""
+        self._problem = problem
+        self._desired = np.asarray(problem.desired, dtype=float)
+        self._safe = problem.margins.safe
+        self._proximity = Proximity(problem.model)
+        which = {"right": (0,), "left": (1,), "both": (0, 1)}[problem.yielding]
+        self._columns = np.concatenate([problem.columns[k] for k in which])
+        limits = problem.model.lower, problem.model.upper
+        self._lower, self._upper = (limit[self._columns] for limit in limits)
+        self._knots = _knots(self._desired)
+        # of a row; between knots it is as many times that as there are rows
+        self._pace = _PACE * np.abs(np.diff(self._desired, axis=0)).max(initial=0.005)
+        self.limits = np.repeat(self._safe[None, :], max(1, len(self._desired) - 1), axis=0)
+
+    def run(self) -> np.ndarray:
+        """See `adjust_robust`."""
+        self._refuse_bad_goal()
+        rows = self._desired.copy()
+        at = self._lead_out(rows)  # knot from which on all limits are kept
+        begin = self._knots[at]
+        while True:
+            bad = failures(self._proximity, rows[begin:], self.limits[begin:])
+            bad = [Failure(f.segment + begin, f.s, f.pair, f.missing) for f in bad]
+            if at and begin == self._knots[at] and np.abs(rows[begin] - self._desired[begin]).max():
+                low, high = at, self._end_of(bad, at)
+            elif not bad:
+                return rows
+            else:
+                low, high = self._window(bad, int(np.searchsorted(self._knots, begin)))
+            high = self._adjust(rows, low, high, bad)
+            begin = self._knots[high]
+            at = 0
+            if begin >= len(rows) - 1:
+                return rows
+
+    # -- windows ---------------------------------------------------------------------
+
+    def _window(self, bad: list[Failure], least: int) -> tuple[int, int]:
+        """First and last knot around the first of ``bad`` and what is not far behind it."""
+        low = int(np.searchsorted(self._knots, bad[0].segment, side="right")) - 1
+        high = self._end_of(bad, low)
+        return self._beyond(low, -1, least), high
+
+    def _end_of(self, bad: list[Failure], low: int) -> int:
+        high = self._beyond(low + 1, 1, len(self._knots) - 1)
+        for failure in bad:
+            knot = int(np.searchsorted(self._knots, failure.segment, side="right")) - 1
+            if knot <= self._beyond(high, 1, len(self._knots) - 1):
+                high = max(high, self._beyond(knot + 1, 1, len(self._knots) - 1))
+        return high
+
+    def _beyond(self, knot: int, way: int, end: int) -> int:
+        """The knot that the desired motion reaches `_PAD` before or behind ``knot``."""
+        knot = min(max(knot, 0), len(self._knots) - 1)
+        travel = 0.0
+        while knot != end and travel < _PAD:
+            here, there = self._knots[knot], self._knots[knot + way]
+            travel += np.abs(self._desired[there] - self._desired[here]).max()
+            knot += way
+        return knot
+
+    def _adjust(self, rows: np.ndarray, low: int, high: int, bad: list[Failure]) -> int:
+        """Adjust ``rows`` from knot ``low`` to ``high``, or to the end; the last knot."""
+        inside = rows[self._knots[low] : self._knots[high] + 1]
+        share = shares(self._problem, self._proximity, inside)
+        weights = joint_weights(self._problem, share)
+        stepper = Stepper(self._proximity, self._columns, self._safe, weights, _BUFFER)
+        start = rows[self._knots[low]]
+        first = self._walk(stepper, start, low, high)
+        while not _is_at(first[-1], self._desired[self._knots[high]]):
+            if high == len(self._knots) - 1:
+                places = np.arange(self._knots[low], len(self._desired))
+                if len(places) > _MOST_PLACES:
+                    places = self._knots[low:]
+                detour = find_detour(stepper, self._desired[places], first[places - places[0]])
+                if detour is None:
+                    raise self._no_way(rows, places[0], first, bad)
+                change = detour[:, self._columns] - self._desired[places][:, self._columns]
+                first = self._spread(places, change)
+                break
+            last, high = high, self._beyond(high, 1, len(self._knots) - 1)
+            first = np.vstack([first, self._walk(stepper, first[-1], last, high)[1:]])
+        first[-1] = self._desired[self._knots[high]]  # it is there but for rounding
+        self._smooth(rows, low, high, first, weights)
+        return high
+
+    def _walk(self, stepper: Stepper, start: np.ndarray, low: int, high: int) -> np.ndarray:
+        """Rows from knot ``low`` to ``high`` that follow the desired motion from ``start``."""
+        rows = self._desired[self._knots[low] : self._knots[high] + 1]
+        return stepper.walk(rows, _SUBSTEP, np.full(len(rows) - 1, self._pace), start)
+
+    # -- smoothing and proof ---------------------------------------------------------
+
+    def _smooth(
+        self, rows: np.ndarray, low: int, high: int, first: np.ndarray, weights: np.ndarray
+    ) -> None:
+        """Write into ``rows`` the smallest certified change from knot ``low`` to ``high``.
+
+        ``first`` (rows between these knots, nq) keeps the clearances, at its rows at least. If
+        knots as few as can be do not do, every row is one.
+        """
+        knots = self._knots[low : high + 1]
+        begin, end = int(knots[0]), int(knots[-1])
+        every = np.arange(begin, end + 1)
+        limits = self.limits[begin:end]
+        for tried in (knots, every) if len(knots) < len(every) <= _FINEST else (knots,):
+            candidate = self._smoothed(tried, first[tried - begin], weights)
+            if candidate is not None:
+                rows[begin : end + 1] = candidate
+                return
+        bad = failures(self._proximity, first, limits, first_only=True)
+        if bad:
+            raise self._between(rows, begin, first, bad[0])
+        rows[begin : end + 1] = first
+
+    def _smoothed(
+        self, knots: np.ndarray, first: np.ndarray, weights: np.ndarray
+    ) -> np.ndarray | None:
+        """Rows from the first to the last of ``knots``, changed least and certified; or None."""
+        columns = self._columns
+        desired = self._desired[knots]
+        if self._problem.tip_weight > 0.0:
+            weights = weights + tip_weights(self._problem, columns, desired)
+        window = self._sampled(knots)
+        smoother = Smoother(self._proximity, columns, self._safe, weights)
+        change = first[:, columns] - desired[:, columns]
+        need = np.full(len(window.samples), _NEED)
+        limits = self.limits[knots[0] : knots[-1]]
+        for _ in range(_TRIES):
+            change = smoother.smooth(window, change, need, _ROUNDS)
+            candidate = self._spread(knots, change)
+            bad = failures(self._proximity, candidate, limits)
+            if not bad:
+                return candidate
+            # Clearances are kept where they were found broken, too.
+            at = np.array([knots[0] + f.segment + f.s for f in bad])
+            places = np.searchsorted(knots, at, side="right") - 1
+            places = np.minimum(places, len(knots) - 2)
+            parts = (at - knots[places]) / (knots[places + 1] - knots[places])
+            window = window.with_samples(self._at(at), places, parts)
+            more = np.array([_NEED + max(0.5 * _NEED, 0.5 * f.missing) for f in bad])
+            need = np.concatenate([need, more])
+        return None
+
+    def _at(self, places: np.ndarray) -> np.ndarray:
+        """The desired motion (k, nq) at ``places`` (k,) in rows, between them too."""
+        below = np.minimum(places.astype(int), len(self._desired) - 2)
+        part = (places - below)[:, None]
+        return (1.0 - part) * self._desired[below] + part * self._desired[below + 1]
+
+    def _sampled(self, knots: np.ndarray) -> Window:
+        """The window, clearances kept at its knots and half-way between them."""
+        count = len(knots)
+        halves = np.arange(2 * count - 1)
+        at = np.interp(halves, halves[::2], knots)
+        return Window(
+            self._desired[knots],
+            self._at(at),
+            halves // 2,
+            np.where(halves % 2, 0.5, 0.0),
+            np.repeat(self._pace * np.diff(knots)[:, None], len(self._columns), axis=1),
+            self._room(knots),
+        )
+
+    def _room(self, knots: np.ndarray) -> np.ndarray:
+        """Least and largest change (2, k, m) at the knots that joint limits leave.
+
+        Between two knots the change is linear, but the desired motion is not: each knot has to
+        leave room for the rows of both pieces beside it.
+        """
+        rows = self._desired[knots[0] : knots[-1] + 1, self._columns]
+        out = []
+        at = knots - knots[0]
+        for limit, extreme, none in (
+            (self._lower, np.maximum, -np.inf), (self._upper, np.minimum, np.inf)
+        ):  # fmt: skip
+            left = limit - rows
+            room = left[at]
+            left[at] = none
+            pieces = extreme.reduceat(left, at[:-1], axis=0)  # each without its ends
+            room[:-1] = extreme(room[:-1], pieces)
+            room[1:] = extreme(room[1:], pieces)
+            out.append(room)
+        return np.array(out)
+
+    def _spread(self, knots: np.ndarray, change: np.ndarray) -> np.ndarray:
+        """Rows between the first and the last of ``knots``, changed as the knots are."""
+        at = np.arange(knots[0], knots[-1] + 1)
+        out = self._desired[at].copy()
+        for k, column in enumerate(self._columns):
+            desired = out[:, column]
+            moved = desired + np.interp(at, knots, change[:, k])
+            # The desired motion may reach a limit between knots. It is never made to leave it.
+            lower, upper = self._lower[k], self._upper[k]
+            out[:, column] = np.clip(
+                moved, np.minimum(lower, desired), np.maximum(upper, desired)
+            )
+        return out
+
+    # -- ends ------------------------------------------------------------------------
+
+    def _worst(self, q: np.ndarray) -> tuple[int, float] | None:
+        """The pair that is farthest below its limit at q, and its distance; None if none is."""
+        near = self._proximity.near(q, self._safe)
+        if not len(near.pairs):
+            return None
+        k = int((near.distances - self._safe[near.pairs]).argmin())
+        return int(near.pairs[k]), float(near.distances[k])
+
+    def _refuse_bad_goal(self) -> None:
+        worst = self._worst(self._desired[-1])
+        if worst:
+            raise self._error(len(self._desired) - 1, *worst, "the goal itself is too near")
+
+    def _lead_out(self, rows: np.ndarray) -> int:
+        """Lead a start that is too near out; the knot at which it is (0 for a good start)."""
+        worst = self._worst(rows[0])
+        if worst is None:
+            return 0
+        if worst[1] < self._problem.margins.danger[worst[0]]:
+            raise self._error(0, *worst, "the start is in the danger zone already")
+        stepper = Stepper(
+            self._proximity, self._columns, self._safe,
+            joint_weights(self._problem, (0.5, 0.5)), _BUFFER,
+        )  # fmt: skip
+        led = self._walk(stepper, rows[0], 0, len(self._knots) - 1)
+        knot = next((k for k, row in enumerate(self._knots) if self._worst(led[row]) is None), None)
+        if knot is None:
+            raise self._error(0, *worst, "the start is too near, and no way leads out")
+        last = self._knots[knot]
+        self.limits[:last] = np.minimum(self._safe, self._start_limits(rows[0]))
+        rows[: last + 1] = led[: last + 1]
+        bad = failures(self._proximity, rows[: last + 1], self.limits[:last], first_only=True)
+        if bad:
+            raise self._between(rows, 0, rows[: last + 1], bad[0])
+        return knot
+
+    def _start_limits(self, q: np.ndarray) -> np.ndarray:
+        limits = self._safe.copy()
+        near = self._proximity.near(q, self._safe)
+        np.minimum.at(limits, near.pairs, near.distances - _EASE)
+        return limits
+
+    # -- reasons ---------------------------------------------------------------------
+
+    def _no_way(
+        self, rows: np.ndarray, begin: int, followed: np.ndarray, bad: list[Failure]
+    ) -> AdjustmentError:
+        failed = failures(self._proximity, followed, self.limits[begin:], first_only=True)
+        stop = failed[0].segment if failed else len(followed) - 1
+        # It has stopped following for good where it stays away until the end.
+        change = np.abs(followed - self._desired[begin:]).max(axis=1)
+        away = change > 0.5 * change[-1]
+        stays = len(away) - int(np.argmin(away[::-1])) if not away.all() else 0
+        prefix = np.vstack([rows[:begin], followed[: min(stop, stays) + 1]])
+        first = bad[0] if bad else None
+        waypoint = first.segment + (first.s >= 0.5) if first else int(begin)
+        worst = self._worst(self._desired[waypoint])
+        pair, distance = worst or (first.pair, self._safe[first.pair])
+        return self._error(waypoint, pair, distance, "no way around was found", prefix)
+
+    def _between(
+        self, rows: np.ndarray, begin: int, candidate: np.ndarray, failure: Failure
+    ) -> AdjustmentError:
+        waypoint = int(begin) + failure.segment
+        q = candidate[failure.segment]
+        if failure.segment + 1 < len(candidate):
+            q = q + failure.s * (candidate[failure.segment + 1] - q)
+        distance = float(self._problem.model.distances(q)[failure.pair])
+        prefix = np.vstack([rows[:begin], candidate[: failure.segment + 1]])
+        return self._error(
+            waypoint, failure.pair, distance, "the adjusted motion comes too near there", prefix
+        )
+
+    def _error(
+        self,
+        waypoint: int,
+        pair: int,
+        distance: float,
+        reason: str,
+        prefix: np.ndarray | None = None,
+    ) -> AdjustmentError:
+        a, b = self._problem.model.pairs[pair]
+        time = float(self._problem.times[waypoint])
+        return AdjustmentError(
+            f"waypoint {waypoint} at {time:g} s: '{a}' and '{b}' are {distance:.4f} m apart, "
+            f"{self._safe[pair]:.4f} m is needed; {reason}",
+            int(waypoint), time, (a, b), float(distance), prefix,
+        )  # fmt: skip
+
+
+def _is_at(q: np.ndarray, goal: np.ndarray) -> bool:
+    return bool(np.abs(q - goal).max() < _ARRIVED)
+
+
+def _knots(rows: np.ndarray) -> np.ndarray:
+    """Indices of rows (n, nq): the first, the last, and between them as few as `_KNOT` allows."""
+    out = [0]
+    travel = 0.0
+    steps = np.abs(np.diff(rows, axis=0)).max(axis=1, initial=0.0)
+    for k, step in enumerate(steps):
+        if travel > 0.0 and travel + step > _KNOT:
+            out.append(k)
+            travel = 0.0
+        travel += step
+    if len(rows) > 1:
+        out.append(len(rows) - 1)
+    return np.array(out)

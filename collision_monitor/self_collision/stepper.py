@@ -1,0 +1,136 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""One step of the arms: as near to a target as the clearances of all near pairs allow."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from collision_monitor.model.proximity import Proximity
+from collision_monitor.self_collision.solvers import solver
+
+_CATCH_UP = 8  # further steps at a row, where a pair is below its limit
+_SPREAD = 0.04  # m: leaf pairs of two links that are so much farther than the nearest are left out
+_SOFT, _HARD = 8, 0  # kinds of a constraint, in daqp
+_SOLVED = (1, 2)  # exit flags of daqp: optimal, and optimal with soft constraints violated
+
+
+class Stepper:
+    """Steps of some joints that keep leaf pairs at their limits.
+
+    The step dx solves the quadratic program ::
+
+        min   1/2 (dx - d)' H (dx - d)            d: from q to the target
+        s.t.  g_i . dx >= limit_i + buffer - d_i  for every near leaf pair i: distance d_i,
+                                                  gradient g_i
+              |dx| <= reach, joint limits
+
+    The linearised clearances are soft, so where some pair is too near already, the step leads
+    out as fast as ``reach`` allows (with d_saf as the limit, the sum of what is
+    missing is the index F of the linear field, to first order).
+    """
+
+    def __init__(
+        self,
+        proximity: Proximity,
+        columns: np.ndarray,
+        limits: np.ndarray,
+        weights: np.ndarray,
+        buffer: float,
+    ) -> None:
+        """Prepare steps of the joints ``columns`` (m,) of q.
+
+        Args:
+            proximity: of the model.
+            columns: the joints that may move; the others follow the target.
+            limits: (pairs,) metres, -inf for pairs that take no part.
+            weights: (m, m) H, symmetric and positive definite.
+            buffer: metres above the limits that are kept.
+        """
+        model = proximity.model
+        self._solve = solver("daqp").solve
+        self._proximity = proximity
+        self.columns = columns
+        self._others = np.setdiff1d(np.arange(len(model.joint_names)), columns)
+        self.limits = limits
+        self._buffer = buffer
+        self.weights = np.ascontiguousarray(weights, dtype=float)
+        self.lower, self.upper = model.lower[columns], model.upper[columns]
+
+    def step(self, q: np.ndarray, target: np.ndarray, reach: float) -> np.ndarray:
+        """The configuration (nq,) within ``reach`` (rad or m) of q that is nearest to target."""
+        at = target.copy()
+        at[self.columns] = q[self.columns]
+        # What is farther than this cannot come too near in one step of several joints.
+        band = self._buffer + min(0.02 + 2.0 * reach, 0.25)
+        near = self._proximity.near(at, self.limits + band, _SPREAD)
+        x = at[self.columns]
+        want = target[self.columns] - x
+        high = np.minimum(self.upper - x, reach)
+        low = np.maximum(self.lower - x, -reach)
+        low, high = np.minimum(low, np.maximum(high, -reach)), np.maximum(high, low)
+        count, size = len(near.pairs), len(x)
+        if count == 0:
+            at[self.columns] = x + np.clip(want, low, high)
+            return at
+        missing = self.limits[near.pairs] + self._buffer - near.distances
+        kinds = np.full(size + count, _SOFT, dtype=np.int32)
+        kinds[:size] = _HARD
+        change, _, flag, _ = self._solve(
+            self.weights,
+            -self.weights @ want,
+            np.ascontiguousarray(near.gradients[:, self.columns]),
+            np.concatenate([high, np.full(count, 1e30)]),
+            np.concatenate([low, missing]),
+            kinds,
+        )
+        if flag not in _SOLVED or not np.isfinite(change).all():
+            return at  # no step is better than a wrong one
+        at[self.columns] = np.clip(x + change, x + low, x + high)
+        return at
+
+    def is_free(self, start: np.ndarray, end: np.ndarray) -> bool:
+        """Whether the straight way from ``start`` to ``end`` is certified at the limits."""
+        return self._proximity.certify(start, end, self.limits).holds
+
+    def keeps_limits(self, q: np.ndarray) -> bool:
+        """Whether every pair is at its limit or farther at q (nq,)."""
+        return not len(self._proximity.near(q, self.limits, 0.0).pairs)
+
+    def walk(
+        self,
+        rows: np.ndarray,
+        substep: float,
+        reaches: np.ndarray,
+        start: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Follow ``rows`` (n, nq), from the first or from ``start``, as near as clearances allow.
+
+        Returns (n, nq). Each row is approached in steps of at most ``substep`` of the desired
+        motion, starting from the last pose: started at the desired poses, neighbouring ones
+        are pushed to different sides of an obstacle. ``reaches`` (n - 1,): rad or m a row.
+        """
+        out = np.empty_like(rows)
+        q = out[0] = rows[0] if start is None else start
+        for k in range(1, len(rows)):
+            way = rows[k] - rows[k - 1]
+            steps = max(1, int(np.ceil(np.abs(way).max(initial=0.0) / substep)))
+            for i in range(1, steps + 1):
+                q = self.step(q, rows[k - 1] + way * (i / steps), reaches[k - 1] / steps)
+            for _ in range(_CATCH_UP):  # clearance before pace
+                if self.keeps_limits(q):
+                    break
+                q = self.step(q, rows[k], max(reaches[k - 1] / steps, substep))
+            out[k] = q
+        return out
+
+    def push(self, q: np.ndarray, goal: np.ndarray, reach: float, most: int) -> np.ndarray:
+        """Poses (k, nq) on the way from q to ``goal``, until it is there or does not get on."""
+        rows, held = [q], 0
+        for _ in range(most):
+            q = self.step(rows[-1], goal, reach)
+            held = held + 1 if np.abs(q - rows[-1]).max() < 0.02 * reach else 0
+            rows.append(q)
+            if held > 3 or np.abs(q - goal).max() < 1e-9:
+                break
+        return np.array(rows)

@@ -1,0 +1,271 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""The clearance of every pair of links over a motion, from above and, for certain, from below."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from collision_monitor.common.atomic_file import write_text
+from collision_monitor.continuous.candidate_pairs import witness
+from collision_monitor.continuous.clearance_scan import LIMITS, Wanted
+from collision_monitor.errors import ConfigurationError
+from collision_monitor.model.thresholds import Thresholds
+from collision_monitor.motion.trajectory import Trajectory
+from collision_monitor.verification.clearance.mesh_level import Decider, ExactLevel
+from collision_monitor.verification.clearance.mesh_shapes import exact_level
+from collision_monitor.verification.clearance.scanner import Scan, Scanner
+from collision_monitor.verification.clearance.schedule import Schedule, Scheduled
+from collision_monitor.verification.clearance.unknown_start_time import scan_any_start
+from collision_monitor.verification.progress import Told, silent
+
+if TYPE_CHECKING:
+    from collision_monitor.model.collision_model import CollisionModel
+
+_SHARE = 0.01  # of a least distance by which its lower bound may be smaller, beside the accuracy
+_BIN_SHARE = 0.1  # the same of every bin
+
+
+@dataclass(frozen=True, eq=False)
+class PairClearance:
+    """The least distance of one pair over a motion; metres, seconds, base frame.
+
+    Attributes:
+        links: names, as in ``model.pairs``.
+        lower: no smaller distance occurs at any instant.
+        upper: one that does occur, at ``time``.
+        time: seconds.
+        starts: when each part of the motion had begun then, seconds.
+        points: (2, 3) nearest points there, on both.
+        leaves: indices of the two leaves, (-1, -1) where ``exact``.
+        exact: between meshes; else between leaves, which enclose them.
+    """
+
+    links: tuple[str, str]
+    lower: float
+    upper: float
+    time: float
+    starts: tuple[float, ...]
+    points: np.ndarray
+    leaves: tuple[int, int]
+    exact: bool
+
+
+@dataclass(frozen=True, eq=False)
+class ClearanceSeries:
+    """Clearance over time; rows are bins of time, columns the pairs of the model.
+
+    Attributes:
+        pairs: names of links.
+        edges: (bins + 1,) seconds.
+        lower: (bins, pairs) metres: no smaller distance occurs in the bin, between samples either.
+        upper: (bins, pairs) the smallest that was measured in the bin.
+        when: (bins, pairs) seconds: where.
+        doubts: (bins, pairs) seconds: about where the two could not be brought together; else nan.
+        exact: (pairs,) bool: between meshes, else between leaves.
+        limits: (pairs, 3) metres: 0, stop and warn of each pair.
+        minima: of all pairs, the worst first.
+        looks: configurations, and pairs at configurations, that were looked at.
+    """
+
+    pairs: tuple[tuple[str, str], ...]
+    edges: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    when: np.ndarray
+    doubts: np.ndarray
+    exact: np.ndarray
+    limits: np.ndarray
+    minima: tuple[PairClearance, ...]
+    looks: tuple[int, int]
+
+    @property
+    def times(self) -> np.ndarray:
+        """Middles (bins,) of the bins, seconds."""
+        return 0.5 * (self.edges[:-1] + self.edges[1:])
+
+    def write_csv(self, path: str | os.PathLike, worst: int | None = None) -> None:
+        """Write both envelopes, two columns a pair, the worst pair first; ``worst`` of them only.
+
+        Metres; a row for each bin, from ``from`` to ``to`` seconds.
+
+        Raises:
+            ConfigurationError: the file cannot be written.
+        """
+        rank = {links: k for k, links in enumerate(self.pairs)}
+        columns = [rank[pair.links] for pair in self.minima[:worst]]
+        names = [f"{a} - {b}" for a, b in (self.pairs[k] for k in columns)]
+        header = ["from", "to", *(f"{n} {side}" for n in names for side in ("lower", "upper"))]
+        values = np.empty((len(self.edges) - 1, 2 + 2 * len(columns)))
+        values[:, 0], values[:, 1] = self.edges[:-1], self.edges[1:]
+        values[:, 2::2], values[:, 3::2] = self.lower[:, columns], self.upper[:, columns]
+        rows = [",".join(f"{value:.9g}" for value in row) for row in values.tolist()]
+        quoted = ",".join(f'"{name}"' if "," in name else name for name in header)
+        try:
+            write_text(path, "\n".join([quoted, *rows]) + "\n")
+        except OSError as error:
+            raise ConfigurationError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """A motion of a model, and how it is to be looked at: what a series and a check share."""
+
+    model: CollisionModel
+    schedule: Schedule
+    limits: np.ndarray
+    scanner: Scanner
+    exact: ExactLevel | None
+    accuracy: float
+    resolution: float
+    threads: int
+
+    def leaf_scan(self, edges: np.ndarray, pairs: np.ndarray | None = None) -> Scan:
+        """Bounds by leaves of ``pairs``, all without it."""
+        wanted = Wanted(self.accuracy, _SHARE, _BIN_SHARE, self.resolution)
+        return scan_any_start(
+            self.scanner, self.scanner, self.schedule, edges, self.limits, wanted, pairs,
+            self.threads,
+        )  # fmt: skip
+
+    def exact_scan(self, edges: np.ndarray, pairs: np.ndarray) -> Scan:
+        """Bounds by meshes."""
+        wanted = Wanted(self.accuracy, _SHARE, _BIN_SHARE, self.resolution)
+        return scan_any_start(
+            self.exact, self.scanner, self.schedule, edges, self.limits, wanted, pairs,
+            self.threads,
+        )  # fmt: skip
+
+
+def study(
+    model: CollisionModel,
+    motion: Trajectory | Scheduled | Sequence[Trajectory | Scheduled],
+    thresholds: Thresholds | None,
+    held: Mapping[str, float] | None,
+    exact: Decider | bool,
+    accuracy: float,
+    resolution: float,
+    threads: int,
+    told: Told = silent,
+) -> Study:
+    """Check and gather what `clearance_series` is given."""
+    for name, value in (("accuracy", accuracy), ("resolution", resolution)):
+        if not (np.isfinite(value) and value > 0.0):
+            raise ConfigurationError(f"{name}: {value!r} is not a length above 0 m")
+    if not model.pairs:
+        model.min_distances(np.zeros((0, len(model.joint_names))))  # says why
+    both = (thresholds or Thresholds()).of(model.pairs)
+    limits = np.column_stack([np.zeros(len(both)), both])
+    assert limits.shape[1] == LIMITS
+    scanner = Scanner(model)
+    scanner.told = told
+    level = exact_level(scanner, exact)
+    schedule = Schedule(model, motion, held)
+    return Study(model, schedule, limits, scanner, level, accuracy, resolution, threads)
+
+
+def clearance_series(
+    model: CollisionModel,
+    motion: Trajectory | Scheduled | Sequence[Trajectory | Scheduled],
+    thresholds: Thresholds | None = None,
+    *,
+    held: Mapping[str, float] | None = None,
+    exact: Decider | bool = False,
+    exact_pairs: Sequence[int] | None = None,
+    bins: int = 400,
+    accuracy: float = 1e-3,
+    resolution: float = 1e-5,
+    threads: int = 0,
+) -> ClearanceSeries:
+    """The clearance of all pairs over a motion, certified between samples too.
+
+    Args:
+        model: the robot, or several as one, with what is around.
+        motion: a trajectory, or several that run together, each with its start.
+        thresholds: distances that matter: bounds are told from these down to ``resolution``.
+        held: positions of joints that nothing moves; else 0, or the middle of their limits where
+            0 is beyond them.
+        exact: whether pairs whose leaves do not keep a threshold are measured between their
+            shapes; or what measures them.
+        exact_pairs: indices of pairs that are measured so in any case.
+        bins: about so many bins of time.
+        accuracy: metres by which the lower bound of a least distance may be below it, beside 1 %
+            of it, and that of a bin, beside 10 %. How deep shapes are in each other is known to
+            10 %, and to 30 % in a bin.
+        resolution: metres about a threshold that are not told from touching it.
+        threads: 0 takes all processors.
+
+    Raises:
+        TrajectoryError, ThresholdsError, ConfigurationError: what is given does not fit.
+        NothingToCheckError: the model has no pair that is checked.
+    """
+    given = study(model, motion, thresholds, held, exact, accuracy, resolution, threads)
+    return series_of(given, bins, exact_pairs)
+
+
+def series_of(given: Study, bins: int, exact_pairs: Sequence[int] | None = None) -> ClearanceSeries:
+    """As `clearance_series`."""
+    if bins < 1:
+        raise ConfigurationError(f"bins: {bins!r} is not a number of 1 or more")
+    edges = given.schedule.bins(bins)
+    scan = given.leaf_scan(edges)
+    is_exact = np.zeros(len(scan.pairs), dtype=bool)
+    points: dict[int, np.ndarray] = {}
+    if given.exact is not None:
+        least = scan.lows.min(axis=0)
+        is_exact = least < given.limits.max(axis=1)
+        if exact_pairs is not None:
+            is_exact[np.asarray(exact_pairs, dtype=int)] = True
+        columns = np.flatnonzero(is_exact)
+        if len(columns):
+            scan = _merged(scan, given.exact_scan(edges, columns), columns)
+            for k in columns.tolist():
+                q = given.schedule.configuration(scan.instants[k, 0], scan.instants[k, 1:])
+                points[k] = given.exact.decider(q, k)[1]
+    minima = [
+        _minimum(given, scan, k, points.get(k), bool(is_exact[k])) for k in range(len(scan.pairs))
+    ]
+    minima.sort(key=lambda pair: (pair.upper, pair.lower))
+    return ClearanceSeries(
+        tuple(given.model.pairs), edges, scan.lows, scan.ups, scan.when, scan.doubts, is_exact,
+        given.limits, tuple(minima), scan.looks,
+    )  # fmt: skip
+
+
+def _merged(scan: Scan, exact: Scan, columns: np.ndarray) -> Scan:
+    """``scan`` with the columns that were looked at again."""
+    scan.lows[:, columns] = np.maximum(scan.lows[:, columns], exact.lows)
+    for name in ("ups", "when", "doubts"):
+        getattr(scan, name)[:, columns] = getattr(exact, name)
+    for name in ("best", "leaves", "instants"):
+        getattr(scan, name)[columns] = getattr(exact, name)
+    looks = tuple(a + b for a, b in zip(scan.looks, exact.looks, strict=True))
+    return Scan(
+        scan.pairs, scan.edges, scan.lows, scan.ups, scan.when, scan.doubts, scan.best,
+        scan.leaves, scan.instants, looks,
+    )  # fmt: skip
+
+
+def _minimum(
+    given: Study, scan: Scan, k: int, points: np.ndarray | None, exact: bool
+) -> PairClearance:
+    i, j = scan.leaves[k].tolist()
+    if points is None:
+        q = given.schedule.configuration(scan.instants[k, 0], scan.instants[k, 1:])
+        found = witness(*given.scanner.arrays, q, i, j)
+        points = np.array(found[1:7]).reshape(2, 3)
+    return PairClearance(
+        given.model.pairs[k],
+        float(scan.lows[:, k].min()),
+        float(scan.best[k]),
+        float(scan.instants[k, 0]),
+        tuple(scan.instants[k, 1:].tolist()),
+        points,
+        (-1, -1) if exact else (i, j),
+        exact,
+    )

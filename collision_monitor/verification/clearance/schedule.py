@@ -1,0 +1,227 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Trajectories that run together: which joints each drives, and when it begins.
+
+A trajectory whose start is not known begins at any instant of a range; what is said of it holds
+for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from collision_monitor.continuous.scan_space import Motion
+from collision_monitor.errors import ConfigurationError, TrajectoryError
+from collision_monitor.motion.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from collision_monitor.model.collision_model import CollisionModel
+
+_FARTHEST = 1e4  # rad or m between two points: 1,600 turns
+
+
+@dataclass(frozen=True)
+class Scheduled:
+    """A trajectory and when it begins.
+
+    Attributes:
+        trajectory: of some joints of the model.
+        earliest: it begins no sooner than this, seconds.
+        latest: and no later than this; at ``earliest`` without it.
+        prefix: put before the names of its joints: that of its robot among several
+            (`robot.composed.Mounted`).
+    """
+
+    trajectory: Trajectory
+    earliest: float = 0.0
+    latest: float | None = None
+    prefix: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse ranges that are none."""
+        latest = self.earliest if self.latest is None else self.latest
+        if not (np.isfinite(self.earliest) and np.isfinite(latest) and self.earliest <= latest):
+            raise TrajectoryError(
+                f"a trajectory cannot begin between {self.earliest!r} s and {latest!r} s: two "
+                "numbers are needed, the earlier one first"
+            )
+
+    @property
+    def width(self) -> float:
+        """Half of the range of its start, seconds."""
+        return 0.0 if self.latest is None else 0.5 * (self.latest - self.earliest)
+
+    @property
+    def middle(self) -> float:
+        """Middle of the range of its start, seconds."""
+        return self.earliest + self.width
+
+
+class Schedule:
+    """What all joints of a model do over time.
+
+    Attributes:
+        parts: what drives joints, as it was given.
+        starts, widths: (parts,) middles and half ranges of the starts, seconds.
+        begin, end: seconds: nothing moves before and after, however parts start.
+        rest: (nq,) positions of joints that no part drives.
+        path_of: (nq,) the part that drives each entry of q, or -1.
+    """
+
+    def __init__(
+        self,
+        model: CollisionModel,
+        motion: Trajectory | Scheduled | Sequence[Trajectory | Scheduled],
+        held: Mapping[str, float] | None = None,
+    ) -> None:
+        """Put ``motion`` together, and check that it fits to the model.
+
+        ``held``: positions of joints that nothing drives; else 0, or the middle of their limits
+        where 0 is beyond them.
+
+        Raises:
+            TrajectoryError: no trajectory, a joint that the model lacks or that is driven twice,
+                a polynomial that is not finite.
+            ConfigurationError: ``held`` names what the robot lacks, or has what is no number.
+        """
+        given = [motion] if isinstance(motion, (Trajectory, Scheduled)) else list(motion)
+        self.parts = tuple(p if isinstance(p, Scheduled) else Scheduled(p) for p in given)
+        if not self.parts:
+            raise TrajectoryError("no trajectory is given: one at least is needed")
+        self.starts = np.array([part.middle for part in self.parts], dtype=float)
+        self.widths = np.array([part.width for part in self.parts], dtype=float)
+        self.begin = min(part.earliest for part in self.parts)
+        ends = [p.middle + p.width + p.trajectory.duration for p in self.parts]
+        self.end = max(*ends, self.begin + 1e-9)
+        self.rest = _rest(model, held or {})
+        self.path_of = np.full(len(model.joint_names), -1)
+        self._columns = [self._place(model, k) for k in range(len(self.parts))]
+        self._driven = model.bodies.columns
+        self._packed: Motion | None = None
+
+    def _place(self, model: CollisionModel, k: int) -> list[int]:
+        """Entries of q that part ``k`` drives."""
+        columns = []
+        trajectory = self.parts[k].trajectory
+        if not np.isfinite(trajectory.polynomial.c).all():
+            raise TrajectoryError(f"trajectory {k} has coefficients that are not finite")
+        _check_ways(trajectory, self.parts[k].prefix)
+        for own_name in trajectory.joint_names:
+            name = self.parts[k].prefix + own_name
+            if name not in model.joint_names:
+                raise TrajectoryError(
+                    f"'{model.name}' has no joint '{name}' that a trajectory can move; it has "
+                    f"{', '.join(model.joint_names)}"
+                )
+            column = model.joint_names.index(name)
+            if self.path_of[column] >= 0:
+                raise TrajectoryError(f"joint '{name}' is moved by two trajectories, or twice")
+            self.path_of[column] = k
+            columns.append(column)
+        return columns
+
+    def only(self, k: int) -> Schedule:
+        """Part ``k`` alone, in a time of its own that begins with it at 0; all others rest.
+
+        From its ``begin`` to its ``end`` it is wherever it can be in the time of this schedule.
+        """
+        alone = object.__new__(Schedule)
+        part = self.parts[k]
+        alone.parts = (Scheduled(part.trajectory),)
+        alone.starts, alone.widths = np.zeros(1), np.zeros(1)
+        alone.begin = self.begin - (self.starts[k] + self.widths[k])
+        alone.end = self.end - (self.starts[k] - self.widths[k])
+        alone.rest = self.configuration(self.begin)
+        alone.path_of = np.where(self.path_of == k, 0, -1)
+        alone._columns = [self._columns[k]]
+        alone._driven, alone._packed = self._driven, None
+        return alone
+
+    def configuration(self, time: float, starts: Iterable[float] | None = None) -> np.ndarray:
+        """(nq,) at ``time`` s, where the parts began at ``starts`` (parts,) s."""
+        q = self.rest.copy()
+        for part, columns, start in zip(
+            self.parts, self._columns, self.starts if starts is None else starts, strict=True
+        ):
+            q[columns] = part.trajectory.positions(np.array([time - start]))[0]
+        return q
+
+    def bins(self, count: int) -> np.ndarray:
+        """Edges of about ``count`` bins of time, seconds; at all breakpoints if these are fewer."""
+        even = np.linspace(self.begin, self.end, count + 1)
+        if self.widths.any():
+            return even
+        ends = [part.trajectory.times + part.earliest for part in self.parts]
+        breaks = np.unique(np.concatenate([[self.begin, self.end], *ends]))
+        if len(breaks) > count:
+            return even
+        steps = np.maximum(1, np.round(np.diff(breaks) / (even[1] - even[0]))).astype(int)
+        pieces = [
+            np.linspace(a, b, n, endpoint=False)
+            for a, b, n in zip(breaks[:-1], breaks[1:], steps, strict=True)
+        ]
+        return np.unique(np.append(np.concatenate(pieces), self.end))
+
+    def packed(self) -> Motion:
+        """The paths as the kernels read them."""
+        if self._packed is None:
+            self._packed = self._pack()
+        return self._packed
+
+    def _pack(self) -> Motion:
+        polynomials = [part.trajectory.polynomial for part in self.parts]
+        order = max(polynomial.c.shape[0] for polynomial in polynomials)
+        width = max(map(len, self._columns))
+        pieces = [polynomial.c.shape[1] for polynomial in polynomials]
+        coefficients = np.zeros((sum(pieces), width, order))
+        columns = np.full((len(pieces), width), -1, dtype=np.int64)
+        paths = np.zeros((len(pieces), 4), dtype=np.int64)
+        first_break, first = 0, 0
+        for k, polynomial in enumerate(polynomials):
+            powers = polynomial.c[::-1].transpose(1, 2, 0)  # ascending; pieces x joints x order
+            count = len(self._columns[k])
+            coefficients[first : first + pieces[k], :count, : powers.shape[2]] = powers
+            columns[k, :count] = self._columns[k]
+            paths[k] = first_break, first, pieces[k], count
+            first_break, first = first_break + pieces[k] + 1, first + pieces[k]
+        groups = np.maximum(self.path_of[self._driven], 0).astype(np.int64)
+        breaks = np.concatenate([polynomial.x for polynomial in polynomials])
+        return Motion(
+            breaks.astype(float), coefficients.ravel(), paths.ravel(), columns.ravel(), order,
+            groups,
+        )  # fmt: skip
+
+
+def _check_ways(trajectory: Trajectory, prefix: str) -> None:
+    """Refuse what no robot does, and what no bound would come to an end with."""
+    polynomial = trajectory.polynomial
+    order = len(polynomial.c)
+    with np.errstate(over="ignore", invalid="ignore"):
+        powers = np.diff(polynomial.x) ** np.arange(order - 1, 0, -1)[:, None]
+        ways = np.abs(polynomial.c[:-1] * powers[:, :, None]).sum(axis=0)
+    bad = np.argwhere(~(ways <= _FARTHEST))
+    if len(bad):
+        piece, column = bad[0].tolist()
+        raise TrajectoryError(
+            f"joint '{prefix}{trajectory.joint_names[column]}' moves by up to "
+            f"{ways[piece, column]:.3g} rad or m between {polynomial.x[piece]:g} s and "
+            f"{polynomial.x[piece + 1]:g} s: more than {_FARTHEST:g} is no motion of a robot; are "
+            "these radians, metres and seconds?"
+        )
+
+
+def _rest(model: CollisionModel, held: Mapping[str, float]) -> np.ndarray:
+    """(nq,) positions of joints that nothing drives."""
+    beyond = (model.lower > 0.0) | (model.upper < 0.0)
+    rest = np.where(beyond, 0.5 * (model.lower + model.upper), 0.0)
+    for name, value in held.items():
+        if name not in model.joint_names:
+            raise ConfigurationError(f"held: '{model.name}' has no joint '{name}'")
+        if not isinstance(value, (int, float, np.number)) or not np.isfinite(value):
+            raise ConfigurationError(f"held: {value!r} for '{name}' is not a finite number")
+        rest[model.joint_names.index(name)] = value
+    return rest

@@ -1,0 +1,246 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Positions, velocities, accelerations and jerks of joints against their limits, at every instant.
+
+A trajectory is a piecewise polynomial, so its extremes are found exactly, between points too
+(`extremes`). What happens where two pieces meet with different velocities or accelerations is
+counted as `steps` has it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from collision_monitor.motion.trajectory import Trajectory
+from collision_monitor.motion.violation import Code, Violation
+from collision_monitor.robot.description import Robot
+from collision_monitor.robot.joint_limits import JointLimits, urdf_limits
+from collision_monitor.verification.limits.extremes import Pieces
+from collision_monitor.verification.limits.mimic_joints import with_followers
+from collision_monitor.verification.limits.velocity_discontinuities import (
+    LONGEST_STEP,
+    Steps,
+    steps_of,
+)
+
+RATES = (Code.JOINT_POSITION, Code.JOINT_VELOCITY, Code.JOINT_ACCELERATION, Code.JOINT_JERK)
+_KEYS = ("position", "velocity", "acceleration", "jerk")
+_TOLERANCE = 1e-6  # of a limit of rates; rad or m of positions: what rounding in files comes to
+_PLOTTED = 1001  # instants
+
+
+@dataclass(frozen=True)
+class Peak:
+    """The instant at which one joint is nearest to a limit, or farthest beyond it.
+
+    Attributes:
+        code: which limit.
+        joint: name.
+        value: at ``time``, with its sign; of joints without a limit, the largest.
+        time: seconds.
+        limit: on the side of ``value``; infinite where there is none.
+        first: seconds at which the limit is broken first; nan where it is kept.
+        unit: of ``value`` and ``limit``.
+        text: a sentence where a step of the trajectory is to blame.
+    """
+
+    code: Code
+    joint: str
+    value: float
+    time: float
+    limit: float
+    first: float
+    unit: str
+    text: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class LimitsCheck:
+    """What the limits of joints say to a motion.
+
+    Attributes:
+        violations: the first one first.
+        peaks: every joint and rate, those of the first joint first.
+        notes: what was not checked, and why.
+        joint_names: of the trajectory, then joints that follow these.
+        limits: by joint, in this order.
+        times: (n,) seconds, for plots; also
+        positions, velocities, accelerations, jerks: (n, joints). Where the pieces are straight
+            lines, accelerations and jerks are those of second and third differences.
+    """
+
+    violations: tuple[Violation, ...]
+    peaks: tuple[Peak, ...]
+    notes: tuple[str, ...]
+    joint_names: tuple[str, ...]
+    limits: tuple[JointLimits, ...]
+    times: np.ndarray
+    positions: np.ndarray
+    velocities: np.ndarray
+    accelerations: np.ndarray
+    jerks: np.ndarray
+
+
+def check_joint_limits(
+    trajectory: Trajectory,
+    robot: Robot,
+    limits: Mapping[str, JointLimits] | None = None,
+    from_rest: bool = True,
+) -> LimitsCheck:
+    """Compare a motion with the limits of all joints that it moves.
+
+    Args:
+        trajectory: of any joints of the robot; joints that mimic these are checked too.
+        robot: says which joints slide and which follow.
+        limits: by joint, as `robot.joint_limits.joint_limits` reads them from URDF and file;
+            None: those of the URDF.
+        from_rest: the robot stands still before the motion and after it, so that a velocity at
+            its ends is a step. Not so for a recording that begins amid a motion.
+
+    Raises:
+        TrajectoryError: a joint that the robot lacks.
+    """
+    limits = urdf_limits(robot) if limits is None else limits
+    trajectory = with_followers(trajectory, robot)
+    rows = tuple(limits.get(name, JointLimits()) for name in trajectory.joint_names)
+    steps = steps_of(trajectory, from_rest)
+    slides = {joint.name for joint in robot.joints if joint.kind == "prismatic"}
+    units = ["m" if name in slides else "rad" for name in trajectory.joint_names]
+    by_rate = [_peaks(trajectory, steps, rows, units, rate) for rate in range(4)]
+    peaks = tuple(peak for joint in zip(*by_rate, strict=True) for peak in joint)
+    violations = [
+        Violation(p.code, p.joint, p.first, p.time, p.value, p.limit, p.unit, text=p.text)
+        for p in peaks
+        if not math.isnan(p.first)
+    ]
+    violations.sort(key=lambda v: v.first)
+    return LimitsCheck(
+        tuple(violations), peaks, _notes(peaks), trajectory.joint_names, rows,
+        *_plotted(trajectory, steps),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class _Side:
+    """One side of all limits of a rate, (joints,) each, as if it were the upper one."""
+
+    limits: np.ndarray
+    values: np.ndarray
+    times: np.ndarray
+    first: np.ndarray
+    knots: np.ndarray  # the knot whose step has the value; -1 where it is no step
+
+
+def _peaks(
+    trajectory: Trajectory,
+    steps: Steps,
+    limits: tuple[JointLimits, ...],
+    units: list[str],
+    rate: int,
+) -> list[Peak]:
+    """One for every joint, of positions (``rate`` 0) to jerks (3)."""
+    polynomial = trajectory.polynomial.derivative(rate) if rate else trajectory.polynomial
+    at_knots = (None, None, steps.accelerations, steps.jerks)[rate]
+    if rate:
+        upper = np.array([getattr(row, _KEYS[rate]) for row in limits])
+        lower, allowed = -upper, _TOLERANCE * np.where(np.isinf(upper), 0.0, upper)
+    else:
+        upper = np.array([row.upper for row in limits])
+        lower, allowed = np.array([row.lower for row in limits]), np.full(len(limits), _TOLERANCE)
+    pieces = Pieces(polynomial)
+    above = _side(pieces, 1.0, at_knots, steps.times, upper, allowed)
+    below = _side(pieces, -1.0, at_knots, steps.times, -lower, allowed)
+    peaks = []
+    for j, (name, unit) in enumerate(zip(trajectory.joint_names, units, strict=True)):
+        free = math.isinf(upper[j]) and math.isinf(lower[j])
+        over = [s.values[j] - (0.0 if free else s.limits[j]) for s in (above, below)]
+        side, sign = (above, 1.0) if over[0] >= over[1] else (below, -1.0)
+        text = _reason(steps, rate, side.knots[j], j, unit) if side.knots[j] >= 0 else ""
+        peaks.append(
+            Peak(
+                RATES[rate], name, float(sign * side.values[j]), float(side.times[j]),
+                float(sign * side.limits[j]), float(np.fmin(above.first[j], below.first[j])),
+                unit + ("", "/s", "/s^2", "/s^3")[rate], text,
+            )
+        )  # fmt: skip
+    return peaks
+
+
+def _side(
+    pieces: Pieces,
+    sign: float,
+    at_knots: np.ndarray | None,
+    knots: np.ndarray,
+    limits: np.ndarray,
+    allowed: np.ndarray,
+) -> _Side:
+    """Extremes of the pieces, and of what steps at ``knots`` come to where that is more."""
+    values, times = pieces.highest(sign)
+    first = pieces.first_above(limits + allowed, sign)
+    rows = np.full(len(limits), -1)
+    if at_knots is not None:
+        at_knots = sign * at_knots
+        tops = at_knots.max(axis=0)
+        stepped = tops > values + _TOLERANCE * np.abs(values)
+        rows = np.where(stepped, at_knots.argmax(axis=0), -1)
+        values = np.where(stepped, tops, values)
+        times = np.where(stepped, knots[rows], times)
+        over = at_knots > limits + allowed
+        first = np.fmin(first, np.where(over.any(axis=0), knots[over.argmax(axis=0)], np.nan))
+    return _Side(limits, values, times, first, rows)
+
+
+def _reason(steps: Steps, rate: int, row: int, j: int, unit: str) -> str:
+    """Say what a step at a knot was taken for."""
+    jump, what, per = steps.velocity[row, j], "velocity", "/s"
+    if rate == 3 and abs(steps.acceleration[row, j]) > abs(jump):
+        jump, what, per = steps.acceleration[row, j], "acceleration", "/s^2"
+    return (
+        f"the {what} steps by {jump:.4g} {unit}{per} from one piece to the next; a step "
+        f"is taken to last a sampling interval, {LONGEST_STEP:g} s at most"
+    )
+
+
+def _notes(peaks: tuple[Peak, ...]) -> tuple[str, ...]:
+    """Rates without limits, together where the same joints lack them."""
+    kinds: dict[tuple[str, ...], list[str]] = {}
+    for code in RATES:
+        free = tuple(p.joint for p in peaks if p.code is code and math.isinf(p.limit))
+        if free:
+            kinds.setdefault(free, []).append(code.value.removeprefix("joint-"))
+    count = len({p.joint for p in peaks})
+    notes = []
+    for free, rates in kinds.items():
+        whose = "any joint" if len(free) == count > 1 else ", ".join(free)
+        notes.append(f"no limit of {' or '.join(rates)}, so not checked: {whose}")
+    return tuple(notes)
+
+
+def _plotted(trajectory: Trajectory, steps: Steps) -> tuple[np.ndarray, ...]:
+    times = np.linspace(0.0, trajectory.duration, _PLOTTED)
+    samples = trajectory.sample(times)
+    accelerations, jerks = samples.accelerations, samples.jerks
+    if trajectory.is_straight:
+        columns = range(len(trajectory.joint_names))
+        at, rows = _knocks(steps)
+        times = np.unique(np.append(times, at[len(steps.times) :]))
+        samples = trajectory.sample(times)
+        order = np.argsort(at, kind="stable")
+        accelerations, jerks = (
+            np.column_stack([np.interp(times, at[order], table[order, j]) for j in columns])
+            for table in rows
+        )
+    return times, samples.positions, samples.velocities, accelerations, jerks
+
+
+def _knocks(steps: Steps) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Instants, and accelerations and jerks there: on long lines there are none but at corners."""
+    wide = np.flatnonzero(np.diff(steps.times) > LONGEST_STEP)
+    ends = [steps.times[wide] + 0.5 * LONGEST_STEP, steps.times[wide + 1] - 0.5 * LONGEST_STEP]
+    still = np.zeros((2 * len(wide), steps.jerks.shape[1]))
+    at = np.concatenate([steps.times, *ends])
+    return at, [np.concatenate([rows, still]) for rows in (steps.accelerations, steps.jerks)]

@@ -1,0 +1,255 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Rigid-body dynamics of a robot in the joints of a motion, its base fixed or floating.
+
+M(q) qdd + h(q, qd) = tau. A base that floats has no wrench on it, so its acceleration follows from
+the upper rows, M_bb a_b + M_bq qdd + h_b = 0 (Liu Qian et al., J. NUAA 54(1), 2022), and total
+momentum stays what it was: zero. Uniform gravity makes such a robot fall as a whole; its joints do
+not feel it.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from scipy.linalg.lapack import dposv
+
+from collision_monitor.errors import DynamicsError
+from collision_monitor.robot.bodies import Bodies, rigid_bodies
+from collision_monitor.robot.description import Robot
+from collision_monitor.robot.urdf.inertials import Inertial
+from collision_monitor.verification.torques.actuators import Payload
+from collision_monitor.verification.torques.needs_pinocchio import pinocchio
+
+EARTH = (0.0, 0.0, -9.81)  # m/s^2
+_NOTHING = np.zeros(6)  # the wrench on a base that floats
+
+
+class RobotDynamics:
+    """Masses that move with the joints of a motion; see the module.
+
+    Attributes:
+        joint_names: the joints of the motion, the order of q.
+        floating: whether the base floats.
+        gravity: (3,) in the frame of the root link; of a floating base, that at the start.
+        units: of torques, N m, or N of joints that slide.
+        notes: links whose masses are missing or impossible, joints that move no mass.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        inertials: Mapping[str, Inertial],
+        joint_names: Sequence[str],
+        floating: bool = False,
+        gravity: Sequence[float] | None = None,
+        payload: Payload | None = None,
+        held: Mapping[str, float] | None = None,
+    ) -> None:
+        """Build the model.
+
+        Args:
+            robot: joints and links.
+            inertials: of the links, see `robot.urdf.inertials.read_inertials`.
+            joint_names: joints that move, in the order of q; mimicking ones follow them.
+            floating: the base floats freely; else it is fixed.
+            gravity: m/s^2; None: 9.81 downwards along z, none where the base floats.
+            payload: fixed to a link.
+            held: positions of the joints that are not named; else 0, or the nearer limit.
+
+        Raises:
+            DynamicsError: an unknown joint or link, joints that all move no mass, a base
+                that floats without mass.
+            MissingDependencyError: pinocchio is not installed.
+        """
+        self._pin = pin = pinocchio()
+        bodies = rigid_bodies(robot)
+        self.joint_names = tuple(joint_names)
+        self.floating = floating
+        self.gravity = _vector((0.0, 0.0, 0.0) if floating else EARTH, gravity)
+        self._drive, self._offsets = _leading(bodies, self.joint_names, held or {})
+        slides = {j.name for j in bodies.joints if j.kind == "prismatic"}
+        self.units = tuple("N" if name in slides else "N m" for name in self.joint_names)
+        self._order = _order(self._drive)
+        self._model = model = pin.Model()
+        model.gravity.linear[:] = 0.0 if floating else self.gravity
+        ids = [0]
+        if floating:
+            ids = [model.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), "base")]
+        for k, parent in enumerate(bodies.parents):
+            kind = pin.JointModelPZ() if bodies.slides[k] else pin.JointModelRZ()
+            place = pin.SE3(bodies.placements[k])
+            ids.append(model.addJoint(ids[parent], kind, place, f"joint {k}"))
+        for link, pose in bodies.link_poses.items():
+            carried = [inertials[link]] if link in inertials else []
+            carried += [payload.inertial] if payload is not None and payload.link == link else []
+            for one in carried:
+                inertia = pin.Inertia(one.mass, one.centre, one.inertia)
+                model.appendBodyToJoint(ids[bodies.link_bodies[link]], inertia, pin.SE3(pose))
+        if payload is not None and payload.link not in bodies.link_poses:
+            raise DynamicsError(_unknown("payload: link", payload.link, bodies.link_poses))
+        self._data = model.createData()
+        self._base = 6 if floating else 0
+        self.notes = _notes(robot, inertials, () if floating else _fixed(bodies))
+        self.notes += _weightless(self, bodies, [model.inertias[i].mass for i in ids])
+
+    @property
+    def mass(self) -> float:
+        """Kilograms that move."""
+        return float(self._pin.computeTotalMass(self._model))
+
+    def full(self, q: np.ndarray) -> np.ndarray:
+        """Positions (nq,) of pinocchio's model, a floating base at the origin."""
+        joints = self._drive @ q + self._offsets
+        return np.concatenate([[0, 0, 0, 0, 0, 0, 1.0], joints]) if self.floating else joints
+
+    def terms(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """M (n, n) and h (n,) in the joints of the motion, a floating base eliminated."""
+        full, drive, b = self.full(q), self._drive, self._base
+        whole = self._pin.crba(self._model, self._data, full)
+        mass, rates = drive.T @ whole[b:, b:] @ drive, drive @ v
+        if not self.floating:
+            return mass, drive.T @ self._pin.nonLinearEffects(self._model, self._data, full, rates)
+        across = whole[:6, 6:] @ drive
+        answer = self._base_answer(whole[:6, :6], across)
+        rates = np.concatenate([-answer @ v, rates])
+        rest = self._pin.nonLinearEffects(self._model, self._data, full, rates)
+        return mass - across.T @ answer, drive.T @ rest[6:] - answer.T @ rest[:6]
+
+    def accelerations(self, q: np.ndarray, v: np.ndarray, torques: np.ndarray) -> np.ndarray:
+        """Accelerations (n,) of the joints under ``torques`` (n,)."""
+        if self._order is None:  # joints that are held or follow
+            mass, rest = self.terms(q, v)
+            return np.linalg.solve(mass, torques - rest)
+        full, rates, pushes = self.full(q), v[self._order], torques[self._order]
+        if self.floating:
+            mass = self._pin.crba(self._model, self._data, full)[:6]
+            base = -self._base_answer(mass[:, :6], mass[:, 6:] @ rates)
+            rates, pushes = np.concatenate([base, rates]), np.concatenate([_NOTHING, pushes])
+        found = self._pin.aba(self._model, self._data, full, rates, pushes)
+        result = np.empty(len(self._order))
+        result[self._order] = found[self._base :]
+        return result
+
+    def torques(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+        """Torques (n,) of the joints, N m or N, that give accelerations ``a`` (n,)."""
+        if self.floating:
+            mass, rest = self.terms(q, v)
+            return mass @ a + rest
+        pin, drive = self._pin, self._drive
+        return drive.T @ pin.rnea(self._model, self._data, self.full(q), drive @ v, drive @ a)
+
+    def base_velocity(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Linear and angular velocity (6,) of a floating base in its own frame, momentum zero."""
+        mass = self._pin.crba(self._model, self._data, self.full(q))[:6]
+        return -self._base_answer(mass[:, :6], mass[:, 6:] @ (self._drive @ v))
+
+    def base_acceleration(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+        """Spatial acceleration (6,) of a floating base in its own frame: no wrench acts on it."""
+        full, rates = self.full(q), np.concatenate([self.base_velocity(q, v), self._drive @ v])
+        mass = self._pin.crba(self._model, self._data, full)[:6].copy()
+        rest = self._pin.nonLinearEffects(self._model, self._data, full, rates)[:6]
+        return -self._base_answer(mass[:, :6], mass[:, 6:] @ (self._drive @ a) + rest)
+
+    def centre_of_mass(self, q: np.ndarray) -> np.ndarray:
+        """(3,) metres in the frame of the root link."""
+        return np.array(self._pin.centerOfMass(self._model, self._data, self.full(q)))
+
+    def energy(self, q: np.ndarray, v: np.ndarray) -> float:
+        """Kinetic and potential energy, J."""
+        full, rates = self.full(q), self._drive @ v
+        if self.floating:
+            rates = np.concatenate([self.base_velocity(q, v), rates])
+        kinetic = self._pin.computeKineticEnergy(self._model, self._data, full, rates)
+        return float(kinetic + self._pin.computePotentialEnergy(self._model, self._data, full))
+
+    @staticmethod
+    def _base_answer(inertia: np.ndarray, loads: np.ndarray) -> np.ndarray:
+        """``inertia`` (6, 6) of a floating base solved for ``loads`` (6, ...), by LAPACK itself."""
+        return dposv(inertia, loads)[1].reshape(loads.shape)
+
+
+def _leading(
+    bodies: Bodies, names: tuple[str, ...], held: Mapping[str, float]
+) -> tuple[np.ndarray, np.ndarray]:
+    """(bodies, n) and (bodies,): positions of all joints as drive @ q + offsets."""
+    known = bodies.joint_names
+    for what, given in (("", names), ("held: ", held)):
+        for name in given:
+            if name not in known:
+                raise DynamicsError(_unknown(f"{what}joint", name, known))
+    rest = np.array([min(max(0.0, joint.lower), joint.upper) for joint in bodies.joints])
+    for name, value in held.items():
+        rest[known.index(name)] = value
+    columns = [known.index(name) for name in names]
+    rest[columns] = 0.0
+    choose = np.zeros((len(known), len(names)))
+    choose[columns, np.arange(len(names))] = 1.0
+    spread = np.zeros((len(bodies.columns), len(known)))
+    spread[np.arange(len(bodies.columns)), bodies.columns] = bodies.gains
+    return spread @ choose, spread @ rest + bodies.offsets
+
+
+def _order(drive: np.ndarray) -> np.ndarray | None:
+    """Which joint of the motion moves each body, where every joint moves one and none is left."""
+    once = drive.shape[0] == drive.shape[1] and (drive.sum(axis=0) == 1.0).all()
+    return drive.argmax(axis=1) if once and ((drive == 0.0) | (drive == 1.0)).all() else None
+
+
+def _unknown(what: str, name: str, known: Sequence[str] | Mapping) -> str:
+    close = difflib.get_close_matches(name, known, 3, 0.4) or list(known)[:8]
+    return f"{what} {name!r} is unknown; there are {', '.join(close)}"
+
+
+def _vector(default: Sequence[float], given: Sequence[float] | None) -> np.ndarray:
+    vector = np.array(default if given is None else given, dtype=float)
+    if vector.shape != (3,) or not np.isfinite(vector).all():
+        raise DynamicsError(f"gravity: {given!r} is not three finite numbers in m/s^2")
+    return vector
+
+
+def _fixed(bodies: Bodies) -> Sequence[str]:
+    return [name for name, body in bodies.link_bodies.items() if body == 0]
+
+
+def _notes(
+    robot: Robot, inertials: Mapping[str, Inertial], fixed: Sequence[str]
+) -> tuple[str, ...]:
+    notes = []
+    moving = {name: link for name, link in robot.links.items() if name not in fixed}
+    bare = [name for name, link in moving.items() if link.shapes and name not in inertials]
+    if bare:
+        notes.append(f"no mass in the URDF, so taken for weightless: {', '.join(bare)}")
+    odd = [n for n, one in inertials.items() if n in moving and not one.is_possible]
+    if odd:
+        notes.append(f"an inertia that no body has, taken as it is: {', '.join(odd)}")
+    return tuple(notes)
+
+
+def _weightless(
+    dynamics: RobotDynamics, bodies: Bodies, masses: list[float]
+) -> tuple[str, ...]:
+    """A note of joints that move no mass; DynamicsError where that is all of them."""
+    if dynamics.floating and dynamics.mass <= 0.0:
+        raise DynamicsError("the base floats, and no link of the URDF has a mass: add <inertial>")
+    moved: list[set[str]] = [set() for _ in masses]
+    for link, body in bodies.link_bodies.items():
+        moved[body].add(link)
+    for k in range(len(bodies.parents), 0, -1):
+        parent = bodies.parents[k - 1]
+        masses[parent] += masses[k]
+        moved[parent] |= moved[k]
+    light = []
+    for j, name in enumerate(dynamics.joint_names):
+        own = [k + 1 for k in np.flatnonzero(dynamics._drive[:, j])]
+        if sum(masses[k] for k in own) <= 0.0:
+            links = ", ".join(sorted(set().union(*(moved[k] for k in own))))
+            light.append(f"{name!r} ({links})")
+    if not light:
+        return ()
+    text = f"no mass is moved by joint {', '.join(light)}"
+    if len(light) == len(dynamics.joint_names):
+        raise DynamicsError(f"{text}: add <inertial> to these links in the URDF")
+    return (f"{text}, so torques there are not checked",)

@@ -1,0 +1,145 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Joints with a spring between gear and link: Spong's model.
+
+    M(q) qdd + h(q, qd) = tau            tau = K (theta - q) + D (thetad - qd)
+    J thetadd + tau = tau_m
+
+q are the links, theta the motors and J their inertias, all after the gear (Spong, Modeling and
+control of elastic joint robots, J. Dyn. Syst. Meas. Control 109, 1987; Liu Qian et al., J. NUAA
+54(1), 2022). A joint without stiffness is rigid: its link is where its motor is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import eigh
+
+from collision_monitor.errors import DynamicsError
+from collision_monitor.verification.torques.actuators import Drive
+from collision_monitor.verification.torques.dynamics import RobotDynamics
+
+_LEAST = 1e-12  # of the largest inertia of a joint: less is none
+
+
+class Motors(NamedTuple):
+    """Positions, velocities and accelerations of all motors, (joints,) or (n, joints) each."""
+
+    positions: np.ndarray
+    velocities: np.ndarray
+    accelerations: np.ndarray
+
+
+class FlexibleJoints:
+    """Links on springs. ``soft`` and ``hard``: numbers of the joints with and without one."""
+
+    def __init__(self, dynamics: RobotDynamics, drives: Sequence[Drive]) -> None:
+        """Take the drives of the joints of ``dynamics``, in its order.
+
+        Raises:
+            DynamicsError: no joint has a spring.
+        """
+        stiffness = np.array([drive.stiffness for drive in drives])
+        self.dynamics = dynamics
+        self.soft = np.flatnonzero(np.isfinite(stiffness))
+        self.hard = np.flatnonzero(np.isinf(stiffness))
+        if not len(self.soft):
+            raise DynamicsError("no joint has a stiffness: the robot is rigid")
+        self.stiffness = stiffness[self.soft]
+        self.damping = np.array([drives[j].damping for j in self.soft])
+        self.rotors = np.array([drive.reflected_inertia for drive in drives])
+
+    def spring_torques(
+        self, motors: Motors, deflections: np.ndarray, speeds: np.ndarray
+    ) -> np.ndarray:
+        """Torques (..., soft) of springs that are bent by ``deflections``, links at ``speeds``."""
+        bending = motors.velocities[..., self.soft] - speeds
+        return self.stiffness * deflections + self.damping * bending
+
+    def links(
+        self, motors: Motors, deflections: np.ndarray, speeds: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Positions and velocities (..., joints) of all links."""
+        q, v = motors.positions.copy(), motors.velocities.copy()
+        q[..., self.soft] -= deflections
+        v[..., self.soft] = speeds
+        return q, v
+
+    def accelerations(
+        self, motors: Motors, deflections: np.ndarray, speeds: np.ndarray
+    ) -> np.ndarray:
+        """Accelerations (soft,) of the links on springs at one instant."""
+        q, v = self.links(motors, deflections, speeds)
+        torques = self.spring_torques(motors, deflections, speeds)
+        if not len(self.hard):
+            return self.dynamics.accelerations(q, v, torques)
+        mass, rest = self.dynamics.terms(q, v)
+        across = mass[np.ix_(self.soft, self.hard)]
+        torques = torques - rest[self.soft] - across @ motors.accelerations[self.hard]
+        return np.linalg.solve(mass[np.ix_(self.soft, self.soft)], torques)
+
+    def hard_torques(
+        self, motors: Motors, deflections: np.ndarray, speeds: np.ndarray
+    ) -> np.ndarray:
+        """Torques (hard,) that rigid joints bear at one instant."""
+        q, v = self.links(motors, deflections, speeds)
+        mass, rest = self.dynamics.terms(q, v)
+        a = motors.accelerations.copy()
+        a[self.soft] = self.accelerations(motors, deflections, speeds)
+        return (mass @ a + rest)[self.hard]
+
+    def kick(self, q: np.ndarray, jump: np.ndarray) -> np.ndarray:
+        """What links on springs step by (soft,) when rigid joints' velocities do by (hard,)."""
+        mass, _ = self.dynamics.terms(q, np.zeros_like(q))
+        across = mass[np.ix_(self.soft, self.hard)]
+        return -np.linalg.solve(mass[np.ix_(self.soft, self.soft)], across @ jump)
+
+    def resting(self, motors: Motors, moving: bool) -> np.ndarray:
+        """How far springs are bent (soft,) where links rest, or move as rigid ones would.
+
+        Raises:
+            DynamicsError: no equilibrium: the springs are too soft for the weight on them.
+        """
+        v, a = motors.velocities * moving, motors.accelerations * moving
+        bent = np.zeros(len(self.soft))
+        for _ in range(200):
+            q, _ = self.links(motors, bent, bent)
+            new = self.dynamics.torques(q, v, a)[self.soft] / self.stiffness
+            if np.abs(new - bent).max() <= 1e-14 + 1e-13 * np.abs(new).max():
+                return new
+            bent = new
+        raise DynamicsError("springs are too soft to hold the robot: no equilibrium at the start")
+
+    def inertias(self, q: np.ndarray) -> np.ndarray:
+        """M (soft, soft) of the links on springs.
+
+        Raises:
+            DynamicsError: a joint moves next to no mass, or masses that cannot be.
+        """
+        mass, _ = self.dynamics.terms(q, np.zeros_like(q))
+        mass = mass[np.ix_(self.soft, self.soft)]
+        values, vectors = np.linalg.eigh(mass)
+        if values[0] <= _LEAST * values[-1]:
+            name = self.dynamics.joint_names[self.soft[int(np.abs(vectors[:, 0]).argmax())]]
+            raise DynamicsError(
+                f"joint {name!r} is elastic and moves an inertia of {values[0]:.3g} kg m^2: give "
+                "its links masses and inertias in the URDF, or no stiffness"
+            )
+        return mass
+
+    def frequencies(self, q: np.ndarray) -> np.ndarray:
+        """(soft,) Hz, rising: of links on their springs undamped, motors fixed."""
+        squares = eigh(np.diag(self.stiffness), self.inertias(q), eigvals_only=True)
+        return np.sqrt(squares) / (2.0 * np.pi)
+
+    def slopes(self, q: np.ndarray) -> np.ndarray:
+        """(2 soft, 2 soft): how rates of (deflections, speeds) change with these, but for h."""
+        mass, n = self.inertias(q), len(self.soft)
+        result = np.zeros((2 * n, 2 * n))
+        result[:n, n:] = -np.eye(n)
+        result[n:, :n] = np.linalg.solve(mass, np.diag(self.stiffness))
+        result[n:, n:] = -np.linalg.solve(mass, np.diag(self.damping))
+        return result

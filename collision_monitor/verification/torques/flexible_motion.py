@@ -1,0 +1,293 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Links on springs over time, by a solver of ordinary differential equations.
+
+Motors follow their command: their controllers hold them on it, and the links swing on the springs;
+the torques of the motors follow. Or motors are given torques, and everything moves freely. What is
+integrated is how far springs are bent, so that tolerances are those of torques. The solver begins
+anew where velocities or accelerations of the command step.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.integrate import solve_ivp
+
+from collision_monitor.errors import DynamicsError
+from collision_monitor.verification.torques.flexible_joints import FlexibleJoints, Motors
+from collision_monitor.verification.torques.motor_command import MotorCommand
+
+logger = logging.getLogger(__name__)
+
+METHODS = ("DOP853", "RK45", "Radau", "BDF", "LSODA")
+TOLERANCE = 1e-6  # of the largest rigid torque
+_DAMPED = 0.02  # of critical damping: what is damped less rings through the whole motion
+# A stiff solver pays where the fastest mode is damped, faster than all that ring by this factor,
+# and by this many radians faster than the motion.
+_FASTER = 3.0
+_STIFF = 2000.0
+_MANY = 10_000  # periods, of some milliseconds of computing each
+_WITHIN = 8  # rows a step of the solver, so that no top between its steps is missed
+
+
+@dataclass(frozen=True, eq=False)
+class FlexibleMotion:
+    """What links, springs and motors do; (n, joints) each unless said otherwise.
+
+    Attributes:
+        times: (n,) seconds that do not fall; both sides of where rates of the command step.
+        positions: of the links.
+        velocities: of the links.
+        deflections: motors minus links.
+        link_torques: of springs, and what rigid joints bear.
+        motor_torques: after the gear.
+        frequencies: (springs,) Hz, rising, with fixed motors at the start.
+        method: the solver.
+        state: positions and velocities (m, joints) at any times (m,) of the motion.
+    """
+
+    times: np.ndarray
+    positions: np.ndarray
+    velocities: np.ndarray
+    deflections: np.ndarray
+    link_torques: np.ndarray
+    motor_torques: np.ndarray
+    frequencies: np.ndarray
+    method: str
+    state: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+
+
+def follow(
+    joints: FlexibleJoints,
+    command: MotorCommand,
+    method: str = "auto",
+    tolerance: float = TOLERANCE,
+    from_rest: bool = True,
+) -> FlexibleMotion:
+    """Motors follow ``command``; links begin at rest where springs hold them against gravity.
+
+    Args:
+        joints: the robot.
+        command: of all its motors.
+        method: of scipy's solve_ivp; ``auto``: DOP853, or Radau where the fastest mode is
+            damped and much faster than the motion.
+        tolerance: relative, of torques and speeds.
+        from_rest: else links begin as rigid ones would.
+
+    Raises:
+        DynamicsError: an unknown method, an elastic joint that moves next to no mass, springs that
+            cannot hold the robot, a solver that fails.
+    """
+    n = len(joints.soft)
+
+    def motors(times: np.ndarray, end: float, y: np.ndarray) -> Motors:
+        return command.at(times, end)
+
+    def rates(t: float, y: np.ndarray, end: float) -> np.ndarray:
+        now = command.at(t, end)
+        speeds = now.velocities[joints.soft] - y[n:]
+        return np.concatenate([speeds, joints.accelerations(now, y[:n], y[n:])])
+
+    def slopes(t: float, y: np.ndarray, end: float) -> np.ndarray:
+        return joints.slopes(joints.links(command.at(t, end), y[:n], y[n:])[0])
+
+    def kicked(y: np.ndarray, k: int) -> np.ndarray:
+        jump = command.jumps[k][joints.hard]
+        if jump.any():
+            begin, end = command.segments[k]
+            q, _ = joints.links(command.at(begin, end), y[:n], y[n:])
+            y = np.concatenate([y[:n], y[n:] + joints.kick(q, jump)])
+        return y
+
+    first = command.at(0.0, command.segments[0, 1])
+    bent = joints.resting(first, not from_rest)
+    start = np.concatenate([bent, first.velocities[joints.soft] * (not from_rest)])
+    q, _ = joints.links(first, bent, start[n:])
+    method = _method(method, joints.slopes(q), command.duration)
+    scales = tolerance * _scales(joints, command)
+    parts = _solved(rates, slopes, kicked, command.segments, start, method, tolerance, scales)
+
+    def motor_torques(part: int, times: np.ndarray, now: Motors, torques: np.ndarray) -> np.ndarray:
+        accelerations = now.accelerations.copy()
+        accelerations[0] += command.extra[part]
+        return joints.rotors * accelerations + torques
+
+    return _collected(joints, command.segments, parts, motors, motor_torques, method, q)
+
+
+def driven(
+    joints: FlexibleJoints,
+    start: np.ndarray,
+    duration: float,
+    torques: Callable[[float], np.ndarray],
+    method: str = "auto",
+    tolerance: float = TOLERANCE,
+) -> FlexibleMotion:
+    """Motors at ``start`` (joints,) and at rest are given ``torques(t)`` (joints,), after the gear.
+
+    Links begin at rest where springs hold them against gravity.
+
+    Raises:
+        DynamicsError: as `follow`, and a joint without stiffness or without rotor inertia.
+    """
+    lacking = [
+        name
+        for j, name in enumerate(joints.dynamics.joint_names)
+        if j in joints.hard or joints.rotors[j] <= 0.0
+    ]
+    if lacking:
+        raise DynamicsError(
+            f"motors driven by torques need rotor_inertia and stiffness: {', '.join(lacking)}"
+        )
+    n = len(joints.soft)
+    still = np.zeros(n)
+    segments = np.array([[0.0, duration]])
+
+    def motors(times: np.ndarray, end: float, y: np.ndarray) -> Motors:
+        return Motors(y[..., 2 * n : 3 * n], y[..., 3 * n :], np.zeros_like(y[..., :n]))
+
+    def rates(t: float, y: np.ndarray, end: float) -> np.ndarray:
+        now = motors(t, end, y)
+        spring = joints.spring_torques(now, y[:n], y[n : 2 * n])
+        return np.concatenate([
+            now.velocities - y[n : 2 * n],
+            joints.accelerations(now, y[:n], y[n : 2 * n]),
+            now.velocities,
+            (torques(t) - spring) / joints.rotors,
+        ])  # fmt: skip
+
+    def slopes(t: float, y: np.ndarray, end: float) -> np.ndarray:
+        q, _ = joints.links(motors(t, end, y), y[:n], y[n : 2 * n])
+        links = joints.slopes(q)
+        whole = np.zeros((4 * n, 4 * n))
+        whole[: 2 * n, : 2 * n] = links
+        whole[:n, 3 * n :] = np.eye(n)
+        whole[n : 2 * n, 3 * n :] = -links[n:, n:]
+        whole[2 * n : 3 * n, 3 * n :] = np.eye(n)
+        whole[3 * n :, :n] = -np.diag(joints.stiffness / joints.rotors)
+        whole[3 * n :, n : 2 * n] = np.diag(joints.damping / joints.rotors)
+        whole[3 * n :, 3 * n :] = -np.diag(joints.damping / joints.rotors)
+        return whole
+
+    bent = joints.resting(Motors(start, still, still), False)
+    y = np.concatenate([bent, still, start, still])
+    q, _ = joints.links(Motors(start, still, still), bent, still)
+    method = _method(method, slopes(0.0, y, duration), duration)
+    given = np.abs([torques(t) for t in np.linspace(0.0, duration, 50)]).max(axis=0)
+    scale = np.maximum(given, 1e-3 * given.max()) + 1e-9
+    speed = scale * duration / joints.rotors
+    scales = tolerance * np.concatenate([scale / joints.stiffness, speed, speed * duration, speed])
+    parts = _solved(rates, slopes, lambda y, k: y, segments, y, method, tolerance, scales)
+
+    def motor_torques(part: int, times: np.ndarray, now: Motors, springs: np.ndarray) -> np.ndarray:
+        return np.array([torques(t) for t in times])
+
+    return _collected(joints, segments, parts, motors, motor_torques, method, q)
+
+
+def _method(method: str, slopes: np.ndarray, duration: float) -> str:
+    if method not in ("auto", *METHODS):
+        raise DynamicsError(f"method: {method!r} is none of auto, {', '.join(METHODS)}")
+    modes = np.linalg.eigvals(slopes)
+    ringing = np.abs(modes.imag[modes.real >= -_DAMPED * np.abs(modes)]).max(initial=0.0)
+    periods = ringing * duration / (2.0 * np.pi)
+    if periods > _MANY:
+        logger.warning(
+            "springs: %.0f periods of a mode of %.3g Hz that is hardly damped have to be followed, "
+            "which takes long; damping in the file of drives makes it short",
+            periods,
+            ringing / (2.0 * np.pi),
+        )
+    if method == "auto":
+        fastest = np.abs(modes).max()
+        stiff = fastest > _FASTER * ringing and fastest * duration > _STIFF
+        return "Radau" if stiff else "DOP853"
+    return method
+
+
+def _scales(joints: FlexibleJoints, command: MotorCommand) -> np.ndarray:
+    """(2 springs,) how far springs are bent and how fast links are, were the joints rigid."""
+    torques, speeds = [], []
+    for begin, end in command.segments:
+        for t in np.linspace(begin, end, 5):
+            now = command.at(t, end)
+            torques.append(np.abs(joints.dynamics.torques(*now))[joints.soft])
+            speeds.append(np.abs(now.velocities)[joints.soft])
+    torque, speed = np.max(torques, axis=0), np.max(speeds)
+    torque = np.maximum(torque, 1e-3 * torque.max()) + 1e-9
+    return np.concatenate([torque / joints.stiffness, np.full(len(torque), speed + 1e-9)])
+
+
+def _solved(
+    rates: Callable,
+    slopes: Callable,
+    kicked: Callable,
+    segments: np.ndarray,
+    state: np.ndarray,
+    method: str,
+    tolerance: float,
+    scales: np.ndarray,
+) -> list:
+    """Scipy's solutions of all segments, one after the other."""
+    options = {"method": method, "rtol": max(tolerance, 1e-12), "atol": scales}
+    if method in ("Radau", "BDF"):
+        options["jac"] = slopes
+    parts = []
+    for k, (begin, end) in enumerate(segments):
+        solution = solve_ivp(
+            rates, (begin, end), kicked(state, k), dense_output=True, args=(end,), **options
+        )
+        if not solution.success or not np.isfinite(solution.y[:, -1]).all():
+            raise DynamicsError(
+                f"springs cannot be integrated beyond {solution.t[-1]:.6g} s by {method}: "
+                f"{solution.message}"
+            )
+        state = solution.y[:, -1]
+        parts.append(solution)
+    return parts
+
+
+def _collected(
+    joints: FlexibleJoints,
+    segments: np.ndarray,
+    parts: list,
+    motors: Callable,
+    motor_torques: Callable,
+    method: str,
+    q: np.ndarray,
+) -> FlexibleMotion:
+    n, rows = len(joints.soft), []
+    for k, solution in enumerate(parts):
+        gaps = np.diff(solution.t)[:, None] * (np.arange(_WITHIN) / _WITHIN)
+        times = np.append((solution.t[:-1, None] + gaps).ravel(), solution.t[-1])
+        y = solution.sol(times).T
+        bent, speeds = y[:, :n], y[:, n : 2 * n]
+        now = Motors(*motors(times, segments[k, 1], y))
+        torques = np.empty_like(now.positions)
+        torques[:, joints.soft] = joints.spring_torques(now, bent, speeds)
+        if len(joints.hard):
+            torques[:, joints.hard] = [
+                joints.hard_torques(Motors(*(part[i] for part in now)), bent[i], speeds[i])
+                for i in range(len(times))
+            ]
+        links = joints.links(now, bent, speeds)
+        given = motor_torques(k, times, now, torques)
+        rows.append((times, *links, now.positions - links[0], torques, given))
+
+    def state(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        where = np.clip(np.searchsorted(segments[:, 0], times, "right") - 1, 0, len(parts) - 1)
+        found = [np.empty((len(times), len(q))) for _ in range(2)]
+        for k in np.unique(where):
+            y = parts[k].sol(times[where == k]).T
+            now = Motors(*motors(times[where == k], segments[k, 1], y))
+            links = joints.links(now, y[:, :n], y[:, n : 2 * n])
+            for into, values in zip(found, links, strict=True):
+                into[where == k] = values
+        return found[0], found[1]
+
+    columns = [np.concatenate(column) for column in zip(*rows, strict=True)]
+    return FlexibleMotion(*columns, joints.frequencies(q), method, state)

@@ -1,0 +1,231 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Torques of links and of motors along a motion against what the joints can bear and give.
+
+Rigid joints by inverse dynamics (`rigid_motion`); joints with springs integrated over time
+(`flexible_motion`), since the acceleration steps of a trapezoid make springs swing to a multiple of
+the rigid torque. Around every torque lies a band for what the model leaves out, such as friction
+(Liu Qian et al., J. NUAA 54(1), 2022); torque and band together must be within the limit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from collision_monitor.errors import DynamicsError
+from collision_monitor.motion.trajectory import Trajectory
+from collision_monitor.motion.violation import Code, Violation
+from collision_monitor.robot.joint_limits import JointLimits
+from collision_monitor.verification.torques.actuators import Drive, Drives
+from collision_monitor.verification.torques.base_motion import BaseMotion, base_motion
+from collision_monitor.verification.torques.dynamics import RobotDynamics
+from collision_monitor.verification.torques.flexible_joints import FlexibleJoints
+from collision_monitor.verification.torques.flexible_motion import TOLERANCE, FlexibleMotion, follow
+from collision_monitor.verification.torques.motor_command import MotorCommand
+from collision_monitor.verification.torques.rigid_motion import RigidMotion, rigid_motion
+
+_RINGING = 2.0  # periods of the slowest spring that are looked at after the motion
+_LONGEST_RINGING = 20.0  # seconds
+_ROUNDING = 1e-9  # of a limit
+_ROWS = 20_000  # more are thinned, to the largest and smallest torques of
+_BINS = 1000
+
+
+@dataclass(frozen=True)
+class TorquePeak:
+    """The largest torque of one joint, its band included.
+
+    Attributes:
+        code: LINK_TORQUE or MOTOR_TORQUE.
+        joint: name.
+        value: the torque with its sign.
+        band: how much it may be off.
+        time: seconds.
+        limit: with the sign of ``value``; infinite where there is none.
+        first: seconds at which torque and band are beyond the limit first; nan where never.
+        unit: N m or N.
+    """
+
+    code: Code
+    joint: str
+    value: float
+    band: float
+    time: float
+    limit: float
+    first: float
+    unit: str
+
+
+@dataclass(frozen=True, eq=False)
+class TorqueCheck:
+    """What torques say to a motion.
+
+    Attributes:
+        violations: the first one first; their values have the band in them.
+        peaks: link and motor of each joint.
+        notes: masses and limits that are missing.
+        joint_names: the columns of the arrays.
+        times: (n,) seconds that do not fall; where torques step, both sides. With springs they
+            go on after the end of the motion, while these ring.
+        positions: (n, joints) of the links; with springs, what they really do.
+        velocities: likewise.
+        link_torques: (n, joints), N m or N.
+        motor_torques: (n, joints), after the gear.
+        link_bands: (n, joints), what torques may be off either way.
+        motor_bands: likewise.
+        link_limits: (joints,).
+        motor_limits: (joints,).
+        base: how a floating base moves at ``times``; None for a fixed one.
+        motion: the rows before they were thinned for plots, and the state at any time.
+    """
+
+    violations: tuple[Violation, ...]
+    peaks: tuple[TorquePeak, ...]
+    notes: tuple[str, ...]
+    joint_names: tuple[str, ...]
+    times: np.ndarray
+    positions: np.ndarray
+    velocities: np.ndarray
+    link_torques: np.ndarray
+    motor_torques: np.ndarray
+    link_bands: np.ndarray
+    motor_bands: np.ndarray
+    link_limits: np.ndarray
+    motor_limits: np.ndarray
+    base: BaseMotion | None
+    motion: RigidMotion | FlexibleMotion
+
+
+def check_torques(
+    trajectory: Trajectory,
+    dynamics: RobotDynamics,
+    limits: Mapping[str, JointLimits],
+    drives: Drives | None = None,
+    method: str = "auto",
+    tolerance: float = TOLERANCE,
+    from_rest: bool = True,
+) -> TorqueCheck:
+    """Compare torques with the efforts of ``limits`` and the ``max_motor_torque`` of ``drives``.
+
+    Args:
+        trajectory: of the motors, where joints have springs.
+        dynamics: of the joints of the trajectory, in its order.
+        limits: by joint, as `robot.joint_limits.joint_limits` has them.
+        drives: rotors, springs and margins; without them joints are rigid and torques exact.
+        method: of the solver, where there are springs; see `flexible_motion.follow`.
+        tolerance: likewise.
+        from_rest: as `joint_limits_check.check_joint_limits` has it.
+
+    Raises:
+        DynamicsError: ``dynamics`` are those of other joints; and as `flexible_motion.follow`.
+    """
+    names = trajectory.joint_names
+    if names != dynamics.joint_names:
+        raise DynamicsError(
+            f"the dynamics are those of {', '.join(dynamics.joint_names)}; the trajectory has "
+            f"{', '.join(names)}"
+        )
+    own = [(drives or Drives()).of(name) for name in names]
+    if any(math.isfinite(drive.stiffness) for drive in own):
+        motion = _ringing(trajectory, dynamics, own, method, tolerance, from_rest)
+    else:
+        motion = rigid_motion(trajectory, dynamics, own, from_rest)
+    effort = np.array([limits[name].effort if name in limits else math.inf for name in names])
+    given = np.array([drive.max_motor_torque for drive in own])
+    both = (effort, np.where(np.isinf(given), effort, given))
+    torques = (motion.link_torques, motion.motor_torques)
+    bands = [_bands(rows, own) for rows in torques]
+    peaks = []
+    for j, (name, unit) in enumerate(zip(names, dynamics.units, strict=True)):
+        for k, code in enumerate((Code.LINK_TORQUE, Code.MOTOR_TORQUE)):
+            columns = motion.times, torques[k][:, j], bands[k][:, j]
+            peaks.append(_peak(code, name, unit, *columns, float(both[k][j])))
+    violations = sorted(
+        (_violation(peak) for peak in peaks if not math.isnan(peak.first)), key=lambda v: v.first
+    )
+    kept = _kept(motion)
+    base = None
+    if dynamics.floating:
+        rows = motion.positions[kept], motion.velocities[kept]
+        base = base_motion(dynamics, motion.times[kept], motion.state, rows)
+    return TorqueCheck(
+        tuple(violations), tuple(peaks), _notes(dynamics, peaks), names, motion.times[kept],
+        motion.positions[kept], motion.velocities[kept], *(rows[kept] for rows in torques),
+        *(rows[kept] for rows in bands), *both, base, motion,
+    )  # fmt: skip
+
+
+def _ringing(
+    trajectory: Trajectory,
+    dynamics: RobotDynamics,
+    drives: list[Drive],
+    method: str,
+    tolerance: float,
+    from_rest: bool,
+) -> FlexibleMotion:
+    """The motion on springs, and what they do for a while after it."""
+    joints = FlexibleJoints(dynamics, drives)
+    slowest = joints.frequencies(trajectory.positions(np.zeros(1))[0])[0]
+    command = MotorCommand(trajectory, min(_RINGING / slowest, _LONGEST_RINGING), from_rest)
+    return follow(joints, command, method, tolerance, from_rest)
+
+
+def _bands(torques: np.ndarray, drives: list[Drive]) -> np.ndarray:
+    relative = np.array([drive.relative_margin for drive in drives])
+    return relative * np.abs(torques) + np.array([drive.absolute_margin for drive in drives])
+
+
+def _peak(
+    code: Code,
+    joint: str,
+    unit: str,
+    times: np.ndarray,
+    torques: np.ndarray,
+    bands: np.ndarray,
+    limit: float,
+) -> TorquePeak:
+    reached = np.abs(torques) + bands
+    row = int(reached.argmax())
+    over = reached > limit * (1.0 + _ROUNDING)
+    first = float(times[over.argmax()]) if over.any() else math.nan
+    return TorquePeak(
+        code, joint, float(torques[row]), float(bands[row]), float(times[row]),
+        math.copysign(limit, torques[row]), first, unit,
+    )  # fmt: skip
+
+
+def _violation(peak: TorquePeak) -> Violation:
+    text = ""
+    if peak.band > 0.0:
+        text = f"{peak.value:.6g} {peak.unit} computed, {peak.band:.3g} {peak.unit} of margin"
+    value = math.copysign(abs(peak.value) + peak.band, peak.value)
+    return Violation(
+        peak.code, peak.joint, peak.first, peak.time, value, peak.limit, peak.unit, text=text
+    )
+
+
+def _notes(dynamics: RobotDynamics, peaks: list[TorquePeak]) -> tuple[str, ...]:
+    notes = list(dynamics.notes)
+    for code, what in ((Code.LINK_TORQUE, "effort"), (Code.MOTOR_TORQUE, "motor torque")):
+        free = [peak.joint for peak in peaks if peak.code is code and math.isinf(peak.limit)]
+        if free:
+            notes.append(f"no limit of {what}, so not checked: {', '.join(free)}")
+    return tuple(notes)
+
+
+def _kept(motion: RigidMotion | FlexibleMotion) -> np.ndarray:
+    """Rows for plots: all, or of each of many spans the two extremes of every torque."""
+    count = len(motion.times)
+    if count <= _ROWS:
+        return np.arange(count)
+    rows = {0, count - 1}
+    edges = np.linspace(0, count, _BINS + 1).astype(int)
+    for begin, end in zip(edges[:-1], edges[1:], strict=True):
+        for torques in (motion.link_torques[begin:end], motion.motor_torques[begin:end]):
+            rows.update((begin + torques.argmax(axis=0)).tolist())
+            rows.update((begin + torques.argmin(axis=0)).tolist())
+    return np.array(sorted(rows))

@@ -1,0 +1,333 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""The page: a server, what it shows, and the loop in which all of it happens.
+
+What somebody does in a browser arrives on threads of the server. It is put into a queue, and done
+by the loop, which alone has the model: nothing here needs a lock.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from collision_monitor.errors import CollisionMonitorError
+from collision_monitor.model.collision_model import CollisionModel
+from collision_monitor.motion.motion import Motion
+from collision_monitor.viewer.address import LOOPBACK, Address, free_address
+from collision_monitor.viewer.clearance_curve import SECONDS, ClearanceCurve, add_chart, chart_data
+from collision_monitor.viewer.joint_sliders import JointSliders, slider_specs
+from collision_monitor.viewer.motion_panel import MotionPanel
+from collision_monitor.viewer.motions import Playback, planned
+from collision_monitor.viewer.needs_viser import viser_library
+from collision_monitor.viewer.obstacle_nodes import ObstacleNodes
+from collision_monitor.viewer.robot_nodes import RobotNodes
+from collision_monitor.viewer.scene_editor import SceneEditor
+from collision_monitor.viewer.server import aim_camera, start_server, stop_server
+from collision_monitor.viewer.status import NodeReport, status_html
+
+logger = logging.getLogger(__name__)
+
+_PERIOD = 1.0 / 30.0  # of poses, seconds
+_TELL_PERIOD = 0.1  # of text
+_SLOW_PERIOD = 0.2  # of charts and sliders that follow
+# A browser draws for a quarter of a second whatever it is sent: where nothing happens, send little.
+_IDLE_PERIOD = 2.0
+_LIVELY = 1.0  # seconds behind what somebody did, or a move
+_LAST_TURN = 5.0  # seconds for the loop to end
+_SETTLED = 0.3  # seconds after the last change of the scene until motions are measured anew
+
+
+class Page:
+    """A robot in the browser: moved by sliders, by motions, or by whoever calls `follow`."""
+
+    def __init__(
+        self,
+        model: CollisionModel,
+        q: np.ndarray,
+        *,
+        warn: float,
+        stop: float,
+        host: str = LOOPBACK,
+        port: int | None = None,
+        motions: Sequence[tuple[str, Motion]] = (),
+        camera_around: Sequence[np.ndarray] = (),
+        speed: float = 1.0,
+        shadows: bool = True,
+    ) -> None:
+        """Start to serve.
+
+        Args:
+            model: is asked by the page alone from now on.
+            q: (nq,) where the robot begins.
+            warn: distance in metres below which colours turn.
+            stop: distance in metres at which they are red.
+            host: name or address of this machine; others reach only what is not loopback.
+            port: 0 any, None 8080 or any.
+            motions: label and table of each that can be played.
+            camera_around: further configurations that the camera has in view.
+            speed: at which motions are played at first.
+            shadows: whether there are any at first; without a graphics card they are dear.
+
+        Raises:
+            MissingDependencyError: viser is not installed.
+            ViewError: host or port cannot be had.
+            MotionError: a motion names an unknown joint.
+            ConfigurationError: a joint has no finite limits.
+        """
+        viser_library()
+        self._model = model
+        self._q = np.array(q, dtype=float)
+        self._warn, self._stop = warn, stop
+        held = [planned(model, label, motion, self._q) for label, motion in motions]
+        specs = slider_specs(model)
+        self.address: Address = free_address(host, port)
+        self._todo: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._playback = Playback(speed)
+        self._curve = ClearanceCurve()
+        self._ticks: deque[float] = deque(maxlen=60)
+        self._followed: np.ndarray | None = None
+        self._by_hand = False
+        self._node: NodeReport | None = None
+        self._note, self._shown_status = "", ""
+        self._shown_q: np.ndarray | None = None
+        self._told = self._slow = self._lively_until = -np.inf
+        self._told_news: tuple = ()
+        self._changed_at: float | None = time.monotonic()
+        self._end, self._idle = threading.Event(), threading.Event()
+        self._idle.set()
+        self._clearance, self._microseconds = None, 0.0
+
+        self._server = server = start_server(self.address, model.name)
+        try:
+            self._build(specs, held, shadows)
+            aim_camera(server, self._seen([self._q, *camera_around]))
+            self.tick(time.monotonic())
+        except BaseException:
+            self.close()
+            raise
+
+    def _build(self, specs: list, motions: list, shadows: bool) -> None:
+        server, gui, q = self._server, self._server.gui, self._q
+        self._robot = RobotNodes(server.scene, self._model)
+        self._obstacles = ObstacleNodes(
+            server.scene, lambda name: self._todo.put(lambda: self._editor.choose(name))
+        )
+        self._status = gui.add_html("")
+        empty = chart_data(np.array([-SECONDS, 0.0]), self._warn, self._stop, np.zeros(2))
+        self._chart = add_chart(gui, empty, ["distance"])
+        tabs = gui.add_tab_group()
+        self._motions: MotionPanel | None = None
+        if motions:  # first: whoever opens the page sees at once what there is to play
+            with tabs.add_tab("Motions"):
+                self._motions = MotionPanel(
+                    gui, motions, self._playback, time.monotonic, self._by_a_hand, self._take
+                )
+        with tabs.add_tab("Joints"):
+            gui.add_button("Back to the start").on_click(
+                lambda event: self._todo.put(lambda: self._take(q.copy()))
+            )
+            self._sliders = JointSliders(gui, specs, q, self._slider_moved)
+            if not specs:
+                gui.add_markdown("This robot has no joint that moves.")
+        with tabs.add_tab("Scene"):
+            self._editor = SceneEditor(
+                server, self._model, self._obstacles.choose, self._todo.put, self._say
+            )
+        with tabs.add_tab("Show"):
+            self._show = {
+                name: gui.add_checkbox(name, on)
+                for name, on in (
+                    ("shapes", True), ("leaves", True), ("leaves of obstacles", False),
+                    ("grid", True), ("shadows", shadows),
+                )
+            }  # fmt: skip
+            for box in self._show.values():
+                box.on_update(lambda event: self._todo.put(self._apply_show))
+        points = self._seen([q])
+        self._grid = server.scene.add_grid(
+            "/grid", infinite_grid=True, cell_size=0.1, section_size=1.0, fade_distance=15.0,
+            position=(0.0, 0.0, min(0.0, float(points[:, 2].min()))),
+        )  # fmt: skip
+        self._editor.put_new_ones_at(0.5 * (points.min(axis=0) + points.max(axis=0)))
+        self._obstacles.draw(self._model)
+        self._apply_show()
+
+    def _seen(self, configurations: Sequence[np.ndarray]) -> np.ndarray:
+        """Points that the camera should see: the ends of the robot's leaves."""
+        obstacles = {obstacle.name for obstacle in self._model.scene.obstacles}
+        own = [k for k, leaf in enumerate(self._model.leaves) if leaf.link not in obstacles]
+        if not own:
+            own = list(range(len(self._model.leaves)))
+        ends = [self._model.leaf_segments(q)[own].reshape(-1, 3) for q in configurations]
+        return np.vstack(ends)
+
+    # -- what others may call, from any thread ----------------------------------------
+
+    @property
+    def by_hand(self) -> bool:
+        """Whether somebody has taken the robot over: by a slider, or by playing a motion."""
+        return self._by_hand
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Joints in the order of ``configuration``."""
+        return self._model.joint_names
+
+    @property
+    def configuration(self) -> np.ndarray:
+        """Where the robot is (nq,), in the order of the model's joints."""
+        return self._q
+
+    @property
+    def motion_time(self) -> float:
+        """Where in its motion the page is, seconds."""
+        return self._playback.time
+
+    def follow(self, q: np.ndarray) -> None:
+        """Be there, unless somebody has taken the robot over."""
+        self._followed = np.array(q, dtype=float)
+
+    def hear(self, report: NodeReport) -> None:
+        """Show what a monitor node says."""
+        self._node = report
+
+    def run(self) -> None:
+        """Serve until `close` is called."""
+        self._idle.clear()
+        try:
+            due = time.monotonic()
+            while not self._end.is_set():
+                self.tick(time.monotonic())
+                due = max(due + _PERIOD, time.monotonic())
+                self._end.wait(due - time.monotonic())
+        finally:
+            self._idle.set()
+
+    def close(self) -> None:
+        """End the loop, wherever it runs, and the server."""
+        self._end.set()
+        self._idle.wait(_LAST_TURN)
+        stop_server(self._server)
+
+    # -- what a browser does -----------------------------------------------------------
+
+    def _by_a_hand(self, action: Callable[[], None]) -> None:
+        def taken() -> None:
+            self._by_hand = True
+            action()
+
+        self._todo.put(taken)
+
+    def _slider_moved(self, joint: int, value: float) -> None:
+        def move() -> None:
+            q = self._q.copy()
+            q[joint] = value
+            self._take(q)
+
+        self._todo.put(move)
+
+    def _take(self, q: np.ndarray) -> None:
+        self._by_hand = True
+        self._playback.pause()
+        self._q = q
+
+    def _say(self, text: str) -> None:
+        self._note = text
+
+    def _apply_show(self) -> None:
+        shown = {name: box.value for name, box in self._show.items()}
+        self._robot.show(shown["shapes"], shown["leaves"])
+        self._obstacles.show_leaves(shown["leaves of obstacles"])
+        self._grid.visible = shown["grid"]
+        self._server.scene.configure_default_lights(cast_shadow=shown["shadows"])
+
+    # -- the loop ----------------------------------------------------------------------
+
+    def tick(self, now: float) -> None:
+        """One turn: what was asked for, where the robot is, what is near."""
+        self._ticks.append(now)
+        self._obey(now)
+        played = self._playback.configuration(now)
+        if played is not None:
+            self._q = played
+        elif self._followed is not None and not self._by_hand:
+            self._q = self._followed
+        with self._server.atomic():
+            if self._editor.changed:
+                self._editor.changed = False
+                self._model = self._model.with_scene(self._editor.scene)
+                self._obstacles.draw(self._model)
+                self._shown_q, self._changed_at = None, now
+            if self._shown_q is None or not np.array_equal(self._shown_q, self._q):
+                self._measure()
+                self._lively_until = now + _LIVELY
+            if self._clearance is not None:
+                self._curve.add(now, self._clearance.distance)
+            lively = now < self._lively_until
+            news = (self._clearance, self._note, self._node and self._node.level)
+            due = _TELL_PERIOD if lively or news != self._told_news else _IDLE_PERIOD
+            if now - self._told >= due:
+                self._told, self._told_news = now, news
+                self._tell(now)
+            if now - self._slow >= (_SLOW_PERIOD if lively else _IDLE_PERIOD):
+                self._slow = now
+                self._update_slowly(now)
+
+    def _obey(self, now: float) -> None:
+        while True:
+            try:
+                action = self._todo.get_nowait()
+            except queue.Empty:
+                return
+            self._note = ""
+            self._lively_until = now + _LIVELY
+            try:
+                action()
+            except CollisionMonitorError as problem:
+                self._note = str(problem)
+
+    def _measure(self) -> None:
+        model, q = self._model, self._q
+        if model.pairs:
+            began = time.perf_counter()
+            self._clearance = model.distance(q)
+            self._microseconds = 1e6 * (time.perf_counter() - began)
+        else:
+            self._clearance = None
+        distances = model.nearest_of_links(model.distances(q))
+        self._robot.place(model.link_poses(q))
+        self._robot.colour(distances, self._warn, self._stop)
+        self._obstacles.colour(distances, self._warn, self._stop)
+        self._robot.nearest(self._clearance)
+        self._shown_q = q
+
+    def _tell(self, now: float) -> None:
+        recent = [tick for tick in self._ticks if now - tick <= 1.0]
+        rate = (len(recent) - 1) / (now - recent[0]) if len(recent) > 1 else 0.0
+        note = self._note
+        if not note and self._node is not None and self._editor.edited:
+            note = "the monitor node watches the scene as it was loaded"
+        text = status_html(
+            self._clearance, self._warn, self._stop, rate, self._microseconds, self._node, note
+        )
+        if text != self._shown_status:
+            self._shown_status = self._status.content = text
+
+    def _update_slowly(self, now: float) -> None:
+        self._sliders.show(self._q)
+        self._chart.visible = self._clearance is not None
+        if self._clearance is not None:
+            curve = self._curve.arrays(now)
+            self._chart.data = chart_data(curve[0], self._warn, self._stop, curve[1])
+        if self._motions is not None:
+            if self._changed_at is not None and now - self._changed_at >= _SETTLED:
+                self._changed_at = None
+                self._motions.measure(self._model, self._warn, self._stop)
+            self._motions.show()

@@ -1,0 +1,242 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Pictures of a robot in its leaves, rendered without a display."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from collision_monitor.errors import MissingDependencyError
+from collision_monitor.model.collision_model import CollisionModel
+from collision_monitor.robot.description import Shape
+from collision_monitor.viewer.clearance_colour import clearance_colour
+
+_LINK_COLOR = "#8d99ae"
+_OBSTACLE_COLOR = "#c9b79c"
+_MARKED_COLORS = ("#d62828", "#f08a24")
+_SIDES = 48
+_MARGIN = 1.08  # of the picture around what it shows
+_FLATTEST = 2.4  # width over height of a picture that is cut to what it shows
+
+
+def require_pyvista() -> Any:
+    """The module that draws; MissingDependencyError says how to get it."""
+    try:
+        import pyvista
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"pictures need pyvista ({error}): pip install 'collision_monitor[picture]'"
+        ) from None
+    return pyvista
+
+
+def _shape_mesh(pyvista: Any, shape: Shape) -> Any:
+    """The surface of a shape in its own frame."""
+    if shape.kind == "mesh":
+        triangles = np.asarray(shape.triangles)
+        faces = np.column_stack([np.full(len(triangles), 3), triangles])
+        return pyvista.PolyData(np.asarray(shape.vertices, float), faces.ravel())
+    if shape.kind == "box":
+        x, y, z = shape.size
+        return pyvista.Cube(x_length=x, y_length=y, z_length=z)
+    if shape.kind == "sphere":
+        return pyvista.Sphere(radius=shape.size[0])
+    radius, length = shape.size
+    if shape.kind == "cylinder":
+        return pyvista.Cylinder(direction=(0, 0, 1), radius=radius, height=length, resolution=48)
+    half = np.array([0.0, 0.0, 0.5 * length])
+    return _capsule_mesh(pyvista, -half, half, radius)
+
+
+def _capsule_mesh(pyvista: Any, p0: np.ndarray, p1: np.ndarray, radius: float) -> Any:
+    """A capsule as two half spheres joined: a sphere of which one half is moved."""
+    axis = p1 - p0
+    length = float(np.linalg.norm(axis))
+    # Around the capsule, not within it, or a leaf that touches its link vanishes inside.
+    radius /= np.cos(np.pi / _SIDES) ** 2
+    sphere = pyvista.Sphere(radius=radius, theta_resolution=_SIDES, phi_resolution=_SIDES)
+    if length == 0.0:
+        return sphere.translate(p0)
+    z = axis / length
+    x = np.cross(np.eye(3)[np.abs(z).argmin()], z)
+    x /= np.linalg.norm(x)
+    points = np.asarray(sphere.points, dtype=float)
+    points[:, 2] += np.where(points[:, 2] > 0.0, length, 0.0)
+    turn = np.column_stack([x, np.cross(z, x), z])
+    sphere.points = points @ turn.T + p0
+    sphere.point_data["Normals"] = np.asarray(sphere.point_data["Normals"]) @ turn.T
+    return sphere
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without what VTK says of machines that have no display, where it draws all the same."""
+    from vtkmodules.vtkCommonCore import vtkLogger
+
+    before = vtkLogger.GetCurrentVerbosityCutoff()
+    vtkLogger.SetStderrVerbosity(vtkLogger.VERBOSITY_ERROR)
+    try:
+        yield
+    finally:
+        vtkLogger.SetStderrVerbosity(before)
+
+
+def _aim(plotter: Any, points: np.ndarray, direction: np.ndarray, aspect: float) -> float:
+    """Put the camera where ``points`` just fill a picture of ``aspect`` (width/height).
+
+    Returns the aspect of a picture that they would fill in both ways.
+    """
+    plotter.view_vector(direction, viewup=(0, 0, 1), render=False)
+    back = direction / np.linalg.norm(direction)
+    right = np.cross(plotter.camera.up, back)
+    right /= np.linalg.norm(right)
+    seen = points @ np.column_stack([right, np.cross(back, right), back])
+    slope = np.tan(np.radians(0.5 * plotter.camera.view_angle)) / _MARGIN
+    slopes = np.array([slope * aspect, slope])
+    # A point is seen if |seen - center| <= slope * (distance - depth), on both axes. The least
+    # distance for each axis, and the centre in the middle of what is left to either side.
+    low = (seen[:, :2] - slopes * seen[:, 2:]).min(axis=0)
+    high = (seen[:, :2] + slopes * seen[:, 2:]).max(axis=0)
+    center = 0.5 * (low + high)
+    distances = 0.5 * (high - low) / slopes
+    frame = np.array([right, np.cross(back, right), back])
+    middle = 0.5 * float(seen[:, 2].min() + seen[:, 2].max())
+    plotter.camera.focal_point = np.r_[center, middle] @ frame
+    plotter.camera.position = np.r_[center, distances.max()] @ frame
+    plotter.renderer.ResetCameraClippingRange()
+    return aspect * float(distances[0] / distances[1])
+
+
+def _drawn(plotter: Any) -> np.ndarray:
+    """Points (n, 3) of all that is drawn."""
+    meshes = (actor.mapper.dataset for actor in plotter.actors.values() if actor.mapper)
+    return np.vstack([np.asarray(mesh.points, dtype=float) for mesh in meshes])
+
+
+def _around(model: CollisionModel, q: np.ndarray, pair: Sequence[str], ends: np.ndarray) -> Any:
+    """Corners of a box around nearest points (2, 3) that has much of the smaller link in it."""
+    extents = []
+    segments = model.leaf_segments(q)
+    for name in pair:
+        own = [k for k, leaf in enumerate(model.leaves) if leaf.link == name]
+        points = np.vstack([segments[k] for k in own])
+        radius = max(model.leaves[k].radius for k in own)
+        extents.append(np.ptp(points, axis=0).max() + 2.0 * radius)
+    half = max(0.4 * min(extents), 0.75 * float(np.linalg.norm(ends[1] - ends[0])))
+    corners = np.array(np.meshgrid(*([-half, half],) * 3)).reshape(3, -1).T
+    return ends.mean(axis=0) + corners
+
+
+def _look(name: str, colour: str, marked: Sequence[str]) -> dict[str, Any]:
+    """How a link or an obstacle is drawn."""
+    if name in marked:
+        return {"color": _MARKED_COLORS[list(marked).index(name) % 2]}
+    if not marked:
+        return {"color": colour}
+    # Without back faces: translucent ones flicker through those in front.
+    return {"color": colour, "opacity": 0.35, "culling": "back"}
+
+
+def render(
+    model: CollisionModel,
+    q: np.ndarray,
+    path: str | os.PathLike,
+    *,
+    warn: float = 0.1,
+    stop: float = 0.03,
+    leaves: bool = True,
+    size: tuple[int, int] = (1200, 900),
+    direction: tuple[float, float, float] = (1.6, 0.5, 0.7),
+    zoom: float = 1.0,
+    marked: Sequence[str] = (),
+    nearest: np.ndarray | None = None,
+    close_up: str | os.PathLike = "",
+) -> None:
+    """Write a PNG of the robot at ``q``: its links, translucent leaves, the nearest points.
+
+    Leaves take the colour of their link's clearance between ``stop`` and ``warn`` metres.
+    ``direction`` is where the camera stands, seen from the robot's middle; it comes as near as
+    it can with everything in the picture, and by ``zoom`` nearer. Links and obstacles that are
+    ``marked`` stand out, and the others let them shine through; such a picture is cut to what it
+    shows. ``nearest`` (2, 3) are the points of the marked two that are shown, in the base frame;
+    else those of the nearest leaves. ``close_up`` is the path of a second picture of them, from
+    near by.
+
+    Raises:
+        MissingDependencyError: pyvista is not installed.
+    """
+    pyvista = require_pyvista()
+    with _quiet():
+        plotter = pyvista.Plotter(off_screen=True, window_size=list(size))
+        try:
+            _place(pyvista, plotter, model, q, marked)
+            if leaves:
+                _place_leaves(pyvista, plotter, model, q, warn, stop)
+            if nearest is None and model.pairs:
+                nearest = model.distance(q).points
+            if nearest is not None:
+                plotter.add_mesh(pyvista.Line(*nearest), color="black", line_width=4)
+                plotter.add_points(
+                    nearest, color="black", point_size=9, render_points_as_spheres=True
+                )
+            plotter.add_light(pyvista.Light(position=(4, 3, 6), intensity=0.35))
+            if marked:  # perhaps seen from the side that this does not light
+                plotter.add_light(pyvista.Light(light_type="headlight", intensity=0.35))
+            plotter.enable_anti_aliasing("ssaa")
+            towards, aspect = np.array(direction, dtype=float), size[0] / size[1]
+            filled = _aim(plotter, _drawn(plotter), towards, aspect)
+            if marked:
+                plotter.enable_depth_peeling(8)
+                aspect = min(max(filled, aspect), _FLATTEST)
+                plotter.window_size = [size[0], round(size[0] / aspect)]
+                _aim(plotter, _drawn(plotter), towards, aspect)
+            plotter.camera.zoom(zoom)
+            plotter.screenshot(os.fspath(path))
+            if close_up and nearest is not None:
+                _aim(plotter, _around(model, q, marked, nearest), towards, aspect)
+                plotter.render()
+                plotter.screenshot(os.fspath(close_up))
+        finally:
+            plotter.close()
+
+
+def _place(
+    pyvista: Any, plotter: Any, model: CollisionModel, q: np.ndarray, marked: Sequence[str]
+) -> None:
+    """Links and obstacles."""
+    poses = model.link_poses(q)
+    for link in model.robot.links.values():
+        for shape in link.shapes:
+            mesh = _shape_mesh(pyvista, shape).transform(
+                poses[link.name] @ shape.pose, inplace=False
+            )
+            plotter.add_mesh(
+                mesh, smooth_shading=True, split_sharp_edges=True, specular=0.3,
+                **_look(link.name, _LINK_COLOR, marked),
+            )  # fmt: skip
+    for obstacle in model.scene.obstacles:
+        pose = poses[obstacle.link] @ obstacle.shape.pose
+        mesh = _shape_mesh(pyvista, obstacle.shape).transform(pose, inplace=False)
+        plotter.add_mesh(mesh, **_look(obstacle.name, _OBSTACLE_COLOR, marked))
+
+
+def _place_leaves(
+    pyvista: Any, plotter: Any, model: CollisionModel, q: np.ndarray, warn: float, stop: float
+) -> None:
+    """Leaves of links, in the colour of their clearance."""
+    obstacles = {obstacle.name for obstacle in model.scene.obstacles}
+    nearest = model.link_distances(q)
+    for leaf, (p0, p1) in zip(model.leaves, model.leaf_segments(q), strict=True):
+        if leaf.link in obstacles:
+            continue
+        plotter.add_mesh(
+            _capsule_mesh(pyvista, p0, p1, leaf.radius),
+            color=clearance_colour(nearest[leaf.link], warn, stop),
+            opacity=0.28,
+            smooth_shading=True,
+        )

@@ -1,0 +1,92 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Surfaces of shapes and leaves as triangles for drawing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import trimesh
+
+from collision_monitor.geometry.leaf import Leaf
+from collision_monitor.robot.description import Shape
+
+Surface = tuple[np.ndarray, np.ndarray]  # vertices (n, 3) in metres, triangles (m, 3)
+
+_SIDES = 24
+_SHARPEST = 0.6  # radians between two triangles that are shaded as one smooth surface
+_SMOOTHED = 60_000  # triangles; more take seconds, and look smooth by themselves
+
+
+def shape_surface(shape: Shape) -> Surface:
+    """A shape in the frame of its link, with corners doubled where it has an edge."""
+    vertices, triangles = _own_surface(shape)
+    if len(triangles) <= _SMOOTHED:
+        mesh = trimesh.Trimesh(vertices, triangles, process=False)
+        mesh.merge_vertices()
+        vertices, triangles = _with_edges(mesh)
+    return vertices @ shape.pose[:3, :3].T + shape.pose[:3, 3], triangles
+
+
+def leaf_surface(leaves: Iterable[Leaf]) -> Surface:
+    """All leaves of a link in one, in the frame of that link."""
+    return joined(capsule_surface(leaf.p0, leaf.p1, leaf.radius) for leaf in leaves)
+
+
+def joined(surfaces: Iterable[Surface]) -> Surface:
+    """Several surfaces as one."""
+    vertices, triangles, count = [np.empty((0, 3))], [np.empty((0, 3), dtype=int)], 0
+    for points, faces in surfaces:
+        vertices.append(points)
+        triangles.append(faces + count)
+        count += len(points)
+    return np.vstack(vertices), np.vstack(triangles)
+
+
+def capsule_surface(p0: np.ndarray, p1: np.ndarray, radius: float) -> Surface:
+    """All points at ``radius`` from a segment: a ball of which one half is moved.
+
+    The triangles stand around the capsule, or a leaf that touches its link would vanish inside.
+    """
+    axis = np.asarray(p1, dtype=float) - p0
+    length = float(np.linalg.norm(axis))
+    ball = trimesh.creation.uv_sphere(
+        radius=radius / np.cos(np.pi / _SIDES) ** 2, count=(_SIDES + 1, _SIDES)
+    )
+    vertices = np.array(ball.vertices)
+    if length > 0.0:
+        z = axis / length
+        x = np.cross(np.eye(3)[np.abs(z).argmin()], z)
+        x /= np.linalg.norm(x)
+        vertices[:, 2] += np.where(vertices[:, 2] > 1e-9 * radius, length, 0.0)
+        vertices = vertices @ np.array([x, np.cross(z, x), z])
+    return vertices + p0, np.array(ball.faces)
+
+
+def _own_surface(shape: Shape) -> Surface:
+    if shape.kind == "mesh":
+        return np.asarray(shape.vertices, dtype=float), np.asarray(shape.triangles)
+    if shape.kind == "box":
+        made = trimesh.creation.box(extents=shape.size)
+    elif shape.kind == "sphere":
+        made = trimesh.creation.uv_sphere(radius=shape.size[0], count=(_SIDES, 2 * _SIDES))
+    elif shape.kind == "cylinder":
+        radius, length = shape.size
+        made = trimesh.creation.cylinder(radius=radius, height=length, sections=2 * _SIDES)
+    else:
+        half = np.array([0.0, 0.0, 0.5 * shape.size[1]])
+        return capsule_surface(-half, half, shape.size[0])
+    return np.array(made.vertices), np.array(made.faces)
+
+
+def _with_edges(mesh: trimesh.Trimesh) -> Surface:
+    """The same triangles, apart where they meet at an edge that is to be seen."""
+    angles = mesh.face_adjacency_angles
+    smooth = trimesh.graph.connected_component_labels(
+        mesh.face_adjacency[angles <= _SHARPEST], node_count=len(mesh.faces)
+    )
+    # A corner belongs to a vertex and to the smooth piece that its triangle is of.
+    corners = np.column_stack([mesh.faces.reshape(-1), np.repeat(smooth, 3)])
+    kept, number = np.unique(corners, axis=0, return_inverse=True)
+    return np.asarray(mesh.vertices)[kept[:, 0]], number.reshape(-1, 3)

@@ -1,0 +1,111 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Exact distances on real robots, against pinocchio's kinematics and coal's distances."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from support.geometry.exact_reference import ExactReference
+from support.geometry.reference import Reference
+from support.robots.robots import require
+from support.robots.smooth_motion import smooth_motion, without_usual_contacts
+
+from collision_monitor import CollisionModel
+
+# How many random and consecutive configurations: coal needs up to 30 ms for one.
+COUNTS = {
+    "ur5": (60, 60),
+    "panda": (60, 60),
+    "baxter": (40, 40),
+    "pr2": (25, 25),
+    "tiago_dual": (8, 8),
+}
+
+
+@cache
+def loaded(name):
+    files = require(name)
+    model = CollisionModel.from_urdf(files.urdf, files.srdf, files.package_dirs)
+    if files.srdf is None:
+        model = without_usual_contacts(model, samples=10)
+    return model, ExactReference(model, Reference(files.urdf, files.package_dirs, model))
+
+
+def check(model, reference, q):
+    """Whether it was in contact."""
+    found = model.distance(q, exact=True)
+    expected, _ = reference.least(q, max(found.distance, 0.0) + 0.01)
+    first, second = found.points
+    assert second - first == pytest.approx(found.distance * found.normal, abs=1e-9)
+    assert model.distance(q).distance <= found.distance + 1e-9
+    if found.distance > 0.0:
+        assert found.distance == pytest.approx(expected, abs=1e-6)
+        return False
+    # A mesh that is in another one's inside is apart from it to coal.
+    assert expected <= 1e-6 or reference.holds(q, found.links)
+    return True
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_random_configurations_have_coals_distance(name):
+    model, reference = loaded(name)
+    touches = [check(model, reference, q) for q in model.random_configurations(COUNTS[name][0], 3)]
+    assert not all(touches)
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_consecutive_configurations_have_coals_distance(name):
+    model, reference = loaded(name)
+    for q in smooth_motion(model, COUNTS[name][1], speed=3.0, seed=5):
+        check(model, reference, q)
+
+
+@pytest.mark.parametrize("name", ["ur5", "baxter", "pr2"])
+def test_every_pair_has_coals_distance(name):
+    model, reference = loaded(name)
+    q = model.random_configurations(1, seed=9)[0]
+    for pair, distance in zip(model.pairs, model.distances(q, exact=True), strict=True):
+        expected = reference.distance(q, pair)
+        if distance > 0.0:
+            assert distance == pytest.approx(expected, abs=1e-6)
+        else:
+            assert expected <= 1e-6 or reference.holds(q, pair)
+
+
+def test_all_hierarchies_give_the_same_distances():
+    files = require("ur5")
+    models = [
+        CollisionModel.from_urdf(files.urdf, files.srdf, files.package_dirs, hierarchy=kind)
+        for kind in ("obb", "aabb", "rss", "octree")
+    ]
+    for q in smooth_motion(models[0], 150, speed=5.0):
+        expected, *others = (model.distance(q, exact=True) for model in models)
+        for other in others:
+            assert other.distance == pytest.approx(expected.distance, abs=1e-9)
+            assert other.links == expected.links
+    touching = [
+        q
+        for q in models[0].random_configurations(300, seed=2)
+        if models[0].distance(q, exact=True).distance <= 0.0
+    ]
+    assert len(touching) > 10
+    for q in touching:
+        assert all(model.distance(q, exact=True).distance <= 0.0 for model in models)
+
+
+def test_a_motion_into_contact_has_no_jump():
+    """What changes from one millisecond to the next is never more than what moves."""
+    files = require("ur5")
+    model = CollisionModel.from_urdf(files.urdf, files.srdf, files.package_dirs)
+    rows = model.random_configurations(400, seed=4)
+    found = np.array([model.distance(q, exact=True).distance for q in rows])
+    apart, inside = rows[np.argmax(found)], rows[np.argmin(found)]
+    rows = apart + np.linspace(0.0, 1.0, 8000)[:, None] * (inside - apart)
+    moves = model.link_reach().sum(axis=1).max() * np.abs(np.diff(rows, axis=0)).max()
+    distances = np.array([model.distance(q, exact=True).distance for q in rows])
+    touch = int(np.argmax(distances <= 0.0))
+    assert touch > 0
+    # Both links move.
+    assert np.abs(np.diff(distances[: touch + 1])).max() < 2.0 * moves
+    assert distances[touch:].min() < -0.02

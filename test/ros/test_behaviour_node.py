@@ -1,0 +1,326 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""The node's behaviour on a real graph: actions, holds, services, a driver that is called."""
+
+import math
+
+import pytest
+from support.robots.two_slides import JOINTS, URDF, apart
+from support.ros.ros_graph import ERROR, LATCHED, OK, WARN, Graph
+
+from builtin_interfaces.msg import Duration  # isort: skip
+from rcl_interfaces.msg import Parameter as ParameterMessage  # isort: skip
+from rcl_interfaces.msg import ParameterType, ParameterValue  # isort: skip
+from rcl_interfaces.srv import SetParametersAtomically  # isort: skip
+from rclpy.qos import QoSProfile  # isort: skip
+from std_msgs.msg import Float64  # isort: skip
+from std_srvs.srv import SetBool, Trigger  # isort: skip
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # isort: skip
+
+NAMES = (*JOINTS, "mast_joint")
+ME = "/collision_monitor"
+EVERY = QoSProfile(depth=10000)
+
+
+def value(given):
+    """A parameter's value of the kind of ``given``."""
+    kinds = {bool: "bool", int: "integer", float: "double", str: "string", list: "string_array"}
+    kind = kinds[type(given)]
+    field = f"{kind}_value" if kind != "string_array" else "string_array_value"
+    return ParameterValue(
+        type=getattr(ParameterType, f"PARAMETER_{kind.upper()}"), **{field: given}
+    )
+
+
+class Cell:
+    """A node that watches two balls, and somebody who moves them."""
+
+    def __init__(self, graph):
+        self.graph, self.gap = graph, 0.5
+
+    def send(self, gap, velocity=0.0):
+        """A jump: who is to believe it moves there by `until`."""
+        self.gap = gap
+        self.graph.send(NAMES, (*apart(gap), 0.3), velocities=(0, 0, velocity, 0, 0))
+
+    def until(self, condition, gap, velocity=0.0, seconds=10.0):
+        """Move there at 0.3 m/s, stand there and say this velocity until the condition holds."""
+        while abs(gap - self.gap) > 1e-9:
+            step = max(-0.006, min(0.006, gap - self.gap))
+            self.send(self.gap + step)
+            self.graph.spin(0.02)
+        self.graph.until(condition, seconds, lambda: self.send(gap, velocity), 0.01)
+
+    def until_action(self, action, gap, velocity=0.0):
+        self.until(lambda: self.values.get("action") == action, gap, velocity)
+
+    def until_scale(self, scale, gap, velocity=0.0):
+        said = self.graph.heard["speed_scale"]
+        self.until(lambda: said and abs(said[-1].data - scale) < 1e-3, gap, velocity)
+
+    @property
+    def values(self):
+        return self.graph.values
+
+    def set(self, **values):
+        request = [ParameterMessage(name=n, value=value(v)) for n, v in values.items()]
+        return self.graph.call(
+            SetParametersAtomically, f"{ME}/set_parameters_atomically", parameters=request
+        ).result
+
+    def ask(self, name):
+        answer = self.graph.call(Trigger, f"{ME}/{name}")
+        return answer.success, answer.message
+
+
+@pytest.fixture(scope="module")
+def urdf(tmp_path_factory):
+    """The robot in a file."""
+    path = tmp_path_factory.mktemp("slides") / "robot.urdf"
+    path.write_text(URDF)
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def running(urdf):
+    """A node that has been running for some time."""
+    graph = Graph()
+    graph.start("-p", f"robot_description:={urdf}", "-p", "rise_time:=0.2")
+    cell = Cell(graph)
+    graph.until_distance(lambda: cell.send(0.5))
+    yield cell
+    graph.close()
+
+
+@pytest.fixture
+def cell(running):
+    """That node, far from everything, as it was started."""
+    assert running.set(
+        latch_stops=False, acknowledge_stops=False, pair_thresholds=[""], stop_service="",
+        braking_decelerations=[""],
+    ).successful  # fmt: skip
+    running.graph.call(SetBool, f"{ME}/enable", data=True)
+    running.until(
+        lambda: running.graph.state.level == OK and running.values["action"] == "none", 0.5
+    )
+    running.until_scale(1.0, 0.5)
+    return running
+
+
+def test_moving_away_is_free_and_coming_nearer_is_not(cell):
+    cell.until_action("slowdown", 0.06)
+    cell.until_scale(0.5, 0.06)
+    cell.until_action("none", 0.06, 0.3)
+    assert cell.graph.state.level == WARN
+    assert "moving away" in cell.graph.state.message
+    cell.until_scale(1.0, 0.06, 0.3)
+    cell.until_action("slowdown", 0.06, -0.1)
+    assert float(cell.values["pair_rate"]) == pytest.approx(-0.1)
+    assert cell.values["pair"] == "r_ball l_ball"
+
+
+def test_what_comes_of_braking_is_in_the_state(cell):
+    cell.until_action("approach", 0.3, -0.9)
+    values = cell.values
+    # 0.05 s to react, and 2 m/s^2: half a second from the velocity limit of the URDF
+    fresh, found = 0.3 - 0.045 - 0.2025, float(values["braking_clearance"])
+    # A joint state that came late is of where the robot was: it has gone on since then.
+    age = float(values["age"])
+    assert fresh - 0.9 * age - 2e-3 <= found <= fresh + 2e-3
+    time_left = float(values["time_to_collision"])
+    assert 0.3 / 0.9 - age - 5e-3 <= time_left <= 0.3 / 0.9 + 5e-3
+    assert "while braking" in cell.graph.state.message
+    cell.until_action("stop", 0.2, -0.9)
+    assert "cannot stop in time" in cell.graph.state.message
+    assert cell.graph.state.level == ERROR
+    cell.until_scale(0.0, 0.2, -0.9)
+    cell.until_action("none", 0.5)
+    assert cell.values["time_to_collision"] == cell.values["braking_clearance"] == "inf"
+    assert cell.set(braking_decelerations=["l_*=1000.0"]).successful
+    cell.until_action("approach", 0.14, -0.9)
+
+
+def test_out_of_contact_the_way_is_said_and_free(cell):
+    cell.until_action("stop", -0.02)
+    way = dict(item.split("=") for item in cell.values["way_out"].split())
+    assert float(way["r_x"]) < 0.0 < float(way["l_x"])
+    cell.until(lambda: "collision: 0.020 m deep" in cell.graph.state.message, -0.02)
+    cell.until_action("limit", -0.02, 0.2)
+    cell.until_scale(0.25, -0.02, 0.2)
+    assert cell.graph.heard["safe"][-1].data is False
+    cell.until_action("none", 0.5, 0.2)
+    assert "way_out" not in cell.values
+
+
+def test_a_robot_that_stands_in_contact_may_say_where_it_would_go(cell):
+    cell.until_action("stop", -0.02)
+    publisher = cell.graph.node.create_publisher(JointTrajectory, f"{ME}/command", 10)
+
+    def command(gap):
+        point = JointTrajectoryPoint(positions=apart(gap), time_from_start=Duration(sec=1))
+        publisher.publish(JointTrajectory(joint_names=JOINTS, points=[point]))
+        cell.send(-0.02)
+
+    cell.graph.until(lambda: cell.values["action"] == "limit", sending=lambda: command(0.2))
+    cell.graph.until(lambda: cell.values["action"] == "stop", sending=lambda: command(-0.1))
+    cell.graph.node.destroy_publisher(publisher)
+
+
+def test_a_latched_stop_waits_for_a_reset(cell):
+    assert cell.set(latch_stops=True).successful
+    stops = int(cell.values["stops"])
+    cell.until_action("stop", 0.01)
+    cell.until(lambda: "until ~/reset; now clear" in cell.graph.state.message, 0.5)
+    assert cell.graph.state.level == ERROR
+    assert cell.graph.heard["safe"][-1].data is False
+    assert cell.graph.heard["speed_scale"][-1].data == 0.0
+    assert int(cell.values["stops"]) == stops + 1
+    assert cell.ask("reset") == (True, "released")
+    cell.until_action("none", 0.5)
+    assert cell.ask("reset") == (True, "no stop is latched")
+
+
+def test_a_stop_that_must_be_confirmed_waits_for_it(cell):
+    assert cell.set(latch_stops=True, acknowledge_stops=True).successful
+    cell.until_action("stop", 0.01)
+    assert cell.ask("reset") == (
+        False, "the stop has not been acknowledged: call ~/acknowledge first",
+    )  # fmt: skip
+    assert cell.ask("acknowledge") == (True, "acknowledged; the stop is latched until ~/reset")
+    cell.until(lambda: "until ~/reset; now clear" in cell.graph.state.message, 0.5)
+    assert cell.ask("reset") == (True, "released")
+    cell.until_action("none", 0.5)
+
+
+def test_disabled_it_does_nothing_and_says_so(cell):
+    cell.until_action("stop", 0.01)
+    answer = cell.graph.call(SetBool, f"{ME}/enable", data=False)
+    assert (answer.success, answer.message) == (True, "disabled: nothing slows or stops the robot")
+    cell.until(lambda: cell.graph.state.message.startswith("disabled by ~/enable"), 0.01)
+    assert (cell.values["action"], cell.values["enabled"]) == ("none", "false")
+    assert cell.graph.heard["safe"][-1].data is False
+    cell.until_scale(1.0, 0.01)
+    cell.until(lambda: cell.graph.state.level == WARN, 0.5)
+    cell.graph.call(SetBool, f"{ME}/enable", data=True)
+    cell.until_action("stop", 0.01)
+
+
+class Driver:
+    """A driver's service that fails a given number of times."""
+
+    def __init__(self, cell, kind, name, fails):
+        self.kind, self.fails, self.calls = kind, fails, []
+        self.service = cell.graph.node.create_service(kind, name, self.answer)
+        self.cell = cell
+
+    def answer(self, request, answer):
+        self.calls.append(getattr(request, "data", None))
+        self.fails -= 1
+        answer.success = self.fails < 0
+        answer.message = "" if answer.success else "the brake is busy"
+        return answer
+
+    def close(self):
+        self.cell.graph.node.destroy_service(self.service)
+
+
+@pytest.mark.parametrize(("kind", "data"), [(Trigger, None), (SetBool, True)])
+def test_a_driver_is_called_once_for_a_stop_and_again_where_it_fails(cell, kind, data):
+    name = f"/driver/{kind.__name__.lower()}"
+    driver = Driver(cell, kind, name, fails=2)
+    assert cell.set(stop_service=name, stop_service_data=True).successful
+    cell.until(lambda: "stop_service" in cell.values, 0.5)
+    assert driver.calls == []
+    cell.until_action("stop", 0.01)
+    cell.until(lambda: cell.values["stop_service"] == f"{name}: done", 0.01)
+    assert driver.calls == [data] * 3
+    for _ in range(50):
+        cell.send(0.01)
+        cell.graph.spin(0.01)
+    assert len(driver.calls) == 3
+    cell.until_action("none", 0.5)
+    cell.until_action("stop", 0.01)
+    cell.until(lambda: len(driver.calls) == 4, 0.01)
+    driver.close()
+
+
+def test_a_driver_that_cannot_be_called_is_said(cell):
+    assert cell.set(stop_service="/nobody/there", stop_service_attempts=2).successful
+    cell.until_action("stop", 0.01)
+    cell.until(lambda: "FAILED" in cell.values["stop_service"], 0.01)
+    assert cell.values["stop_service"] == (
+        "/nobody/there: FAILED after 2 attempts: there is no such service"
+    )
+    cell.until_action("none", 0.5)
+    assert "FAILED" in cell.values["stop_service"]  # until the next stop
+    driver = Driver(cell, Trigger, "/driver/bad", fails=99)
+    assert cell.set(stop_service="/driver/bad").successful
+    cell.until_action("stop", 0.01)
+    cell.until(lambda: "FAILED after 2 attempts: the brake is busy" in cell.values["stop_service"],
+               0.01)  # fmt: skip
+    assert len(driver.calls) == 2
+    driver.close()
+
+
+def test_pairs_have_distances_of_their_own_while_it_runs(cell, tmp_path):
+    assert cell.set(pair_thresholds=["r_* l_* warn=0.6 stop=0.4"]).successful
+    cell.until_action("slowdown", 0.5)
+    cell.until_scale(0.5, 0.5)
+    rules = ["r_* l_* warn=0.6 stop=0.4", "* l_* warn=0.1 stop=0.01"]
+    assert cell.set(pair_thresholds=rules).successful
+    cell.until_action("none", 0.5)
+    path = tmp_path / "thresholds.yaml"
+    path.write_text("pairs: [{pair: 'l_ball r_ball', warn: 0.9, stop: 0.55}]")
+    assert cell.set(thresholds_file=str(path), pair_thresholds=[""]).successful
+    cell.until_action("stop", 0.5)
+    path.unlink()
+    assert cell.set(warn_distance=0.11).successful  # the file is read when it is set
+    assert cell.set(thresholds_file="", warn_distance=0.1).successful
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        ({"pair_thresholds": ["nobody r_ball warn=0.2"]}, "'nobody r_ball' names none of the"),
+        ({"pair_thresholds": ["l_ball r_ball"]}, "two names or patterns"),
+        ({"pair_thresholds": ["l_ball r_ball warn=-1"]}, "is not a distance of 0 m or more"),
+        ({"thresholds_file": "/nowhere/t.yaml"}, "/nowhere/t.yaml"),
+        ({"braking_decelerations": ["elbow=2"]}, "'elbow=2' names none of the joints"),
+        ({"braking_decelerations": ["l_x=0"]}, "not a number above 0"),
+        ({"release_cycles": 0}, "release_cycles"),
+        ({"escape_scale": 1.5}, "escape_scale"),
+        ({"reaction_time": math.nan}, "reaction_time"),
+        ({"stop_service": "/s", "stop_service_timeout": 0.0}, "stop_service_timeout"),
+        ({"joint_limits": "/other"}, "read-only"),
+        ({"latch_stops": True, "stop_distance": 0.5}, "above warn_distance"),
+    ],
+)
+def test_values_that_cannot_stand_are_refused_together_with_a_reason(cell, values, says):
+    result = cell.set(**values)
+    assert not result.successful
+    assert says in result.reason
+
+
+def test_what_was_refused_is_not_in_force(cell):
+    assert not cell.set(latch_stops=True, stop_distance=0.5).successful
+    assert not cell.set(warn_distance=0.6, release_cycles=0).successful
+    cell.until_action("stop", 0.01)
+    cell.until_action("none", 0.5)
+    assert float(cell.values["warn_distance"]) == 0.1
+
+
+def test_the_scale_is_steady_where_the_distance_is_noisy(cell):
+    cell.graph.listen("scales", Float64, EVERY, f"{ME}/speed_scale")
+    cell.graph.listen("changes", type(cell.graph.state), LATCHED, f"{ME}/state")
+    cell.until_action("stop", 0.018)
+    cell.graph.heard["scales"].clear()
+    cell.graph.heard["changes"].clear()
+    for k in range(200):
+        cell.send(0.02 + 0.002 * (-1) ** k)
+        cell.graph.spin(0.005)
+    assert {message.data for message in cell.graph.heard["scales"]} == {0.0}
+    actions = {
+        item.value for message in cell.graph.heard["changes"] for item in message.values
+        if item.key == "action"
+    }  # fmt: skip
+    assert actions == {"stop"}

@@ -1,0 +1,457 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""The node on a real ROS graph, in a process of its own."""
+
+import math
+import signal
+import time
+
+import numpy as np
+import pytest
+from support.paths import ROOT
+from support.robots.toys import chain
+from support.ros.ros_graph import DIAGNOSTICS, ERROR, LATCHED, OK, STALE, WARN, Graph, rclpy
+from support.ros.rviz_twin import RvizTwin
+
+from collision_monitor import CollisionModel
+
+from diagnostic_msgs.msg import DiagnosticStatus  # isort: skip
+from rclpy.qos import DurabilityPolicy, QoSProfile  # isort: skip
+from rcl_interfaces.msg import ParameterType, ParameterValue  # isort: skip
+from rcl_interfaces.msg import Parameter as ParameterMessage  # isort: skip
+from rcl_interfaces.srv import SetParametersAtomically  # isort: skip
+from rosgraph_msgs.msg import Clock  # isort: skip
+from std_msgs.msg import String  # isort: skip
+
+SCENE = {
+    "obstacles": [
+        {"name": "ball", "type": "sphere", "radius": 0.2, "position": [1.0, 1.1, 0.0]},
+    ]
+}
+PACKAGE = ROOT
+CLEAR = [-0.5, -0.5, 0.3]
+CONTACT = [math.pi / 2, 0.0, 0.0]  # along the y axis, then on along x, into the ball
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """(URDF file, scene file, the same model in this process)."""
+    folder = tmp_path_factory.mktemp("cell with a space")
+    (folder / "chain.urdf").write_text(chain(4))
+    (folder / "cell.yaml").write_text(
+        "obstacles: [{name: ball, type: sphere, radius: 0.2, position: [1.0, 1.1, 0.0]}]"
+    )
+    model = CollisionModel.from_urdf(folder / "chain.urdf", scene=SCENE)
+    return str(folder / "chain.urdf"), str(folder / "cell.yaml"), model
+
+
+@pytest.fixture(scope="module")
+def cell(files):
+    """A graph with a node that has been running for some time."""
+    urdf, scene, model = files
+    graph = Graph()
+    graph.start(
+        "-p", f"robot_description:={urdf}", "-p", f"scene:={scene}",
+        "-p", "joint_state_timeout:=0.4",
+    )  # fmt: skip
+    graph.until_distance(lambda: graph.send(model.joint_names, CLEAR))
+    yield graph, model
+    graph.close()
+
+
+@pytest.fixture
+def graph():
+    """A graph of its own for one test."""
+    graph = Graph()
+    yield graph
+    graph.close()
+
+
+def settled(cell, q=CLEAR, level=OK):
+    """Send one pose until the state has its level."""
+    graph, model = cell
+    graph.until_level(level, lambda: graph.send(model.joint_names, q))
+    return graph, model
+
+
+def test_distances_are_those_of_the_library_in_any_order_from_two_publishers(cell):
+    graph, model = settled(cell)
+    rng = np.random.default_rng(0)
+    for q in model.random_configurations(20, seed=1):
+        order = rng.permutation(3)
+        names, values = np.array(model.joint_names)[order], q[order]
+        expected = model.distance(q).distance
+
+        def send(names=names, values=values):
+            graph.send(names[:2], values[:2])
+            graph.send(names[2:], values[2:])
+
+        graph.until(
+            lambda expected=expected: abs(graph.heard["min_distance"][-1].data - expected) < 1e-12,
+            sending=send,
+        )
+
+
+def test_a_distance_comes_with_every_joint_state_also_when_all_is_clear(cell):
+    graph, model = settled(cell)
+    before = len(graph.heard["min_distance"])
+    for _ in range(50):
+        graph.send(model.joint_names, CLEAR)
+        graph.spin(0.01)
+    graph.spin(0.2)
+    assert len(graph.heard["min_distance"]) - before >= 45
+    assert all(m.data > 0 for m in graph.heard["min_distance"][before:])
+
+
+def test_contact_is_an_error_and_moving_away_ends_it(cell):
+    graph, model = settled(cell)
+    assert graph.heard["safe"][-1].data is True
+    graph.until_level(ERROR, lambda: graph.send(model.joint_names, CONTACT))
+    assert graph.values["action"] == "stop"
+    assert "collision" in graph.state.message
+    assert {graph.values["link_a"], graph.values["link_b"]} == {"l2", "ball"}
+    assert graph.heard["safe"][-1].data is False
+    graph.until(lambda: graph.heard["speed_scale"][-1].data == 0.0, sending=lambda: graph.send(
+        model.joint_names, CONTACT))  # fmt: skip
+    settled(cell)
+    graph.until(lambda: graph.heard["safe"][-1].data and graph.heard["speed_scale"][-1].data == 1.0,
+                sending=lambda: graph.send(model.joint_names, CLEAR))  # fmt: skip
+
+
+def test_the_points_lie_at_the_distance_reported(cell):
+    graph, model = settled(cell, CONTACT, ERROR)
+    graph.until(
+        lambda: "point_a" in graph.values, sending=lambda: graph.send(model.joint_names, CONTACT)
+    )
+    keys = ("point_a", "point_b", "normal")
+    a, b, n = (np.array(graph.values[key].split(), float) for key in keys)
+    distance = float(graph.values["distance"])
+    assert b - a == pytest.approx(distance * n, abs=1e-5)
+    assert np.linalg.norm(n) == pytest.approx(1.0, abs=1e-5)
+
+
+def test_bytes_that_are_no_message_are_an_error_and_the_node_goes_on(cell):
+    graph, model = settled(cell)
+    graph.until(
+        lambda: "cannot be read" in graph.state.message and graph.state.level == ERROR,
+        sending=lambda: graph.publisher().publish(b"\0\1\0\0" + b"\xff" * 40),
+    )
+    graph.until(lambda: graph.heard["safe"][-1].data is False)
+    settled(cell)
+
+
+def test_silence_is_stale_within_the_timeout_and_news_end_it(cell):
+    graph, model = settled(cell)
+    start = time.monotonic()
+    graph.until_level(STALE)
+    assert time.monotonic() - start < 0.4 + 0.5
+    graph.until(lambda: graph.heard["safe"][-1].data is False)
+    graph.until(lambda: math.isnan(graph.heard["min_distance"][-1].data))
+    count = len([m for m in graph.heard["min_distance"] if not math.isnan(m.data)])
+    graph.spin(0.5)
+    assert len([m for m in graph.heard["min_distance"] if not math.isnan(m.data)]) == count
+    assert graph.heard["speed_scale"][-1].data == 0.0
+    assert "s old" in graph.state.message
+    settled(cell)
+
+
+@pytest.mark.parametrize(
+    ("names", "positions", "stamp", "level", "says"),
+    [
+        (("j1", "j2", "j3"), (0.1, math.nan, 0.2), True, ERROR, "'j2' is nan"),
+        (("j1", "j2", "j3"), (0.1, 0.2), True, ERROR, "3 names but 2 positions"),
+        (("j1", "j2", "j3"), (), True, ERROR, "3 names but 0 positions"),
+        (("x", "y"), (0.1, 0.2), True, ERROR, "no joint of this robot"),
+        (("j1", "j2", "j3"), (0.1, 0.2, 0.3), -5.0, STALE, "s old"),
+        (("j1", "j2", "j3"), (0.1, 0.2, 0.3), 30.0, ERROR, "in the future"),
+    ],
+)
+def test_bad_joint_states_are_an_alarm_with_a_reason_and_the_node_lives_on(
+    cell, names, positions, stamp, level, says
+):
+    graph, model = settled(cell)
+    graph.until_level(level, lambda: graph.send(names, positions, stamp))
+    graph.until(lambda: says in graph.state.message,
+                sending=lambda: graph.send(names, positions, stamp))  # fmt: skip
+    assert graph.heard["safe"][-1].data is False
+    seen = len(graph.heard["min_distance"])
+    for _ in range(10):
+        graph.send(names, positions, stamp)
+        graph.spin(0.02)
+    assert all(math.isnan(m.data) for m in graph.heard["min_distance"][seen:])
+    settled(cell)
+
+
+def test_two_publishers_that_contradict_each_other_are_an_error(cell):
+    graph, model = settled(cell)
+    poses = [CLEAR, [x + 0.8 for x in CLEAR]]
+
+    def send():
+        poses.reverse()
+        graph.send(model.joint_names, poses[0], stamp=False)
+
+    # Before it is known that they are two, it is a robot at a speed that no robot has.
+    graph.until(lambda: "two publishers" in graph.state.message, sending=send)
+    assert graph.state.level == ERROR
+    settled(cell)
+
+
+def test_joints_that_the_robot_does_not_have_are_ignored_and_named(cell):
+    graph, model = settled(cell)
+    names = ["gripper", *model.joint_names]
+    graph.until(
+        lambda: graph.state.level == OK and "gripper" in graph.values.get("unknown_joints", ""),
+        sending=lambda: graph.send(names, [9.0, *CLEAR]),
+    )
+
+
+def test_distances_of_all_pairs_come_in_the_order_of_their_names(cell):
+    graph, model = settled(cell)
+    graph.listen("distances")
+    graph.until(
+        lambda: graph.heard["distances"], sending=lambda: graph.send(model.joint_names, CLEAR)
+    )
+    names = [tuple(line.split()) for line in graph.heard["pair_names"][-1].data.splitlines()]
+    assert names == model.pairs
+    graph.until(
+        lambda: np.abs(graph.heard["distances"][-1].data - model.distances(CLEAR)).max() < 1e-12,
+        sending=lambda: graph.send(model.joint_names, CLEAR),
+    )
+    assert graph.heard["distances"][-1].layout.dim[0].size == len(names)
+
+
+def test_markers_follow_the_state(cell):
+    graph, model = settled(cell)
+    rviz, taken = RvizTwin(), 0
+    graph.listen("markers")
+
+    def shown(*namespaces):
+        """Whether RViz shows these and no others, after all that has been heard."""
+        nonlocal taken
+        rviz.take(*graph.heard["markers"][taken:])
+        taken = len(graph.heard["markers"])
+        return rviz.namespaces == set(namespaces)
+
+    def send():
+        graph.send(model.joint_names, CLEAR)
+
+    graph.until(lambda: shown("leaves", "obstacles", "nearest"), sending=send)
+    assert {m.header.frame_id for m in rviz.shown.values()} == {"l0"}
+    assert rviz.shown["nearest", 1].text.splitlines()[0].endswith(" m")
+    green = rviz.shown["leaves", 0].color
+    assert set_parameters(graph, show_aabb_levels="0-1").successful
+    graph.until(lambda: shown("leaves", "obstacles", "nearest", "aabb"), sending=send)
+    refused = set_parameters(graph, show_aabb_levels="1-0")
+    assert not refused.successful and "'1-0'" in refused.reason
+    assert set_parameters(graph, show_aabb_levels="").successful
+    graph.until(lambda: shown("leaves", "obstacles", "nearest"), sending=send)
+    graph.until_level(STALE)
+    graph.until(lambda: shown("leaves", "obstacles") and rviz.shown["leaves", 0].color != green)
+
+
+def test_diagnostics_say_the_same(cell):
+    graph, model = settled(cell)
+    graph.listen(*DIAGNOSTICS)
+    graph.until(
+        lambda: graph.heard["diagnostics"], sending=lambda: graph.send(model.joint_names, CLEAR)
+    )
+    status = graph.heard["diagnostics"][-1].status[0]
+    assert (status.level, status.name, status.hardware_id) == (
+        OK, "collision_monitor: clearance", "toy",
+    )  # fmt: skip
+
+
+def test_who_comes_late_gets_state_safe_and_pair_names_at_once(cell):
+    graph, model = settled(cell)
+    for name in ("state", "safe", "pair_names"):
+        kind = type(graph.heard[name][-1])
+        graph.listen(f"late_{name}", kind, LATCHED, f"{graph.monitor}/{name}")
+    graph.until(lambda: all(graph.heard[f"late_{n}"] for n in ("state", "safe", "pair_names")))
+    assert graph.heard["late_pair_names"][0] == graph.heard["pair_names"][-1]
+
+
+def set_parameters(graph, **values):
+    """Set parameters of the node at once; the result."""
+    client = graph.node.create_client(
+        SetParametersAtomically, "/collision_monitor/set_parameters_atomically"
+    )
+    assert client.wait_for_service(10.0)
+    request = SetParametersAtomically.Request()
+    for name, value in values.items():
+        typed = (
+            ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=value)
+            if isinstance(value, str)
+            else ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=value)
+        )
+        request.parameters.append(ParameterMessage(name=name, value=typed))
+    for _ in range(5):  # an answer is lost where the client has not been discovered yet
+        future = client.call_async(request)
+        end = time.monotonic() + 4.0
+        while time.monotonic() < end:
+            graph.spin(0.02)
+            if future.done():
+                return future.result().result
+    pytest.fail(f"the node did not answer to {values}")
+
+
+def test_thresholds_change_while_it_runs(cell):
+    graph, model = settled(cell)
+    distance = model.distance(CLEAR).distance
+    assert set_parameters(graph, warn_distance=distance + 0.1).successful
+    settled(cell, CLEAR, WARN)
+    assert graph.values["action"] == "slowdown"
+    expected = (distance - 0.02) / (distance + 0.1 - 0.02)
+    graph.until(lambda: abs(graph.heard["speed_scale"][-1].data - expected) < 1e-9,
+                sending=lambda: graph.send(model.joint_names, CLEAR))  # fmt: skip
+    assert set_parameters(graph, warn_distance=0.1, state_rate=20.0, marker_rate=5.0).successful
+    settled(cell)
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        ({"stop_distance": 0.5, "warn_distance": 0.2}, "stop_distance 0.5 is above"),
+        ({"stop_distance": 0.3}, "above warn_distance 0.1"),
+        ({"warn_distance": -0.1}, ""),
+        ({"warn_distance": math.nan}, ""),
+        ({"warn_distance": "near"}, ""),
+        ({"state_rate": 0.5}, "heartbeat"),
+        ({"narrow_phase": "auto"}, "started with 'leaf'"),
+        ({"narrow_phase": "fine"}, "none of leaf, mesh, auto"),
+        ({"robot_description": "other"}, ""),
+    ],
+)
+def test_bad_values_are_refused_with_a_reason(cell, values, says):
+    graph, _ = settled(cell)
+    result = set_parameters(graph, **values)
+    assert not result.successful and result.reason and says in result.reason
+    settled(cell)
+
+
+def test_no_verdict_before_the_first_pose_nor_from_zeros_that_do_not_last(graph, files):
+    urdf, scene, model = files
+    graph.start("-p", f"robot_description:={urdf}", "-p", "zero_state_confirmation:=1.0")
+    graph.until(lambda: graph.heard["pair_names"], 180.0)
+    graph.until_level(STALE)
+    assert graph.heard["safe"][-1].data is False
+    graph.until(
+        lambda: "all zeros" in graph.state.message,
+        sending=lambda: graph.send(model.joint_names, [0.0] * 3),
+    )
+    assert all(math.isnan(m.data) for m in graph.heard["min_distance"])
+    graph.send(model.joint_names[:2], [0.1, 0.1])
+    graph.until_distance(lambda: graph.send(model.joint_names, CLEAR), 10.0)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_end_it_with_a_last_word_and_it_never_logs_at_the_rate_of_joint_states(
+    graph, files, number
+):
+    urdf, scene, model = files
+    process = graph.start("-p", f"robot_description:={urdf}", "-p", f"scene:={scene}")
+    graph.until_distance(lambda: graph.send(model.joint_names, CLEAR))
+    for k in range(300):
+        bad = [math.nan, 0.0, 0.0] if k % 3 == 0 else CONTACT if k % 3 == 1 else CLEAR
+        graph.send(model.joint_names, bad)
+        graph.spin(0.002)
+    code, output = graph.stop(process, number)
+    assert code == 0, output
+    assert "Traceback" not in output
+    assert len(output.splitlines()) < 15, output
+    assert "waiting for a robot description" not in output  # it was given, and is being loaded
+    graph.until(lambda: graph.state.message.startswith("the monitor has ended"))
+    graph.until(lambda: graph.heard["safe"][-1].data is False)
+    graph.until(lambda: math.isnan(graph.heard["min_distance"][-1].data))
+    assert graph.state.level == STALE
+
+
+def test_a_description_from_the_topic_bad_then_good_then_bad(graph, files):
+    _, _, model = files
+    topic = graph.node.create_publisher(String, "robot_description", LATCHED)
+    every = QoSProfile(depth=1000, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+    graph.listen("states", DiagnosticStatus, every, "/collision_monitor/state")
+    process = graph.start()
+    topic.publish(String(data=chain(4).replace('<child link="l3"/>', '<child link="l9"/>')))
+    graph.until_level(ERROR, seconds=60.0)
+    assert "l9" in graph.state.message and graph.heard["safe"][-1].data is False
+    assert process.poll() is None
+    before = len(graph.heard["states"])
+    topic.publish(String(data=chain(4)))
+    graph.until_distance(lambda: graph.send(model.joint_names, CLEAR))
+    loading = [s for s in graph.heard["states"][before:] if s.message.startswith("loading")]
+    assert [s.level for s in loading] == [STALE]  # said before it keeps the node busy
+    graph.until_level(OK, lambda: graph.send(model.joint_names, CLEAR))
+    topic.publish(String(data="<robot"))
+    graph.until(
+        lambda: "not XML" in graph.values.get("description_refused", ""),
+        20.0, lambda: graph.send(model.joint_names, CLEAR),
+    )  # fmt: skip
+    graph.until_level(WARN, lambda: graph.send(model.joint_names, CLEAR))  # the old one runs on
+    assert graph.values["action"] == "none"
+    graph.until(lambda: graph.heard["safe"][-1].data is True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["robot_description:=/nowhere/robot.urdf"], "/nowhere/robot.urdf"),
+        (["robot_description:=<robot", "x:=1"], "not XML"),
+        ([f"robot_description:={PACKAGE}/urdf/dual_arm.urdf", "scene:=/nowhere/cell.yaml"],
+         "/nowhere/cell.yaml"),
+        (["stop_distance:=0.5"], "stop_distance 0.5 is above warn_distance 0.1"),
+    ],
+)  # fmt: skip
+def test_bad_parameters_end_it_with_code_1_and_the_reason(graph, arguments, says):
+    process = graph.start(*(part for a in arguments for part in ("-p", a)))
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 1, output
+    assert says in output and "Traceback" not in output
+
+
+def test_a_namespace_and_a_remapping_move_its_topics(files):
+    urdf, _, model = files
+    graph = Graph("/cell/watch")
+    try:
+        graph.start(
+            "-r", "__ns:=/cell", "-r", "__node:=watch", "-r", "joint_states:=arm/joint_states",
+            "-p", f"robot_description:={urdf}",
+        )  # fmt: skip
+        graph.until_distance(
+            lambda: graph.send(model.joint_names, CLEAR, topic="/cell/arm/joint_states")
+        )
+    finally:
+        graph.close()
+
+
+def test_simulated_time_that_stands_still_does_not_stop_the_watchdog(graph, files):
+    urdf, _, model = files
+    clock = graph.node.create_publisher(Clock, "/clock", 10)
+    graph.start("-p", f"robot_description:={urdf}", "-p", "use_sim_time:=true")
+    ticks = iter(range(10**9))
+
+    def send(moves=True):
+        if moves:
+            message = Clock()
+            message.clock.sec, hundredths = divmod(next(ticks), 50)
+            message.clock.nanosec = hundredths * 20_000_000
+            clock.publish(message)
+            send.now = message.clock
+        joint_state = graph.publisher()
+        from sensor_msgs.msg import JointState
+
+        state = JointState(name=list(model.joint_names), position=CLEAR)
+        state.header.stamp = send.now
+        joint_state.publish(state)
+
+    graph.until_distance(send)
+    graph.until_level(OK, send)
+    graph.until_level(STALE)  # neither time nor joint states go on
+
+
+def test_a_watchdog_that_is_off_is_warned_of(graph, files):
+    urdf, _, model = files
+    process = graph.start("-p", f"robot_description:={urdf}", "-p", "joint_state_timeout:=0.0")
+    graph.until_distance(lambda: graph.send(model.joint_names, CLEAR))
+    graph.until(lambda: "OFF" in graph.values.get("watchdog", ""))
+    assert "watchdog is OFF" in graph.stop(process)[1]
+    assert rclpy is not None

@@ -1,0 +1,367 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Faults on a real ROS graph: publishers, clocks, overload; several monitors and observers."""
+
+import contextlib
+import math
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.robots.two_slides import JOINTS, URDF, apart
+from support.ros.ros_graph import (
+    DIAGNOSTICS,
+    ERROR,
+    LATCHED,
+    OK,
+    PATIENT_DEADLINE,
+    STALE,
+    WARN,
+    Graph,
+)
+
+from diagnostic_msgs.msg import DiagnosticStatus  # isort: skip
+from rclpy.qos import QoSProfile, qos_profile_sensor_data  # isort: skip
+from rosgraph_msgs.msg import Clock  # isort: skip
+from sensor_msgs.msg import JointState  # isort: skip
+from std_msgs.msg import Bool, Float64, String  # isort: skip
+
+NAMES = (*JOINTS, "mast_joint")
+LEFT, RIGHT = "/left/collision_monitor", "/cell/right/watch"
+LEFT_TOPIC, RIGHT_TOPIC = "/left/joint_states", "/cell/right/arm/states"
+
+
+@pytest.fixture(scope="module")
+def urdf(tmp_path_factory):
+    """The robot in a file."""
+    path = tmp_path_factory.mktemp("slides") / "robot.urdf"
+    path.write_text(URDF)
+    return str(path)
+
+
+@contextlib.contextmanager
+def opened(monitor):
+    """A graph, closed at the end."""
+    graph = Graph(monitor)
+    try:
+        graph.listen(*DIAGNOSTICS)
+        yield graph
+    finally:
+        graph.close()
+
+
+def pose(gap):
+    """All joints, with the balls ``gap`` metres apart."""
+    return (*apart(gap), 0.3)
+
+
+# -- two monitors, one of them renamed, in namespaces of their own -----------------------
+
+
+@pytest.fixture(scope="module")
+def two(urdf):
+    """Two nodes that have heard their robots."""
+    with opened(LEFT) as graph:
+        robot = ("-p", f"robot_description:={urdf}", "-p", "joint_state_timeout:=5.0")
+        graph.start("-r", "__ns:=/left", *robot)
+        graph.start(
+            "-r", "__ns:=/cell/right", "-r", "__node:=watch", "-r", "joint_states:=arm/states",
+            "-r", "~/min_distance:=/right_distance", *robot,
+        )  # fmt: skip
+        graph.listen("right_distance", Float64, 100, "/right_distance")
+        graph.listen("right_state", DiagnosticStatus, LATCHED, f"{RIGHT}/state")
+        graph.until_distance(lambda: send_both(graph, 0.5, 0.5))
+        graph.until(
+            lambda: any(m.data == m.data for m in graph.heard["right_distance"]), 60.0,
+            lambda: send_both(graph, 0.5, 0.5),
+        )  # fmt: skip
+        yield graph
+
+
+def send_both(graph, left, right):
+    """A joint state for each monitor."""
+    graph.send(NAMES, pose(left), topic=LEFT_TOPIC)
+    graph.send(NAMES, pose(right), topic=RIGHT_TOPIC)
+
+
+def levels(graph):
+    """What the two said last."""
+    return graph.state.level, graph.heard["right_state"][-1].level
+
+
+def figures(graph, name="left/collision_monitor"):
+    """The last key-values of this node on /diagnostics."""
+    for message in reversed(graph.heard["diagnostics"]):
+        for status in message.status:
+            if status.name == f"{name}: clearance":
+                return {item.key: item.value for item in status.values}
+    return {}
+
+
+def until_counted(graph, sending=None, name="left/collision_monitor", **wanted):
+    """Listen until counts on /diagnostics have reached these."""
+    graph.until(
+        lambda: all(int(figures(graph, name).get(k, -1)) >= n for k, n in wanted.items()),
+        sending=sending,
+    )
+
+
+def test_two_monitors_in_namespaces_each_watch_their_own_robot(two):
+    for left, right, expected in ((0.5, 0.5, (OK, OK)), (-0.01, 0.5, (ERROR, OK)),
+                                  (0.5, -0.01, (OK, ERROR)), (0.5, 0.5, (OK, OK))):  # fmt: skip
+        two.until(
+            lambda expected=expected: levels(two) == expected,
+            sending=lambda left=left, right=right: send_both(two, left, right),
+        )
+        two.until(
+            lambda left=left, right=right: (
+                abs(two.heard["min_distance"][-1].data - left) < 1e-6
+                and abs(two.heard["right_distance"][-1].data - right) < 1e-6
+            ),
+            sending=lambda left=left, right=right: send_both(two, left, right),
+        )
+    two.until(lambda: figures(two) and figures(two, "cell/right/watch"))
+
+
+def test_all_who_listen_hear_the_same_and_may_come_and_go(two):
+    steady = LEFT + "/min_distance"
+    deep = QoSProfile(depth=99)
+    qualities = {"best_effort": qos_profile_sensor_data, "reliable": 10, "deep": deep}
+    for name, qos in qualities.items():
+        two.listen(name, Float64, qos, steady)
+    two.listen("late_safe", Bool, LATCHED, f"{LEFT}/safe")
+    two.until(lambda: two.heard["late_safe"])  # without waiting for news
+    two.until(
+        lambda: all(any(abs(m.data - 0.45) < 1e-6 for m in two.heard[n]) for n in qualities),
+        sending=lambda: send_both(two, 0.45, 0.5),
+    )
+    for subscription in list(two.node.subscriptions):
+        if subscription.topic_name == steady and subscription.qos_profile.depth != 100:
+            two.node.destroy_subscription(subscription)
+    seen = len(two.heard["min_distance"])
+    two.until(
+        lambda: len(two.heard["min_distance"]) > seen + 10, sending=lambda: send_both(two, 0.5, 0.5)
+    )
+
+
+def test_diagnostics_have_rates_latencies_and_counts(two):
+    for _ in range(3):
+        two.send(NAMES, (math.nan,) * 5, topic=LEFT_TOPIC)
+        two.send(NAMES, pose(0.5)[:3], topic=LEFT_TOPIC)
+        two.send(("x",), (0.0,), topic=LEFT_TOPIC)
+        two.send(("r_x", "r_x"), (0.0, 0.0), topic=LEFT_TOPIC)
+        two.send(NAMES, pose(0.5), stamp=60.0, topic=LEFT_TOPIC)
+    kinds = ("not_finite", "length", "unknown", "twice", "future")
+    until_counted(
+        two, lambda: send_both(two, 0.5, 0.5), **{f"refused_{kind}": 3 for kind in kinds}
+    )
+    two.until(
+        lambda: all(float(figures(two)[name]) > 1e-6 for name in ("cycle_rate", "latency_max")),
+        sending=lambda: send_both(two, 0.5, 0.5),
+    )
+    values = figures(two)
+    assert {values[f"refused_{kind}"] for kind in kinds} == {"3"}
+    mean, p99, most = (float(values[f"cycle_{name}"]) for name in ("mean", "p99", "max"))
+    assert 0.0 < mean <= most and 0.0 < p99 <= most
+    assert mean <= float(values["latency_mean"]) <= float(values["latency_max"])
+    assert float(values["joint_state_rate"]) > 1.0
+    assert (values["publishers"], float(values["cycle_deadline"])) == ("1", PATIENT_DEADLINE)
+    assert int(figures(two, "cell/right/watch")["refused_future"]) == 0
+    two.until_level(OK, lambda: send_both(two, 0.5, 0.5))
+
+
+def test_stamps_that_go_back_are_a_warning_or_where_a_clock_was_set_back_a_fault(two):
+    two.until_level(OK, lambda: send_both(two, 0.5, 0.5))
+    now = two.node.get_clock().now().nanoseconds * 1e-9
+
+    def send(offset):
+        there = two.node.get_clock().now().nanoseconds * 1e-9
+        two.send(NAMES, pose(0.5), now - there + offset, topic=LEFT_TOPIC)
+
+    send(0.5)
+    two.until(lambda: "stamps of joint states go back by" in two.state.message,
+              sending=lambda: send(0.2))  # fmt: skip
+    assert two.state.level == WARN and two.heard["safe"][-1].data is True
+    two.until_level(OK, lambda: send_both(two, 0.5, 0.5))
+    two.until(lambda: "a clock was set back" in two.state.message, sending=lambda: send(-2.0))
+    assert two.state.level == ERROR and two.heard["safe"][-1].data is False
+    two.until_level(OK, lambda: send_both(two, 0.5, 0.5))
+
+
+def test_a_publisher_that_ends_is_missed_long_before_the_timeout(two):
+    two.until(lambda: levels(two) == (OK, OK), sending=lambda: send_both(two, 0.5, 0.5))
+    two.node.destroy_publisher(two.joint_states.pop(RIGHT_TOPIC))
+    # The timeout is 5 s: within that, nothing but the publisher can be the reason.
+    two.until(lambda: levels(two)[1] == STALE,
+              sending=lambda: two.send(NAMES, pose(0.5), topic=LEFT_TOPIC))  # fmt: skip
+    assert "the publisher of the joint states is gone" in two.heard["right_state"][-1].message
+    assert two.state.level == OK
+    two.until(lambda: levels(two) == (OK, OK), sending=lambda: send_both(two, 0.5, 0.5))
+
+
+def test_one_of_two_publishers_that_ends_is_remarked(two):
+    second = two.node.create_publisher(JointState, LEFT_TOPIC, 10)
+    two.until(lambda: figures(two).get("publishers") == "2",
+              sending=lambda: send_both(two, 0.5, 0.5))  # fmt: skip
+    two.until_level(OK, lambda: send_both(two, 0.5, 0.5))
+    two.node.destroy_publisher(second)
+    two.until(lambda: "1 of 2 publishers of joint states is gone" in two.state.message,
+              sending=lambda: send_both(two, 0.5, 0.5))  # fmt: skip
+    assert two.state.level == WARN and two.values["action"] == "none"
+    two.until_level(OK, lambda: send_both(two, 0.5, 0.5))
+
+
+# -- simulated time ----------------------------------------------------------------------
+
+
+class Simulation:
+    """Somebody who publishes /clock, and joint states stamped with it."""
+
+    def __init__(self, graph):
+        self.graph, self.time = graph, 50.0
+        self.clock = graph.node.create_publisher(Clock, "/clock", 10)
+
+    def send(self, passes=0.02, ticks=True):
+        """A moment later."""
+        self.time += passes
+        stamp = Clock()
+        stamp.clock.sec, stamp.clock.nanosec = divmod(round(self.time * 1e9), 10**9)
+        state = JointState(name=list(NAMES), position=pose(0.5))
+        state.header.stamp = stamp.clock
+        self.graph.publisher().publish(state)
+        if ticks:
+            self.clock.publish(stamp)
+
+
+@pytest.fixture(scope="module")
+def simulation(urdf):
+    """A node on simulated time."""
+    with opened("/collision_monitor") as graph:
+        simulation = Simulation(graph)
+        simulation.process = graph.start(
+            "-p", f"robot_description:={urdf}", "-p", "use_sim_time:=true"
+        )
+        yield simulation
+
+
+def settle(simulation):
+    """Let it run until all is well."""
+    simulation.graph.until_level(OK, simulation.send)
+    return simulation.graph
+
+
+def test_without_a_clock_the_reason_is_named_and_with_one_it_begins(simulation):
+    graph = simulation.graph
+    says = "no time has come on /clock"
+    graph.until(lambda: graph.heard["state"] and says in graph.state.message,
+                60.0, lambda: simulation.send(ticks=False))  # fmt: skip
+    assert graph.state.level == ERROR
+    settle(simulation)
+
+
+def test_a_clock_that_is_paused_is_no_fault_while_joint_states_come_and_stale_without(simulation):
+    graph = settle(simulation)
+    graph.listen("states", DiagnosticStatus, QoSProfile(depth=999), "/collision_monitor/state")
+    seen = len(graph.heard["states"])
+    graph.until(
+        lambda: len(graph.heard["states"]) > seen + 15, sending=lambda: simulation.send(passes=0.0)
+    )
+    bad = [m for m in graph.heard["states"][seen:] if m.level not in (OK, WARN)]
+    assert not bad, [m.message for m in bad]
+    graph.until_level(STALE)
+    settle(simulation)
+
+
+@pytest.mark.parametrize(("by", "says"), [(100.0, "forward"), (-60.0, "back")])
+def test_a_clock_that_jumps_is_said_and_the_watch_goes_on(simulation, by, says):
+    graph = settle(simulation)
+    jumps = int(figures(graph).get("clock_jumps", 0))
+    graph.heard["states"].clear()
+    simulation.send(passes=by)
+    graph.until(
+        lambda: any(f"set {says}" in m.message for m in graph.heard["states"]),
+        sending=simulation.send,
+    )
+    until_counted(graph, simulation.send, "collision_monitor", clock_jumps=jumps + 1)
+    assert any(m.level in (ERROR, STALE) for m in graph.heard["states"])
+    settle(simulation)
+
+
+def test_a_node_that_stood_still_does_not_take_its_late_clock_for_another(simulation):
+    graph = settle(simulation)
+    heard = len(graph.heard["diagnostics"])
+    graph.until(lambda: len(graph.heard["diagnostics"]) > heard, sending=simulation.send)
+    before = int(figures(graph, "collision_monitor")["refused_future"])
+    seen = len(graph.heard["states"])
+    os.kill(simulation.process.pid, signal.SIGSTOP)
+    try:
+        for _ in range(125):  # 2.5 s
+            simulation.send()
+            graph.spin(0.01)
+    finally:
+        os.kill(simulation.process.pid, signal.SIGCONT)
+    heard = len(graph.heard["diagnostics"])
+    graph.until(lambda: len(graph.heard["diagnostics"]) > heard + 1, sending=simulation.send)
+    assert int(figures(graph, "collision_monitor")["refused_future"]) == before
+    assert not any("disagree" in m.message for m in graph.heard["states"][seen:])
+    settle(simulation)
+
+
+# -- a scene that is lost ----------------------------------------------------------------
+
+
+def test_a_scene_file_that_is_lost_takes_no_obstacle_away(tmp_path):
+    scene = tmp_path / "cell.yaml"
+    scene.write_text(
+        "obstacles: [{name: post, type: sphere, radius: 0.1, position: [-0.25, 0.5, 0.0]}]"
+    )
+    with opened("/collision_monitor") as graph:
+        descriptions = graph.node.create_publisher(String, "robot_description", LATCHED)
+        graph.start("-p", f"scene:={scene}")
+        descriptions.publish(String(data=URDF))
+        graph.until_distance(lambda: graph.send(NAMES, pose(0.5)))
+        scene.unlink()
+        descriptions.publish(String(data=URDF.replace("slides", "others")))
+        graph.until(lambda: str(scene) in graph.values.get("description_refused", ""),
+                    sending=lambda: graph.send(NAMES, pose(0.5)))  # fmt: skip
+        near = (-0.5 + 0.75, 0.29, 0.6, 0.0, 0.3)  # the right ball beside the post
+        graph.until_level(ERROR, lambda: graph.send(NAMES, near))
+        assert "post" in (graph.values["link_a"], graph.values["link_b"])
+        graph.until_level(WARN, lambda: graph.send(NAMES, pose(0.5)))
+        assert "a newer robot description was refused" in graph.state.message
+        assert graph.heard["safe"][-1].data is True
+
+
+# -- overload ----------------------------------------------------------------------------
+
+
+def test_a_node_too_slow_for_its_joint_states_works_on_the_newest_and_says_so(urdf):
+    with opened("/collision_monitor") as graph:
+        program = Path(__file__).with_name("slow_monitor.py")
+        graph.processes.append(
+            subprocess.Popen(
+                [sys.executable, program, "0.04", "--ros-args",
+                 "-p", f"robot_description:={urdf}", "-p", "cycle_deadline:=0.02"],
+                env={**graph.environment, "PYTHONPATH": os.pathsep.join(sys.path)},
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                start_new_session=True,
+            )
+        )  # fmt: skip
+        graph.until_distance(lambda: graph.send(NAMES, pose(0.9)))
+        graph.until(lambda: "overloaded: a cycle took" in graph.state.message,
+                    sending=lambda: graph.send(NAMES, pose(0.9)))  # fmt: skip
+        assert graph.state.level == WARN
+        distances, states = len(graph.heard["min_distance"]), len(graph.heard["state"])
+        for k in range(400):
+            graph.send(NAMES, pose(0.9 - 0.001 * k))
+            graph.spin(0.004)
+        at_the_end = len(graph.heard["min_distance"])
+        assert at_the_end - distances <= 100  # 40 ms each
+        assert len(graph.heard["state"]) - states >= 3  # the heartbeat goes on
+        graph.until(lambda: abs(graph.heard["min_distance"][-1].data - 0.501) < 1e-6)
+        # What was under way; a queue worked through would bring a hundred.
+        assert len(graph.heard["min_distance"]) - at_the_end <= 10
+        until_counted(graph, name="collision_monitor", skipped=50, overruns=5)

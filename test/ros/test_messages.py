@@ -1,0 +1,97 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""A verdict as messages: levels, keys and numbers that can be read back."""
+
+import math
+
+import numpy as np
+import pytest
+
+from collision_monitor.hierarchy.clearance import Clearance
+from collision_monitor.monitoring.monitor import Level, MonitorState
+
+pytest.importorskip("rclpy", reason="rclpy is not installed")
+
+from diagnostic_msgs.msg import DiagnosticStatus  # noqa: E402
+from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402
+from std_msgs.msg import Float64MultiArray  # noqa: E402
+
+from collision_monitor.nodes.common.messages import distances_message, status_message  # noqa: E402
+
+POINTS = [[0.1, -0.2, 0.3], [1.5, 2.5, -3.123456789]]
+CLEARANCE = Clearance(0.0123456, ("left_7", "right_7"), POINTS, [0.0, 0.6, -0.8])
+
+
+def sent(state, extra=None, name="watch", robot="yumi"):
+    """(status as it arrives, its values)."""
+    message = status_message(state, name, robot, extra or {})
+    arrived = deserialize_message(serialize_message(message), DiagnosticStatus)
+    assert arrived == message
+    keys = [item.key for item in arrived.values]
+    assert len(set(keys)) == len(keys)
+    return arrived, {item.key: item.value for item in arrived.values}
+
+
+@pytest.mark.parametrize(
+    ("level", "constant", "action"),
+    [
+        (Level.OK, DiagnosticStatus.OK, "none"),
+        (Level.WARN, DiagnosticStatus.WARN, "slowdown"),
+        (Level.ERROR, DiagnosticStatus.ERROR, "stop"),
+        (Level.STALE, DiagnosticStatus.STALE, "stop"),
+    ],
+)
+def test_levels_are_those_of_the_message_and_tell_what_to_do(level, constant, action):
+    status, values = sent(MonitorState(level, "because", "fault", CLEARANCE, 0.25, 0.5))
+    assert status.level == constant
+    assert (status.name, status.hardware_id) == ("watch", "yumi")
+    assert status.message == values["reason"] == "because"
+    assert values["action"] == action
+
+
+def test_what_is_known_can_be_read_back():
+    status, values = sent(MonitorState(Level.ERROR, "", "", CLEARANCE, 0.03125, 0.125))
+    assert status.message == "too close: 0.012 m between left_7 and right_7"
+    assert float(values["distance"]) == pytest.approx(0.0123456, abs=1e-6)
+    assert float(values["age"]) == pytest.approx(0.03125, abs=1e-4)
+    assert float(values["speed_scale"]) == pytest.approx(0.125, abs=1e-4)
+    assert (values["link_a"], values["link_b"]) == ("left_7", "right_7")
+    read = [np.array(values[key].split(), float) for key in ("point_a", "point_b", "normal")]
+    assert read[0] == pytest.approx(POINTS[0], abs=1e-6)
+    assert read[1] == pytest.approx(POINTS[1], abs=1e-6)
+    assert read[2] == pytest.approx([0.0, 0.6, -0.8], abs=1e-6)
+
+
+def test_what_is_not_known_is_not_a_number_and_names_no_links():
+    status, values = sent(MonitorState(Level.STALE, "waiting for joint states", "waiting"))
+    assert status.message == "waiting for joint states"
+    assert math.isnan(float(values["distance"]))
+    assert math.isinf(float(values["age"]))
+    assert float(values["speed_scale"]) == 0.0
+    assert set(values) == {"action", "reason", "distance", "speed_scale", "age"}
+
+
+def test_more_values_are_added():
+    status, values = sent(MonitorState(Level.OK, clearance=CLEARANCE), {"watchdog": "OFF"})
+    assert values["watchdog"] == "OFF"
+    assert values["link_a"] == "left_7"
+    assert status.message == "clear: 0.012 m between left_7 and right_7"
+
+
+def test_names_of_any_language_arrive():
+    clearance = Clearance(1.0, ("ручка", "Tür"), POINTS, [1.0, 0.0, 0.0])
+    status, values = sent(MonitorState(Level.OK, clearance=clearance), robot="机器人")
+    assert (values["link_a"], values["link_b"]) == ("ручка", "Tür")
+    assert status.hardware_id == "机器人"
+
+
+@pytest.mark.parametrize("numbers", [[0.5, -0.25, math.inf], [], [float(k) for k in range(547)]])
+def test_distances_come_one_a_pair(numbers):
+    message = distances_message(numbers)
+    arrived = deserialize_message(serialize_message(message), Float64MultiArray)
+    assert arrived.data.tolist() == numbers
+    (dimension,) = arrived.layout.dim
+    assert (dimension.label, dimension.size, dimension.stride) == (
+        "pair", len(numbers), len(numbers),
+    )  # fmt: skip
+    assert arrived.layout.data_offset == 0

@@ -1,0 +1,94 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""An adjustment as markers: paths, and the field where it pushes."""
+
+import numpy as np
+import pytest
+from support.ros.ros_graph import rclpy  # noqa: F401  skips where there is no rclpy
+
+from builtin_interfaces.msg import Time  # isort: skip
+from support.ros.rviz_twin import RvizTwin  # isort: skip
+from visualization_msgs.msg import Marker  # isort: skip
+
+from collision_monitor.nodes.markers.path_markers import PathMarkers  # isort: skip
+from collision_monitor.self_collision.control_points import ControlPoints  # isort: skip
+
+STAMP = Time(sec=5)
+
+
+def points(*distances):
+    """Control points on the x axis, right at the origin, at these distances."""
+    found = np.zeros((len(distances), 2, 3))
+    found[:, 1, 0] = distances
+    found[:, :, 1] = np.arange(len(distances))[:, None]
+    return ControlPoints(found, np.tile([1.0, 0.0, 0.0], (len(distances), 1)), np.array(distances))
+
+
+def build(builder, before, after, lifetime=0.0):
+    markers = builder.build(points(*before), points(*after), 0.1, 0.05, STAMP, lifetime).markers
+    markers = [m for m in markers if m.action != Marker.DELETEALL]
+    assert len({(m.ns, m.id) for m in markers}) == len(markers)
+    assert all(m.header.frame_id == "base" and m.header.stamp == STAMP for m in markers)
+    return markers
+
+
+def coordinates(marker):
+    return [(p.x, p.y, p.z) for p in marker.points]
+
+
+def test_paths_of_both_arms_before_and_after():
+    markers = build(PathMarkers("base"), (0.3, 0.2), (0.3, 0.25))
+    paths = {(m.ns, m.id): coordinates(m) for m in markers}
+    assert paths == {
+        ("before", 0): [(0.0, 0.0, 0.0), (0.0, 1.0, 0.0)],
+        ("before", 1): [(0.3, 0.0, 0.0), (0.2, 1.0, 0.0)],
+        ("after", 0): [(0.0, 0.0, 0.0), (0.0, 1.0, 0.0)],
+        ("after", 1): [(0.3, 0.0, 0.0), (0.25, 1.0, 0.0)],
+    }
+    assert {m.type for m in markers} == {Marker.LINE_STRIP}
+
+
+def test_a_path_of_one_waypoint_is_still_a_line():
+    markers = build(PathMarkers("base"), (0.3,), (0.3,))
+    assert all(len(m.points) == 2 for m in markers)
+
+
+def test_arrows_push_the_arms_apart_by_what_is_missing():
+    markers = build(PathMarkers("base"), (0.3, 0.08, 0.1), (0.3, 0.1, 0.1))
+    arrows = [m for m in markers if m.ns == "field"]
+    assert [m.id for m in arrows] == [0, 1]
+    right, left = (coordinates(m) for m in arrows)
+    assert np.subtract(right[1], right[0]) == pytest.approx([-0.02, 0.0, 0.0])
+    assert np.subtract(left[1], left[0]) == pytest.approx([0.02, 0.0, 0.0])
+    assert left[0] == pytest.approx((0.08, 1.0, 0.0))
+
+
+def test_below_the_danger_distance_arrows_are_red():
+    markers = build(PathMarkers("base"), (0.08, 0.02), (0.1, 0.1))
+    colours = [m.color for m in markers if m.ns == "field"]
+    assert colours[0] == colours[1] != colours[2] == colours[3]
+    assert colours[2].r > 0.5 and colours[2].g < 0.1 and colours[2].b < 0.1
+
+
+def test_arrows_that_are_not_needed_any_more_are_deleted_once():
+    builder = PathMarkers("base")
+    build(builder, (0.08, 0.06, 0.3), (0.1, 0.1, 0.3))
+    markers = build(builder, (0.08, 0.3), (0.1, 0.3))
+    field = [(m.id, m.action) for m in markers if m.ns == "field"]
+    assert field == [(0, Marker.ADD), (1, Marker.ADD), (2, Marker.DELETE), (3, Marker.DELETE)]
+    again = build(builder, (0.08, 0.3), (0.1, 0.3))
+    assert [m.id for m in again if m.ns == "field"] == [0, 1]
+
+
+def test_nothing_is_left_behind_of_an_adjustment_or_of_a_node_before():
+    rviz = RvizTwin()
+    dead, alive = PathMarkers("base"), PathMarkers("base")
+    adjustments = [(0.08, 0.06, 0.07), (0.3, 0.3, 0.05)], [(0.08, 0.3)], [(0.3, 0.3)]
+    for builder, rows in zip((dead, alive, alive), adjustments, strict=True):
+        for row in rows:
+            message = builder.build(points(*row), points(*row), 0.1, 0.05, STAMP, 3.0)
+            rviz.take(message)
+            wanted = {(m.ns, m.id) for m in message.markers if m.action == Marker.ADD}
+            assert set(rviz.shown) == wanted
+    rviz.wait(3.1)
+    assert rviz.shown == {}

@@ -1,0 +1,220 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""A node that records: what other readers find in the file of a stop, and what verify says."""
+
+import contextlib
+import io
+import json
+import math
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+
+import numpy as np
+import pytest
+from support.robots.toys import chain
+from support.ros.ros_graph import ERROR, OK, Graph
+
+from collision_monitor import CollisionModel
+from collision_monitor.cli.main import main
+from collision_monitor.motion.motion_files import load_trajectory
+from collision_monitor.verification.clearance.clearance_check import check_clearance
+
+from sensor_msgs.msg import JointState  # isort: skip
+from visualization_msgs.msg import Marker, MarkerArray  # isort: skip
+
+pytest.importorskip("mcap", reason="mcap is not installed")
+highlevel = pytest.importorskip("rosbags.highlevel", reason="rosbags is not installed")
+typesys = pytest.importorskip("rosbags.typesys")
+
+BALL = {"name": "ball", "type": "sphere", "radius": 0.2, "position": [1.0, 1.1, 0.0]}
+CLEAR, NEAR = np.array([-0.5, -0.5, 0.3]), np.array([math.pi / 2 - 0.28, 0.0, 0.0])
+TOPICS = {
+    "/cell/joint_states": "sensor_msgs/msg/JointState",
+    "/cell/collision_monitor/scene": "visualization_msgs/msg/MarkerArray",
+    "/cell/collision_monitor/attach": "visualization_msgs/msg/MarkerArray",
+    "/cell/collision_monitor/cloud": "sensor_msgs/msg/PointCloud2",
+    "/cell/robot_description": "std_msgs/msg/String",
+    "/cell/collision_monitor/min_distance": "std_msgs/msg/Float64",
+    "/cell/collision_monitor/distances": "std_msgs/msg/Float64MultiArray",
+    "/cell/collision_monitor/pair_names": "std_msgs/msg/String",
+    "/cell/collision_monitor/state": "diagnostic_msgs/msg/DiagnosticStatus",
+    "/cell/collision_monitor/markers": "visualization_msgs/msg/MarkerArray",
+}
+
+
+def content(message):
+    """All that is in a joint state; its bytes have gaps with anything in them."""
+    stamp = message.header.stamp
+    numbers = [[*values] for values in (message.position, message.velocity, message.effort)]
+    return (stamp.sec, stamp.nanosec, message.header.frame_id, [*message.name], *numbers)
+
+
+def bump():
+    """An obstacle on a topic, which the tip is nearer to than to the ball."""
+    marker = Marker(ns="cell", id=7, type=Marker.SPHERE)
+    marker.header.frame_id = "l2"
+    marker.pose.position.x, marker.pose.position.z = 1.0, 0.205
+    marker.scale.x = marker.scale.y = marker.scale.z = 0.2
+    return marker
+
+
+@pytest.fixture(scope="module")
+def story(tmp_path_factory):
+    """(folder, model, joint states sent, exit code): two stops, the second just before the end."""
+    folder = tmp_path_factory.mktemp("cell with a space")
+    (folder / "chain.urdf").write_text(chain(4))
+    (folder / "cell.yaml").write_text(json.dumps({"obstacles": [BALL]}))
+    model = CollisionModel.from_urdf(folder / "chain.urdf", scene={"obstacles": [BALL]})
+    graph = Graph("/cell/collision_monitor")
+    sent = []
+
+    def send(q):
+        stamp = graph.node.get_clock().now().to_msg()
+        message = JointState(name=model.joint_names, position=q.tolist(), effort=[0.0, 1.0, 2.0])
+        message.header.stamp, message.header.frame_id = stamp, "base"
+        sent.append(content(message))
+        graph.publisher("/cell/joint_states").publish(message)
+
+    node = graph.start(
+        "-r", "__ns:=/cell", "-p", f"robot_description:={folder / 'chain.urdf'}",
+        "-p", f"scene:={folder / 'cell.yaml'}", "-p", "record_after:=1.5",
+        "-p", "prediction:=false", "--", "--record", str(folder / "stop.mcap"),
+    )  # fmt: skip
+    scene = graph.node.create_publisher(MarkerArray, "/cell/collision_monitor/scene", 10)
+    try:
+        graph.until_distance(lambda: send(CLEAR))
+        graph.until_level(OK, lambda: send(CLEAR))
+        there_and_back = np.r_[np.linspace(0.0, 1.0, 40), np.linspace(1.0, 0.0, 40)[1:]]
+        for share in there_and_back:
+            send(CLEAR + share * (NEAR - CLEAR))
+            graph.spin(0.01)
+        graph.until_level(OK, lambda: send(CLEAR))
+        graph.until(
+            lambda: "stop.mcap" in graph.values.get("record", "").partition("last ")[2],
+            sending=lambda: send(CLEAR),
+        )
+        scene.publish(MarkerArray(markers=[bump()]))
+        graph.until(lambda: graph.values.get("scene_objects") == "1", sending=lambda: send(CLEAR))
+        graph.until_level(ERROR, lambda: send(NEAR))
+        code, output = graph.stop(node)
+    finally:
+        graph.close()
+    assert "Traceback" not in output
+    yield folder, model, sent, code
+
+
+def messages(path):
+    """(topic, nanoseconds, message) of an independent reader, types from the file alone."""
+    with highlevel.AnyReader([path]) as reader:
+        kinds = {c.topic: c.msgtype for c in reader.connections}
+        assert kinds == TOPICS
+        return [
+            (c.topic, time, reader.deserialize(data, c.msgtype))
+            for c, time, data in reader.messages()
+        ]
+
+
+def test_joint_states_are_there_as_they_came_and_the_rest_at_its_rate(story):
+    folder, model, sent, _ = story
+    found = messages(folder / "stop.mcap")
+    heard = [content(m) for topic, _, m in found if topic == "/cell/joint_states"]
+    assert len(heard) > 70 and all(message in sent for message in heard)
+    q, checked = None, 0
+    for topic, _, message in found:
+        if topic == "/cell/joint_states":
+            q = message.position
+        elif topic.endswith("min_distance") and not math.isnan(message.data):
+            assert message.data == model.distance(q).distance
+            checked += 1
+    assert checked > 70
+    latched = [m.data for topic, _, m in found if topic == "/cell/robot_description"]
+    assert ElementTree.fromstring(latched[0]).get("name") == "toy"
+    names = [m.data for topic, _, m in found if topic.endswith("pair_names")]
+    assert names[0] == "\n".join(f"{a} {b}" for a, b in model.pairs)
+    rows = [m.data for topic, _, m in found if topic.endswith("/distances")]
+    assert len(rows) > 10 and {len(row) for row in rows} == {len(model.pairs)}
+    markers = [m.markers for topic, _, m in found if topic.endswith("markers")]
+    seen = {marker.ns for message in markers[-6:] for marker in message}
+    assert len(markers) > 10 and {"leaves", "obstacles", "nearest"} <= seen
+    levels = [m.level for topic, _, m in found if topic.endswith("/state")]
+    assert 0 in levels and 2 in levels and levels[-1] == 0
+
+
+def test_verify_finds_the_same_minimum_at_the_same_time(story):
+    folder, model, _, _ = story
+    path = folder / "stop.mcap"
+    first = stamp = best = None
+    for topic, _, message in messages(path):
+        if topic == "/cell/joint_states":
+            stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
+            first = stamp if first is None else first
+        elif topic.endswith("min_distance") and not math.isnan(message.data):
+            best = min(best or (math.inf,), (message.data, stamp - first))
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        code = main([
+            "verify", str(folder / "chain.urdf"), str(path), "--scene", str(folder / "cell.yaml"),
+            "--json", "--stop", "0.02",
+        ])  # fmt: skip
+    assert code == 1, "nearer than it may come"
+    said = json.loads(out.getvalue())
+    nearest = said["nearest"]
+    assert set(nearest["links"]) == {"l2", "ball"}
+    # What a verdict needs no closer look at, it does not look at closer.
+    assert nearest["distance"] == pytest.approx(best[0], abs=0.003)
+    assert nearest["time"] == pytest.approx(best[1], abs=0.05)
+    sharp = check_clearance(model, load_trajectory(path, model.robot).trajectory, accuracy=1e-9)
+    assert 0.99 * best[0] - 1e-9 <= sharp.at_least <= best[0] + 1e-12
+    assert sharp.time == pytest.approx(best[1], abs=0.01)
+
+
+def test_a_stop_just_before_the_end_is_written_before_the_node_is_gone(story):
+    folder, _, sent, code = story
+    assert code == 0
+    assert sorted(p.name for p in folder.glob("*.mcap")) == ["stop.mcap", "stop_2.mcap"]
+    assert not list(folder.glob(".*"))
+    found = messages(folder / "stop_2.mcap")
+    heard = [content(m) for topic, _, m in found if topic == "/cell/joint_states"]
+    assert heard[-1] in sent[-3:]
+
+
+def test_verify_takes_what_was_on_topics_at_the_stop_or_says_that_it_does_not(story):
+    folder, _, _, _ = story
+
+    def verify(*more):
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            main([
+                "verify", str(folder / "chain.urdf"), str(folder / "stop_2.mcap"), "--json",
+                "--scene", str(folder / "cell.yaml"), "--recorded", *more,
+            ])  # fmt: skip
+        return json.loads(out.getvalue())
+
+    said = verify()
+    assert "cell/7" not in said["nearest"]["links"]
+    assert any("at its stop are not checked (1)" in note for note in said["notes"])
+    said = verify("--recorded-scene")
+    assert set(said["nearest"]["links"]) == {"l3", "cell/7"}
+    assert said["nearest"]["distance"] == pytest.approx(0.005, abs=0.003)
+    assert not any("obstacles of topics" in note for note in said["notes"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (["--record", "no/such/folder/a.mcap"], 1, "no/such/folder: cannot be written to"),
+        (["--recrod", "a.mcap"], 2, "unrecognized arguments: --recrod a.mcap"),
+    ],
+)
+def test_a_recording_that_cannot_be_ends_the_node_at_its_start(arguments, code, says):
+    command = [sys.executable, "-m", "collision_monitor.nodes.collision_monitor", *arguments]
+    graph = Graph()
+    try:
+        done = subprocess.run(
+            command, env=graph.environment, capture_output=True, text=True, timeout=60
+        )
+    finally:
+        graph.close()
+    assert done.returncode == code and says in done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,357 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Obstacles on topics, on a real ROS graph: one node, and everything that may come."""
+
+import math
+import os
+import signal
+
+import numpy as np
+import pytest
+from support.robots.toys import chain
+from support.ros.ros_graph import ERROR, OK, Graph
+from support.ros.rviz_twin import RvizTwin
+
+from builtin_interfaces.msg import Duration  # isort: skip
+from geometry_msgs.msg import Point  # isort: skip
+from rcl_interfaces.msg import Parameter as ParameterMessage  # isort: skip
+from rcl_interfaces.msg import ParameterType, ParameterValue  # isort: skip
+from rcl_interfaces.srv import SetParametersAtomically  # isort: skip
+from rclpy.qos import qos_profile_sensor_data  # isort: skip
+from sensor_msgs.msg import PointCloud2, PointField  # isort: skip
+from visualization_msgs.msg import Marker, MarkerArray  # isort: skip
+
+NAMES = ["j1", "j2", "j3"]
+CLEAR = [0.5, 0.5, 0.3]
+TETRAHEDRON = np.array([[0, 0, 0], [0.1, 0, 0], [0, 0.1, 0], [0, 0, 0.1]])
+FACES = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]
+
+
+def marker(
+    number, kind=Marker.SPHERE, at=(0.0, 3.0, 0.0), frame="l0", size=(0.2, 0.2, 0.2), **more
+):  # fmt: skip
+    found = Marker(ns="cell", id=number, type=kind, **more)
+    found.header.frame_id = frame
+    found.pose.position.x, found.pose.position.y, found.pose.position.z = map(float, at)
+    found.pose.orientation.w = 1.0
+    found.scale.x, found.scale.y, found.scale.z = size
+    return found
+
+
+class Cell:
+    """A graph with a node, and publishers of everything that it hears."""
+
+    def __init__(self, folder):
+        (folder / "chain.urdf").write_text(chain(4))
+        (folder / "rock.stl").write_text(_stl())
+        self.graph = Graph()
+        self.graph.start(
+            "-p", f"robot_description:={folder / 'chain.urdf'}", "-p", "scene_max_objects:=6",
+            "-p", f"package_dirs:=[{folder}]", "-p", "cloud_max_voxels:=20",
+            "-p", "joint_state_timeout:=5.0",
+        )  # fmt: skip
+        node = self.graph.node
+        self._scene = node.create_publisher(MarkerArray, "/collision_monitor/scene", 10)
+        self._attach = node.create_publisher(MarkerArray, "/collision_monitor/attach", 10)
+        self._cloud = node.create_publisher(
+            PointCloud2, "/collision_monitor/cloud", qos_profile_sensor_data
+        )
+        self.graph.until_distance(self.send)
+        self.graph.until(
+            lambda: all(
+                each.get_subscription_count() for each in (self._scene, self._attach, self._cloud)
+            )
+        )
+
+    def send(self):
+        self.graph.send(NAMES, CLEAR)
+
+    def scene(self, *markers):
+        self._scene.publish(MarkerArray(markers=markers))
+
+    def attach(self, *markers):
+        self._attach.publish(MarkerArray(markers=markers))
+
+    def cloud(self, points, frame="l0", **more):
+        fields = [
+            PointField(name=name, offset=4 * k, datatype=PointField.FLOAT32, count=1)
+            for k, name in enumerate("xyz")
+        ]
+        message = PointCloud2(
+            height=1, width=len(points), fields=fields, point_step=12, row_step=12 * len(points),
+            data=np.asarray(points, dtype="<f4").tobytes(), is_dense=True,
+        )  # fmt: skip
+        message.header.frame_id = frame
+        for name, value in more.items():
+            setattr(message, name, value)
+        self._cloud.publish(message)
+
+    def set(self, parameter):
+        service = "/collision_monitor/set_parameters_atomically"
+        answer = self.graph.call(SetParametersAtomically, service, parameters=[parameter])
+        assert answer.result.successful
+
+    def until(self, condition, what=None):
+        """Until the state fulfils ``condition``; ``what`` is said again and again."""
+        self.graph.until(
+            lambda: condition(self.graph.values, self.graph.state), 15.0,
+            lambda: (self.send(), what and what()), 0.03,
+        )  # fmt: skip
+
+    def until_nearest(self, name, distance, within=1e-3):
+        def is_it(values, state):
+            return (
+                name in (values.get("link_a"), values.get("link_b"))
+                and abs(float(values["distance"]) - distance) < within
+            )
+
+        self.until(is_it)
+
+    def until_clear(self):
+        self.until(lambda values, state: state.level == OK and "scene_refused" not in values)
+
+
+def _stl():
+    rows = "".join(
+        "facet normal 0 0 0\nouter loop\n"
+        + "".join(f"vertex {x:g} {y:g} {z:g}\n" for x, y, z in TETRAHEDRON[face])
+        + "endloop\nendfacet\n"
+        for face in FACES
+    )
+    return f"solid rock\n{rows}endsolid rock\n"
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory):
+    found = Cell(tmp_path_factory.mktemp("cell"))
+    yield found
+    found.graph.close()
+
+
+@pytest.fixture
+def cell(running):
+    """The node with an empty scene."""
+    running.scene(Marker(action=Marker.DELETEALL))
+    running.cloud(np.empty((0, 3)))
+    running.until_clear()
+    return running
+
+
+def tip():
+    """Where the middle of the last link is at CLEAR, in the frame of the root."""
+    turn = np.cumsum([0.0, *CLEAR])
+    return np.array([1.0 + np.cos(turn[1]) + np.cos(turn[2]), np.sin(turn[1]) + np.sin(turn[2]), 0])
+
+
+def test_all_kinds_come_move_and_go(cell):
+    x, y, _ = tip()
+    cell.scene(marker(1, at=(x, y, 0.5)))
+    cell.until_nearest("cell/1", 0.3)  # two balls of 0.1 m
+    cell.scene(marker(1, at=(x, y, 0.6)))
+    cell.until_nearest("cell/1", 0.4)
+    cell.scene(marker(1, Marker.CUBE, (x, y, 0.6), size=(0.02, 0.02, 0.5)))
+    cell.until_nearest("cell/1", 0.25, 0.01)
+    cell.scene(marker(2, Marker.CYLINDER, (x, y, 0.45), size=(0.05, 0.05, 0.3)))
+    cell.until_nearest("cell/2", 0.185, 0.016)
+    points = [Point(x=0.0, y=0.0, z=0.1 * k) for k in range(3)]
+    cell.scene(marker(3, Marker.SPHERE_LIST, (x, y, 0.25), size=(0.02,) * 3, points=points))
+    cell.until_nearest("cell/3", 0.14)
+    corners = [Point(x=p[0], y=p[1], z=p[2]) for face in FACES for p in TETRAHEDRON[face].tolist()]
+    cell.scene(
+        marker(4, Marker.TRIANGLE_LIST, (x, y, 0.2), size=(0.5, 0.5, 0.5), points=corners)
+    )
+    cell.until_nearest("cell/4", 0.1, 0.02)
+    rock = {"size": (0.5,) * 3, "mesh_resource": "rock.stl"}
+    cell.scene(marker(5, Marker.MESH_RESOURCE, (x, y, 0.17), **rock))
+    cell.until_nearest("cell/5", 0.07, 0.02)
+    assert cell.graph.values["scene_objects"] == "5"
+    cell.scene(marker(5, action=Marker.DELETE), marker(4, action=Marker.DELETE))
+    cell.until_nearest("cell/3", 0.14)
+
+
+def test_distances_come_with_the_names_of_their_pairs(cell):
+    graph = cell.graph
+    graph.listen("distances")
+    cell.scene(marker(1, at=(0.0, 2.0, 0.0)), marker(2, frame="l3", at=(0.3, 0.0, 0.0)))
+
+    def is_there():
+        if not graph.heard["pair_names"] or not graph.heard["distances"]:
+            return False
+        pairs = [line.split() for line in graph.heard["pair_names"][-1].data.splitlines()]
+        values = graph.heard["distances"][-1].data
+        return ["cell/1", "cell/2"] in [sorted(p) for p in pairs] and len(pairs) == len(values)
+
+    graph.until(is_there, sending=cell.send)
+
+
+def test_what_has_a_lifetime_goes_by_itself(cell):
+    x, y, _ = tip()
+    cell.scene(marker(1, at=(x, y, 0.21), lifetime=Duration(nanosec=500_000_000)))
+    cell.until_nearest("cell/1", 0.01)
+    cell.until_clear()
+
+
+BAD = {
+    "not finite": marker(9, at=(math.nan, 0, 0)),
+    "its scale is": marker(9, size=(0.0, 1.0, 1.0)),
+    "no body": marker(9, Marker.TEXT_VIEW_FACING),
+    "no frame": marker(9, frame=""),
+    "'nowhere' is no link of 'toy', and for others tf2_ros is needed": marker(9, frame="nowhere"),
+    "no file 'gone.stl'": marker(9, Marker.MESH_RESOURCE, mesh_resource="gone.stl"),
+    "no triangles": marker(9, Marker.TRIANGLE_LIST, points=[Point()] * 4),
+    "action 7": marker(9, action=7),
+}
+
+
+def test_what_cannot_be_watched_is_an_error_until_it_is_taken_back(cell):
+    for why, bad in BAD.items():
+        cell.scene(bad)
+        cell.until(
+            lambda values, state, why=why: state.level == ERROR
+            and why in values.get("scene_refused", "")
+            and state.message.startswith("scene refused: cell/9: ")
+            and values["action"] == "stop"
+        )
+    cell.scene(marker(9, action=Marker.DELETE))
+    cell.until_clear()
+
+
+def test_what_waits_while_the_node_is_held_up_is_heard_and_what_is_lost_is_said(cell):
+    graph = cell.graph
+    (process,) = graph.processes
+    deep = graph.node.create_publisher(MarkerArray, "/collision_monitor/scene", 1000)
+    flat = graph.node.create_publisher(MarkerArray, "/collision_monitor/attach", 1)
+    nothing = [MarkerArray(markers=[marker(100 + k, action=Marker.DELETE)]) for k in range(900)]
+    graph.until(lambda: deep.get_subscription_count() and flat.get_subscription_count())
+    graph.spin(1.5)  # by now the node knows the publishers: nothing is lost in finding them
+
+    def while_it_is_held_up(publisher, messages):
+        os.kill(process.pid, signal.SIGSTOP)
+        try:
+            for message in messages:
+                publisher.publish(message)
+        finally:
+            os.kill(process.pid, signal.SIGCONT)
+
+    while_it_is_held_up(deep, [MarkerArray(markers=[marker(1)]), *nothing[:300]])
+    cell.until(lambda values, state: values.get("scene_objects") == "1" and state.level == OK)
+    while_it_is_held_up(flat, nothing)  # more than the middleware keeps for it
+    cell.until(lambda values, state: "messages were lost" in state.message)
+    assert "on ~/attach" in graph.state.message and graph.state.level == ERROR
+    cell.scene(marker(0, action=Marker.DELETEALL))  # of its namespace alone
+    cell.until(lambda values, state: "scene_objects" not in values)
+    assert "messages were lost" in graph.state.message
+    cell.scene(Marker(action=Marker.DELETEALL))
+    cell.until_clear()
+    for publisher in (deep, flat):
+        graph.node.destroy_publisher(publisher)
+
+
+def test_a_scene_that_falls_silent_is_an_error_if_told_so(cell):
+    for name, why, what in (
+        ("scene_timeout", "nothing on ~/scene", cell.scene),
+        ("cloud_timeout", "no new cloud that can be used", lambda: cell.cloud([[0, 0, 3]])),
+    ):
+        value = ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=0.4)
+        cell.set(ParameterMessage(name=name, value=value))
+        cell.until(lambda values, state: state.level == OK, what)
+        cell.until(
+            lambda values, state, why=why: state.level == ERROR and state.message.startswith(why)
+        )
+        cell.until(lambda values, state: state.level == OK, what)
+        value.double_value = 0.0
+        cell.set(ParameterMessage(name=name, value=value))
+
+
+def test_one_object_too_many_is_an_error_until_there_is_room(cell):
+    cell.scene(*(marker(k, at=(0, 3, k)) for k in range(7)))
+    cell.until(lambda values, state: "cell/6: no room" in values.get("scene_refused", ""))
+    assert cell.graph.state.level == ERROR
+    cell.until(lambda values, state: values["scene_objects"] == "6")
+    cell.scene(marker(6, action=Marker.DELETE))
+    cell.until_clear()
+
+
+def test_what_is_grasped_moves_along_and_stays_where_it_is_left(cell):
+    x, y, _ = tip()
+    # Touching the tip; told that it may, it is what else may come near it that counts.
+    cell.scene(marker(1, at=(x, y, 0.15)), marker(2, at=(x, y, 0.5)))
+    cell.until(lambda values, state: state.level == ERROR and "scene_refused" not in values)
+    cell.attach(marker(1, frame="l3", size=(0.0, 0.0, 0.0), text="l2"))
+    cell.until_nearest("cell/2", 0.15)
+    assert cell.graph.values["scene_carried"] == "cell/1"
+    assert {cell.graph.values["link_a"], cell.graph.values["link_b"]} == {"cell/1", "cell/2"}
+    cell.attach(marker(1, action=Marker.DELETE))
+    cell.until(lambda values, state: state.level == ERROR and "scene_carried" not in values)
+    cell.attach(marker(7, frame="l3", size=(0.0, 0.0, 0.0)))
+    cell.until(lambda values, state: "there is no such object" in values.get("scene_refused", ""))
+
+
+def test_rviz_shows_what_is_watched_and_nothing_that_has_gone(cell):
+    graph, rviz = cell.graph, RvizTwin()
+    graph.listen("markers")
+
+    def shown(**expected):
+        rviz.take(*graph.heard["markers"])
+        graph.heard["markers"].clear()
+        found = {space: 0 for space in ("scene", "scene/carried", "scene/cloud")}
+        for space, _ in rviz.shown:
+            if space in found:
+                found[space] += 1
+        return [*found.values()] == [expected.get(k, 0) for k in ("scene", "carried", "cloud")]
+
+    x, y, _ = tip()
+    cell.scene(marker(1, at=(x, y, 0.15)), marker(2, Marker.CUBE, at=(x, y, 0.5)))
+    cell.until(lambda values, state: shown(scene=2))
+    cell.until(lambda values, state: shown(scene=2) and red(rviz, x, y, 0.15))
+    cell.attach(marker(1, frame="l3", size=(0.0, 0.0, 0.0), text="l2"))
+    cell.until(lambda values, state: shown(scene=1, carried=1))
+    cell.cloud([[0.0, 0.0, 3.0], [0.0, 0.5, 3.0]])
+    cell.until(lambda values, state: shown(scene=1, carried=1, cloud=1))
+    (cloud,) = (each for (space, _), each in rviz.shown.items() if space == "scene/cloud")
+    assert cloud.type == Marker.SPHERE_LIST and len(cloud.points) == 2
+    cell.scene(Marker(action=Marker.DELETEALL))
+    cell.until(lambda values, state: shown(cloud=1))
+    cell.cloud(np.empty((0, 3)))
+    cell.until(lambda values, state: shown())
+
+
+def red(rviz, *at):
+    """Whether what is shown there is in contact."""
+    return any(
+        space == "scene" and each.color.r > 3.0 * each.color.g
+        and np.allclose([getattr(each.pose.position, k) for k in "xyz"], at)
+        for (space, _), each in rviz.shown.items()
+    )  # fmt: skip
+
+
+def test_a_cloud_is_watched_but_for_the_robots_own_points(cell):
+    x, y, _ = tip()
+    rng = np.random.default_rng(1)
+    own = rng.normal(size=(200, 3))
+    own = own / np.linalg.norm(own, axis=1)[:, None] * 0.12 + tip()  # seen on its surface
+    wall = np.column_stack([np.full(50, x), np.full(50, y), np.full(50, 0.525)])
+    points = np.vstack([own, wall, np.full((3, 3), np.nan)])
+    cell.until(
+        lambda values, state: "200 of the robot" in values.get("cloud", "")
+        and "cloud" in (values.get("link_a"), values.get("link_b")),
+        lambda: cell.cloud(points),
+    )
+    radius = 0.5 * math.sqrt(3) * 0.05
+    distance = float(cell.graph.values["distance"])
+    assert 0.425 - 2 * radius < distance <= 0.425
+    assert cell.graph.values["cloud"].startswith("1 voxels of 0.05 m, 50 points")
+    # More voxels than there is room for: larger ones.
+    many = rng.uniform(-1.0, 1.0, (500, 3)) + [x, y, 3.0]
+    cell.until(
+        lambda values, state: "500 points" in values.get("cloud", ""), lambda: cell.cloud(many)
+    )
+    assert int(cell.graph.values["cloud"].split()[0]) <= 20
+    cell.until(
+        lambda values, state: state.level == ERROR
+        and "no field 'x'" in values.get("scene_refused", ""),
+        lambda: cell.cloud(many, fields=[]),
+    )
+    cell.until(
+        lambda values, state: "scene_refused" not in values, lambda: cell.cloud(many)
+    )

@@ -1,0 +1,169 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""The action of the node self_collision between a planner and a controller on a ROS graph."""
+
+import numpy as np
+import pytest
+from support.robots.two_slides import JOINTS, URDF, apart
+from support.ros.self_collision_cell import Cell
+
+control_msgs = pytest.importorskip(
+    "control_msgs.action", reason="control_msgs is not installed (not on PyPI)"
+)
+
+from action_msgs.msg import GoalStatus  # noqa: E402
+from rclpy.action import ActionClient, ActionServer, CancelResponse  # noqa: E402
+
+FollowJointTrajectory = control_msgs.FollowJointTrajectory
+ACTION = "/arms/follow_joint_trajectory"
+
+
+class Controller:
+    """Takes goals, and ends them when it is told to or cancelled."""
+
+    def __init__(self, node):
+        self.goals = []
+        self.server = ActionServer(
+            node, FollowJointTrajectory, ACTION, lambda handle: None,
+            handle_accepted_callback=self.goals.append, cancel_callback=self.cancel,
+        )  # fmt: skip
+
+    def cancel(self, handle):
+        self.end(handle, "canceled", "stopped")
+        return CancelResponse.ACCEPT
+
+    @staticmethod
+    def end(handle, how, text):
+        def finish(handle):
+            getattr(handle, how)()
+            return FollowJointTrajectory.Result(error_string=text)
+
+        handle.execute(finish)
+
+
+class Planner:
+    """Sends one goal, and keeps what comes back."""
+
+    def __init__(self, cell):
+        self.cell = cell
+        self.client = ActionClient(
+            cell.graph.node, FollowJointTrajectory, "/self_collision/follow_joint_trajectory"
+        )
+        self.feedback = []
+
+    def send(self, rows, times):
+        goal = FollowJointTrajectory.Goal(
+            trajectory=self.cell.trajectory(rows, times, names=JOINTS)
+        )
+        goal.goal_time_tolerance.sec = 7
+        self.cell.until(self.client.server_is_ready)
+        future = self.client.send_goal_async(
+            goal, feedback_callback=lambda message: self.feedback.append(message.feedback)
+        )
+        self.cell.until(future.done)
+        self.handle = future.result()
+        assert self.handle.accepted
+        self.future = self.handle.get_result_async()
+
+    def result(self):
+        self.cell.until(self.future.done)
+        return self.future.result().status, self.future.result().result
+
+
+@pytest.fixture
+def parts(tmp_path):
+    """(Cell, controller, planner); the balls stand half a metre apart."""
+    (tmp_path / "slides.urdf").write_text(URDF)
+    cell = Cell(
+        tmp_path / "slides.urdf", (*JOINTS, "mast_joint"), f"controller_action:={ACTION}",
+        "right_base_link:=base", "right_tip_link:=r_ball",
+        "left_base_link:=base", "left_tip_link:=l_ball",
+    )  # fmt: skip
+    controller = Controller(cell.graph.node)
+    cell.stand([*apart(0.5), 0.0])
+    yield cell, controller, Planner(cell)
+    _, output = cell.graph.stop(cell.process)
+    cell.close()
+    assert "Traceback" not in output, output
+
+
+def way(*gaps):
+    return [apart(gap) for gap in gaps]
+
+
+def test_a_goal_goes_through_and_its_result_comes_back(parts):
+    cell, controller, planner = parts
+    planner.send(way(0.5, 0.3), [0.0, 2.0])
+    cell.until(lambda: controller.goals)
+    (handle,) = controller.goals
+    trajectory = handle.request.trajectory
+    assert list(trajectory.joint_names) == list(JOINTS)
+    assert np.allclose(trajectory.points[-1].positions, apart(0.3))
+    assert handle.request.goal_time_tolerance.sec == 7
+    handle.publish_feedback(FollowJointTrajectory.Feedback(joint_names=["half way"]))
+    cell.until(lambda: planner.feedback)
+    assert list(planner.feedback[0].joint_names) == ["half way"]
+    controller.end(handle, "succeed", "there")
+    status, result = planner.result()
+    assert (status, result.error_string) == (GoalStatus.STATUS_SUCCEEDED, "there")
+    assert cell.sent == []  # the topic is for those who use the topic
+    cell.until(lambda: cell.values["running"] == "false")
+
+
+def test_an_impossible_goal_is_aborted_with_the_reason(parts):
+    cell, controller, planner = parts
+    planner.send(way(0.5, 0.02), [0.0, 2.0])
+    status, result = planner.result()
+    assert status == GoalStatus.STATUS_ABORTED
+    assert result.error_code == FollowJointTrajectory.Result.INVALID_GOAL
+    assert "r_ball" in result.error_string and "l_ball" in result.error_string
+    assert controller.goals == []
+    cell.until(lambda: cell.values["event"] == "refused")
+
+
+def test_a_goal_that_makes_no_sense_is_aborted_with_the_reason(parts):
+    _, controller, planner = parts
+    planner.send(way(0.5, 0.4, 0.3), [0.0, 2.0, 1.0])
+    status, result = planner.result()
+    assert status == GoalStatus.STATUS_ABORTED and "times must increase" in result.error_string
+    assert controller.goals == []
+
+
+def test_cancelling_reaches_the_controller(parts):
+    cell, controller, planner = parts
+    planner.send(way(0.5, 0.3), [0.0, 30.0])
+    cell.until(lambda: controller.goals)
+    cell.until(planner.handle.cancel_goal_async().done)
+    status, result = planner.result()
+    assert (status, result.error_string) == (GoalStatus.STATUS_CANCELED, "stopped")
+
+
+def test_arms_that_come_too_near_end_the_goal_with_the_reason(parts):
+    cell, controller, planner = parts
+    planner.send(way(0.5, 0.3), [0.0, 30.0])
+    cell.until(lambda: controller.goals and cell.values["running"] == "true")
+    cell.q = [*apart(0.04), 0.0]
+    status, result = planner.result()
+    assert status == GoalStatus.STATUS_ABORTED
+    assert result.error_code == FollowJointTrajectory.Result.PATH_TOLERANCE_VIOLATED
+    assert result.error_string.startswith("held: ") and "0.040 m apart" in result.error_string
+    assert len(cell.sent) == 1  # hold, on the topic too
+
+
+def test_a_second_goal_works_after_the_first(parts):
+    cell, controller, planner = parts
+    for k in (1, 2):
+        planner.send(way(0.5, 0.4), [0.0, 1.0])
+        cell.until(lambda k=k: len(controller.goals) == k)
+        controller.end(controller.goals[-1], "succeed", f"{k}")
+        assert planner.result()[1].error_string == f"{k}"
+
+
+def test_without_a_controller_a_goal_is_aborted(parts):
+    cell, controller, planner = parts
+    controller.server.destroy()
+    cell.until(lambda: cell.graph.node.count_publishers(f"{ACTION}/_action/status") == 0)
+    cell.spin(0.5)
+    planner.send(way(0.5, 0.4), [0.0, 1.0])
+    status, result = planner.result()
+    assert status == GoalStatus.STATUS_ABORTED and f"'{ACTION}' is not there" in result.error_string

@@ -1,0 +1,156 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""What the package imports and runs that is not its own, and where it comes from."""
+
+from __future__ import annotations
+
+import ast
+import re
+import runpy
+import sys
+import xml.etree.ElementTree as ElementTree
+from functools import cache
+from pathlib import Path
+from unittest import mock
+
+import setuptools
+
+from support.paths import ROOT
+
+PACKAGE = "collision_monitor"
+# ROS packages have the same name as import and as rosdep key, and are not on PyPI by that name.
+ROS = {
+    "action_msgs", "ament_index_python", "builtin_interfaces", "control_msgs", "diagnostic_msgs",
+    "geometry_msgs", "launch", "launch_ros", "moveit_msgs", "rcl_interfaces", "rclpy",
+    "rosgraph_msgs", "sensor_msgs", "std_msgs", "std_srvs", "tf2_ros", "trajectory_msgs",
+    "visualization_msgs",
+}  # fmt: skip
+# Import -> (key in package.xml, None where rosdep has none; name on PyPI). Every key was looked up
+# in rosdistro (rosdep/base.yaml, rosdep/python.yaml, jazzy/distribution.yaml) for Ubuntu 24.04.
+THIRD_PARTY = {
+    **{name: (name, None) for name in ROS},
+    "tf2_ros": ("tf2_ros_py", None),
+    "coal": ("coal", "coal"),
+    "daqp": (None, "daqp"),
+    "diskcache": (None, "diskcache"),
+    "distributed": (None, "distributed"),
+    "jinja2": ("python3-jinja2", "jinja2"),
+    "llvmlite": ("python3-numba", "numba"),  # comes with numba, in the version that numba wants
+    "lxml": ("python3-lxml", "lxml"),
+    "matplotlib": ("python3-matplotlib", "matplotlib"),
+    "mcap": (None, "mcap"),
+    "mujoco": ("python3-mujoco-pip", "mujoco"),
+    "numba": ("python3-numba", "numba"),
+    "numpy": ("python3-numpy", "numpy"),
+    "pinocchio": ("pinocchio", "pin"),
+    "piqp": (None, "piqp"),
+    "pyvista": ("python3-pyvista-pip", "pyvista"),
+    "rosbags": ("python3-rosbags-pip", "rosbags"),
+    "scipy": ("python3-scipy", "scipy"),
+    "threadpoolctl": (None, "threadpoolctl"),
+    "toppra": ("python3-toppra-pip", "toppra"),  # the ROS package toppra is C++ alone
+    "trimesh": ("python3-trimesh-pip", "trimesh"),
+    "urdf_parser_py": ("urdfdom_py", "urdf-parser-py"),
+    "viser": (None, "viser"),
+    "vtkmodules": ("python3-pyvista-pip", "pyvista"),  # vtk comes with pyvista
+    "yaml": ("python3-yaml", "pyyaml"),
+}
+# Declared, though nothing imports or starts it by name.
+RUN_TIME_ONLY = {
+    "gz_ros2_control": "the plugin that simulation/gazebo_robot.py writes into the URDF",
+    "joint_state_broadcaster": "a controller named in config/gazebo_controllers.yaml",
+    "joint_trajectory_controller": "a controller named in config/gazebo_controllers.yaml",
+    "python3-networkx": "trimesh needs it for graphs, and does not ask for it",
+    "networkx": "the same on PyPI",
+    "setuptools": "builds the package",
+    "ros-jazzy-common-interfaces": "messages, several imports",
+    "ros-jazzy-rclpy": "rclpy and its messages",
+}
+# Functions that import what they are given, and the places where a name is no constant.
+IMPORTERS = {"import_module", "find_spec", "__import__", "solver", "_library", "missing"}
+
+
+def sources() -> list[Path]:
+    """All Python files that are installed."""
+    return [*sorted((ROOT / PACKAGE).rglob("*.py")), *sorted((ROOT / "launch").glob("*.py"))]
+
+
+def _called(node: ast.Call) -> str:
+    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+
+
+def imported(tree: ast.AST) -> set[str]:
+    """Top-level names that are imported anywhere, in functions and by name too."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            found.add(node.module)
+        elif isinstance(node, ast.Call) and _called(node) in IMPORTERS:
+            found |= {
+                argument.value
+                for argument in node.args
+                if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
+            }
+    return {name.split(".")[0] for name in found} - set(sys.stdlib_module_names) - {PACKAGE}
+
+
+def started(tree: ast.AST) -> set[str]:
+    """ROS packages that launch files start programs of, or look for files in."""
+    found = set()
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        values = [word.value for word in node.keywords if word.arg == "package"]
+        if _called(node) in ("FindPackageShare", "get_package_share_directory"):
+            values += node.args
+        found |= {value.value for value in values if isinstance(value, ast.Constant)}
+    return found - {PACKAGE}
+
+
+@cache
+def all_imported() -> frozenset[str]:
+    """Of all files."""
+    return frozenset().union(*(imported(ast.parse(path.read_text())) for path in sources()))
+
+
+@cache
+def all_started() -> frozenset[str]:
+    """Of all files."""
+    return frozenset().union(*(started(ast.parse(path.read_text())) for path in sources()))
+
+
+@cache
+def exec_depends() -> frozenset[str]:
+    """Keys in package.xml."""
+    manifest = ElementTree.parse(ROOT / "package.xml").getroot()
+    return frozenset(element.text for element in manifest.findall("exec_depend"))
+
+
+def _names(requirements: list[str]) -> set[str]:
+    return {re.match(r"[\w.-]+", requirement)[0].lower() for requirement in requirements}
+
+
+@cache
+def setup_arguments() -> dict:
+    """What setup.py hands to setuptools."""
+    with mock.patch.object(setuptools, "setup") as setup:
+        runpy.run_path(str(ROOT / "setup.py"))
+    return setup.call_args.kwargs
+
+
+@cache
+def on_pypi() -> frozenset[str]:
+    """Names in setup.py that the package itself needs: not those of tests and benchmarks."""
+    arguments = setup_arguments()
+    extras = {k: v for k, v in arguments["extras_require"].items() if k not in ("test", "bench")}
+    return frozenset(_names([*arguments["install_requires"], *sum(extras.values(), [])]))
+
+
+@cache
+def pip_line() -> tuple[str, ...]:
+    """Names in the one line of the README that installs what rosdep has no keys for."""
+    section = (ROOT / "README.md").read_text().split("\n## The node\n")[1].split("\n## ")[0]
+    (line,) = re.findall(r"^ {4}pip install ([\w -]+)$", section, re.MULTILINE)
+    return tuple(line.split())

@@ -1,0 +1,100 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Two arms in a plane, small enough to be worked out by hand: three links and joints each.
+
+Bases at (0, -0.5) and (0, 0.5), links of 0.4 m along x at zero, round axes with radius 0.03.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from collision_monitor import CollisionModel
+from collision_monitor.self_collision.arms.arms import find_arms
+from collision_monitor.self_collision.margins import choose_margins
+from collision_monitor.self_collision.problem import Problem
+from support.robots.dual_arm_cases import segment_distances
+from support.robots.toys import joint, link, robot
+
+RADIUS, LENGTH, BASE = 0.03, 0.4, 0.5
+SIDES = ("right", "left")
+JOINTS = tuple(f"{side}_j{i}" for side in SIDES for i in (1, 2, 3))
+SRDF = (
+    '<robot name="planar"><group name="right_arm"><chain base_link="base" tip_link="right_3"/>'
+    '</group><group name="left_arm"><chain base_link="base" tip_link="left_3"/></group></robot>'
+)
+
+
+@cache
+def planar_urdf() -> str:
+    """The robot as text."""
+    parts = [link("base", '<sphere radius="0.05"/>', "-0.3 0 0")]
+    for side, sign in zip(SIDES, (-1.0, 1.0), strict=True):
+        for i in (1, 2, 3):
+            shape = f'<capsule radius="{RADIUS}" length="{LENGTH}"/>'
+            capsule = link(f"{side}_{i}", shape, f"{LENGTH / 2} 0 0")
+            parts.append(capsule.replace("<origin", '<origin rpy="0 1.570796326794896619 0"'))
+            parent = f"{side}_{i - 1}" if i > 1 else "base"
+            xyz = f"{LENGTH} 0 0" if i > 1 else f"0 {sign * BASE} 0"
+            parts.append(joint(f"{side}_j{i}", parent, f"{side}_{i}", xyz=xyz))
+    return robot(*parts, name="planar")
+
+
+def planar_model(*obstacles: dict) -> CollisionModel:
+    """The robot, with a scene of ``obstacles``."""
+    scene = {"obstacles": list(obstacles)} if obstacles else None
+    return CollisionModel.from_urdf(planar_urdf(), srdf=SRDF, scene=scene)
+
+
+def ball(name: str, x: float, y: float, radius: float = 0.05) -> dict:
+    """An obstacle for `planar_model`."""
+    return {"name": name, "type": "sphere", "radius": radius, "position": [x, y, 0.0]}
+
+
+def planar_problem(
+    model: CollisionModel,
+    desired: np.ndarray,
+    safe: float = 0.1,
+    danger: float = 0.02,
+    yielding: str = "both",
+    tip_weight: float = 0.0,
+) -> Problem:
+    """What a method is given, a second a waypoint."""
+    arms = find_arms(model.robot, model.semantics)
+    columns = tuple(np.array([model.joint_names.index(n) for n in a.joint_names]) for a in arms)
+    margins = choose_margins(model, arms, desired, safe, danger)
+    times = np.arange(float(len(desired)))
+    return Problem(model, arms, times, desired, columns, margins, yielding, tip_weight)
+
+
+def points(q: np.ndarray) -> np.ndarray:
+    """Shoulder, elbow, wrist and tip of both arms (2, 4, 3), by sines and cosines."""
+    out = np.zeros((2, 4, 3))
+    for k, sign in enumerate((-1.0, 1.0)):
+        out[k, 0, 1] = sign * BASE
+        angles = np.cumsum(np.asarray(q)[3 * k : 3 * k + 3])
+        steps = LENGTH * np.column_stack([np.cos(angles), np.sin(angles), 0.0 * angles])
+        out[k, 1:] = out[k, 0] + np.cumsum(steps, axis=0)
+    return out
+
+
+def arm_distance(q: np.ndarray) -> float:
+    """Least distance of the surfaces of the two arms, from `points` alone."""
+    right, left = points(q)
+    first, second = right[:, None], left[None, :]
+    gaps = segment_distances(first[:-1], first[1:], second[:, :-1], second[:, 1:])
+    return float(gaps.min()) - 2.0 * RADIUS
+
+
+def line(start: list[float], end: list[float], count: int = 21) -> np.ndarray:
+    """A straight motion (count, 6)."""
+    return np.linspace(start, end, count)
+
+
+def meeting(count: int = 41, depth: float = 1.0) -> np.ndarray:
+    """Both arms turn towards each other, through each other in the middle, and back; (count, 6)."""
+    turn = -0.4 + depth * np.sin(np.linspace(0.0, np.pi, count))
+    still = np.zeros(count)
+    return np.column_stack([turn, still, still, -turn, still, still])

@@ -1,0 +1,127 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Shapes and poses for tests of live scenes, and what coal says of them."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
+
+from collision_monitor import CollisionModel
+from collision_monitor.model.live.live_scene import LiveScene
+from collision_monitor.robot.description import Shape
+from support.geometry.reference import coal
+from support.robots.robots import require
+
+TABLE = {"obstacles": [
+    {"name": "table", "type": "box", "size": [1.0, 1.0, 0.1], "position": [0.0, 0.0, -0.3]},
+], "ignore": [["wrist_2_link", "ee_link"]]}  # fmt: skip
+LINKS = (None, None, None, "wrist_3_link", "forearm_link", "base_link")
+
+
+@cache
+def ur5() -> CollisionModel:
+    """A UR5 on a table."""
+    files = require("ur5")
+    return CollisionModel.from_urdf(
+        files.urdf, srdf=files.srdf, package_dirs=files.package_dirs, scene=TABLE
+    )
+
+
+def pose_of(rng: np.random.Generator, reach: float = 1.2) -> np.ndarray:
+    """A pose (4, 4) at random."""
+    pose = np.eye(4)
+    pose[:3, :3] = Rotation.random(random_state=rng).as_matrix()
+    pose[:3, 3] = rng.uniform(-reach, reach, 3)
+    return pose
+
+
+def shape_of(kind: str, rng: np.random.Generator) -> Shape:
+    """A box, sphere, cylinder, capsule or mesh of 2 to 40 cm."""
+    at_home = np.eye(4)
+    if kind == "mesh":
+        corners = rng.uniform(-0.2, 0.2, (12, 3, 3))
+        return Shape("mesh", at_home, (), corners.reshape(-1, 3), np.arange(36).reshape(-1, 3))
+    count = {"box": 3, "sphere": 1, "cylinder": 2, "capsule": 2}[kind]
+    return Shape(kind, at_home, tuple(rng.uniform(0.02, 0.4, count).tolist()))
+
+
+KINDS = st.sampled_from(["box", "sphere", "cylinder", "capsule", "mesh"])
+
+
+def points_of(shape: Shape, rng: np.random.Generator, count: int = 300) -> np.ndarray:
+    """Points (n, 3) of a shape, corners and rims among them, in its own frame."""
+    if shape.kind == "mesh":
+        weights = rng.dirichlet(np.full(3, 0.5), (count, len(shape.triangles)))
+        corners = shape.vertices[shape.triangles]
+        inner = np.einsum("ntk,tkd->ntd", weights, corners).reshape(-1, 3)
+        return np.vstack([inner, shape.vertices])
+    if shape.kind == "box":
+        signs = np.array(np.meshgrid(*[[-1, 1]] * 3)).reshape(3, -1).T
+        unit = np.vstack([rng.uniform(-1, 1, (count, 3)), signs])
+        return 0.5 * unit * shape.size
+    turn = rng.uniform(0, 2 * np.pi, count)
+    if shape.kind == "cylinder":
+        radius, length = shape.size
+        z = rng.choice([-0.5, 0.5, 0.0], count) * length
+        return np.column_stack([radius * np.cos(turn), radius * np.sin(turn), z])
+    ball = rng.normal(size=(count, 3))
+    ball *= shape.size[0] / np.linalg.norm(ball, axis=1)[:, None]
+    if shape.kind == "capsule":
+        ball[:, 2] += np.sign(ball[:, 2]) * 0.5 * shape.size[1]
+    return ball
+
+
+def coal_shape(shape: Shape):
+    """The shape itself, or a mesh as coal's hierarchy of its triangles."""
+    if shape.kind == "box":
+        return coal.Box(*shape.size)
+    if shape.kind == "sphere":
+        return coal.Sphere(*shape.size)
+    if shape.kind == "cylinder":
+        return coal.Cylinder(*shape.size)
+    if shape.kind == "capsule":
+        return coal.Capsule(*shape.size)
+    mesh = coal.BVHModelOBBRSS()
+    mesh.beginModel(len(shape.triangles), len(shape.vertices))
+    for triangle in shape.vertices[shape.triangles]:
+        mesh.addTriangle(*triangle)
+    mesh.endModel()
+    return mesh
+
+
+def coal_capsule(ends: np.ndarray, radius: float):
+    """(shape, transform) of a leaf."""
+    axis = ends[1] - ends[0]
+    length = float(np.linalg.norm(axis))
+    if length < 1e-12:
+        return coal.Sphere(radius), coal.Transform3s(np.eye(3), ends[0])
+    z = axis / length
+    x = np.cross(np.eye(3)[np.abs(z).argmin()], z)
+    x /= np.linalg.norm(x)
+    turn = np.column_stack([x, np.cross(z, x), z])
+    return coal.Capsule(radius, length), coal.Transform3s(turn, ends.mean(axis=0))
+
+
+def least(first: list, second: list) -> float:
+    """Signed distance of two lists of (shape, transform), as coal sees it."""
+    request = coal.DistanceRequest()
+    return min(
+        coal.distance(a, ta, b, tb, request, coal.DistanceResult())
+        for a, ta in first
+        for b, tb in second
+    )
+
+
+def coal_leaves(live: LiveScene, q: np.ndarray) -> dict[str, list]:
+    """By link and object what coal is asked about: all leaves at q."""
+    model = live.model
+    found: dict[str, list] = {}
+    for leaf, ends in zip(model.leaves, model.leaf_segments(q), strict=True):
+        found.setdefault(leaf.link, []).append(coal_capsule(ends, leaf.radius))
+    for name, (ends, radii) in live.segments(q).items():
+        found[name] = [coal_capsule(*each) for each in zip(ends, radii, strict=True)]
+    return found

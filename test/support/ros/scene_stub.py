@@ -1,0 +1,58 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""What scene topics need of a node, without a graph, and a robot that they are about."""
+
+from __future__ import annotations
+
+import logging
+import time
+from types import SimpleNamespace
+from unittest.mock import MagicMock
+
+import numpy as np
+
+from collision_monitor import CollisionModel
+from collision_monitor.model.live.live_object import Bounds
+from collision_monitor.model.live.live_scene import LiveScene
+from collision_monitor.monitoring.monitor import Monitor
+from support.robots.toys import chain
+
+NAMES = ["j1", "j2", "j3"]
+Q = [0.5, 0.5, 0.3]
+VALUES = {
+    "package_dirs": [], "scene_leaves_per_object": 8, "scene_timeout": 0.0, "cloud_timeout": 0.0,
+    "cloud_voxel_size": 0.05, "cloud_padding": 0.05, "cloud_max_voxels": 50,
+}  # fmt: skip
+
+
+def stub_subscription(*arguments, **options):
+    """Hears nothing."""
+    handle = MagicMock()
+    handle.take_message.return_value = None
+    return SimpleNamespace(handle=handle, topic_name="stub")
+
+
+def stub_node():
+    """A node that hears nothing."""
+    return SimpleNamespace(
+        create_subscription=stub_subscription,
+        count_publishers=lambda topic: 0,
+        destroy_subscription=lambda subscription: None,
+        get_logger=lambda: logging.getLogger("stub"),
+    )
+
+
+def robot(prefix: str = "") -> CollisionModel:
+    """Four links that turn about z."""
+    return CollisionModel.from_urdf(chain(4).replace('"l', f'"{prefix}l'))
+
+
+def watch(model: CollisionModel, timeout: float = 0.5) -> Monitor:
+    """A monitor that has heard nothing."""
+    live = LiveScene(model, Bounds(8, 8, 50))
+    return Monitor(model, joint_state_timeout=timeout, live=live)
+
+
+def hear(monitor: Monitor, ago: float = 0.0):
+    """The state after a joint state that came ``ago`` seconds ago."""
+    return monitor.update(NAMES, np.array(Q), time.monotonic() - ago)

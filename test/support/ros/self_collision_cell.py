@@ -1,0 +1,133 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""A node self_collision, and all that stands around it, for tests."""
+
+import math
+import time
+
+import numpy as np
+
+from support.ros.ros_graph import Graph, rclpy
+
+from rcl_interfaces.srv import SetParametersAtomically  # isort: skip
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # isort: skip
+
+
+class Cell:
+    """A node, a robot that stands somewhere, and somebody who wants it to move."""
+
+    def __init__(self, urdf, names, *parameters, environment=None):
+        self.graph = Graph("/self_collision")
+        self.names, self.q = list(names), None
+        self.wanted = self.graph.node.create_publisher(
+            JointTrajectory, "/self_collision/desired_trajectory", 10
+        )
+        self.points = self.graph.node.create_publisher(
+            JointTrajectory, "/self_collision/desired_point", 10
+        )
+        self.graph.listen("joint_trajectory", JointTrajectory, 100)
+        self.process = self.graph.start(
+            *(x for p in (f"robot_description:={urdf}", *parameters) for x in ("-p", p)),
+            node="self_collision",
+            environment=environment,
+        )
+
+    @property
+    def sent(self):
+        return self.graph.heard["joint_trajectory"]
+
+    @property
+    def values(self):
+        return self.graph.values
+
+    @property
+    def message(self):
+        return self.graph.state.message
+
+    def beat(self):
+        if self.q is not None:
+            self.graph.send(self.names, self.q)
+
+    def until(self, condition, seconds=20.0):
+        def holds():
+            assert self.process.poll() is None, self.graph.stop(self.process)
+            return self.graph.heard["state"] and condition()
+
+        self.graph.until(holds, seconds, self.beat)
+
+    def stand(self, q, seconds=60.0):
+        """Stand there until the node believes it and is heard by all."""
+        self.q = list(map(float, q))
+        self.until(
+            lambda: self.values.get("joint_states") == "fresh"
+            and self.wanted.get_subscription_count()
+            and self.points.get_subscription_count()
+            and self.graph.node.count_publishers("/self_collision/joint_trajectory"),
+            seconds,
+        )
+
+    def spin(self, seconds=0.3):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self.beat()
+            self.graph.spin(0.02)
+
+    def trajectory(self, rows, times, names=None, stamp=0.0, **fields):
+        message = JointTrajectory(joint_names=list(self.names if names is None else names))
+        if stamp:
+            now = self.graph.node.get_clock().now().nanoseconds + int(stamp * 1e9)
+            message.header.stamp.sec, message.header.stamp.nanosec = divmod(now, 10**9)
+        for row, t in zip(rows, times, strict=True):
+            point = JointTrajectoryPoint(positions=[float(x) for x in row], **fields)
+            whole = math.floor(t)
+            point.time_from_start.sec = whole
+            point.time_from_start.nanosec = round((t - whole) * 1e9)
+            message.points.append(point)
+        return message
+
+    def want(self, *arguments, seconds=20.0, **options):
+        """Send a trajectory and wait for the verdict; what came out, if anything."""
+        message, sent = self.trajectory(*arguments, **options), len(self.sent)
+        self.spin(0.1)  # many points take long to make, and joint states go on
+        before = int(self.values["request"])
+        self.wanted.publish(message)
+        self.until(
+            lambda: int(self.values["request"]) > before
+            and self.values["event"] in ("forwarded", "refused"),
+            seconds,
+        )
+        if self.values["event"] == "forwarded":
+            self.until(lambda: len(self.sent) > sent)
+            assert len(self.sent) == sent + 1
+            return self.sent[-1]
+        self.spin(0.3)
+        assert len(self.sent) == sent, "refused, and something came out"
+        return None
+
+    def close(self):
+        self.graph.close()
+
+
+def rows_of(message):
+    return np.array([point.positions for point in message.points])
+
+
+def times_of(message):
+    stamps = [point.time_from_start for point in message.points]
+    return np.array([t.sec + 1e-9 * t.nanosec for t in stamps])
+
+
+def set_parameters(cell, **values):
+    """Set parameters of the node; the result."""
+    client = cell.graph.node.create_client(
+        SetParametersAtomically, "/self_collision/set_parameters_atomically"
+    )
+    assert client.wait_for_service(10.0)
+    request = SetParametersAtomically.Request()
+    request.parameters = [
+        rclpy.parameter.Parameter(name, value=value).to_parameter_msg()
+        for name, value in values.items()
+    ]
+    future = client.call_async(request)
+    cell.until(future.done)
+    return future.result().result

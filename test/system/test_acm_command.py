@@ -1,0 +1,133 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""The command ``acm``: tables, JSON, files and exit codes."""
+
+import json
+
+import numpy as np
+import pytest
+from support.geometry.acm_cases import ROBOT, srdf
+
+from collision_monitor import CollisionModel
+from collision_monitor.acm.matrix import where_links_meet
+from collision_monitor.cli.distance import parse_positions
+from collision_monitor.cli.main import main
+
+
+@pytest.fixture
+def urdf(tmp_path):
+    path = tmp_path / "poster.urdf"
+    path.write_text(ROBOT)
+    return str(path)
+
+
+@pytest.fixture
+def bad(tmp_path):
+    """An SRDF that exempts what can collide."""
+    path = tmp_path / "bad.srdf"
+    path.write_text(srdf(("arm", "post", "Never"), ("flag", "arm", "Never")))
+    return str(path)
+
+
+def test_a_table_says_what_is_exempted_and_why(urdf, capsys):
+    assert main(["acm", urdf, "--samples", "200"]) == 0
+    out = capsys.readouterr().out
+    line = next(line for line in out.splitlines() if line.startswith("flag - palm"))
+    assert line.split()[3] == "Never" and "proved by" in line
+    assert "poster: 15 pairs" in out and "never meet, proved" in out and "seed 0" in out
+
+
+def test_a_search_that_was_broken_off_is_warned_of(urdf, capsys):
+    assert main(["acm", urdf, "--seconds", "0", "--samples", "1000", "--json"]) == 0
+    hasty, err = capsys.readouterr()
+    assert "in 200 configurations instead of 1000" in err and "stay in the watch" in err
+    assert main(["acm", urdf, "--seconds", "0", "--samples", "200", "--json"]) == 0
+    whole, err = capsys.readouterr()
+    assert "warning" not in err
+    hasty, whole = (
+        {tuple(row["links"]) for row in json.loads(text)["pairs"] if row["exempted"]}
+        for text in (hasty, whole)
+    )
+    assert hasty < whole
+
+
+def test_what_is_written_passes_its_own_audit(urdf, tmp_path, capsys):
+    output = tmp_path / "new.srdf"
+    assert main(["acm", urdf, "--samples", "200", "--output", str(output)]) == 0
+    assert main(["acm", urdf, "--audit", str(output)]) == 0
+    out = capsys.readouterr().out
+    assert "0 pairs can collide" in out
+    model = CollisionModel.from_urdf(urdf, str(output))
+    assert list(map(set, model.pairs)) == [{"post", "arm"}]
+
+
+def test_an_audit_finds_shows_and_fails(urdf, bad, capsys):
+    assert main(["acm", urdf, "--audit", bad]) == 1
+    out = capsys.readouterr().out
+    assert "1 pair can collide" in out and "arm" in out and "nobody" in out
+    pose = next(line for line in out.splitlines() if line.startswith("1  shoulder="))
+    model = CollisionModel.from_urdf(urdf)
+    q = [0.0] * len(model.joint_names)
+    for name, value in parse_positions(pose.split()[1], model).items():
+        q[model.joint_names.index(name)] = value
+    assert where_links_meet(model, ("post", "arm"), np.array([q]))[0]
+
+
+def test_an_audit_as_json_holds_the_witness(urdf, bad, capsys):
+    assert main(["acm", urdf, "--audit", bad, "--json", "--seed", "3"]) == 1
+    result = json.loads(capsys.readouterr().out)
+    (finding,) = result["findings"]
+    assert set(finding["links"]) == {"arm", "post"} and finding["reason"] == "Never"
+    assert set(finding["q"]) == {"shoulder", "wrist", "tip"}
+    assert finding["confirmed"] and finding["share"][0] > 0.0
+    assert result["seed"] == 3 and result["robot"] == "poster"
+    assert [row["links"] for row in result["harmless"]] == [["flag", "arm"]]
+
+
+def test_the_matrix_as_json_has_every_pair(urdf, capsys):
+    assert main(["acm", urdf, "--json", "--samples", "200"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert len(result["pairs"]) == 15
+    for pair in result["pairs"]:
+        assert pair["meeting"] in ("never", "sometimes", "always")
+        assert pair["exempted"] is None or pair["exempted"]["reason"]
+        assert (pair["q"] is None) == (pair["meeting"] == "never")
+
+
+def test_exemptions_of_an_srdf_that_can_collide_are_named(urdf, bad, capsys):
+    assert main(["acm", urdf, "--srdf", bad, "--samples", "200"]) == 0
+    out = capsys.readouterr().out
+    assert "in the SRDF; sometimes" in out
+    assert "can meet and be apart" in out and "--audit" in out
+    assert main(["acm", urdf, "--srdf", bad, "--samples", "200", "--renew"]) == 0
+    assert "in the SRDF" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--audit", "missing.srdf"], "missing.srdf: no such file"),
+        (["--seconds", "-3"], "seconds: -3.0"),
+        (["--samples", "0"], "samples: 0"),
+        (["--confidence", "2"], "confidence: 2.0"),
+    ],
+)
+def test_input_that_cannot_be_used_is_an_error(urdf, capsys, arguments, says):
+    assert main(["acm", urdf, *arguments]) == 2
+    assert says in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--renew"], "--renew needs --srdf"),
+        (["--audit", "a.srdf", "--proved-only"], "--audit writes nothing"),
+        (["--always", "1.5"], "1.5 is not a share"),
+        (["--audit", "a.srdf", "--srdf", "b.srdf"], "not allowed with"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(urdf, capsys, arguments, says):
+    with pytest.raises(SystemExit) as error:
+        main(["acm", urdf, *arguments])
+    assert error.value.code == 2
+    assert says in capsys.readouterr().err

@@ -1,0 +1,362 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""The command adjust, from end to end: what it is given, what it writes, and its exit codes."""
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.robots.dual_arm_cases import PAPER, ROOT, joint_centres, least_distances, refined
+from support.robots.planar_arms import JOINTS, SRDF, arm_distance, meeting, planar_urdf
+
+from collision_monitor.cli.main import main
+from collision_monitor.motion.motion import Motion, read_motion, write_motion
+from collision_monitor.self_collision import adjustment
+
+SAFE = 0.1
+LIMITS = """\
+joint_limits:
+  right_j1: {max_velocity: 0.05, max_acceleration: 3.0}
+  left_j1: {max_velocity: 7.0, min_position: -1.5, max_position: 5.0}
+"""
+NECK = (
+    '<link name="head"/><joint name="neck" type="revolute"><parent link="base"/>'
+    '<child link="head"/><axis xyz="0 0 1"/>'
+    '<limit lower="-1" upper="1" effort="1" velocity="1"/></joint></robot>'
+)
+
+
+def write(path, rows):
+    write_motion(path, Motion(JOINTS, np.arange(float(len(rows))), rows))
+
+
+@pytest.fixture
+def place(tmp_path):
+    """A folder with a robot, its SRDF, a motion on which its arms meet, and limits."""
+    (tmp_path / "robot.urdf").write_text(planar_urdf().replace("</robot>", NECK))
+    (tmp_path / "robot.srdf").write_text(SRDF)
+    write(tmp_path / "motion.csv", meeting(41, 0.85))
+    (tmp_path / "joint_limits.yaml").write_text(LIMITS)
+    return tmp_path
+
+
+def run(place, *options):
+    """The exit code of the command."""
+    arguments = ["adjust", str(place / "robot.urdf"), str(place / "motion.csv"), *options]
+    return main([*arguments, "--danger-distance", "0.02"])
+
+
+def read(path):
+    """Rows of a CSV file by the csv module: not by what wrote them."""
+    with path.open(newline="") as file:
+        header, *rows = csv.reader(file)
+    assert header == ["time", *JOINTS]
+    table = np.array(rows, dtype=float)
+    return table[:, 0], table[:, 1:]
+
+
+def least(rows):
+    """The distance of the two arms at every instant, by sines and cosines."""
+    return min(arm_distance(q) for q in refined(rows))
+
+
+def refuse(place):
+    """A motion that ends where the arms touch."""
+    write(place / "motion.csv", meeting(41, 0.85)[:21])
+
+
+# -- the package's own robot, as a user runs it ---------------------------------------------
+
+
+def command(folder, *arguments):
+    """The command in a process of its own; its folder is not this repository."""
+    environment = {**os.environ, "PYTHONPATH": os.fspath(ROOT)}
+    return subprocess.run(
+        [sys.executable, "-m", "collision_monitor", "adjust", *map(os.fspath, arguments)],
+        cwd=folder, env=environment, capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+
+
+URDF, MOTION = ROOT / "urdf/dual_arm.urdf", ROOT / "config/dual_arm_motion.csv"
+
+
+@pytest.mark.parametrize("method", ["robust", "published"])
+def test_the_dual_arm_is_adjusted_and_free_afterwards(tmp_path, method):
+    pytest.importorskip("matplotlib")
+    done = command(
+        tmp_path, URDF, MOTION, "--method", method, "--output", "out.csv", "--plot", "out.png",
+        "--json",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout, parse_constant=pytest.fail)
+    assert result["result"] == "adjusted" and result["clearance"]["certified"] == 0.1
+    with (tmp_path / "out.csv").open(newline="") as file:
+        header, *rows = csv.reader(file)
+    assert header[1:] == [*result["joints"]]
+    rows = np.array(rows, dtype=float)[:, 1:]
+    # joint-centre segments within 0.05 m of surfaces, by DH parameters
+    assert least_distances(joint_centres(refined(rows), PAPER.offset)).min() >= 0.2 - 1e-9
+    assert least_distances(joint_centres(PAPER.desired, PAPER.offset)).min() < 0.02
+    assert np.array_equal(rows[[0, -1]], PAPER.desired[[0, -1]])
+    change = rows - PAPER.desired
+    assert [p["joint_change"] for p in result["per_waypoint"]] == pytest.approx(change, abs=1e-15)
+    assert (tmp_path / "out.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_goal_that_collides_is_exit_code_1_and_no_file(tmp_path):
+    lines = MOTION.read_text().splitlines()
+    (tmp_path / "half.csv").write_text("\n".join(lines[:52]) + "\n")  # up to t = 50 s
+    done = command(tmp_path, URDF, "half.csv", "--output", "out.csv")
+    assert done.returncode == 1
+    assert "no safe adjustment" in done.stdout and "goal itself is too near" in done.stdout
+    assert "waypoint 50, t = 50 s: right_link_7 - left_link_7 at -0.0" in done.stdout
+    assert "safe until   t = 40 s" in done.stdout
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["half.csv"]
+    assert "Traceback" not in done.stderr
+
+
+def test_input_that_cannot_be_read_is_exit_code_2(tmp_path):
+    (tmp_path / "motion.csv").write_text("time,right_joint_1\n0,0\n1,fast\n")
+    for arguments, says in (
+        ((URDF, "motion.csv"), "motion.csv:3: 'fast' under 'right_joint_1'"),
+        (("none.urdf", MOTION), "none.urdf"),
+        ((URDF, MOTION, "--danger-distance", "0.2"), "danger_distance: 0.2 m is above"),
+    ):
+        done = command(tmp_path, *arguments)
+        assert done.returncode == 2, arguments
+        assert says in done.stderr and "Traceback" not in done.stderr
+        assert done.stdout == ""
+    assert [path.name for path in tmp_path.iterdir()] == ["motion.csv"]
+
+
+# -- what is written and said ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["robust", "published"])
+def test_the_adjusted_motion_is_written_and_reported(place, capsys, method):
+    output = place / "adjusted.csv"
+    assert run(place, "--output", str(output), "--method", method) == 0
+    times, rows = read(output)
+    given_times, given = read(place / "motion.csv")
+    assert least(given) < 0.0
+    assert least(rows) >= SAFE
+    assert np.array_equal(rows[[0, -1]], given[[0, -1]])
+    assert np.array_equal(times, given_times)
+    out = capsys.readouterr().out
+    most = np.degrees(np.abs(rows - given).max())
+    for text in (
+        f"planar: adjusted, method {method}", "right_arm (right), left_arm (left)",
+        f"{most:.2f} deg: ", "0.1000 m between the arms at every instant", "duration",
+        "are kept apart", str(output),
+    ):  # fmt: skip
+        assert text in out
+
+
+def test_json_tells_what_the_file_has(place, capsys):
+    output = place / "adjusted.yaml"
+    assert run(place, "--output", str(output), "--json") == 0
+    result = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    motion = read_motion(output)
+    assert result["result"] == "adjusted" and result["output"] == str(output)
+    assert result["joints"] == list(motion.joint_names) == list(JOINTS)
+    assert [point["time"] for point in result["per_waypoint"]] == motion.times.tolist()
+    assert result["duration"]["after"] == motion.duration
+    after = [arm_distance(q) for q in motion.positions]
+    assert result["clearance"]["after"]["value"] <= min(after) + 1e-9
+    assert None in [point["index_before"] for point in result["per_waypoint"]]
+    assert all(point["index_after"] == 0.0 for point in result["per_waypoint"])
+    pairs = result["pairs"]
+    assert pairs["kept"] >= 9 and pairs["eased"] >= 2
+    assert set(pairs["nearest_eased"]["pair"]) & {"right_1", "left_1", "base"}
+
+
+def test_a_safe_motion_is_written_as_it_is(place, capsys):
+    write(place / "motion.csv", meeting(41, 0.3))
+    assert run(place, "--output", str(place / "out.csv")) == 0
+    out = capsys.readouterr().out
+    assert "already safe" in out and "as before" in out and "largest change" not in out
+    before, after = read_motion(place / "motion.csv"), read_motion(place / "out.csv")
+    assert before.positions.tobytes() == after.positions.tobytes()
+    assert before.times.tobytes() == after.times.tobytes()
+    assert run(place, "--json") == 0
+    result = json.loads(capsys.readouterr().out)
+    assert (result["result"], result["window"], result["output"]) == ("already safe", None, None)
+
+
+def test_no_adjustment_is_exit_code_1_the_reason_and_no_file(place, capsys):
+    refuse(place)
+    output, plot = place / "adjusted.csv", place / "plot.png"
+    assert run(place, "--output", str(output), "--plot", str(plot)) == 1
+    printed = capsys.readouterr()
+    assert not output.exists() and not plot.exists()
+    assert "no safe adjustment, method robust: waypoint 20 at 20 s" in printed.out
+    assert "safe until   t = " in printed.out
+    assert "not of this run" not in printed.err
+
+
+def test_an_old_file_is_left_alone_and_called_old(place, capsys):
+    refuse(place)
+    output = place / "adjusted.csv"
+    output.write_text("of yesterday")
+    assert run(place, "--output", str(output), "--json") == 1
+    printed = capsys.readouterr()
+    assert output.read_text() == "of yesterday"
+    assert f"{output} is not of this run" in printed.err
+    result = json.loads(printed.out)
+    assert result.keys() == {
+        "robot", "result", "method", "reason", "waypoint", "time", "pair", "distance",
+        "safe_until", "output",
+    }  # fmt: skip
+    assert (result["result"], result["output"]) == ("no safe adjustment", None)
+    assert (result["waypoint"], result["time"]) == (20, 20.0)
+    _, rows = read(place / "motion.csv")
+    assert result["distance"] == pytest.approx(arm_distance(rows[20]), abs=0.061)
+    safe = int(result["safe_until"])
+    assert least(rows[: safe + 1]) >= SAFE and least(rows[: safe + 2]) < SAFE
+
+
+# -- options --------------------------------------------------------------------------------
+
+
+def test_distances_and_the_yielding_arm(place):
+    assert run(place, "--output", str(place / "a.csv"), "--yielding", "left",
+               "--safe-distance", "0.2") == 0  # fmt: skip
+    (_, given), (_, rows) = read(place / "motion.csv"), read(place / "a.csv")
+    assert np.array_equal(rows[:, :3], given[:, :3]) and not np.array_equal(rows, given)
+    assert least(rows) >= 0.2
+
+
+def test_options_reach_the_library(place, monkeypatch):
+    seen = {}
+    real = adjustment.adjust
+
+    def spy(model, motion, arms, **options):
+        seen.update(options, arms=arms, model=model)
+        return real(model, motion, arms, **options)
+
+    monkeypatch.setattr(adjustment, "adjust", spy)
+    assert run(place) == 0
+    assert (seen["method"], seen["yielding"], seen["tip_weight"], seen["arms"]) == (
+        "robust", "both", 0.0, None,
+    )  # fmt: skip
+    assert (seen["safe_distance"], seen["held"]) == (0.1, {})
+    assert run(
+        place, "--tip-weight", "3", "--arms", "base:left_3,base:right_3", "--q", "neck=0.5",
+        "--method", "published", "--limits", str(place / "joint_limits.yaml"),
+    ) == 0  # fmt: skip
+    assert (seen["method"], seen["tip_weight"], seen["held"]) == ("published", 3.0, {"neck": 0.5})
+    assert seen["arms"] == ("base:left_3", "base:right_3")
+    assert seen["velocity_limits"] == {"right_j1": 0.05, "left_j1": 1.0}
+    assert seen["acceleration_limits"] == {"right_j1": 3.0}
+    assert seen["position_limits"]["left_j1"] == (-1.5, 5.0)
+    model = seen["model"]  # as the URDF has it
+    assert (model.lower == np.where(model.lower == -1.0, -1.0, -2.0)).all()
+    assert (model.velocity_limits == 1.0).all()
+
+
+def test_limits_count_where_they_are_tighter(place, capsys):
+    output, limits = place / "out.csv", place / "joint_limits.yaml"
+    assert run(place, "--output", str(output), "--limits", str(limits)) == 0
+    times, rows = read(output)
+    rates = np.abs(np.diff(rows, axis=0)) / np.diff(times)[:, None]
+    assert rates[:, 0].max() <= 0.05 * (1.0 + 1e-6)
+    assert "longer" in capsys.readouterr().out
+    limits.write_text(LIMITS.replace("-1.5", "-0.4"))
+    assert run(place, "--limits", str(limits)) == 2
+    assert "joint 'left_j1' is at -0.45, beyond its limits -0.4 to 2" in capsys.readouterr().err
+    limits.write_text(LIMITS.replace("-1.5", "4.0"))
+    assert run(place, "--limits", str(limits)) == 2
+    assert "left_j1: nothing is left between its positions 4 .. 5" in capsys.readouterr().err
+
+
+def test_the_srdf_beside_the_urdf_is_taken_and_named(place, capsys):
+    assert run(place) == 0
+    assert f"SRDF {place / 'robot.srdf'} is taken" in capsys.readouterr().err
+    other = place / "other.xml"
+    other.write_text(SRDF.replace("right_arm", "arm_right").replace("left_arm", "arm_left"))
+    assert run(place, "--srdf", str(other)) == 0
+    printed = capsys.readouterr()
+    assert "is taken" not in printed.err
+    assert "arm_right (right), arm_left (left)" in printed.out
+
+
+def test_a_broken_srdf_beside_the_urdf_is_passed_over_with_a_warning(place, capsys):
+    (place / "robot.srdf").write_text("<robot")
+    assert run(place) == 0
+    printed = capsys.readouterr()
+    assert "robot.srdf, beside the URDF, is not used" in printed.err
+    assert "base..right_3 (right)" in printed.out
+    assert run(place, "--srdf", str(place / "robot.srdf")) == 2
+
+
+def test_joints_that_the_motion_does_not_name_are_named(place, capsys):
+    assert run(place) == 0
+    assert "held at zero, or at the nearer limit (--q sets them): neck" in capsys.readouterr().err
+    assert run(place, "--q", "neck=0.1") == 0
+    assert "held at" not in capsys.readouterr().err
+
+
+def test_a_plot_is_drawn(place):
+    pytest.importorskip("matplotlib")
+    plot = place / "plot.png"
+    assert run(place, "--plot", str(plot)) == 0
+    assert plot.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--output", "motion.csv"], "is the motion itself"),
+        (["--output", "robot.urdf"], "is the urdf that is read itself"),
+        (["--limits", "joint_limits.yaml", "--output", "./joint_limits.yaml"], "is the limits"),
+        (["--plot", "robot.urdf"], "is the urdf"),
+        (["--output", "same.png", "--plot", "same.png"], "for the motion and for the plot"),
+        (["--q", "right_j1=1"], "--q: right_j1: the motion itself moves this"),
+        (["--q", "nose=1"], "no joint 'nose'"),
+        (["--limits", "none.yaml"], "none.yaml: no such file"),
+        (["--arms", "right_arm,middle_arm"], "no group 'middle_arm'"),
+        (["--plot", "plot.nonsense"], "plot.nonsense: no plot can be written as that; take one of"),
+        (["--safe-distance", "0.01"], "danger_distance: 0.02 m is above safe_distance, 0.01 m"),
+    ],
+)
+def test_input_that_cannot_be_used_is_exit_code_2(place, capsys, monkeypatch, options, says):
+    monkeypatch.chdir(place)
+    before = {path: path.read_bytes() for path in place.iterdir()}
+    assert run(Path("."), *options) == 2
+    assert says in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in place.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--safe-distance", "-1"], "-1 is not a finite number"),
+        (["--danger-distance", "nan"], "nan is not a finite number"),
+        (["--tip-weight", "inf"], "inf is not a finite number"),
+        (["--arms", "right_arm"], "is not two names with a comma"),
+        (["--arms", "a,b,c"], "is not two names with a comma"),
+        (["--method", "magic"], "invalid choice: 'magic'"),
+        (["--output", "nowhere/out.csv"], "there is no folder nowhere"),
+        (["--plot", "nowhere/out.png"], "there is no folder nowhere"),
+        (["--output", "."], "'.' is not the path of a file to write"),
+    ],
+)
+def test_options_that_mean_nothing_are_exit_code_2(place, capsys, options, says):
+    with pytest.raises(SystemExit) as caught:
+        run(place, *options)
+    assert caught.value.code == 2
+    assert says in capsys.readouterr().err
+
+
+def test_a_motion_that_cannot_be_read_is_exit_code_2(place, capsys):
+    (place / "motion.csv").write_text("time,right_j1\n0,nan\n")
+    assert run(place) == 2
+    assert "motion.csv:2: 'nan' under 'right_j1'" in capsys.readouterr().err
+    (place / "motion.csv").write_text("time,right_elbow\n0,0\n")
+    assert run(place) == 2
+    assert "no joint 'right_elbow'" in capsys.readouterr().err

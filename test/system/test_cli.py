@@ -1,0 +1,211 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""fit and distance: tables, JSON that scripts can read, and exit codes."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from support.robots.toys import chain
+
+from collision_monitor import CollisionModel
+from collision_monitor.cli import distance
+from collision_monitor.cli.main import main
+
+
+@pytest.fixture
+def urdf(tmp_path):
+    """A chain of four in a file."""
+    path = tmp_path / "chain.urdf"
+    path.write_text(chain(4))
+    return str(path)
+
+
+def test_distance_prints_the_nearest_links(urdf, capsys):
+    assert main(["distance", urdf, "--q", "j1=0.1,j2=-0.2"]) == 0
+    out = capsys.readouterr().out
+    assert "m between" in out and "apart" in out
+
+
+def test_distance_as_json_is_what_the_model_says(urdf, capsys):
+    assert main(["distance", urdf, "--q", "j3=1.5, j1=0.5", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    model = CollisionModel.from_urdf(urdf)
+    expected = model.distance([0.5, 0.0, 1.5])
+    assert result["distance"] == expected.distance
+    assert tuple(result["links"]) == expected.links
+    assert np.array(result["points"]) == pytest.approx(expected.points)
+    assert np.array(result["normal"]) == pytest.approx(expected.normal)
+    assert result["q"] == {"j1": 0.5, "j2": 0.0, "j3": 1.5}
+    assert result["frame"] == "l0"
+
+
+def test_distance_of_the_shapes_themselves(urdf, capsys):
+    assert main(["distance", str(urdf), "--exact", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    model = CollisionModel.from_urdf(urdf)
+    assert answer["exact"] is True
+    assert len(answer["triangles"]) == 2
+    expected = model.distance(list(answer["q"].values()), exact=True)
+    assert answer["distance"] == pytest.approx(expected.distance, abs=1e-9)
+    assert answer["distance"] >= model.distance(list(answer["q"].values())).distance - 1e-9
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("j1", "'j1' is not of the form joint=value"),
+        ("0,0,0", "'0' is not of the form joint=value, such as j1=0.5,j2=0.5"),
+        ("j9=1", "no joint 'j9'"),
+        ("j1=1,j1=2", "'j1' is given twice"),
+        ("j1=abc", "'abc' for joint 'j1'"),
+        ("j1=nan", "'nan' for joint 'j1'"),
+    ],
+)
+def test_a_bad_configuration_is_an_error_that_names_it(urdf, capsys, text, says):
+    assert main(["distance", urdf, "--q", text]) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_positions_outside_the_limits_are_answered_with_a_warning(urdf, capsys):
+    assert main(["distance", urdf, "--q", "j1=3"]) == 0
+    assert "j1 = 3 is outside its limits [-2, 2]" in capsys.readouterr().err
+
+
+def test_a_scene_is_part_of_the_answer(urdf, tmp_path, capsys):
+    scene = tmp_path / "cell.yaml"
+    scene.write_text("obstacles: [{name: ball, type: sphere, radius: 0.5, position: [2, 1, 0]}]")
+    assert main(["distance", urdf, "--scene", str(scene), "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert "ball" in result["links"]
+    assert result["distance"] == pytest.approx(0.4)
+
+
+def test_fit_prints_a_table_and_the_same_as_json(urdf, capsys):
+    assert main(["fit", urdf]) == 0
+    table = capsys.readouterr().out
+    assert "leaves/OBB" in table and "1 sphere" in table and "total" in table
+    assert main(["fit", urdf, "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert [item["link"] for item in result["links"]] == ["l1", "l2", "l3", "l0"]
+    assert result["links"][0]["leaves"][0]["radius"] == 0.1
+    assert result["total"]["leaf_volume"] == pytest.approx(4 * 4 / 3 * np.pi * 0.001)
+    assert result["pairs"] == 3
+    assert ["l0", "l1", "neighbours over one joint"] in [
+        [*sorted(pair[:2]), pair[2]] for pair in result["unmonitored_pairs"]
+    ]
+
+
+BAD_FILES = {
+    "missing": (None, "no such file"),
+    "folder": ("folder", "Is a directory"),
+    "empty": ("", "is empty"),
+    "blank": (" \n", "is empty"),
+    "text": ("hello", ":1: not"),
+    "noise": ("\x00\x8f\x01", "not"),
+    "another XML": ("<sdf version='1.7'/>", "the root element is <sdf>, expected <robot>"),
+}
+
+
+@pytest.mark.parametrize("command", ["fit", "distance"])
+@pytest.mark.parametrize("option", ["urdf", "--srdf", "--scene", "--leaves"])
+@pytest.mark.parametrize("kind", BAD_FILES)
+def test_a_file_that_cannot_be_used_is_an_error_that_names_it(
+    command, option, kind, urdf, tmp_path, capsys
+):
+    content, says = BAD_FILES[kind]
+    path = tmp_path / f"bad {kind}"
+    if content == "folder":
+        path.mkdir()
+    elif content is not None:
+        path.write_text(content, encoding="latin-1")
+    arguments = [str(path)] if option == "urdf" else [urdf, option, str(path)]
+    code = main([command, *arguments])
+    said = capsys.readouterr()
+    if option == "--scene" and kind in ("empty", "blank"):  # a scene without obstacles
+        assert code == 0
+        return
+    assert code == 2 and said.out == ""
+    assert said.err.startswith("error: ") and path.name in said.err
+    assert option in ("--scene", "--leaves") or says in said.err
+
+
+@pytest.mark.parametrize("option", ["--srdf", "--scene", "--leaves"])
+def test_an_empty_path_is_no_path(option, urdf, capsys):
+    assert main(["distance", urdf, option, ""]) == 2
+    assert "empty" in capsys.readouterr().err
+
+
+def test_a_robot_of_one_link_has_nothing_to_check(tmp_path, capsys):
+    path = tmp_path / "one.urdf"
+    path.write_text(chain(1))
+    assert main(["distance", str(path)]) == 2
+    assert "only 'l0' has a shape; add obstacles" in capsys.readouterr().err
+    assert main(["fit", str(path)]) == 0
+    out = capsys.readouterr().out
+    assert out.endswith("toy: 1 link, 0 pairs checked, 0 left out\n")
+
+
+@pytest.mark.parametrize(
+    ("option", "name", "says"),
+    [
+        ("--output", "none/leaves.yaml", "there is no folder"),
+        ("--output", "", "is not the path of a file"),
+        ("--picture", "none/robot.png", "there is no folder"),
+        ("--picture", "robot.gif", "pictures are PNG"),
+    ],
+)
+def test_what_cannot_be_written_is_refused_before_the_fit(option, name, says, tmp_path, capsys):
+    target = str(tmp_path / name) if name else ""
+    with pytest.raises(SystemExit) as caught:
+        main(["fit", "/nowhere/robot.urdf", option, target])
+    assert caught.value.code == 2
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert f"argument {option}: " in last and says in last
+
+
+def test_a_picture_without_pyvista_is_refused_before_the_fit(monkeypatch, tmp_path, capsys):
+    monkeypatch.setitem(sys.modules, "pyvista", None)
+    assert main(["fit", "/nowhere/robot.urdf", "--picture", str(tmp_path / "a.png")]) == 2
+    assert "collision_monitor[picture]" in capsys.readouterr().err
+
+
+def test_output_that_cannot_be_written_is_an_error(urdf):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "collision_monitor", "distance", urdf],
+            stdout=full, stderr=subprocess.PIPE, text=True, timeout=120,
+        )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == ["error: [Errno 28] No space left on device"]
+
+
+def test_a_reader_that_goes_away_ends_it_without_a_word(urdf):
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        [sys.executable, "-m", "collision_monitor", "distance", urdf],
+        stdout=write, stderr=subprocess.PIPE, text=True, timeout=120,
+    )  # fmt: skip
+    os.close(write)
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+def test_ctrl_c_ends_it_in_one_line(urdf, monkeypatch, capsys):
+    def interrupted(options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(distance, "load_model", interrupted)
+    assert main(["distance", urdf]) == 130
+    assert capsys.readouterr().err == "interrupted\n"
+
+
+def test_the_module_runs_as_a_program(urdf):
+    done = subprocess.run(
+        [sys.executable, "-m", "collision_monitor", "distance", urdf, "--json"],
+        capture_output=True, text=True, timeout=120, check=True,
+    )  # fmt: skip
+    assert json.loads(done.stdout)["robot"] == "toy"

@@ -1,0 +1,218 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""The demo for real: started as a user does, on a real graph, and nothing is left of it."""
+
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+import uuid
+from pathlib import Path
+
+import pytest
+from support.ros.ros_domains import Domain
+
+rclpy = pytest.importorskip("rclpy", reason="rclpy is not installed")
+
+from sensor_msgs.msg import JointState  # noqa: E402
+
+from collision_monitor.cli.main import main  # noqa: E402
+
+COMMAND = [sys.executable, "-m", "collision_monitor", "demo"]
+MARK = "COLLISION_MONITOR_DEMO_TEST"
+START_SECONDS = 120.0  # kernels may have to be compiled first
+
+
+class Run:
+    """One run of the demo; its processes are known by a mark in their environment."""
+
+    def __init__(self, domain, *options):
+        self.mark = uuid.uuid4().hex
+        self.unread = ""
+        self.process = subprocess.Popen(
+            [*COMMAND, *options],
+            env={**domain.environment, MARK: self.mark},
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        )  # fmt: skip
+
+    def alive(self):
+        """Ids of those of its processes that still run."""
+        wanted, found = f"{MARK}={self.mark}".encode(), []
+        for folder in Path("/proc").glob("[0-9]*"):
+            try:
+                if wanted in (folder / "environ").read_bytes().split(b"\0"):
+                    found.append(int(folder.name))
+            except OSError:
+                continue  # it is not ours, or has ended meanwhile
+        return found
+
+    def wait_for_line(self, pattern):
+        """Read its output until a line matches; returns the match."""
+        end = time.monotonic() + START_SECONDS
+        pipe = self.process.stdout.fileno()  # read past its buffer, of which select knows nothing
+        while True:
+            line, newline, rest = self.unread.partition("\n")
+            if newline:
+                self.unread = rest
+                if found := re.match(pattern, line + newline):
+                    return found
+            elif select.select([pipe], [], [], max(0.0, end - time.monotonic()))[0]:
+                more = os.read(pipe, 65536).decode()
+                assert more, self.process.communicate()[1]
+                self.unread += more
+            else:
+                pytest.fail(f"no line like {pattern!r} within {START_SECONDS} s")
+
+    def end(self, seconds=START_SECONDS):
+        """(exit code, the rest of what it printed, what it logged) once it has ended by itself."""
+        output, errors = self.process.communicate(timeout=seconds)
+        return self.process.returncode, self.unread + output, errors
+
+    def kill(self):
+        """Leave nothing behind."""
+        for number in self.alive():
+            os.kill(number, signal.SIGKILL)
+        self.process.communicate()
+
+
+@pytest.fixture
+def domain():
+    """A domain of its own: the demo refuses one that has a robot."""
+    with Domain() as held:
+        yield held
+
+
+@pytest.fixture
+def start(domain):
+    """Starts the demo; whatever it leaves behind is killed."""
+    runs = []
+
+    def run(*options):
+        runs.append(Run(domain, *options))
+        return runs[-1]
+
+    yield run
+    for one in runs:
+        one.kill()
+
+
+LINE = re.compile(
+    r"t +(?P<t>[\d.]+) s \| +(?P<rate>\d+) Hz \| +(?P<distance>-?[\d.]+) m \| "
+    r"(?P<a>\S+) - (?P<b>\S+) +\| (?P<level>\w+) +(?P<action>\w+)"
+)
+
+
+def test_two_arms_meet_and_the_monitor_says_so(start):
+    run = start("--seconds", "4", "--rate", "50")
+    code, output, errors = run.end()
+    assert code == 0, errors
+    assert run.alive() == []
+    assert "Traceback" not in output + errors
+    live, _, summary = output.partition("summary\n")
+    lines = [match for match in map(LINE.match, live.splitlines()) if match]
+    assert len(lines) >= 4, output
+    times = [float(line["t"]) for line in lines]
+    assert times == sorted(times) and times[-1] > times[0]
+    assert all(20 <= int(line["rate"]) <= 80 for line in lines[2:]), output
+    actions = {"OK": "none", "WARN": "slowdown", "ERROR": "stop"}
+    assert all(actions[line["level"]] == line["action"] for line in lines), output
+
+    sent, received = map(int, re.search(
+        r"(\d+) joint states sent, (\d+) distances received", summary).groups())  # fmt: skip
+    assert 4.5 * 50 * 0.7 < received <= sent
+    nearest, when = map(float, re.search(
+        r"nearest: (-[\d.]+) m at t = ([\d.]+) s, right_link_\d - left_link_\d", summary,
+    ).groups())  # fmt: skip
+    assert -0.14 < nearest < -0.05  # they run into each other, in the middle of the motion
+    assert times[0] < when < times[-1]
+    levels = re.search(r"state: (.+)", summary)[1].split(" -> ")
+    assert levels[0] == "OK" and "ERROR" in levels
+    assert levels.index("WARN") < levels.index("ERROR")
+    assert all(a != b for a, b in zip(levels[:-1], levels[1:], strict=True))
+    spent = dict(re.findall(r"(OK|WARN|ERROR) ([\d.]+) s", summary))
+    assert float(spent["OK"]) > 1.0 and 0.2 < float(spent["ERROR"]) < 2.5
+    # In contact the monitor logs once, not at the rate of the joint states.
+    assert len(errors.splitlines()) < 30, errors
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_in_the_middle_ends_the_monitor_too(start, number):
+    run = start("--seconds", "60")
+    run.wait_for_line(LINE)
+    assert len(run.alive()) >= 2  # the demo and the monitor
+    run.process.send_signal(number)
+    code, output, errors = run.end(30.0)
+    assert code == 0, errors
+    assert run.alive() == []
+    assert "stopped" in output and "joint states sent" in output
+    assert "Traceback" not in errors
+
+
+def test_the_page_stays_behind_the_motion_until_a_signal(start):
+    pytest.importorskip("viser", reason="viser is not installed (extra 'view')")
+    run = start("--seconds", "2", "--keep", "--no-browser", "--port", "0")
+    url = run.wait_for_line(r"page: (http://127\.0\.0\.1:\d+)")[1]
+    run.wait_for_line(LINE)
+    run.wait_for_line("summary")
+    run.wait_for_line(f"the page stays until Ctrl-C: {url}")
+    with urllib.request.urlopen(url, timeout=30.0) as answer:
+        assert b"<html" in answer.read(2000).lower()
+    assert len(run.alive()) >= 2
+    run.process.send_signal(signal.SIGINT)
+    code, output, errors = run.end(30.0)
+    assert code == 0, errors
+    assert run.alive() == []
+    assert "stopped" in output and "summary" not in output  # that was told
+    assert "Traceback" not in output + errors
+
+
+def test_a_graph_that_has_joint_states_already_is_left_alone(domain, start, monkeypatch):
+    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    context = rclpy.Context()
+    context.init(domain_id=domain.number)
+    driver = rclpy.create_node("driver", context=context)
+    try:
+        driver.create_publisher(JointState, "joint_states", 10)
+        run = start("--seconds", "4")
+        code, output, errors = run.end(60.0)
+    finally:
+        driver.destroy_node()
+        context.shutdown()
+    assert code == 1
+    assert "somebody publishes joint_states" in errors and "ROS_DOMAIN_ID" in errors
+    assert "summary" not in output
+    assert run.alive() == []
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--seconds", "0.5"], "0.5 is not between 1 and 3600 seconds"),
+        (["--seconds", "nan"], "nan is not between 1 and 3600 seconds"),
+        (["--seconds", "soon"], "'soon'"),
+        (["--rate", "0"], "0 is not between 1 and 1000 Hz"),
+        (["--rate", "1e6"], "1e6 is not between 1 and 1000 Hz"),
+        (["--rate", "inf"], "inf is not between 1 and 1000 Hz"),
+        (["--rate"], "expected one argument"),
+        (["--hertz", "3"], "--hertz"),
+        (["--port", "70000"], "70000 is not a port"),
+        (["--keep", "--no-page"], "--keep is for the page: not with --no-page"),
+    ],
+)
+def test_wrong_options_are_an_error_that_names_them(options, says, capsys):
+    with pytest.raises(SystemExit) as caught:
+        main(["demo", *options])
+    assert caught.value.code == 2
+    errors = capsys.readouterr().err
+    assert says in errors.splitlines()[-1] and options[0] in errors.splitlines()[-1]
+
+
+def test_without_ros_it_says_what_to_install(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "collision_monitor.nodes.demo.demo", None)
+    assert main(["demo"]) == 2
+    errors = capsys.readouterr().err
+    assert "needs ROS 2" in errors and "collision_monitor[demo]" in errors

@@ -1,0 +1,120 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""What is imported is declared, and what is declared is used: package.xml, setup.py, README."""
+
+import ast
+
+import pytest
+from support.files import third_party
+from support.files.third_party import (
+    IMPORTERS,
+    ROOT,
+    RUN_TIME_ONLY,
+    THIRD_PARTY,
+    all_imported,
+    all_started,
+    exec_depends,
+    imported,
+    on_pypi,
+    pip_line,
+    setup_arguments,
+    sources,
+    started,
+)
+
+
+def undeclared(imports, programs, keys, line, pypi) -> list[str]:
+    """What is missing where."""
+    missing = [f"{name}: not in third_party.py" for name in imports - THIRD_PARTY.keys()]
+    for name in imports & THIRD_PARTY.keys():
+        key, on_index = THIRD_PARTY[name]
+        if key is not None and key not in keys:
+            missing.append(f"{name}: package.xml lacks exec_depend {key}")
+        if key is None and on_index not in line:
+            missing.append(f"{name}: the pip line of the README lacks {on_index}")
+        if on_index is not None and on_index not in pypi:
+            missing.append(f"{name}: setup.py lacks {on_index}")
+    missing += [f"{name}: package.xml lacks exec_depend" for name in programs - keys]
+    return sorted(missing)
+
+
+def unused(imports, programs, keys, line, pypi) -> list[str]:
+    """What is declared, and neither imported nor started."""
+    rows = [THIRD_PARTY[name] for name in imports & THIRD_PARTY.keys()]
+    used_keys = {key for key, _ in rows} | programs | RUN_TIME_ONLY.keys()
+    without_key = {name for key, name in rows if key is None}
+    used_names = {name for _, name in rows} | RUN_TIME_ONLY.keys()
+    return sorted({*keys - used_keys, *set(line) - without_key, *pypi - used_names})
+
+
+def test_everything_that_is_imported_or_started_is_declared():
+    declared = exec_depends(), pip_line(), on_pypi()
+    assert undeclared(all_imported(), all_started(), *declared) == []
+
+
+def test_everything_that_is_declared_is_used():
+    assert unused(all_imported(), all_started(), exec_depends(), pip_line(), on_pypi()) == []
+
+
+def test_an_import_without_a_declaration_is_noticed():
+    declared = exec_depends(), pip_line(), on_pypi()
+    for text in ("import nowhere.deep", "def f():\n    from nowhere import x", "solver('nowhere')"):
+        assert undeclared(imported(ast.parse(text)), set(), *declared) == [
+            "nowhere: not in test/support/files/third_party.py"
+        ]
+    for text in ("Node(package='nowhere')", "f(FindPackageShare('nowhere'))"):
+        assert undeclared(set(), started(ast.parse(text)), *declared) == [
+            "nowhere: package.xml lacks exec_depend"
+        ]
+
+
+@pytest.mark.parametrize("name", ["daqp", "numba", "toppra"])
+def test_a_declaration_that_is_taken_away_is_noticed(name):
+    key, pypi = THIRD_PARTY[name]
+    found = undeclared({name}, set(), exec_depends() - {key}, (), on_pypi() - {pypi})
+    where = f"package.xml lacks exec_depend {key}"
+    if key is None:
+        where = f"the pip line of the README lacks {pypi}"
+    assert found == sorted([f"{name}: {where}", f"{name}: setup.py lacks {pypi}"])
+
+
+def test_a_declaration_that_nothing_needs_is_noticed():
+    imports, programs = all_imported(), all_started()
+    keys, line, names = exec_depends(), pip_line(), on_pypi()
+    assert unused(imports, programs, keys | {"extra"}, line, names) == ["extra"]
+    assert unused(imports, programs, keys, (*line, "extra"), names) == ["extra"]
+    assert unused(imports, programs, keys, (*line, "numpy"), names) == ["numpy"]
+    assert unused(imports, programs, keys, line, names | {"extra"}) == ["extra"]
+    assert unused(imports - {"daqp"}, programs, keys, line, names) == ["daqp"]
+    assert unused(imports, programs - {"rviz2"}, keys, line, names) == ["rviz2"]
+
+
+def test_modules_are_imported_by_name_in_known_functions_alone():
+    for path in sources():
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef):
+                calls = [n for n in ast.walk(node) if isinstance(n, ast.Call)]
+                for call in calls:
+                    called = third_party._called(call)
+                    if called in ("import_module", "find_spec", "__import__"):
+                        constant = isinstance(call.args[0], ast.Constant)
+                        assert constant or node.name in IMPORTERS, f"{path}: {node.name}"
+
+
+def test_what_is_declared_only_for_run_time_is_declared():
+    assert RUN_TIME_ONLY.keys() <= {*exec_depends(), *on_pypi()}
+
+
+def test_the_range_of_numba_is_the_same_everywhere():
+    (numba,) = [r for r in setup_arguments()["install_requires"] if r.startswith("numba")]
+    assert numba == "numba>=0.57,<0.69"
+    text = (ROOT / "package.xml").read_text()
+    assert 'version_gte="0.57.0" version_lt="0.69.0">python3-numba<' in text
+    for page in ("README.md", "docs/troubleshooting.md", "package.xml"):
+        assert f'pip install "{numba}"' in (ROOT / page).read_text(), page
+    assert "numba 0.57 to 0.68" in (ROOT / "README.md").read_text()
+
+
+def test_the_installed_numba_is_in_the_range():
+    numba = pytest.importorskip("numba")
+    assert (0, 57) <= tuple(map(int, numba.__version__.split(".")[:2])) < (0, 69)

@@ -1,0 +1,219 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Links lead somewhere, commands are understood, and what can be run cheaply runs."""
+
+import ast
+import contextlib
+import io
+import os
+import re
+import shlex
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+from support.paths import ROOT
+
+from collision_monitor.cli.main import parser
+
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+FILE = re.compile(r"(?<![\w/.])(?:examples|benchmarks|docs|config|urdf)/[\w/.-]+\w")
+FENCE = re.compile(r"^ *```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
+
+
+@cache
+def text_of(page: Path) -> str:
+    """A page."""
+    return page.read_text(encoding="utf-8")
+
+
+def without_code(text: str) -> str:
+    """A page without code, in which brackets and # mean other things."""
+    text = FENCE.sub("", text)
+    return re.sub(r"`[^`\n]*`", lambda m: "x" * len(m[0]), text)
+
+
+@cache
+def anchors(page: Path) -> frozenset[str]:
+    """What the headings of a page are called in links, as GitHub does it."""
+    headings = re.findall(r"^#+ +(.*?) *$", FENCE.sub("", text_of(page)), re.MULTILINE)
+    found: list[str] = []
+    for heading in headings:
+        words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()
+        slug = re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
+        again = re.compile(rf"{re.escape(slug)}(-\d+)?")
+        count = sum(again.fullmatch(other) is not None for other in found)
+        found.append(f"{slug}-{count}" if count else slug)
+    return frozenset(found)
+
+
+def links(page: Path) -> list[str]:
+    """Targets of a page's links that are not on the web."""
+    targets = LINK.findall(without_code(text_of(page)))
+    return [target for target in targets if not re.match(r"[a-z]+:", target)]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    for target in links(page):
+        path, _, anchor = target.partition("#")
+        other = (page.parent / path).resolve() if path else page
+        assert other.exists(), f"{page.name}: {target} is not there"
+        assert ROOT in (other, *other.parents), f"{page.name}: {target} leads out of the package"
+        if anchor:
+            assert anchor in anchors(other), f"{page.name}: {other.name} has no heading {anchor}"
+
+
+def test_every_page_can_be_reached_from_the_readme():
+    reached, waiting = set(), [ROOT / "README.md"]
+    while waiting:
+        page = waiting.pop()
+        if page in reached or page.suffix != ".md":
+            continue
+        reached.add(page)
+        paths = [target.partition("#")[0] for target in links(page)]
+        waiting += [(page.parent / path).resolve() for path in paths if path]
+    assert {page.name for page in PAGES} == {page.name for page in reached}
+
+
+def code_lines(page: Path) -> list[str]:
+    """Lines of code, fenced, indented or between words; continued ones are joined."""
+    text = re.sub(r"\\\n\s*", " ", text_of(page))
+    blocks = [block for kind, block in FENCE.findall(text) if kind != "python"]
+    plain = FENCE.sub("", text)
+    blocks += re.findall(r"^ {4,}(\S.*)$", plain, re.MULTILINE)
+    blocks += re.findall(r"`([^`\n]+)`", plain)
+    return [line.strip().removeprefix("$ ") for block in blocks for line in block.splitlines()]
+
+
+def words_of(line: str) -> list[str]:
+    """As a shell sees a line, up to a comment, a pipe or the next command."""
+    words = shlex.split(re.split(r"\s[#|;>]|\s&&", line)[0], comments=True)
+    return words
+
+
+def commands() -> list[tuple[str, str]]:
+    """Command lines of this program in all pages; those of one word are but names."""
+    return sorted(
+        {
+            (page.name, line)
+            for page in PAGES
+            for line in code_lines(page)
+            if re.match(r"(\S*python3? -m collision_monitor) \w+ \S", line)
+        }
+    )
+
+
+def test_there_are_commands():
+    assert len(commands()) > 20
+
+
+@pytest.mark.parametrize(("page", "line"), commands())
+def test_commands_are_understood(page, line):
+    words = words_of(line)
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
+            parser().parse_args(words[words.index("collision_monitor") + 1 :])
+    except SystemExit as end:
+        assert end.code == 0, f"{page}: {line}: {said.getvalue()}"
+
+
+def test_make_has_the_targets_that_pages_speak_of():
+    makefile = text_of(ROOT / "Makefile")
+    targets = set(re.findall(r"^([a-z][\w-]*):(?!=)", makefile, re.MULTILINE))
+    helped = set(re.findall(r'"make ([\w-]+) ', makefile))
+    assert helped | {"help"} == targets
+    phony = set(re.search(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)[1].split())
+    assert phony == targets
+    for page in PAGES:
+        for line in code_lines(page):
+            if found := re.match(r"make ([a-z][\w-]*)", line):
+                assert found[1] in targets, f"{page.name}: {line}"
+
+
+def test_programs_files_and_launch_files_are_there():
+    for page in PAGES:
+        for line in code_lines(page):
+            for path in FILE.findall(line):
+                if page.name != "CHANGELOG.md":
+                    assert (ROOT / path).exists(), f"{page.name}: {path}"
+            for module in re.findall(r"python3? -m (collision_monitor\.[\w.]+)", line):
+                assert (ROOT / module.replace(".", "/")).with_suffix(".py").is_file(), line
+            for name in re.findall(r"\b(\w+\.launch\.py)", line):
+                assert (ROOT / "launch" / name).is_file(), f"{page.name}: {line}"
+            for name in re.findall(r"ros2 run collision_monitor (\w+)", line):
+                setup = text_of(ROOT / "setup.py").replace("{NAME}", "collision_monitor")
+                assert f'f"{name} = ' in setup, f"{page.name}: {line}"
+
+
+def test_messages_that_troubles_are_told_by_are_those_of_the_program():
+    """What is marked as code in the first column of a table, a sentence of it at least."""
+    sources = sorted((ROOT / "collision_monitor").rglob("*.py"))
+    # Messages are joined from lines of code.
+    program = re.sub(r'"\s*f?"', "", " ".join(text_of(path) for path in sources))
+    rows = re.findall(r"^\| (.*?) \|", text_of(ROOT / "docs/troubleshooting.md"), re.MULTILINE)
+    marked = [text for row in rows for text in re.findall(r"`([^`]+)`", row)]
+    assert len(marked) > 12
+    for text in marked:
+        assert text in program, text
+
+
+def test_extras_that_pages_speak_of_are_declared():
+    setup = text_of(ROOT / "setup.py")
+    extras = set(re.findall(r'^        "(\w+)": ', setup, re.MULTILINE))
+    for page in PAGES:
+        asked = re.findall(r"pip install '?(?:\.|collision_monitor)\[([\w,]+)\]", text_of(page))
+        for names in asked:
+            assert set(names.split(",")) <= extras, f"{page.name}: [{names}]"
+
+
+def test_parameters_of_commands_exist():
+    pytest.importorskip("rclpy", reason="rclpy is not installed")
+    from collision_monitor.nodes.parameters import (
+        parameters,
+        self_collision_parameters,
+        simulation_parameters,
+    )
+
+    modules = (parameters, self_collision_parameters, simulation_parameters)
+    known = {p.name for module in modules for p in module.PARAMETERS} | {"use_sim_time"}
+    for page in PAGES:
+        for line in code_lines(page):
+            for name in re.findall(r"(?:-p |param set /?\w+ )(\w+)", line):
+                assert name in known, f"{page.name}: {line}"
+
+
+def test_the_page_of_parameters_is_what_the_nodes_declare():
+    pytest.importorskip("rclpy", reason="rclpy is not installed")
+    done = subprocess.run(
+        [sys.executable, ROOT / "docs/make_parameters.py", "--check"],
+        env={**os.environ, "PYTHONPATH": str(ROOT)}, stderr=subprocess.PIPE, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_in_pages_is_python(page):
+    for kind, block in FENCE.findall(text_of(page)):
+        if kind == "python":
+            ast.parse(block)
+
+
+def test_python_of_the_readme_runs():
+    pytest.importorskip("piqp", reason="the extra adjust is not installed")
+    found = FENCE.findall(text_of(ROOT / "README.md"))
+    blocks = [block for kind, block in found if kind == "python"]
+    assert len(blocks) >= 2
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join(blocks)], cwd=ROOT, text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_readme_is_short():
+    assert len(text_of(ROOT / "README.md").splitlines()) <= 150

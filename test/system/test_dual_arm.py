@@ -1,0 +1,262 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""The package's own robot: arms, meshes and disabled pairs, and the script that makes it.
+
+Kinematics by pinocchio against the Denavit-Hartenberg table of the paper whose arms these
+are (Wu Changzheng et al., J. Shanghai Jiao Tong University 52(1), 2018, 45-53); contacts
+and distances of the meshes by coal.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+import trimesh
+from support.paths import ROOT
+
+from collision_monitor.fitting.enclosure import check_enclosing
+from collision_monitor.fitting.interior_coverage import check_filling
+from collision_monitor.fitting.leaves_file import read_leaves
+from collision_monitor.robot.srdf.srdf import load_srdf
+from collision_monitor.robot.urdf.urdf import load_robot
+
+URDF = ROOT / "urdf/dual_arm.urdf"
+SRDF = ROOT / "urdf/dual_arm.srdf"
+MAKER = ROOT / "urdf/make_dual_arm.py"
+MESHES = sorted({e.get("filename").split("/")[-1] for e in ElementTree.parse(URDF).iter("mesh")})
+SIDES = ("right", "left")
+
+DH_D = (0.145, 0.0, 0.415, 0.0, 0.405, 0.0, 0.150)
+DH_ALPHA = np.radians([-90, 90, -90, 90, -90, 90, 0])
+BASE_Y = {"right": -0.195, "left": 0.195}
+SHOULDER_HEIGHT = 1.2
+# World = R base. The paper prints no mounting: zero stretches the right arm along -y and the
+# left one along +y, and both work towards the robot's front.
+BASE_ROTATION = {
+    "right": np.array([[0.0, 1.0, 0.0], [0.0, 0.0, -1.0], [-1.0, 0.0, 0.0]]),
+    "left": np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]),
+}
+
+DISABLED = [
+    (element.get("link1"), element.get("link2"), element.get("reason"))
+    for element in ElementTree.parse(SRDF).iter("disable_collisions")
+]
+
+
+def dh_chain(side: str, angles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Joint centres and tip (8, 3) and rotation of the tip (3, 3), by the DH table."""
+    pose = np.eye(4)
+    pose[:3, :3] = BASE_ROTATION[side]
+    pose[:3, 3] = 0.0, BASE_Y[side], SHOULDER_HEIGHT
+    centres = [pose[:3, 3]]
+    for theta, d, alpha in zip(angles, DH_D, DH_ALPHA, strict=True):
+        c, s, ca, sa = np.cos(theta), np.sin(theta), np.cos(alpha), np.sin(alpha)
+        turn = [[c, -s * ca, s * sa, 0.0], [s, c * ca, -c * sa, 0.0], [0.0, sa, ca, d]]
+        pose = pose @ np.vstack([turn, [0.0, 0.0, 0.0, 1.0]])
+        centres.append(pose[:3, 3])
+    return np.array(centres), pose[:3, :3]
+
+
+class PinRobot:
+    """The robot as pinocchio loads it, with its meshes in coal."""
+
+    def __init__(self, packages: Path) -> None:
+        self.pin = pytest.importorskip("pinocchio", reason="pinocchio (PyPI: pin) is missing")
+        pytest.importorskip("coal", reason="coal (PyPI: pin) is missing")
+        self.model = self.pin.buildModelFromUrdf(str(URDF))
+        self.data = self.model.createData()
+        # package://collision_monitor needs a folder of that name, however the checkout is called
+        (packages / "collision_monitor").symlink_to(ROOT, target_is_directory=True)
+        self.geometry = self.pin.buildGeomFromUrdf(
+            self.model, str(URDF), self.pin.GeometryType.COLLISION, package_dirs=[str(packages)]
+        )
+        self.objects: dict[str, list[int]] = {}
+        for k, item in enumerate(self.geometry.geometryObjects):
+            self.objects.setdefault(self.model.frames[item.parentFrame].name, []).append(k)
+
+    def configurations(self, count: int) -> np.ndarray:
+        """Rows within the limits, four tenths of the values at a limit: folds are there."""
+        rng = np.random.default_rng(11)
+        low, high = self.model.lowerPositionLimit, self.model.upperPositionLimit
+        rows = rng.uniform(low, high, (count, self.model.nq))
+        where = rng.random(rows.shape)
+        return np.where(where < 0.2, low, np.where(where < 0.4, high, rows))
+
+    def pair(self, a: str, b: str):
+        """Have ``geometry`` check the meshes of two links only; the data for it."""
+        self.geometry.removeAllCollisionPairs()
+        for i in self.objects[a]:
+            for j in self.objects[b]:
+                self.geometry.addCollisionPair(self.pin.CollisionPair(i, j))
+        return self.pin.GeometryData(self.geometry)
+
+    def distance(self, data, q: np.ndarray) -> float:
+        """Distance of the pair's meshes."""
+        self.pin.updateGeometryPlacements(self.model, self.data, self.geometry, data, q)
+        self.pin.computeDistances(self.geometry, data)
+        return min(result.min_distance for result in data.distanceResults)
+
+    def touches(self, data, q: np.ndarray) -> bool:
+        """Whether the pair's meshes touch."""
+        self.pin.updateGeometryPlacements(self.model, self.data, self.geometry, data, q)
+        return self.pin.computeCollisions(self.geometry, data, True)
+
+
+@pytest.fixture(scope="module")
+def robot(tmp_path_factory) -> PinRobot:
+    return PinRobot(tmp_path_factory.mktemp("packages"))
+
+
+def test_the_arms_are_those_of_the_paper(robot):
+    names = {side: [f"{side}_joint_{i}" for i in range(1, 8)] for side in SIDES}
+    assert sorted(robot.model.names) == sorted(["universe", *names["right"], *names["left"]])
+    assert load_robot(URDF).name == robot.model.name == "dual_arm"
+    for q in robot.configurations(50):
+        robot.pin.framesForwardKinematics(robot.model, robot.data, q)
+        for side in SIDES:
+            ids = [robot.model.getJointId(name) for name in names[side]]
+            angles = np.array([q[robot.model.joints[k].idx_q] for k in ids])
+            tool = robot.data.oMf[robot.model.getFrameId(f"{side}_tool")]
+            centres, rotation = dh_chain(side, angles)
+            found = [robot.data.oMi[k].translation for k in ids] + [tool.translation]
+            assert np.array(found) == pytest.approx(centres, abs=1e-12)
+            assert tool.rotation == pytest.approx(rotation, abs=1e-12)
+
+
+def winding_numbers(mesh: trimesh.Trimesh, points: np.ndarray) -> np.ndarray:
+    """How often (n,) a surface goes round each point: 1 inside, 0 outside.
+
+    The sum of the triangles' signed solid angles over 4 pi (Van Oosterom and Strackee, IEEE
+    Trans. Biomed. Eng. 30(2), 1983, 125-126).
+    """
+    total = []
+    for point in points:
+        a, b, c = np.moveaxis(mesh.triangles - point, 1, 0)
+        la, lb, lc = (np.linalg.norm(v, axis=1) for v in (a, b, c))
+        volume = np.einsum("ij,ij->i", a, np.cross(b, c))
+        ab, bc, ca = (np.einsum("ij,ij->i", u, v) for u, v in ((a, b), (b, c), (c, a)))
+        solid = 2.0 * np.arctan2(volume, la * lb * lc + ab * lc + bc * la + ca * lb)
+        total.append(solid.sum() / (4.0 * np.pi))
+    return np.array(total)
+
+
+def capsule_surface(length: float, radius: float) -> np.ndarray:
+    """Points on the capsule around (0, 0, 0) to (0, 0, length)."""
+    rng = np.random.default_rng(3)
+    points = rng.normal(size=(150, 3))
+    points *= radius / np.linalg.norm(points, axis=1, keepdims=True)
+    points[points[:, 2] > 0.0, 2] += length
+    if length == 0.0:
+        return points
+    angle, z = rng.uniform([[0.0], [0.0]], [[2.0 * np.pi], [length]], (2, 150))
+    return np.vstack([points, np.column_stack([radius * np.cos(angle), radius * np.sin(angle), z])])
+
+
+@pytest.mark.parametrize("number", range(1, 8))
+def test_an_arm_mesh_encloses_the_capsule_of_its_link(number):
+    root = ElementTree.parse(URDF).getroot()
+    meshes = set()
+    for side in SIDES:
+        collisions = root.findall(f"link[@name='{side}_link_{number}']/collision")
+        meshes |= {item.find("geometry/mesh").get("filename") for item in collisions}
+        for item in collisions:
+            assert item.find("origin").attrib == {"xyz": "0 0 0", "rpy": "0 0 0"}
+            assert "scale" not in item.find("geometry/mesh").attrib
+    assert meshes == {f"package://collision_monitor/urdf/meshes/arm_link_{number}.stl"}
+    mesh = trimesh.load(ROOT / f"urdf/meshes/arm_link_{number}.stl")
+    length = DH_D[number - 1]
+    assert winding_numbers(mesh, capsule_surface(length, 0.05)) == pytest.approx(1.0, abs=1e-6)
+    # nor is it much more
+    assert winding_numbers(mesh, capsule_surface(length, 0.07)) == pytest.approx(0.0, abs=1e-6)
+
+
+def test_meshes_are_closed_and_turned_outwards():
+    assert len(MESHES) == 14
+    for name in MESHES:
+        mesh = trimesh.load(ROOT / "urdf/meshes" / name)
+        assert mesh.is_watertight, name
+        assert mesh.is_winding_consistent, name
+        assert mesh.volume > 1e-4, name
+        assert len(mesh.split()) == 1, name
+
+
+def test_disabled_pairs_never_mix_the_arms_and_each_stands_once():
+    pairs = [frozenset(pair[:2]) for pair in DISABLED]
+    assert len(set(pairs)) == len(pairs)
+    assert {reason for *_, reason in DISABLED} == {"Adjacent", "Never"}
+    for a, b, _ in DISABLED:
+        assert {a.split("_")[0], b.split("_")[0]} != set(SIDES), (a, b)
+
+
+@pytest.mark.parametrize(("a", "b"), [(a, b) for a, b, reason in DISABLED if reason == "Never"])
+def test_pairs_that_never_touch_stay_apart(robot, a, b):
+    data = robot.pair(a, b)
+    least = min(robot.distance(data, q) for q in robot.configurations(150))
+    assert least > 0.03
+
+
+def test_adjacent_pairs_follow_each_other_and_touch_in_every_pose(robot):
+    parent = {joint.child: joint.parent for joint in load_robot(URDF).joints}
+    for a, b, reason in DISABLED:
+        if reason != "Adjacent":
+            continue
+        # over one joint, or two tubes in the housing between them
+        tubes = a[-1] in "135" and a[:-1] == b[:-1]
+        assert parent[b] == a or (tubes and parent[parent[b]] == a), (a, b)
+        data = robot.pair(a, b)
+        assert all(robot.touches(data, q) for q in robot.configurations(50)), (a, b)
+
+
+def test_groups_hold_the_joints_of_one_arm():
+    semantics = load_srdf(SRDF, load_robot(URDF))
+    assert semantics.warnings == ()
+    assert dict(semantics.group_joints) == {
+        f"{side}_arm": tuple(f"{side}_joint_{i}" for i in range(1, 8)) for side in SIDES
+    }
+
+
+def check(folder: Path) -> subprocess.CompletedProcess:
+    command = [sys.executable, str(MAKER), "--check", "--output", str(folder)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+def test_the_files_are_those_that_the_script_makes():
+    done = subprocess.run(
+        [sys.executable, str(MAKER), "--check"], capture_output=True, text=True, timeout=120
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_changed_and_missing_files_are_named(tmp_path):
+    for folder in ("urdf", "config"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
+    assert check(tmp_path).returncode == 0
+    names = ["urdf/dual_arm.urdf", "urdf/dual_arm.srdf", "urdf/dual_arm_scene.yaml",
+             "urdf/meshes/arm_link_3.stl", "config/dual_arm_motion.csv"]  # fmt: skip
+    changed, missing = names[:4], names[4]
+    for name in changed:
+        content = bytearray((tmp_path / name).read_bytes())
+        content[len(content) // 2] ^= 1
+        (tmp_path / name).write_bytes(content)
+    (tmp_path / missing).unlink()
+    before = {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
+    done = check(tmp_path)
+    assert done.returncode == 1
+    said = sorted(done.stderr.splitlines())
+    assert said == sorted(f"differs: {tmp_path / name}" for name in names)
+    assert before == {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
+
+
+def test_the_shipped_leaves_are_for_these_shapes_and_enclose_them():
+    robot = load_robot(URDF)
+    file = ROOT / "urdf/dual_arm_leaves.yaml"
+    assert "shapes:" in file.read_text()
+    leaves = read_leaves(file, robot)  # refuses them for other shapes
+    check_enclosing(robot, leaves)
+    check_filling(robot, leaves)

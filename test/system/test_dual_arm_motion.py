@@ -1,0 +1,191 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""The motion on which the package's two arms meet: its table, and when what comes near.
+
+Distances between the arms' centre lines come from pinocchio's kinematics and scipy's
+bounded least squares, and are known: Wu Changzheng et al., J. Shanghai Jiao Tong
+University 52(1), 2018, 45-53, report self-collision for t = 41 to 59 s.
+"""
+
+from __future__ import annotations
+
+import csv
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.optimize import lsq_linear
+from support.paths import ROOT
+
+from collision_monitor import CollisionModel
+from collision_monitor.motion.motion import read_motion
+
+URDF = ROOT / "urdf/dual_arm.urdf"
+MOTION = ROOT / "config/dual_arm_motion.csv"
+JOINTS = tuple(f"{side}_joint_{i}" for side in ("right", "left") for i in range(1, 8))
+PI = Decimal("3.14159265358979323846264338327950288419716939937511")
+END = [Fraction(x) for x in "97.966 84.403 22.945 87.889 38.993 79.501 -36.002".split()]  # at 50 s
+END_4 = Fraction("147.889")  # joint 4 at 62 s
+
+
+def formula(t: int) -> list[float]:
+    """The right arm's angles in radians, each the double nearest to the exact value."""
+    degrees = [end * min(t, 50) / 50 for end in END]
+    if t > 50:
+        degrees[3] += (END_4 - END[3]) * (t - 50) / 12
+    with localcontext() as context:
+        context.prec = 45
+        return [float(Decimal(x.numerator) / x.denominator * PI / 180) for x in degrees]
+
+
+@pytest.fixture(scope="module")
+def motion():
+    return read_motion(MOTION)
+
+
+def test_the_table_is_the_formula():
+    with MOTION.open(newline="", encoding="utf-8") as file:
+        header, *rows = csv.reader(file)
+    assert header == ["time", *JOINTS]
+    table = np.array(rows, dtype=float)
+    assert table[:, 0].tolist() == list(range(63))
+    right = np.array([formula(t) for t in range(63)])
+    np.testing.assert_array_max_ulp(table[:, 1:8], right, maxulp=4)
+    assert np.array_equal(table[:, 8:], -table[:, 1:8])
+
+
+def test_the_motion_keeps_to_the_limits(motion, model):
+    assert motion.joint_names == model.joint_names == JOINTS
+    assert np.all((model.lower < motion.positions) & (motion.positions < model.upper))
+    speed = np.abs(np.diff(motion.positions, axis=0)) / np.diff(motion.times)[:, None]
+    assert np.all(speed < model.velocity_limits)
+
+
+def segment_distance(p: np.ndarray, q: np.ndarray) -> float:
+    """Distance of two segments (2, 3), as a box-constrained least-squares problem."""
+    matrix = np.column_stack([p[1] - p[0], q[0] - q[1]])
+    x = lsq_linear(matrix, q[0] - p[0], bounds=(0.0, 1.0), method="bvls", tol=1e-15).x
+    return float(np.linalg.norm(matrix @ x - (q[0] - p[0])))
+
+
+@pytest.fixture(scope="module")
+def arms(motion) -> np.ndarray:
+    """Base, shoulder, elbow, wrist and tip of the right and the left arm, (63, 2, 5, 3)."""
+    pin = pytest.importorskip("pinocchio", reason="pinocchio (PyPI: pin) is not installed")
+    model = pin.buildModelFromUrdf(str(URDF))
+    data = model.createData()
+    places = [model.joints[model.getJointId(name)].idx_q for name in motion.joint_names]
+    poses = []
+    for row in motion.positions:
+        q = pin.neutral(model)
+        q[places] = row
+        pin.framesForwardKinematics(model, data, q)
+        for side in ("right", "left"):
+            points = [data.oMi[model.getJointId(f"{side}_joint_{i}")] for i in (1, 2, 4, 6)]
+            points.append(data.oMf[model.getFrameId(f"{side}_tool")])
+            poses.append([point.translation.copy() for point in points])
+    return np.array(poses).reshape(-1, 2, 5, 3)
+
+
+@pytest.fixture(scope="module")
+def centre_lines(arms) -> np.ndarray:
+    """Least distance (63,) of the right arm's joint-centre segments from the left arm's."""
+    parts = [(i, j) for i in range(4) for j in range(4)]
+    return np.array(
+        [
+            min(segment_distance(right[i : i + 2], left[j : j + 2]) for i, j in parts)
+            for right, left in arms
+        ]
+    )
+
+
+def test_the_arms_start_sideways_and_meet_in_front(arms):
+    reach = 0.195 + np.cumsum([0.0, 0.145, 0.415, 0.405, 0.150])
+    for arm, sign in zip(arms[0], (-1.0, 1.0), strict=True):
+        sideways = np.column_stack([0.0 * reach, sign * reach, 1.2 + 0.0 * reach])
+        assert arm == pytest.approx(sideways, abs=1e-12)
+    assert np.all(arms[41:60, :, 3:, 0] > 0.0)  # wrists and tips
+
+
+@pytest.mark.parametrize(
+    ("t", "expected", "digits"),
+    [
+        (40, 0.229690, 6),
+        (41, 0.191436, 6),
+        (45, 0.076684, 6),
+        (50, 0.014067, 6),
+        (51, 0.015556, 6),
+        (59, 0.163280, 6),
+        (60, 0.204544, 6),
+        (62, 0.2994, 4),
+    ],
+)
+def test_the_arms_come_as_near_as_published(centre_lines, t, expected, digits):
+    assert abs(centre_lines[t] - expected) <= 0.5 * 10.0**-digits
+    assert centre_lines.argmin() == 50
+
+
+@pytest.mark.parametrize(
+    ("below", "first", "last"),
+    [(0.2, 41, 59), (0.15, 43, 58), (0.1, 44, 57)],
+)
+def test_the_arms_are_near_just_when_published(centre_lines, below, first, last):
+    assert np.flatnonzero(centre_lines < below).tolist() == list(range(first, last + 1))
+
+
+@pytest.fixture(scope="module")
+def model() -> CollisionModel:
+    """The robot and its scene, one leaf a shape: larger leaves than those of a tight fit."""
+    return CollisionModel.from_urdf(
+        URDF,
+        srdf=ROOT / "urdf/dual_arm.srdf",
+        scene=ROOT / "urdf/dual_arm_scene.yaml",
+        max_leaves_per_link=1,
+    )
+
+
+def between_arms(model) -> np.ndarray:
+    """Which pairs are of one link of each arm."""
+    sides = [{a.split("_")[0], b.split("_")[0]} for a, b in model.pairs]
+    return np.array([side == {"right", "left"} for side in sides])
+
+
+def test_every_link_of_one_arm_is_checked_against_every_link_of_the_other(model):
+    assert between_arms(model).sum() == 49
+    assert model.warnings == ()
+
+
+def test_the_model_sees_the_arms_meet_when_they_do(model, motion, centre_lines):
+    arms = between_arms(model)
+    seen = np.array([model.distances(q)[arms].min() for q in motion.positions])
+    # leaves enclose the meshes, and the meshes a capsule of radius 0.05 round each segment
+    assert np.all(seen <= centre_lines - 0.1 + 1e-9)
+    # nor are housings and their leaves thicker than 0.07
+    assert np.all(seen >= centre_lines - 0.14)
+    assert np.flatnonzero(seen < 0.0).tolist() == list(range(44, 58))
+
+
+def test_nothing_but_the_arms_meets(model, motion):
+    others = ~between_arms(model)
+    table = np.array([any(n.startswith(("table_", "part")) for n in p) for p in model.pairs])
+    assert table.sum() == 10 * 14
+    times = np.arange(0.0, motion.duration + 1e-9, 0.125)
+    least = np.min([model.distances(motion.at(t)) for t in times], axis=0)
+    assert least[table].min() >= 0.1
+    # more than the demo's stop distance, also where each arm is folded back on itself at the end
+    assert least[others].min() > 0.005
+
+
+def test_the_motion_starts_clear(model, motion):
+    start = model.distance(motion.positions[0])
+    assert start.distance > 0.25
+    assert model.contacts(motion.positions[0], margin=0.25) == []
+
+
+def test_leaves_as_they_are_fitted_tell_the_published_waypoints():
+    model = CollisionModel.from_urdf(URDF, srdf=ROOT / "urdf/dual_arm.srdf")
+    arms = between_arms(model)
+    positions = read_motion(MOTION).positions
+    seen = np.array([model.distances(q)[arms].min() for q in positions])
+    assert np.flatnonzero(seen < 0.2 - 0.1).tolist() == list(range(41, 60))

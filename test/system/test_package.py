@@ -1,0 +1,173 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""What a ROS user gets: built with colcon, sourced, run."""
+
+import ast
+import os
+import re
+import signal
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from email.parser import Parser
+from pathlib import Path
+
+import pytest
+import yaml
+from support.files.third_party import started
+from support.paths import ROOT
+
+import collision_monitor
+
+SHARED = ("launch", "config", "rviz", "urdf")
+
+
+def manifest():
+    """Return the root element of package.xml."""
+    return ElementTree.parse(ROOT / "package.xml").getroot()
+
+
+def egg_info(workspace) -> Path:
+    """Return the folder with what setup.py has said."""
+    (folder,) = workspace.prefix.glob("lib/python*/*-packages/collision_monitor-*.egg-info")
+    return folder
+
+
+def test_package_xml_setup_py_and_the_library_agree(workspace):
+    package = manifest()
+    metadata = Parser().parsestr((egg_info(workspace) / "PKG-INFO").read_text(encoding="utf-8"))
+    assert re.sub("[-.]", "_", metadata["Name"]) == package.findtext("name")
+    assert metadata["Version"] == package.findtext("version") == collision_monitor.__version__
+    license_name = metadata["License-Expression"] or metadata["License"]
+    assert license_name == package.findtext("license") == "Apache-2.0"
+    maintainer = package.find("maintainer")
+    assert metadata["Maintainer-email"] == maintainer.get("email")
+    assert package.find("export/build_type").text == "ament_python"
+
+
+def test_share_holds_every_file_of_the_tree(workspace):
+    tracked = [
+        path.relative_to(ROOT)
+        for folder in SHARED
+        for path in (ROOT / folder).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts and not path.name.startswith(".")
+    ]
+    assert {path.parts[0] for path in tracked} == set(SHARED)
+    for path in [*tracked, Path("package.xml")]:
+        assert (workspace.share / path).read_bytes() == (ROOT / path).read_bytes(), path
+    index = workspace.prefix / "share/ament_index/resource_index/packages"
+    assert (index / "collision_monitor").is_file()
+    assert os.fspath(workspace.prefix) in workspace.environment["AMENT_PREFIX_PATH"].split(":")
+
+
+def test_only_the_package_and_the_executables_are_installed(workspace):
+    packages = egg_info(workspace).parent
+    assert [p.name for p in packages.iterdir() if p.suffix != ".egg-info"] == ["collision_monitor"]
+    executables = sorted(workspace.executable.parent.iterdir())
+    assert [path.name for path in executables] == [
+        "collision_monitor", "collision_monitor_lifecycle", "self_collision", "simulation",
+    ]  # fmt: skip
+    assert all(os.access(path, os.X_OK) for path in executables)
+
+
+def test_rviz_listens_where_the_node_speaks():
+    pytest.importorskip("rclpy", reason="rclpy is not installed")
+    from collision_monitor.nodes.markers.aabb_markers import AABB
+    from collision_monitor.nodes.markers.leaf_markers import LEAF_CYLINDERS, LEAVES
+    from collision_monitor.nodes.markers.live_markers import CARRIED, CLOUDS, SCENE
+    from collision_monitor.nodes.markers.markers import NEAREST, TOUCHING
+    from collision_monitor.nodes.markers.obstacle_markers import OBSTACLE_CYLINDERS, OBSTACLES
+    from collision_monitor.nodes.markers.path_markers import AFTER, BEFORE, FIELD
+
+    config = yaml.safe_load((ROOT / "rviz/collision_monitor.rviz").read_text(encoding="utf-8"))
+    manager = config["Visualization Manager"]
+    displays = {display["Class"].split("/")[1]: display for display in manager["Displays"]}
+    # Relative names: RViz started in the robot's namespace follows it.
+    arrays = [d for d in manager["Displays"] if d["Class"].endswith("/MarkerArray")]
+    markers = [display["Topic"] for display in arrays]
+    assert [m["Value"] for m in markers] == ["collision_monitor/markers", "self_collision/markers"]
+    # what the nodes offer; more hears nothing
+    assert all(m["Durability Policy"] == "Volatile" for m in markers)
+    assert all(set(display["Namespaces"].values()) == {True} for display in arrays)
+    spoken = [
+        {
+            AABB, LEAVES, LEAF_CYLINDERS, NEAREST, TOUCHING, OBSTACLES, OBSTACLE_CYLINDERS,
+            SCENE, CARRIED, CLOUDS,
+        },
+        {BEFORE, AFTER, FIELD},
+    ]
+    assert [set(display["Namespaces"]) for display in arrays] == spoken
+    description = displays["RobotModel"]["Description Topic"]
+    assert description["Value"] == "robot_description"
+    assert description["Durability Policy"] == "Transient Local"
+    robot = ElementTree.parse(ROOT / "urdf/dual_arm.urdf").getroot()
+    links = {link.get("name") for link in robot.iter("link")}
+    assert manager["Global Options"]["Fixed Frame"] in links
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "launch").glob("*.py")), ids=lambda p: p.stem)
+def test_every_launch_file_shows_the_robot_by_the_same_function(path):
+    """What that function does is tested where ROS 2's launch is installed: test_launch_view.py."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    calls = [n.func.attr for n in ast.walk(tree) if isinstance(n, ast.Call) and _is_part(n.func)]
+    assert calls.count("view") == 1
+    assert calls.count("view_arguments") + calls.count("common_arguments") == 1
+    assert not started(tree) & {"rviz2", "robot_state_publisher"}
+
+
+def _is_part(function) -> bool:
+    return isinstance(function, ast.Attribute) and ast.unparse(function.value) == "parts"
+
+
+def test_the_sourced_library_finds_the_installed_robot(workspace, tmp_path):
+    code = (
+        "import collision_monitor as c; from collision_monitor.cli.demo import package_file\n"
+        "print(c.__file__); print(package_file('urdf/dual_arm.urdf'))"
+    )
+    lines = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=workspace.environment, check=True,
+        stdout=subprocess.PIPE, text=True,
+    ).stdout.splitlines()  # fmt: skip
+    assert workspace.prefix in Path(lines[0]).parents
+    assert Path(lines[1]) == workspace.share / "urdf/dual_arm.urdf"
+
+
+@pytest.fixture
+def graph():
+    """A ROS graph of its own."""
+    from support.ros.ros_graph import Graph  # skips where there is no rclpy
+
+    graph = Graph()
+    yield graph
+    graph.close()
+
+
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_the_installed_executable_watches_the_dual_arm_robot(workspace, graph, ending, tmp_path):
+    parameters = {
+        "robot_description": workspace.share / "urdf/dual_arm.urdf",
+        "robot_description_semantic": workspace.share / "urdf/dual_arm.srdf",
+        "scene": workspace.share / "urdf/dual_arm_scene.yaml",
+    }
+    # Here first: leaves that are kept on disk are not fitted while the graph waits.
+    model = collision_monitor.CollisionModel.from_urdf(
+        ROOT / "urdf/dual_arm.urdf",
+        srdf=ROOT / "urdf/dual_arm.srdf",
+        scene=ROOT / "urdf/dual_arm_scene.yaml",
+    )
+    command = [os.fspath(workspace.executable), "--ros-args"]
+    command += ["--params-file", os.fspath(workspace.share / "config/collision_monitor.yaml")]
+    for name, value in parameters.items():
+        command += ["-p", f"{name}:={value}"]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        env={**graph.environment, **workspace.environment, "ROS_DOMAIN_ID": str(graph.domain)},
+    )  # fmt: skip
+    graph.processes.append(process)
+    joints = [f"{side}_joint_{i}" for side in ("right", "left") for i in range(1, 8)]
+    distance = graph.until_distance(lambda: graph.send(joints, [0.1] * len(joints)))
+    assert set(model.joint_names) == set(joints)
+    assert distance == pytest.approx(model.distance([0.1] * len(joints)).distance, abs=1e-12)
+    code, output = graph.stop(process, ending)
+    assert code == 0, output
+    assert "Traceback" not in output

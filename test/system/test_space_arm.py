@@ -1,0 +1,279 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""The space arm: its size, its leaves, and the alarm on the way to a hull, against references."""
+
+import json
+import math
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.geometry.reference import Reference, coal, pin
+from support.paths import ROOT
+
+from collision_monitor import CollisionModel
+
+sys.path.append(str(ROOT / "benchmarks"))
+
+import hybrid_tree  # noqa: E402
+from space_arm_peers import Peer, bvh, triangles  # noqa: E402
+from straight_approach import (  # noqa: E402
+    DOWN,
+    LAB_RADIUS,
+    LAB_X,
+    SPACE_ARM,
+    SPEED,
+    START,
+    approach,
+    load_space_arm,
+)
+
+CYCLE = 0.03  # s: 3 mm of the way, so that no row lies at the threshold itself
+GROWN = 0.05  # m: each volume; two of them make the threshold of 0.1 m
+TIP_RADIUS = 0.15
+MODULES = ("core_module", "node_module", "lab_module_1", "lab_module_2")
+
+
+@pytest.fixture(scope="module")
+def model():
+    return load_space_arm()
+
+
+@pytest.fixture(scope="module")
+def rows(model):
+    return approach(model, CYCLE)
+
+
+@pytest.fixture(scope="module")
+def reference(model):
+    return Reference(SPACE_ARM, [], model)
+
+
+@pytest.fixture(scope="module")
+def closed_form(reference, rows):
+    """Distance of the tip, a ball, from the laboratory, a cylinder about x = LAB_X, z = 0."""
+    found = []
+    for q in rows:
+        pose = reference.link_pose(q, "arm_link_7")
+        x, y, z = pose[:3, :3] @ [0.0, 0.0, 0.65] + pose[:3, 3]
+        assert 4.05 < y < 13.65  # beside the cylindrical part
+        found.append(math.hypot(x - LAB_X, z) - TIP_RADIUS - LAB_RADIUS)
+    return np.array(found)
+
+
+def test_the_files_are_what_the_script_makes(tmp_path):
+    script = [sys.executable, str(ROOT / "urdf/make_space_arm.py")]
+    done = subprocess.run([*script, "--check"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    stale = subprocess.run(
+        [*script, "--check", "--output", str(tmp_path)], capture_output=True, text=True
+    )
+    assert stale.returncode == 1
+    assert "space_arm.urdf" in stale.stderr
+
+
+def test_it_has_the_size_of_the_published_arm(model, reference):
+    assert len(model.joint_names) == 7
+    tool = reference.link_pose(np.zeros(7), "tool")[:3, 3]
+    base = reference.link_pose(np.zeros(7), "arm_base")[:3, 3]
+    assert np.linalg.norm(tool - base) == pytest.approx(11.0)
+    shapes = [s for n in model.link_names if n.startswith("arm_") for s in model.fits[n]]
+    assert len(shapes) == 13
+    radii = [
+        shape.size[0]
+        for name, link in model.robot.links.items()
+        for shape in link.shapes
+        if name.startswith("arm_")
+    ]
+    assert len(radii) == 13
+    assert min(radii) == pytest.approx(0.15)
+    assert max(radii) == pytest.approx(0.25)
+    hulls = {
+        name: np.vstack([s.vertices for s in model.robot.links[name].shapes]) for name in MODULES
+    }
+    assert np.ptp(hulls["core_module"][:, 0]) == pytest.approx(16.5)
+    across = [np.hypot(points[:, 1], points[:, 2]).max() for points in hulls.values()]
+    assert min(across) == pytest.approx(1.8, abs=1e-3)
+    assert max(across) == pytest.approx(4.2, abs=1e-3)
+
+
+def test_one_leaf_a_body_gives_the_tree_of_the_paper(model):
+    moving = [leaf for leaf in model.leaves if leaf.link.startswith("arm_")]
+    assert len(moving) == 13
+    assert math.ceil(math.log2(len(moving))) + 1 == 5
+    kinds = {leaf.kind for leaf in moving}
+    assert kinds == {"capsule", "sphere"}
+
+
+def test_only_neighbours_and_what_is_joined_rigidly_are_left_out(model):
+    reasons = {reason for _, _, reason in model.unmonitored_pairs}
+    assert reasons == {"rigidly joined", "neighbours over one joint"}
+    assert model.warnings == ()
+
+
+def _surface(shape, rng, count=4000):
+    """Points on a shape's surface in the link's frame; cylinders and spheres as they are."""
+    if shape.kind == "cylinder":
+        radius, length = shape.size
+        angle = rng.uniform(0.0, 2.0 * np.pi, count)
+        z = rng.uniform(-0.5 * length, 0.5 * length, count)
+        z[: count // 2] = 0.5 * length * np.sign(z[: count // 2])  # the rims
+        points = np.column_stack([radius * np.cos(angle), radius * np.sin(angle), z])
+    elif shape.kind == "sphere":
+        points = rng.normal(size=(count, 3))
+        points *= shape.size[0] / np.linalg.norm(points, axis=1, keepdims=True)
+    else:
+        vertices, faces = triangles(shape)
+        weights = rng.dirichlet(np.ones(3), (count,))
+        corners = vertices[faces[rng.integers(len(faces), size=count)]]
+        points = np.einsum("nk,nkx->nx", weights, corners)
+        points = np.vstack([points, vertices])
+    return points @ shape.pose[:3, :3].T + shape.pose[:3, 3]
+
+
+def test_the_leaves_enclose_every_body(model):
+    rng = np.random.default_rng(0)
+    for name, link in model.robot.links.items():
+        leaves = [leaf for leaf in model.leaves if leaf.link == name]
+        for shape in link.shapes:
+            points = _surface(shape, rng)
+            outside = np.min([leaf.distances_to(points) for leaf in leaves], axis=0)
+            assert outside.max() <= 1e-9, f"{name}: {shape.source}"
+
+
+def test_the_end_goes_straight_at_the_hull_at_its_speed(model, reference, rows):
+    tools = np.array([reference.link_pose(q, "tool")[:3, 3] for q in rows])
+    wanted = START + SPEED * CYCLE * np.arange(len(rows))[:, None] * DOWN
+    assert np.abs(tools - wanted).max() < 1e-5
+    rates = np.abs(np.diff(rows, axis=0)) / CYCLE
+    assert (rates <= model.velocity_limits).all()
+    assert (rows >= model.lower).all()
+    assert (rows <= model.upper).all()
+
+
+def test_distances_on_the_way_are_those_of_coal(model, reference, rows):
+    geometry, _ = reference.leaf_geometry()
+    for q in rows[::10]:
+        theirs = reference.distances(geometry, q).min()
+        assert model.distance(q).distance == pytest.approx(theirs, abs=1e-6)
+
+
+def test_the_hull_comes_nearer_as_geometry_says(model, rows, closed_form):
+    k = model.pairs.index(("arm_link_7", "lab_module_1"))
+    ours = np.array([model.distances(q)[k] for q in rows])
+    assert closed_form[0] == pytest.approx(1.5, abs=1e-5)
+    # The leaf encloses the hull, and stands off it by less than a millimetre beside the tube.
+    assert (ours <= closed_form + 1e-9).all()
+    assert (ours >= closed_form - 1e-3).all()
+
+
+def _first(near):
+    return int(np.flatnonzero(near)[0])
+
+
+def test_the_alarm_comes_at_the_right_pose(model, reference, rows, closed_form):
+    threshold = 2.0 * GROWN
+    distances = model.min_distances(rows)
+    first = _first(distances <= threshold)
+    assert threshold - SPEED * CYCLE - 1e-5 < distances[first] <= threshold
+    assert distances[first - 1] > threshold
+    assert set(model.distance(rows[first]).links) == {"arm_link_7", "lab_module_1"}
+    # Where coal says, and where geometry says.
+    geometry, _ = reference.leaf_geometry()
+    coals = [reference.distances(geometry, q).min() for q in rows[first - 2 : first + 2]]
+    assert first - 2 + _first(np.array(coals) <= threshold) == first
+    assert _first(closed_form <= threshold) == first
+
+
+def test_growing_every_volume_is_the_same_alarm(model, rows):
+    """Each leaf grown by 50 mm: contact there is a distance of 100 mm here."""
+    grown: dict[str, list] = {}
+    for leaf in model.leaves:
+        grown.setdefault(leaf.link, []).append(replace(leaf, radius=leaf.radius + GROWN))
+    thick = CollisionModel(model.robot, model.semantics, leaves=grown)
+    assert thick.pairs == model.pairs
+    first = _first(model.min_distances(rows) <= 2.0 * GROWN)
+    assert _first(thick.min_distances(rows) <= 0.0) == first
+    for q in rows[: first : 20]:
+        assert thick.contacts(q) == []
+        assert model.contacts(q, 2.0 * GROWN) == []
+    assert thick.contacts(rows[first - 1]) == []
+    for found in (thick.contacts(rows[first]), model.contacts(rows[first], 2.0 * GROWN)):
+        ((i, j),) = found
+        assert {model.leaves[i].link, model.leaves[j].link} == {"arm_link_7", "lab_module_1"}
+
+
+def test_the_alarm_is_not_later_than_the_triangles_say_nor_much_earlier(model, rows):
+    meshes = Peer(model, str(SPACE_ARM), lambda shape: bvh(shape, coal.BVHModelOBBRSS))
+    first = _first(model.min_distances(rows) <= 2.0 * GROWN)
+    for q in rows[[first - 1, first]]:
+        true = meshes.least_distance(q)
+        # The tip's triangles lie up to 3 mm inside its ball.
+        assert model.distance(q).distance <= true + 1e-9
+        assert true - model.distance(q).distance < 4e-3
+
+
+def test_its_peers_agree_and_a_disagreement_is_noticed(model, rows):
+    found, obb, meshes = hybrid_tree.ways(model)
+    some = rows[::100]
+    hybrid_tree.compare(model, found, obb, meshes, some)
+    wrong = hybrid_tree.Way(lambda q: model.distance(q * 0.99), "distance")
+    for name in hybrid_tree.ALL:
+        with pytest.raises(RuntimeError, match=f"{name} .* differ"):
+            hybrid_tree.compare(model, {**found, name: wrong}, obb, meshes, some)
+    assert obb.contacts(rows[-1]) == {("arm_link_7", "lab_module_1")}
+
+
+def test_volumes_are_those_of_the_shapes(model):
+    table = {row["part"]: row for row in hybrid_tree.volumes(model)}
+    assert set(table) == {"arm", *MODULES, "total"}
+    for row in table.values():
+        numbers = [row[key] for key in ("obb_m3", "leaves_m3", "real_m3")]
+        assert np.isfinite(numbers).all()
+        assert 0.0 < row["real_m3"] < 1.005 * row["leaves_m3"]
+    # Independently: cylinders and the ball by formula, hulls by the divergence theorem.
+    arm = 0.0
+    for name, link in model.robot.links.items():
+        volume = 0.0
+        for shape in link.shapes:
+            if shape.kind == "cylinder":
+                arm += math.pi * shape.size[0] ** 2 * shape.size[1]
+            elif shape.kind == "sphere":
+                arm += 4.0 / 3.0 * math.pi * shape.size[0] ** 3
+            else:
+                a, b, c = np.moveaxis(shape.vertices[shape.triangles], 1, 0)
+                volume += float((a * np.cross(b, c)).sum() / 6.0)
+        if name in MODULES:
+            assert table[name]["real_m3"] == pytest.approx(volume)
+    assert table["arm"]["real_m3"] == pytest.approx(arm)
+    # What the paper reports: 28 % less than oriented boxes.
+    assert table["total"]["leaves_m3"] < 0.72 * table["total"]["obb_m3"]
+
+
+def test_the_benchmark_prints_what_it_measured():
+    command = [sys.executable, str(ROOT / "benchmarks/hybrid_tree.py")]
+    done = subprocess.run(
+        [*command, "--cycle", "0.5", "--passes", "1", "--json"],
+        capture_output=True, text=True, check=True, timeout=300,
+    )  # fmt: skip
+    result = json.loads(done.stdout)
+    assert result["versions"]["pinocchio"] == pin.__version__
+    assert len(result["times"]) == 17
+    for row in result["times"].values():
+        assert 0.0 < row["median_us"] <= row["p99_us"] <= row["p999_us"] <= row["max_us"]
+        assert row["worst_pose_us"] <= row["max_us"]
+    # Each of ours is compared with all pairs of leaves, plain and with filters.
+    for saving in result["savings"]:
+        times = result["times"]
+        ratio = times[saving["way"]]["median_us"] / times[saving["other"]]["median_us"]
+        assert saving["less"] == pytest.approx(1.0 - ratio)
+        assert saving["least"] <= saving["most"]
+    for name in (name for name, row in result["times"].items() if row["ours"]):
+        others = [s["other"] for s in result["savings"] if s["way"] == name]
+        assert {o.split(",")[1].strip() for o in others} >= {"plain", "with filters"}
+    assert result["alarm"]["distance_m"] <= 0.1 < result["alarm"]["distance_before_m"]
+    text = hybrid_tree.report(result)
+    assert text.count("\n| ") == 2 + 17 + 6
+    assert "nan" not in text

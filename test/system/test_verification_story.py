@@ -1,0 +1,269 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""The space arm's four verifications, to the second, and what pinocchio and coal say of them."""
+
+from __future__ import annotations
+
+import math
+import re
+import shlex
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from support.geometry.reference import coal, pin
+from support.robots.space_arm_story import (
+    CONFIG,
+    SCENE,
+    STARBOARD_DEG,
+    STORY,
+    URDF,
+    model,
+    motion,
+    result,
+    settings,
+)
+
+from collision_monitor.cli.main import main
+from collision_monitor.motion.motion_files import load_trajectory
+from collision_monitor.motion.violation import Code
+from collision_monitor.robot.urdf.inertials import read_inertials
+from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.verification.torques.dynamics import RobotDynamics
+from collision_monitor.verification.verdict import Verdict
+from collision_monitor.verification.verify import Beside, verify
+
+UPRIGHT, TURNED, ACROSS, ABOVE = STORY
+WING = UPRIGHT.pair[1]
+LIMIT, RATE = math.radians(260.0), math.radians(1.0)
+TRACK = 0.02  # s between samples about a collision
+
+
+def verified(chapter):
+    """With torques where a motion is not much like one before."""
+    return result(chapter, chapter in (UPRIGHT, ACROSS))
+
+
+class Station:
+    """The URDF by pinocchio, the wings by hand, distances by coal."""
+
+    def __init__(self, chapter) -> None:
+        self.chapter = chapter
+        folder = f"{URDF.parents[1]}/"
+        urdf = URDF.read_text(encoding="utf-8").replace("package://collision_monitor/", folder)
+        self.model = pin.buildModelFromXML(urdf)
+        scene = yaml.safe_load(SCENE.read_text(encoding="utf-8"))
+        for joint in scene["joints"]:
+            place = pin.SE3(np.eye(3), np.array(joint["position"], dtype=float))
+            assert joint["axis"] == [0, 1, 0]
+            self.model.addJoint(0, pin.JointModelRY(), place, joint["name"])
+        self.data = self.model.createData()
+        kind = pin.GeometryType.COLLISION
+        self.geometry = pin.buildGeomFromUrdfString(self.model, urdf, kind)
+        self.owners = [self.model.frames[g.parentFrame].name for g in self.geometry.geometryObjects]
+        for one in scene["obstacles"]:
+            if one["type"] == "box":
+                shape = coal.Box(*one["size"])
+            else:
+                shape = coal.Cylinder(one["radius"], one["length"])
+            turn = pin.rpy.rpyToMatrix(*one.get("rpy", [0.0, 0.0, 0.0]))
+            place = pin.SE3(turn, np.array(one["position"], dtype=float))
+            parent = self.model.getJointId(one["joint"])
+            self.geometry.addGeometryObject(pin.GeometryObject(one["name"], parent, place, shape))
+            self.owners.append(one["name"])
+        checked = {frozenset(pair) for pair in model().pairs if any("arm_" in one for one in pair)}
+        self.kept = [
+            (i, j)
+            for i in range(len(self.owners))
+            for j in range(i)
+            if frozenset((self.owners[i], self.owners[j])) in checked
+        ]
+        for i, j in self.kept:
+            self.geometry.addCollisionPair(pin.CollisionPair(i, j))
+        self.at = pin.GeometryData(self.geometry)
+        self.motion = motion(chapter).trajectory
+
+    def place(self, time: float) -> None:
+        """Everything where it is at ``time``."""
+        q = self.motion.positions(np.array([time]))[0]
+        values = dict(zip(self.motion.joint_names, q, strict=True))
+        values["port_wing"] = math.radians(self.chapter.wing)
+        values["starboard_wing"] = math.radians(STARBOARD_DEG)
+        full = np.zeros(self.model.nq)
+        for name, value in values.items():
+            full[self.model.joints[self.model.getJointId(name)].idx_q] = value
+        pin.updateGeometryPlacements(self.model, self.data, self.geometry, self.at, full)
+
+    def touching(self, time: float) -> set[frozenset[str]]:
+        """Pairs of links that collide."""
+        self.place(time)
+        return {
+            frozenset((self.owners[i], self.owners[j]))
+            for k, (i, j) in enumerate(self.kept)
+            if pin.computeCollision(self.geometry, self.at, k)
+        }
+
+    def distance(self, time: float, pair: tuple[str, str]) -> float:
+        """Metres between two links that are apart."""
+        self.place(time)
+        return min(
+            pin.computeDistance(self.geometry, self.at, k).min_distance
+            for k, (i, j) in enumerate(self.kept)
+            if {self.owners[i], self.owners[j]} == set(pair)
+        )
+
+
+@pytest.mark.parametrize("chapter", STORY, ids=lambda chapter: chapter.name)
+def test_the_verdict_is_that_of_the_story(chapter):
+    found = verified(chapter)
+    reasons = [(v.code, set(v.subject.split(" - "))) for v in found.violations]
+    if chapter.collides is None:
+        assert (found.verdict, reasons) == (Verdict.SAFE, [])
+        return
+    assert found.verdict is Verdict.NOT_SAFE
+    assert reasons[0] == (Code.COLLISION, set(chapter.pair))
+    first = found.violations[0]
+    assert first.first == pytest.approx(chapter.collides, abs=0.03)
+    assert first.value < 0.0 < first.worst - first.first
+    assert {code for code, _ in reasons[1:]} <= {Code.CLEARANCE_STOP}
+
+
+@pytest.mark.parametrize("chapter", (UPRIGHT, ACROSS), ids=lambda chapter: chapter.name)
+def test_coal_sees_the_same_two_collide_first_at_the_same_time(chapter):
+    station, first = Station(chapter), verified(chapter).violations[0].first
+    for time in np.arange(0.0, first - 1.0, 4.0):
+        assert not station.touching(time)
+    times = np.arange(first - 0.5 * TRACK - 10 * TRACK, first + 2.0, TRACK)
+    hits = [station.touching(time) for time in times]
+    earliest = next(k for k, hit in enumerate(hits) if hit)
+    assert abs(times[earliest] - first) <= TRACK
+    assert hits[earliest] == {frozenset(chapter.pair)}
+
+
+@pytest.mark.parametrize("chapter", STORY, ids=lambda chapter: chapter.name)
+def test_coal_measures_what_the_envelopes_say(chapter):
+    station, series = Station(chapter), verified(chapter).clearance.series
+    column = [set(pair) for pair in series.pairs].index(set(chapter.pair))
+    end = chapter.collides or series.edges[-1]
+    for time in np.linspace(0.0, end - 0.5, 60):
+        row = min(int(np.searchsorted(series.edges, time, "right")) - 1, len(series.edges) - 2)
+        true = station.distance(time, chapter.pair)
+        assert series.lower[row, column] <= true + 1e-6
+    if chapter.collides is None:
+        pair = next(p for p in series.minima if set(p.links) == set(chapter.pair))
+        true = station.distance(pair.time, chapter.pair)
+        # Leaves enclose: nearer by what they stand off; a mesh is measured as it is.
+        assert pair.upper <= true + 1e-6
+        assert true - pair.upper < (1e-5 if pair.exact else 0.15)
+        assert all(not station.touching(time) for time in np.linspace(0.0, series.edges[-1], 60))
+
+
+@pytest.mark.parametrize("chapter", STORY, ids=lambda chapter: chapter.name)
+def test_angles_and_rates_keep_the_published_limits(chapter):
+    check = verified(chapter).limits
+    arm = slice(0, 7)
+    assert [row.upper for row in check.limits[arm]] == pytest.approx([LIMIT] * 7)
+    assert [row.lower for row in check.limits[arm]] == pytest.approx([-LIMIT] * 7)
+    assert [row.velocity for row in check.limits[arm]] == pytest.approx([RATE] * 7, rel=1e-5)
+    times = np.linspace(0.0, motion(chapter).trajectory.duration, 5000)
+    rows = motion(chapter).trajectory.positions(times)[:, arm]
+    assert np.abs(rows).max() < LIMIT
+    assert 0.4 * RATE < np.abs(np.diff(rows, axis=0) / np.diff(times)[:, None]).max() < RATE
+
+
+def test_the_first_motion_is_the_trapezoid_that_is_written():
+    data = yaml.safe_load((CONFIG / "motions/over_the_wing.yaml").read_text(encoding="utf-8"))
+    start, target = (np.radians(list(data[key].values())) for key in ("start", "target"))
+    peak = (target - start) / (data["tf"] - 0.5 * (data["tsa"] + data["tsd"]))
+    trajectory = motion(UPRIGHT).trajectory
+    for time in (0.5 * data["tsa"], 60.0):
+        way = 0.5 * time**2 / data["tsa"] if time < data["tsa"] else time - 0.5 * data["tsa"]
+        q = trajectory.positions(np.array([time]))[0][:7]
+        assert q == pytest.approx(start + peak * way)
+
+
+@pytest.mark.parametrize("chapter", (ACROSS, ABOVE), ids=lambda chapter: chapter.name)
+def test_the_tool_of_the_others_goes_straight_to_the_target(chapter):
+    station = Station(chapter)
+    frame = station.model.getFrameId("tool")
+    places = []
+    for time in np.linspace(0.0, station.motion.duration, 40):
+        station.place(time)
+        places.append(pin.updateFramePlacement(station.model, station.data, frame).copy())
+    data = yaml.safe_load((CONFIG / f"motions/{chapter.motion}.yaml").read_text(encoding="utf-8"))
+    end = np.array(data["pose"]["position"])
+    assert places[-1].translation == pytest.approx(end, abs=1e-4)
+    turn = pin.rpy.rpyToMatrix(*np.radians(data["pose"]["rpy"]))
+    assert np.abs(pin.log3(places[-1].rotation.T @ turn)).max() < 1e-4
+    begin = places[0].translation
+    along = (end - begin) / np.linalg.norm(end - begin)
+    for place in places:
+        off = np.cross(place.translation - begin, along)
+        assert np.linalg.norm(off) < 1e-4
+
+
+@pytest.mark.parametrize("chapter", (UPRIGHT, ACROSS), ids=lambda chapter: chapter.name)
+def test_torques_swing_to_nearly_twice_the_rigid_ones_and_stay_within_their_margins(chapter):
+    check = verified(chapter).torques
+    assert check.joint_names == model().joint_names[:7]
+    for limits, torques, bands in (
+        (check.link_limits, check.link_torques, check.link_bands),
+        (check.motor_limits, check.motor_torques, check.motor_bands),
+    ):
+        assert np.isfinite(limits).all()
+        assert (np.abs(torques) + bands <= limits).all()
+        assert (bands >= 2.0).all()
+    assert 0.5 < check.motion.frequencies[0] < 1.5
+    robot, names = load_robot(URDF), check.joint_names
+    dynamics = RobotDynamics(robot, read_inertials(URDF), names, floating=True)
+    sampled = motion(chapter).only(names).trajectory.sample(np.linspace(0.0, 10.0, 300))
+    rows = zip(sampled.positions, sampled.velocities, sampled.accelerations, strict=True)
+    rigid = np.abs([dynamics.torques(*row) for row in rows]).max(axis=0)
+    swung = np.abs(check.link_torques[check.times < 10.0]).max(axis=0)
+    assert 1.4 < swung[0] / rigid[0] < 2.2
+    assert check.base is not None
+
+
+def test_a_wing_that_turns_in_time_is_out_of_the_way_and_at_any_time_it_is_not():
+    wing = load_trajectory(CONFIG / "motions/wing_turning.yaml", model().robot)
+    assert wing.trajectory.duration == pytest.approx(50.0)
+    held = {"starboard_wing": math.radians(STARBOARD_DEG)}
+    path = CONFIG / "motions/over_the_wing.yaml"
+    arm = load_trajectory(path, model().robot, held=held, elsewhere=wing.named)
+    found = []
+    for earliest, latest in ((0.0, 0.0), (36.0, 44.0)):
+        given = settings(torques=False)
+        beside = [Beside(wing, earliest, latest)]
+        found.append(verify(model(), arm, replace(given, beside=beside)))
+    soon, anytime = found
+    assert (soon.verdict, soon.violations) == (Verdict.SAFE, ())
+    assert anytime.verdict is Verdict.NOT_SAFE
+    assert anytime.violations[0].subject == " - ".join(UPRIGHT.pair)
+    # The wing stands upright where it begins late: it is hit no later, and sooner on its way.
+    assert anytime.violations[0].first <= verified(UPRIGHT).violations[0].first + 1e-3
+    ((source, start),) = anytime.worst.starts
+    assert source.startswith("wing_turning.yaml")
+    assert 36.0 <= start <= 44.0
+
+
+def test_the_documented_command_says_the_same_and_writes_a_report(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("jinja2")
+    monkeypatch.chdir(URDF.parents[1])
+    text = Path("docs/verify.md").read_text(encoding="utf-8").partition("## Four verifications")[2]
+    (block,) = re.findall(r"```\n(python .*?)```", text, re.DOTALL)[:1]
+    command = shlex.split(block.replace("\\\n", " "))
+    assert command[:3] == ["python", "-m", "collision_monitor"]
+    report = tmp_path / command[-1]
+    code = main([*command[3:-1], str(report)])
+    out, _ = capsys.readouterr()
+    assert code == 1
+    assert out.startswith("Not safe: arm_link_7 - port_panel_1 collide from 59.99")
+    page = report.read_text(encoding="utf-8")
+    for word in ("torques of motors", "joint velocities", "data:image/png", "clearance-stop"):
+        assert word in page
+    for chapter in STORY:
+        assert f"(verify_{chapter.name}.png)" in text
+        if chapter.collides is not None:
+            assert f"{verified(chapter).violations[0].first:.3f} s" in text

@@ -1,0 +1,243 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""``verify`` on the command line: verdict, exit code, files."""
+
+import json
+import re
+import subprocess
+import sys
+from xml.etree import ElementTree
+
+import pytest
+from support.robots.toys import chain
+
+from collision_monitor.cli.main import main
+
+pytest.importorskip("matplotlib")
+HEADER = "time,j1,j2,j3\n"
+SAFE, FOLDED, BAD = "0,0,0,0\n5,0.3,0.3,0.3\n", "0,0,0,0\n5,2,2,0\n", "0,0,0,0\n5,nan,0,0\n"
+
+
+@pytest.fixture
+def cell(tmp_path):
+    """A robot and motions in a folder."""
+    (tmp_path / "robot.urdf").write_text(chain(4))
+    folder = tmp_path / "motions"
+    folder.mkdir()
+    for name, rows in (("a", SAFE), ("b", FOLDED), ("c", BAD)):
+        (folder / f"{name}.csv").write_text(HEADER + rows)
+    return tmp_path
+
+
+@pytest.fixture
+def verify(cell, capsys):
+    """Run the command; returns exit code, output and errors."""
+
+    def run(*words):
+        arguments = [str(cell / word) if (cell / word).exists() else word for word in words]
+        code = main(["verify", str(cell / "robot.urdf"), *arguments, "--level", "leaf"])
+        return code, *capsys.readouterr()
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("motion", "code", "first"),
+    [
+        ("motions/a.csv", 0, "Safe"),
+        ("motions/b.csv", 1, "Not safe: l3 - l0 collide from"),
+        ("motions/c.csv", 2, "Could not be checked: "),
+    ],
+)
+def test_exit_code_and_first_line_are_the_verdict(verify, motion, code, first):
+    found, out, _ = verify(motion)
+    assert found == code
+    assert out.startswith(first)
+
+
+def test_a_folder_is_as_bad_as_its_worst_motion_and_names_each(verify, cell):
+    code, out, _ = verify("motions")
+    assert code == 2
+    *lines, summary = out.splitlines()
+    assert summary == "3 motions: 1 could not be checked, 1 not safe, 1 safe"
+    assert [line.split(":")[0].split(" ")[0] for line in lines] == ["a.csv", "b.csv", "c.csv"]
+    (cell / "motions/c.csv").unlink()
+    assert verify("motions")[0] == 1
+
+
+def test_json_junit_report_and_envelopes(verify, cell):
+    report, junit, csv = (cell / name for name in ("r.html", "j.xml", "e.csv"))
+    code, out, _ = verify(
+        "motions/b.csv", "--json", "--report", str(report), "--junit", str(junit),
+        "--envelopes", str(csv),
+    )  # fmt: skip
+    data = json.loads(out)
+    assert (code, data["exit_code"], data["verdict"]) == (1, 1, "not safe")
+    assert "Not safe" in report.read_text(encoding="utf-8")
+    assert ElementTree.parse(junit).getroot()[0].get("failures") == "1"
+    header, *rows = csv.read_text().splitlines()
+    assert header.startswith("from,to,") and "l3 - l0 lower" in header
+    assert len(rows) > 10
+
+
+def test_reports_of_a_folder_are_listed_and_all_that_is_written_is_named(verify, cell):
+    report = cell / "r.html"
+    _, out, _ = verify("motions", "--report", str(report), "--junit", str(cell / "j.xml"))
+    written = [line.removeprefix("written: ") for line in out.splitlines() if "written" in line]
+    assert written == [f"{report} and r-1.html to r-3.html beside it", str(cell / "j.xml")]
+    assert sorted(path.name for path in cell.glob("r*.html")) == [
+        "r-1.html", "r-2.html", "r-3.html", "r.html",
+    ]  # fmt: skip
+
+
+def test_thresholds_and_limits_out_of_files(verify, cell):
+    (cell / "t.yaml").write_text("warn: 0.1\npairs: [{pair: 'l3 l0', stop: 2.79}]\n")
+    (cell / "l.yaml").write_text("joint_limits: {j1: {max_velocity: 0.01}}\n")
+    code, out, _ = verify("motions/a.csv", "--thresholds", "t.yaml", "--limits", "l.yaml", "--json")
+    assert code == 1
+    codes = {v["code"] for v in json.loads(out)["violations"]}
+    assert codes == {"clearance-stop", "joint-velocity"}
+    assert verify("motions/a.csv", "--stop", "1.79")[0] == 1
+
+
+def test_a_motion_beside_it_may_begin_at_any_time_of_a_range(verify, cell):
+    (cell / "one.csv").write_text("time,j1,j3\n0,0,0\n5,2,0\n10,0,0\n")
+    (cell / "other.csv").write_text("time,j2\n0,0\n5,2\n10,0\n")
+    assert verify("one.csv", "--beside", f"{cell / 'other.csv'}@30")[0] == 0
+    assert verify("one.csv", "--beside", str(cell / "other.csv"))[0] == 1
+    assert verify("one.csv", "--beside", f"{cell / 'other.csv'}@0..30")[0] == 1
+    _, out, _ = verify("one.csv", "--beside", f"{cell / 'other.csv'}@0..30")
+    assert re.search(r"nearest: .* where other.csv .* begins at [0-9.]+ s", out)
+    assert not re.search("not named are held: .*j2", out)
+    code, _, errors = verify("one.csv", "--beside", str(cell / "other.csv"), "--q", "j2=1")
+    assert (code, "--q j2=1" in errors) == (2, True)
+    code, _, errors = verify("one.csv", "--beside", f"{cell / 'other.csv'}@soon")
+    assert code == 2
+    assert "'soon' is not seconds" in errors
+
+
+def test_a_motion_beside_it_is_held_to_its_limits_too(verify, cell):
+    (cell / "l.yaml").write_text("joint_limits: {j2: {max_velocity: 0.01}}\n")
+    (cell / "one.csv").write_text("time,j1,j3\n0,0,0\n5,0.1,0\n")
+    (cell / "other.csv").write_text("time,j2\n0,0\n5,0.1\n")
+    beside = f"{cell / 'other.csv'}@7..9"
+    code, out, _ = verify("one.csv", "--beside", beside, "--limits", "l.yaml", "--json")
+    assert code == 1
+    (found,) = json.loads(out)["violations"]
+    assert (found["code"], found["subject"], found["first"]) == ("joint-velocity", "j2", 7.0)
+    assert "in other.csv" in found["text"] and "begins at 7 s" in found["text"]
+
+
+@pytest.fixture
+def two(cell, verify):
+    """Verify beside a second robot of the same kind, 0.5 m aside."""
+    (cell / "still.csv").write_text(HEADER + "0,0,0,0\n5,0.1,0,0\n")
+    (cell / "other.csv").write_text("time,j1\n0,-2\n4,2\n")
+
+    def run(*words):
+        first = ("still.csv", "--other", str(cell / "robot.urdf"))
+        return verify(*first, "--other-at=0,-1.5,0,0,0,0", *words)
+
+    return run
+
+
+def test_a_second_robot_with_its_own_motion(two, cell):
+    code, out, errors = two("--json")
+    assert errors == ""
+    assert (code, json.loads(out)["verdict"]) == (0, "safe")
+    code, out, _ = two("--other-motion", str(cell / "other.csv"), "--json")
+    data = json.loads(out)
+    assert code == 1
+    pairs = {v["subject"] for v in data["violations"] if v["code"] == "collision"}
+    assert any("other_" in pair for pair in pairs)
+    (cell / "l.yaml").write_text("joint_limits: {other_j1: {max_velocity: 0.01}}\n")
+    _, out, _ = two("--other-motion", f"{cell / 'other.csv'}@1", "--limits", "l.yaml", "--json")
+    found = [v for v in json.loads(out)["violations"] if v["code"] == "joint-velocity"]
+    assert [(v["subject"], v["first"]) for v in found] == [("other_j1", 1.0)]
+    code, out, _ = two("--other-motion", f"{cell / 'other.csv'}@0..30", "--other-prefix", "b/")
+    assert code == 1
+    assert "b/l" in out and "begins at" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--other-motion", "m.csv"), "--other URDF is missing"),
+        (("--other", "none.urdf"), "none.urdf"),
+        (("--other", "robot.urdf", "--other-prefix="), "prefix"),
+        (("--other", "robot.urdf", "--floating"), "none floats"),
+        (("--other", "robot.urdf", "--other-motion", "none.csv"), "none.csv"),
+    ],
+)
+def test_a_second_robot_that_cannot_be_used_is_code_2(verify, words, says):
+    code, out, errors = verify("motions/a.csv", *words)
+    assert (code, says in out + errors) == (2, True)
+
+
+def test_a_faulty_scene_is_told_to_programs_too(verify, cell):
+    (cell / "scene.yaml").write_text("obstacles: 3\n")
+    junit = cell / "j.xml"
+    words = ("motions/a.csv", "--scene", "scene.yaml", "--json", "--junit", str(junit))
+    code, out, errors = verify(*words)
+    data = json.loads(out)
+    assert (code, data["exit_code"], data["verdict"]) == (2, 2, "could not be checked")
+    assert "scene.yaml" in data["reason"] and "scene.yaml" in errors
+    assert ElementTree.parse(junit).getroot()[0].get("errors") == "1"
+
+
+def test_a_fault_of_the_program_is_no_verdict(verify, monkeypatch):
+    def fails(*_):
+        raise MemoryError("no room")
+
+    monkeypatch.setattr("collision_monitor.verification.verify.verify", fails)
+    code, out, errors = verify("motions/a.csv")
+    assert (code, out) == (2, "")
+    assert "no room" in errors and "fault of this program" in errors
+
+
+def test_the_exit_code_is_the_verdict_even_if_nobody_reads_it(cell):
+    words = "verify robot.urdf motions/a.csv --level leaf"
+    script = f"{sys.executable} -m collision_monitor {words} | true; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", script], cwd=cell, capture_output=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    script = f"{sys.executable} -m collision_monitor {words} > /dev/full"
+    done = subprocess.run(["bash", "-c", script], cwd=cell, capture_output=True, timeout=300)
+    assert done.returncode == 2
+    assert b"cannot be written" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("no.csv",), "no.csv"),
+        (("motions/a.csv", "--thresholds", "none.yaml"), "none.yaml"),
+        (("motions/a.csv", "--limits", "none.yaml"), "none.yaml"),
+        (("motions/a.csv", "--warn", "-1"), "-1"),
+        (("motions", "--envelopes", "e.csv"), "is for one motion"),
+        (("motions/a.csv", "--drives", "none.yaml"), "none.yaml"),
+        (("motions/a.csv", "--executor", "here"), "dask://host:port"),
+    ],
+)
+def test_input_that_cannot_be_used_is_code_2_and_named(verify, words, says):
+    code, out, errors = verify(*words)
+    assert code == 2
+    assert says in out + errors
+
+
+def test_results_never_overwrite_what_is_read(verify, cell):
+    motion = cell / "motions/a.csv"
+    before = motion.read_text()
+    code, _, errors = verify("motions/a.csv", "--junit", str(motion))
+    assert code == 2
+    assert "is the motion as well" in errors
+    assert motion.read_text() == before
+
+
+def test_it_runs_as_a_program_of_its_own(cell):
+    done = subprocess.run(
+        [sys.executable, "-m", "collision_monitor", "verify", "robot.urdf", "motions/b.csv",
+         "--level", "leaf"],
+        cwd=cell, capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 1, done.stderr
+    assert done.stdout.startswith("Not safe")

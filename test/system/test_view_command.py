@@ -1,0 +1,102 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""The command view: its errors come before the load, and it serves until a signal."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+
+import pytest
+from support.robots.toys import chain
+
+from collision_monitor.cli.main import main
+
+pytest.importorskip("viser", reason="viser is not installed (extra 'view')")
+
+
+@pytest.fixture
+def taken():
+    """A port of the loopback address on which somebody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield str(listener.getsockname()[1])
+
+
+NOWHERE = "/nowhere/robot.urdf"
+
+
+def test_a_port_that_is_taken_is_an_error_before_the_load(taken, capsys):
+    assert main(["view", NOWHERE, "--port", taken]) == 2
+    assert f"port {taken} of 127.0.0.1 is taken" in capsys.readouterr().err
+
+
+def test_a_host_of_another_machine_is_an_error_before_the_load(capsys):
+    assert main(["view", NOWHERE, "--host", "203.0.113.9", "--port", "0"]) == 2
+    assert "'203.0.113.9' is no address of this machine" in capsys.readouterr().err
+
+
+def test_a_motion_that_is_not_there_is_an_error_before_the_load(capsys):
+    assert main(["view", NOWHERE, "--motion", "/nowhere/motion.csv", "--port", "0"]) == 2
+    assert "/nowhere/motion.csv: no such file" in capsys.readouterr().err
+
+
+def test_a_robot_that_is_not_there_is_an_error(capsys):
+    assert main(["view", NOWHERE, "--port", "0"]) == 2
+    assert NOWHERE in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--port", "70000"], "70000 is not a port"),
+        (["--port", "-1"], "-1 is not a port"),
+        (["--port", "http"], "'http' is not a number"),
+        (["--warn-distance", "nan"], "nan is not a distance"),
+        (["--stop-distance", "-0.1"], "-0.1 is not a distance"),
+        (["--stop-distance", "0.2"], "--stop-distance 0.2 is above --warn-distance 0.1"),
+    ],
+)
+def test_wrong_options_are_an_error_that_names_them(options, says, capsys):
+    with pytest.raises(SystemExit) as caught:
+        main(["view", NOWHERE, *options])
+    assert caught.value.code == 2
+    assert says in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_without_viser_it_is_an_error_before_the_load(monkeypatch, capsys):
+    from collision_monitor.viewer.needs_viser import viser_library
+
+    monkeypatch.setitem(sys.modules, "viser", None)
+    viser_library.cache_clear()
+    try:
+        assert main(["view", NOWHERE]) == 2
+    finally:
+        viser_library.cache_clear()
+    assert "collision_monitor[view]" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_serves_on_loopback_until_a_signal(tmp_path, number):
+    urdf = tmp_path / "chain.urdf"
+    urdf.write_text(chain(3))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "collision_monitor", "view", str(urdf), "--port", "0"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "DISPLAY": "", "WAYLAND_DISPLAY": ""},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
+    try:
+        line = process.stdout.readline()
+        url = re.fullmatch(r"page: (http://127\.0\.0\.1:\d+)\n", line)
+        assert url, process.communicate(timeout=10.0)
+        with urllib.request.urlopen(url[1], timeout=60.0) as answer:
+            assert b"<html" in answer.read(2000).lower()
+        process.send_signal(number)
+        output, errors = process.communicate(timeout=60.0)
+        assert (process.returncode, output.strip(), errors) == (0, "", "")
+    finally:
+        process.kill()
+        process.communicate()

@@ -1,0 +1,155 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""What is exempted, with which reason; and the SRDF that says so to others."""
+
+import pinocchio as pin
+import pytest
+from lxml import etree
+from support.geometry.acm_cases import ROBOT, srdf
+from support.robots import robots
+
+from collision_monitor import CollisionModel
+from collision_monitor.acm.exemptions import exemptions
+from collision_monitor.acm.matrix import SearchSettings, classify
+from collision_monitor.acm.pair_verdict import Ground, Meeting, Verdict
+from collision_monitor.acm.srdf_text import srdf_text
+from collision_monitor.errors import SemanticDescriptionError
+from collision_monitor.robot.srdf.srdf import load_srdf
+
+
+@pytest.fixture(scope="module")
+def model():
+    return CollisionModel.from_urdf(ROBOT)
+
+
+@pytest.fixture(scope="module")
+def verdicts(model):
+    return classify(model, settings=SearchSettings(samples=300))
+
+
+def reasons(exempted):
+    return {frozenset(e.links): e.reason for e in exempted}
+
+
+def test_each_exemption_has_its_reason(model, verdicts):
+    found = reasons(exemptions(model, verdicts))
+    assert found[frozenset(("base", "arm"))] == "Adjacent"
+    assert found[frozenset(("base", "post"))] == "Adjacent"  # a fixed joint
+    assert found[frozenset(("post", "flag"))] == "Never"  # rigid, by way of the base
+    assert found[frozenset(("flag", "palm"))] == "Never"
+    assert found[frozenset(("palm", "finger"))] == "Adjacent"
+    assert len(found) == len(verdicts) - 1
+    assert frozenset(("post", "arm")) not in found
+    details = {frozenset(e.links): e.detail for e in exemptions(model, verdicts)}
+    assert "proved by" in details[frozenset(("flag", "palm"))]
+    assert "rigidly joined" in details[frozenset(("post", "flag"))]
+    assert "always: in 300 of 300 samples" in details[frozenset(("palm", "finger"))]
+
+
+def made(meeting, ground, links=("flag", "palm"), **values):
+    return Verdict(links, meeting, ground, **values)
+
+
+def test_what_was_only_sampled_is_exempted_if_one_will(model):
+    verdict = made(Meeting.NEVER, Ground.SAMPLES, samples=100, share=(0.0, 0.03), unproved=0.25)
+    (exemption,) = exemptions(model, [verdict])
+    assert exemption.reason == "Never"
+    assert "never in 100 samples, all in the 25.0% of the ranges" in exemption.detail
+    assert "0.03 of all configurations" in exemption.detail
+    assert exemptions(model, [verdict], proved_only=True) == []
+    assert exemptions(model, [verdict], least_samples=100) == [exemption]
+    assert exemptions(model, [verdict], least_samples=101) == []
+
+
+def test_what_meets_nearly_always_is_exempted_as_such(model):
+    verdict = made(Meeting.SOMETIMES, Ground.WITNESS, samples=100, meets=96, links=("post", "palm"))
+    (exemption,) = exemptions(model, [verdict])
+    assert exemption.reason == "Always" and "96 of 100" in exemption.detail
+    assert exemptions(model, [verdict], always=0.97) == []
+
+
+def test_the_default_pose_is_no_reason_unless_one_says_so():
+    # The arm lies in the post with all joints at zero.
+    model = CollisionModel.from_urdf(ROBOT.replace("0.6 0.4 0", "0.6 0 0"))
+    verdicts = classify(model, [("post", "arm")])
+    assert exemptions(model, verdicts) == []
+    (exemption,) = exemptions(model, verdicts, in_default_pose=True)
+    assert (exemption.links, exemption.reason) == (("post", "arm"), "Default")
+
+
+def test_what_the_srdf_exempts_stays_until_renewed(verdicts):
+    model = CollisionModel.from_urdf(ROBOT, srdf(("arm", "post", "Never"), ("post", "palm", "")))
+    found = exemptions(model, verdicts)
+    given = {frozenset(e.links): e for e in found if e.given}
+    assert given[frozenset(("arm", "post"))].reason == "Never"
+    assert given[frozenset(("post", "palm"))].reason == "User"
+    assert "in the SRDF; sometimes" in given[frozenset(("arm", "post"))].detail
+    renewed = exemptions(model, verdicts, renew=True)
+    assert not any(e.given for e in renewed)
+    assert frozenset(("arm", "post")) not in reasons(renewed)
+
+
+def test_the_srdf_that_is_written_is_read_back(model, verdicts):
+    exempted = exemptions(model, verdicts)
+    text = srdf_text(model.name, exempted)
+    semantics = load_srdf(text, model.robot)
+    assert semantics.warnings == ()
+    assert dict(semantics.disabled) == reasons(exempted)
+    root = etree.fromstring(text.encode())
+    comments = [node for node in root if not isinstance(node.tag, str)]
+    assert len(comments) == len(exempted)
+    assert text.count("\n") == len(exempted) + 3  # one line each
+
+
+@pytest.mark.parametrize("renew", [False, True])
+def test_all_else_of_a_given_srdf_is_kept(verdicts, renew, tmp_path):
+    path = tmp_path / "given.srdf"
+    path.write_text(srdf(("arm", "post", "Never")))
+    model = CollisionModel.from_urdf(ROBOT, path)
+    exempted = exemptions(model, verdicts, renew=renew)
+    text = srdf_text(model.name, exempted, path, renew)
+    semantics = load_srdf(text, model.robot)
+    assert semantics.groups == model.semantics.groups
+    assert (frozenset(("arm", "post")) in semantics.disabled) is not renew
+    assert dict(semantics.disabled) == reasons(exempted)
+    root = etree.fromstring(text.encode())
+    assert root.find("group_state/joint").get("value") == "0"
+    assert root.find("end_effector").get("parent_link") == "palm"
+    assert len(root.findall("disable_collisions")) == len(exempted)
+
+
+def test_a_faulty_srdf_is_refused(verdicts):
+    with pytest.raises(SemanticDescriptionError, match="not XML"):
+        srdf_text("poster", [], "<robot>")
+
+
+@pytest.mark.parametrize("with_given", [False, True])
+def test_pinocchio_reads_what_is_written(with_given, tmp_path):
+    files = robots.require("panda")
+    given = files.srdf if with_given else None
+    model = CollisionModel.from_urdf(files.urdf, files.srdf, files.package_dirs)
+    verdicts = classify(model, settings=SearchSettings(samples=200))
+    exempted = exemptions(model, verdicts, renew=not with_given)
+    path = tmp_path / "written.srdf"
+    path.write_text(srdf_text(model.name, exempted, given, renew=False))
+    pin_model = pin.buildModelFromUrdf(str(files.urdf))
+    geometry = pin.buildGeomFromUrdf(
+        pin_model, str(files.urdf), pin.GeometryType.COLLISION,
+        package_dirs=list(map(str, files.package_dirs)),
+    )  # fmt: skip
+    geometry.addAllCollisionPairs()
+    pin.removeCollisionPairs(pin_model, geometry, str(path))
+    names = [pin_model.frames[item.parentFrame].name for item in geometry.geometryObjects]
+    left = {frozenset((names[p.first], names[p.second])) for p in geometry.collisionPairs}
+    left = {pair for pair in left if len(pair) == 2}
+    everything = {frozenset(verdict.links) for verdict in verdicts}
+    gone = {frozenset(e.links) for e in exempted}
+    # What pinocchio itself leaves out: links on one joint of its own.
+    assert left <= everything - gone
+    joint_of = {name: item.parentJoint for name, item in zip(names, geometry.geometryObjects,
+                                                             strict=True)}  # fmt: skip
+    for pair in everything - gone - left:
+        assert len({joint_of[name] for name in pair}) == 1
+    if with_given:
+        pin.loadReferenceConfigurations(pin_model, str(path))
+        assert "default" in pin_model.referenceConfigurations

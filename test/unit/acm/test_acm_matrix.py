@@ -1,0 +1,132 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Every pair of a robot: what is said of it is so, and always said the same."""
+
+import itertools
+
+import numpy as np
+import pytest
+from support.geometry.acm_cases import ROBOT
+from support.robots import robots
+from support.robots.toys import joint, link, robot
+
+from collision_monitor import CollisionModel
+from collision_monitor.acm.matrix import (
+    SearchSettings,
+    classify,
+    default_pose,
+    link_columns,
+    where_links_meet,
+)
+from collision_monitor.acm.pair_verdict import Ground, Meeting
+from collision_monitor.errors import ConfigurationError
+
+
+def by_pair(verdicts):
+    return {frozenset(verdict.links): verdict for verdict in verdicts}
+
+
+def test_each_pair_of_a_robot_is_what_it_is():
+    model = CollisionModel.from_urdf(ROBOT)
+    told = []
+    verdicts = classify(model, progress=lambda *what: told.append(what))
+    found = by_pair(verdicts)
+    links = ("base", "post", "flag", "arm", "palm", "finger")
+    assert set(found) == {frozenset(pair) for pair in itertools.combinations(links, 2)}
+    rigid = found[frozenset(("base", "post"))]
+    assert (rigid.meeting, rigid.ground) == (Meeting.NEVER, Ground.RIGID)
+    for other in ("arm", "palm", "finger"):
+        far = found[frozenset(("flag", other))]
+        assert (far.meeting, far.ground, far.share) == (Meeting.NEVER, Ground.PROOF, (0.0, 0.0))
+        assert far.boxes > 0 and far.unproved == 0.0 and far.q is None
+    always = found[frozenset(("palm", "finger"))]
+    assert (always.meeting, always.ground) == (Meeting.ALWAYS, Ground.SAMPLES)
+    assert always.meets == always.samples and always.share[0] > 0.998
+    hit = found[frozenset(("arm", "post"))]
+    assert hit.meeting is Meeting.SOMETIMES and hit.ground is Ground.WITNESS
+    assert where_links_meet(model, hit.links, hit.q[None])[0]
+    assert hit.share[0] < 0.05 < hit.share[1] or hit.meets > 0
+    assert told and all(done <= total for _, done, total in told)
+
+
+def test_witnesses_leave_other_joints_in_the_default_pose():
+    model = CollisionModel.from_urdf(ROBOT)
+    (verdict,) = classify(model, [("post", "arm")])
+    others = [k for k, name in enumerate(model.joint_names) if name != "shoulder"]
+    assert (verdict.q[others] == default_pose(model)[others]).all()
+    assert link_columns(model, ("post", "arm")).tolist() == [
+        model.joint_names.index("shoulder")
+    ]
+    assert (model.lower <= verdict.q).all() and (verdict.q <= model.upper).all()
+
+
+def test_the_same_seed_tells_the_same():
+    model = CollisionModel.from_urdf(ROBOT)
+    settings = SearchSettings(samples=300, seed=4)
+    first, second = (classify(model, settings=settings) for _ in range(2))
+    for a, b in zip(first, second, strict=True):
+        assert (a.links, a.meeting, a.ground, a.meets, a.boxes) == (
+            b.links, b.meeting, b.ground, b.meets, b.boxes
+        )  # fmt: skip
+        assert (a.q is None) == (b.q is None)
+        assert a.q is None or (a.q == b.q).all()
+
+
+def test_without_time_there_are_samples_and_their_bound():
+    model = CollisionModel.from_urdf(ROBOT)
+    settings = SearchSettings(seconds=0.0, samples=1000)
+    verdict = by_pair(classify(model, settings=settings))[frozenset(("flag", "palm"))]
+    assert (verdict.meeting, verdict.ground) == (Meeting.NEVER, Ground.SAMPLES)
+    assert verdict.unproved == 1.0
+    # Only the first samples are looked at before the time is over.
+    assert verdict.share == (0.0, pytest.approx(3.0 / verdict.samples, rel=0.02))
+
+
+def test_a_link_that_is_inside_another_always_meets_it():
+    model = CollisionModel.from_urdf(
+        robot(
+            link("shell", '<box size="2 2 2"/>'),
+            link("kernel", '<box size="0.2 0.2 0.2"/>'),
+            joint("spin", "shell", "kernel", xyz="0 0 0"),
+        )
+    )
+    (verdict,) = classify(model)
+    assert verdict.meeting is not Meeting.NEVER
+
+
+def test_sampled_shares_are_those_of_the_meshes():
+    files = robots.require("panda")
+    model = CollisionModel.from_urdf(files.urdf, files.srdf, files.package_dirs)
+    settings = SearchSettings(samples=200)
+    for verdict in classify(model, [("panda_link5", "panda_link7"), ("panda_link0", "panda_hand")],
+                            settings):  # fmt: skip
+        rows = model.random_configurations(200, 0)
+        assert verdict.meets == where_links_meet(model, verdict.links, rows).sum()
+
+
+@pytest.mark.parametrize("name", ["ur5", "panda"])
+def test_every_pair_of_an_arm_is_decided(name):
+    files = robots.require(name)
+    model = CollisionModel.from_urdf(files.urdf, files.srdf, files.package_dirs)
+    verdicts = classify(model, settings=SearchSettings(seconds=60.0))
+    for verdict in verdicts:
+        assert verdict.meeting is not Meeting.NEVER or verdict.ground is not Ground.SAMPLES
+        if verdict.ground is Ground.WITNESS:
+            assert where_links_meet(model, verdict.links, verdict.q[None])[0]
+        if verdict.meeting is Meeting.NEVER:
+            rows = model.random_configurations(500, 77)
+            assert not where_links_meet(model, verdict.links, rows).any()
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        ({"seconds": -1.0}, "seconds: -1.0"),
+        ({"seconds": np.nan}, "seconds: nan"),
+        ({"samples": 0}, "samples: 0"),
+        ({"confidence": 1.0}, "confidence: 1.0"),
+    ],
+)
+def test_settings_that_mean_nothing_are_refused(values, says):
+    with pytest.raises(ConfigurationError, match=says):
+        SearchSettings(**values)

@@ -1,0 +1,152 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Two links and the joints between them: poses as in the model, distances as by coal."""
+
+import coal
+import numpy as np
+import pytest
+from support.geometry.range_cases import branched, leaf_distance, pair_of, segment_distance
+from support.robots import robots
+
+from collision_monitor import CollisionModel
+from collision_monitor.acm.chain import place_chain, place_ends, rate, surface_distance
+from collision_monitor.acm.link_geometry import as_triangles
+from collision_monitor.acm.matrix import PairGeometries
+
+
+def placed(pair, q):
+    """(axes, poses) at a configuration (nq,) of the model."""
+    axes, poses = np.empty((len(pair.chain.joints), 6)), np.empty((2, 12))
+    place_chain(pair.chain, q[pair.columns], axes, poses)
+    return axes, poses
+
+
+def matrix(row):
+    """A pose (12,) as (4, 4)."""
+    pose = np.eye(4)
+    pose[:3, :3], pose[:3, 3] = row[:9].reshape(3, 3), row[9:]
+    return pose
+
+
+@pytest.mark.parametrize("names", [("a3", "b3"), ("a0", "a3"), ("b3", "base"), ("a1", "b0")])
+def test_poses_against_each_other_are_those_of_the_model(names):
+    model, pair = pair_of(branched(np.random.default_rng(3)), *names)
+    for q in model.random_configurations(20):
+        _, poses = placed(pair, q)
+        bodies = [
+            matrix(row) @ model.bodies.link_poses[name]
+            for row, name in zip(poses, names, strict=True)
+        ]
+        links = model.link_poses(q)
+        expected = np.linalg.inv(links[names[0]]) @ links[names[1]]
+        assert np.linalg.inv(bodies[0]) @ bodies[1] == pytest.approx(expected, abs=1e-12)
+
+
+def test_only_joints_between_the_links_are_columns():
+    model, pair = pair_of(branched(np.random.default_rng(3)), "a3", "a1")
+    assert [model.joint_names[k] for k in pair.columns] == ["ja2", "ja3"]
+    model, pair = pair_of(branched(np.random.default_rng(3)), "b3", "b1")  # jb3 mimics jb0
+    assert [model.joint_names[k] for k in pair.columns] == ["jb0", "jb2"]
+
+
+def test_leaves_lie_where_those_of_the_model_do():
+    model, pair = pair_of(branched(np.random.default_rng(4)), "a2", "b3")
+    for q in model.random_configurations(20):
+        _, poses = placed(pair, q)
+        ends = np.empty((2 * pair.chain.rows, 6))
+        place_ends(pair.chain, poses, ends)
+        lengths = np.linalg.norm(ends[:, 3:] - ends[:, :3], axis=1)
+        assert lengths[: pair.chain.rows] == pytest.approx(
+            [leaf.length for name in ("a2", "b3") for leaf in model.leaves if leaf.link == name]
+        )
+        expected = leaf_distance(model, "a2", "b3", q)
+        nearest = min(
+            segment_distance(ends[i].reshape(2, 3), ends[j].reshape(2, 3))
+            - pair.chain.radii[i, 0]
+            - pair.chain.radii[j, 0]
+            for i in range(pair.chain.leaves)
+            for j in range(pair.chain.leaves, pair.chain.rows)
+        )
+        assert nearest == pytest.approx(expected, abs=1e-9)
+
+
+def test_rates_are_the_derivatives_of_points():
+    model, pair = pair_of(branched(np.random.default_rng(5)), "base", "a3")
+    rng = np.random.default_rng(6)
+    step = 1e-6
+    for q in model.random_configurations(10):
+        axes, poses = placed(pair, q)
+        local, n = rng.normal(size=3), rng.normal(size=3)
+        point = matrix(poses[1])[:3, :3] @ local + poses[1, 9:]
+        for k, column in enumerate(pair.columns):
+            moved = q.copy()
+            moved[column] += step
+            _, after = placed(pair, moved)
+            shift = matrix(after[1])[:3, :3] @ local + after[1, 9:] - point
+            assert rate(pair.chain, axes, k, *point, *n) == pytest.approx(
+                n @ shift / step, abs=1e-4
+            )
+
+
+def coal_shape(shapes):
+    """Shapes of a link as one hierarchy of coal, with its own triangles."""
+    vertices, triangles = [], []
+    for shape in shapes:
+        corners, faces, skin = as_triangles(shape)
+        assert skin == 0.0
+        triangles.append(np.asarray(faces) + sum(map(len, vertices)))
+        vertices.append(corners)
+    tree = coal.BVHModelOBBRSS()
+    tree.beginModel(sum(map(len, triangles)), sum(map(len, vertices)))
+    tree.addVertices(np.concatenate(vertices))
+    tree.addTriangles(np.concatenate(triangles).astype(np.int64))
+    tree.endModel()
+    return tree
+
+
+@pytest.mark.parametrize(
+    ("name", "links"),
+    [("panda", ("panda_link2", "panda_hand")), ("panda", ("panda_link5", "panda_link7"))],
+)
+def test_surfaces_are_as_far_apart_as_coal_finds_them(name, links):
+    files = robots.require(name)
+    model = CollisionModel.from_urdf(files.urdf, files.srdf, files.package_dirs)
+    pair = PairGeometries(model).pair(*links)
+    trees = [coal_shape(model.robot.links[link].shapes) for link in links]
+    guess, points = pair.guess(), np.empty((3, 3))
+    met = 0
+    for q in model.random_configurations(60, seed=2):
+        _, poses = placed(pair, q)
+        found = surface_distance(pair.chain, poses, np.inf, guess, points)
+        links_at = model.link_poses(q)
+        places = [coal.Transform3s(links_at[x][:3, :3], links_at[x][:3, 3]) for x in links]
+        result = coal.DistanceResult()
+        expected = coal.distance(
+            trees[0], places[0], trees[1], places[1], coal.DistanceRequest(), result
+        )
+        assert found == pytest.approx(max(expected, 0.0), abs=1e-6)
+        met += found == 0.0
+        if found > 0.0:
+            assert np.linalg.norm(points[1] - points[0]) == pytest.approx(found, abs=1e-9)
+            assert surface_distance(pair.chain, poses, 0.5 * found, guess, points) == 0.5 * found
+    assert met < 60
+
+
+def test_balls_and_capsules_are_exact():
+    urdf = branched(np.random.default_rng(11))
+    model, pair = pair_of(urdf, "base", "a1")  # the base is a capsule
+    shape = model.robot.links["a1"].shapes[0]
+    for q in model.random_configurations(40):
+        _, poses = placed(pair, q)
+        found = surface_distance(pair.chain, poses, np.inf, pair.guess(), np.empty((3, 3)))
+        kinds = {"box": "Box", "sphere": "Sphere", "cylinder": "Cylinder", "capsule": "Capsule"}
+        other = getattr(coal, kinds[shape.kind])(*shape.size)
+        at = model.link_poses(q)["a1"] @ shape.pose
+        base = model.robot.links["base"].shapes[0]
+        expected = coal.distance(
+            coal.Capsule(*base.size), coal.Transform3s(base.pose[:3, :3], base.pose[:3, 3]),
+            other, coal.Transform3s(at[:3, :3], at[:3, 3]),
+            coal.DistanceRequest(), coal.DistanceResult(),
+        )  # fmt: skip
+        # A prism around a cylinder may come 0.05 % of the radius nearer.
+        assert max(expected, 0.0) - 1e-4 <= found <= max(expected, 0.0) + 1e-5

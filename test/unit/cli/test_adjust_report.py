@@ -1,0 +1,162 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""What is said about an adjustment: every number is its own, and none is lost or infinite."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.files.made_adjustment import MARGINS, PAIRS, bent, straight
+from support.robots.toys import joint, link, robot
+
+from collision_monitor.cli import adjust_report
+from collision_monitor.errors import AdjustmentError
+from collision_monitor.motion.motion import Motion
+from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.self_collision import Arm
+
+ARMS = (
+    Arm("right_arm", ("right_j1", "right_j2"), ("right_1", "right_2"), "right_2"),
+    Arm("left_arm", ("left_j1", "left_j2"), ("left_1", "left_2"), "left_2"),
+)
+NAMES = ("right_j1", "left_j1", "right_j2", "left_j2")
+DESIRED = Motion(NAMES, np.arange(5.0), np.outer(np.arange(5.0), [0.1, -0.1, 0.0, 0.0]))
+
+
+class Model:
+    """What a report asks of a model."""
+
+    name, pairs = "toy", PAIRS
+    robot = load_robot(
+        robot(
+            link("base"),
+            *(link(f"{side}_{i}") for side in ("right", "left") for i in (1, 2)),
+            *(joint(f"{side}_j1", "base", f"{side}_1") for side in ("right", "left")),
+            *(joint(f"{side}_j2", f"{side}_1", f"{side}_2", kind="prismatic")
+              for side in ("right", "left")),
+        )
+    )  # fmt: skip
+
+
+def told(adjustment):
+    """The report as JSON has it, and as text."""
+    result = adjust_report.report(Model, adjustment, 0.1, 0.05)
+    text = json.dumps(result, allow_nan=False)
+    return json.loads(text), adjust_report.text(result)
+
+
+def test_a_person_reads_what_was_done():
+    _, text = told(bent(DESIRED, ARMS))
+    for line in (
+        "toy: adjusted, method robust",
+        "right_arm (right), left_arm (left)",
+        "t = 1 .. 3 s, waypoints 1 .. 3 of 5",
+        "-14.32 deg: right_j1 at t = 2 s",
+        "at most 30.0 mm right, 10.0 mm left",
+        "before -0.0100 m at t = 2 s",
+        "after  0.1000 m at t = 2 s, right_2 - left_2",
+        "certified          0.0995 m between the arms at every instant, as the motion has it",
+        "0.0800 m elsewhere at every instant, as the motion has it",
+        "pairs              3 are kept apart",
+        "1 are eased: they may only not come nearer than the desired motion brings them",
+        "the nearest, right_1 - right_2, keeps 0.0300 m\n",
+        "1 are not looked at: no arm is in them",
+        "8 s, 4 s (100.0%) longer",
+    ):
+        assert line in text
+
+
+def test_json_has_every_waypoint_and_no_infinity():
+    result, _ = told(bent(DESIRED, ARMS))
+    assert result["result"] == "adjusted"
+    assert result["window"] == {
+        "first": {"waypoint": 1, "time": 1.0}, "last": {"waypoint": 3, "time": 3.0},
+    }  # fmt: skip
+    assert result["largest_change"] == {
+        "joint": "right_j1", "value": -0.25, "unit": "rad", "waypoint": 2, "time": 2.0,
+    }  # fmt: skip
+    assert result["clearance"] == {
+        "before": {"value": -0.01, "waypoint": 2, "time": 2.0},
+        "after": {"value": 0.1, "pair": ["right_2", "left_2"], "waypoint": 2, "time": 2.0},
+        "certified": 0.0995, "certified_elsewhere": 0.08,
+    }  # fmt: skip
+    assert result["pairs"] == {
+        "kept": 3, "eased": 1, "not_looked_at": 1,
+        "nearest_eased": {"pair": ["right_1", "right_2"], "value": 0.03},
+    }  # fmt: skip
+    assert result["duration"] == {"before": 4.0, "after": 8.0}
+    points = result["per_waypoint"]
+    assert [point["index_before"] for point in points] == [0.0, 0.02, None, 0.02, 0.0]
+    assert [point["time"] for point in points] == [0, 2, 4, 6, 8]
+    assert [point["desired_time"] for point in points] == [0, 1, 2, 3, 4]
+    assert points[2]["joint_change"] == [-0.25, 0.0, 0.0, 0.0]
+    assert points[2]["tip_displacement"] == [0.03, 0.01]
+
+
+def test_metres_are_millimetres_to_a_person():
+    sliding = (replace(ARMS[0], joint_names=("right_j2", "right_j1")), ARMS[1])
+    result, text = told(bent(DESIRED, sliding))
+    assert (result["largest_change"]["joint"], result["largest_change"]["unit"]) == (
+        "right_j2", "m",
+    )  # fmt: skip
+    assert "largest change     -250.0 mm: right_j2 at t = 2 s" in text
+
+
+def test_leaves_that_overlap_are_called_so():
+    margins = replace(MARGINS, safe=np.array([0.1, -0.02, -np.inf, 0.1, 0.08]))
+    _, text = told(bent(DESIRED, ARMS, margins=margins))
+    assert "right_1 - right_2, keeps -0.0200 m (leaves overlap)" in text
+
+
+def test_a_safe_motion_is_called_so():
+    result, text = told(straight(DESIRED, ARMS))
+    assert "already safe" in text and "as before" in text and "largest change" not in text
+    assert (result["result"], result["window"]) == ("already safe", None)
+    assert result["clearance"]["certified_elsewhere"] is None
+    assert "elsewhere" not in text
+    assert "0.1000 m between the arms at every instant\n" in text
+
+
+def test_where_nothing_is_kept_apart_no_clearance_is_made_up():
+    nothing = np.full(5, np.inf)
+    adjustment = replace(
+        straight(DESIRED, ARMS), clearance=nothing, clearance_before=nothing, certified=np.inf
+    )
+    result, text = told(adjustment)
+    assert result["clearance"]["after"]["value"] is None
+    assert result["per_waypoint"][0]["clearance"] is None
+    assert "least clearance" not in text and "at every instant" not in text
+
+
+def test_the_published_method_says_what_it_does_not_look_at():
+    _, text = told(bent(DESIRED, ARMS, "published"))
+    assert "1 are not looked at: not arm against arm" in text
+
+
+def test_a_refusal_says_where_and_how_far():
+    prefix = Motion(("right_j1",), np.array([0.0, 1.5]), np.zeros((2, 1)))
+    error = AdjustmentError(
+        "the goal itself collides", 2, 2.5, ("right_2", "left_2"), -0.0125, prefix
+    )
+    result = adjust_report.failure(Model, "robust", error)
+    assert json.loads(json.dumps(result, allow_nan=False)) == {
+        "robot": "toy", "result": "no safe adjustment", "method": "robust",
+        "reason": "the goal itself collides", "waypoint": 2, "time": 2.5,
+        "pair": ["right_2", "left_2"], "distance": -0.0125, "safe_until": 1.5,
+    }  # fmt: skip
+    text = adjust_report.failure_text(result)
+    assert "no safe adjustment, method robust: the goal itself collides" in text
+    assert "waypoint 2, t = 2.5 s: right_2 - left_2 at -0.0125 m" in text
+    assert "safe until   t = 1.5 s" in text
+
+
+def test_a_refusal_without_a_pair_or_a_prefix_can_be_said_too():
+    result = adjust_report.failure(Model, "robust", AdjustmentError("limits"))
+    assert (result["pair"], result["distance"], result["safe_until"]) == (None, None, None)
+    assert "safe until   nowhere" in adjust_report.failure_text(result)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_units_are_those_of_the_joints(name):
+    assert adjust_report.units(Model)[name] == ("m" if name.endswith("2") else "rad")

@@ -1,0 +1,50 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Calls by address give what plain calls give."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import types
+
+from collision_monitor.common.array_views import borrow
+from collision_monitor.common.compiled import far_kernel, kernel
+from collision_monitor.common.far_call import FLOATS, INTEGERS, addresses, far_call, named
+
+
+class Both(NamedTuple):
+    """Two windows."""
+
+    numbers: np.ndarray
+    index: np.ndarray
+
+
+@far_kernel
+def _inner(both, row, factor, twice):
+    both.index[row, 0] += 1
+    both.numbers[row, 0] *= factor * (2.0 if twice else 1.0)
+    return both.numbers[row, 0], both.index[row, 0], row > 1
+
+
+@kernel
+def _outer(numbers, index, calls, row, factor):
+    both = Both(borrow(numbers, 0, len(numbers), 1), borrow(index, 0, len(index), 1))
+    first = far_call(_inner, calls[0], (both, row, factor, True))
+    # Constants are integers and booleans like any other.
+    second = far_call(_inner, calls[0], (both, 2, 3.0, False))
+    return first, second
+
+
+def test_what_is_called_by_address_sees_its_arguments_and_answers():
+    kinds = named(Both, numbers=FLOATS, index=INTEGERS)
+    calls = addresses([(_inner, (kinds, types.int64, types.float64, types.boolean))])
+    numbers, index = np.array([1.0, 2.0, 4.0]), np.array([5, 6, 7])
+    assert _outer(numbers, index, calls, 1, 0.5) == ((2.0, 7, False), (12.0, 8, True))
+    assert numbers.tolist() == [1.0, 2.0, 12.0]
+    assert index.tolist() == [5, 7, 8]
+
+
+def test_an_address_is_that_of_one_compiled_kernel():
+    kinds = (named(Both, numbers=FLOATS, index=INTEGERS), types.int64, types.float64, types.boolean)
+    assert addresses([(_inner, kinds)]) == addresses([(_inner, kinds)])
+    assert addresses([(_inner, kinds)])[0] != 0

@@ -1,0 +1,246 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""What cannot be: files without end, sizes beyond reason, descriptions that grow when read.
+
+Each is an error of this package, after a time and with a memory that do not depend on what
+the file claims.
+"""
+
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support.robots.toys import chain, joint, link, robot
+
+from collision_monitor import CollisionModel
+from collision_monitor.common.magnitudes import LARGEST_FILE, beyond_reason, read_bounded
+from collision_monitor.errors import (
+    CollisionMonitorError,
+    MeshError,
+    RobotDescriptionError,
+    SceneError,
+)
+from collision_monitor.robot.scene import load_scene
+from collision_monitor.robot.urdf.urdf import load_robot
+
+ROBOT = load_robot(chain(4))
+
+
+def test_no_more_than_asked_for_is_read(tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(b"12345")
+    assert read_bounded(path, 5) == b"12345"
+    assert read_bounded(path, 4) is None
+    assert read_bounded(Path("/dev/zero"), 1000) is None
+
+
+def test_numbers_beyond_reason():
+    assert beyond_reason(1e6) == beyond_reason(-1e6) == beyond_reason(0.0, True) == ""
+    assert "1e+308 is beyond reason" in beyond_reason(1e308)
+    assert "nan is beyond reason" in beyond_reason(float("nan"))
+    assert beyond_reason(1e-9) == "" and "too small" in beyond_reason(1e-9, is_size=True)
+
+
+LOADERS = """
+import resource, sys, tempfile
+from pathlib import Path
+
+from collision_monitor.errors import CollisionMonitorError
+from collision_monitor.motion.motion import read_motion
+from collision_monitor.robot.joint_limits import read_joint_limits
+from collision_monitor.fitting.leaves_file import read_leaves
+from collision_monitor.robot.scene import load_scene
+from collision_monitor.robot.srdf.srdf import load_srdf
+from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.model.thresholds import load_thresholds
+from collision_monitor.verification.torques.actuators import read_drives
+from collision_monitor.motion.motion_files import load_trajectory
+from support.robots.toys import chain, link, robot
+
+ROBOT = load_robot(chain(4))
+folder = Path(sys.argv[1])
+
+size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (size + 1_000_000_000,) * 2)
+found = []
+for name, load in {
+    "urdf": lambda p: load_robot(p), "srdf": lambda p: load_srdf(p, ROBOT),
+    "scene": lambda p: load_scene(p, ROBOT), "leaves": lambda p: read_leaves(p, ROBOT),
+    "thresholds": load_thresholds, "limits": lambda p: read_joint_limits(p, ["j1"]),
+    "drives": read_drives, "motion": read_motion,
+    "trajectory": lambda p: load_trajectory(p, ROBOT),
+    "mesh": lambda p: load_robot(robot(link("a", f'<mesh filename="{p}"/>'))),
+}.items():
+    for path in sorted(folder.iterdir()):
+        try:
+            load(path)
+            print("taken", name, path.name)
+        except CollisionMonitorError as error:
+            found.append(name)
+            assert len(str(error)) < 2000, (name, path.name, len(str(error)))
+        except Exception as error:
+            print("wrong", name, path.name, type(error).__name__, error)
+print("refused", len(found))
+"""
+
+
+def test_files_that_are_huge_endless_or_lie_are_refused_in_little_memory(tmp_path):
+    files = tmp_path / "files"
+    files.mkdir()
+    for suffix in ("stl", "urdf", "yaml", "csv"):
+        with (files / f"sparse.{suffix}").open("wb") as file:
+            file.truncate(3_000_000_000)
+        (files / f"endless.{suffix}").symlink_to("/dev/zero")
+    for claim in (0xFFFFFFFF, 42_949_672):
+        header = bytes(80) + struct.pack("<I", claim)
+        (files / f"claims_{claim}.stl").write_bytes(header + bytes(50))
+    with (files / "two_gigabytes.stl").open("wb") as file:
+        file.write(bytes(80) + struct.pack("<I", 42_949_672))
+        file.truncate(84 + 50 * 42_949_672)
+    bomb = "a0: &a0 [1, 2, 3, 4, 5, 6, 7, 8, 9]\n" + "".join(
+        f"a{k}: &a{k} [{', '.join([f'*a{k - 1}'] * 9)}]\n" for k in range(1, 30)
+    )
+    merges = "a0: &a0 {x: 1}\n" + "".join(
+        f"a{k}: &a{k}\n  <<: [{', '.join([f'*a{k - 1}'] * 9)}]\n" for k in range(1, 30)
+    )
+    for name, text in {
+        "aliases": bomb,
+        "in_place": bomb + "obstacles: *a29\npairs: *a29\npoints: *a29\n",
+        "merges": merges,
+        "itself": "obstacles: &a [*a]\npairs: *a\n",
+        "merged_itself": "obstacles: &a {<<: *a}\n",
+        "deep": "[" * 100_000,
+        "base_60": "warn: 1" + ":1" * 900_000,
+        "hexadecimal": "warn: 0x" + "f" * 900_000,
+        "digits": "warn: " + "9" * 900_000,
+        "motion": "joint_names: [j1]\npoints: &p\n- &q {positions: [1e308], time_from_start: 1}\n"
+        + "- *q\n" * 1000,
+    }.items():
+        (files / f"{name}.yaml").write_text(text)
+    for name, text in {
+        "entities": '<!DOCTYPE r [<!ENTITY a "aaaaaaaaaa">'
+        + "".join(f'<!ENTITY a{k} "{f"&a{k - 1};" * 10}">' for k in range(1, 20))
+        + ']><robot name="toy">&a19;</robot>',
+        "deep": '<robot name="toy">' + "<group>" * 100_000,
+        "groups": '<robot name="other">'
+        + "".join(f'<group name="g{k}"><group name="g{k + 1}"/></group>' for k in range(5000))
+        + "</robot>",
+    }.items():
+        (files / f"{name}.xml").write_text(text)
+    done = subprocess.run(
+        [sys.executable, "-c", LOADERS, str(files)], cwd=Path(__file__).parent, text=True,
+        capture_output=True, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    lines = done.stdout.splitlines()
+    assert not [line for line in lines if line.startswith("wrong")], done.stdout[-3000:]
+    # What has nothing to do with a loader may be taken by it, as a mapping that names nothing it
+    # knows is refused; only joint limits and drives have keys that are anybody's.
+    taken = {tuple(line.split()[1:]) for line in lines if line.startswith("taken")}
+    assert not {pair for pair in taken if pair[0] not in ("limits", "drives")}, taken
+    assert int(lines[-1].split()[1]) > 220
+
+
+def test_a_mesh_says_how_large_it_may_be(tmp_path):
+    with (tmp_path / "m.stl").open("wb") as file:
+        file.truncate(LARGEST_FILE + 1)
+    with pytest.raises(MeshError, match="larger than 100 MB; simplify the mesh"):
+        load_robot(robot(link("a", f'<mesh filename="{tmp_path}/m.stl"/>')))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "package://p/../../../../../../../../etc/passwd", "package://../../etc/passwd",
+        "package://p/" + "../" * 3000 + "dev/zero", "../" * 50 + "etc/passwd", "/etc/passwd",
+        "file:///etc/../etc/passwd", "/dev/zero", "/dev/stdin", "/proc/self/mem", "x" * 5000,
+        "package://%2e%2e/%2e%2e/etc/passwd", "package://p/%00.stl", "https://a/b.stl",
+    ],
+)  # fmt: skip
+def test_paths_that_climb_or_lead_to_devices_are_refused(path):
+    with pytest.raises(MeshError):
+        load_robot(robot(link("a", f'<mesh filename="{path}"/>')))
+    with pytest.raises(SceneError):
+        scene = {"obstacles": [{"name": "m", "type": "mesh", "file": path}]}
+        load_scene(scene, ROBOT)
+
+
+def test_ten_thousand_links_are_read_and_refused():
+    count = 10_000
+    text = robot(
+        *(link(f"l{k}") for k in range(count)),
+        *(
+            joint(
+                f"j{k}", f"l{k - 1}", f"l{k}",
+                extra=f'<mimic joint="j{k - 1}"/>' if k > 1 else "",
+            )
+            for k in range(1, count)
+        ),
+    )  # fmt: skip
+    with pytest.raises(RobotDescriptionError, match="has 10000 links with shapes; at most 2000"):
+        CollisionModel.from_urdf(text)
+
+
+def test_a_long_cycle_of_mimics_is_told_in_short():
+    text = robot(
+        *(link(f"l{k}") for k in range(501)),
+        *(
+            joint(f"j{k}", f"l{k - 1}", f"l{k}", extra=f'<mimic joint="j{(k - 2) % 500 + 1}"/>')
+            for k in range(1, 501)
+        ),
+    )
+    says = r"mimic each other in a cycle: 'j1' -> 'j500' .* \(500 joints\)"
+    with pytest.raises(RobotDescriptionError, match=says) as caught:
+        load_robot(text)
+    assert len(str(caught.value)) < 300
+
+
+EXTREMES = st.sampled_from(
+    "0 -0 1 0.3 1e308 -1e308 1.7976931348623157e308 1e200 1e154 1e17 1e7 1e6 1e-3 1e-6 1e-7 9e-8 "
+    "1e-154 1e-300 5e-324 -5e-324 2.2250738585072014e-308 nan inf -inf 1e999".split()
+)
+NUMBERS = 17
+TEMPLATE = (
+    '<robot name="r"><link name="a"><collision><origin xyz="{0} {1} 0" rpy="{2} 0 0"/><geometry>'
+    '<capsule radius="{3}" length="{4}"/></geometry></collision></link>'
+    '<link name="b"><collision><geometry><cylinder radius="{5}" length="{6}"/></geometry>'
+    '</collision></link>'
+    '<link name="c"><collision><geometry><box size="{7} {8} 0.3"/></geometry></collision></link>'
+    '<link name="d"><collision><geometry><sphere radius="{9}"/></geometry></collision></link>'
+    '<joint name="j" type="revolute"><parent link="a"/><child link="b"/><origin xyz="{10} 3 0"/>'
+    '<axis xyz="{11} 0 1"/><limit lower="-1" upper="{12}" effort="1" velocity="{13}"/></joint>'
+    '<joint name="k" type="prismatic"><parent link="b"/><child link="c"/><origin xyz="0 3 0"/>'
+    '<limit lower="{14}" upper="1e5" effort="1" velocity="1"/><mimic joint="j" multiplier="{15}" '
+    'offset="{16}"/></joint><joint name="l" type="fixed"><parent link="c"/><child link="d"/>'
+    '<origin xyz="0 3 0"/></joint></robot>'
+)
+USUAL = "0 0 0 0.1 0.3 0.1 0.3 0.3 0.3 0.1 0 0 1 1 -1 1 0".split()
+
+
+@settings(
+    max_examples=25, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
+)
+@given(st.dictionaries(st.integers(0, NUMBERS - 1), EXTREMES, min_size=1, max_size=3))
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_extreme_numbers_give_finite_distances_or_an_error(where):
+    values = list(USUAL)
+    for k, value in where.items():
+        values[k] = value
+    try:
+        model = CollisionModel.from_urdf(TEMPLATE.format(*values))
+    except CollisionMonitorError:
+        return
+    for q in ([0.0], [0.5], [-1e5]):
+        found = model.distance(q)
+        assert np.isfinite(found.distance) and np.isfinite(found.points).all()
+        assert np.linalg.norm(found.normal) == pytest.approx(1.0)
+        assert np.isfinite(model.distances(q)).all()
+
+
+def test_the_usual_numbers_load():
+    assert len(CollisionModel.from_urdf(TEMPLATE.format(*USUAL)).pairs) >= 2

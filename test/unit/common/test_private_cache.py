@@ -1,0 +1,332 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""The cache on disk: private folders, keys that cannot collide, and no errors, ever."""
+
+import logging
+import os
+import pickle
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from collision_monitor.common import disk_cache
+from collision_monitor.common.disk_cache import Store, Turn, content_key, private_directory
+
+pytest.importorskip("diskcache", reason="diskcache is not installed")
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path, monkeypatch):
+    """A cache folder of its own, and warnings that have not been given yet."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.delenv(disk_cache.SWITCH, raising=False)
+    monkeypatch.setattr(disk_cache, "_PATIENCE", 0.1)
+    disk_cache._warn_once.cache_clear()
+    return tmp_path / "cache" / "collision_monitor"
+
+
+# -- folders -------------------------------------------------------------------------
+
+
+def test_a_private_directory_is_the_users_alone(place):
+    directory = private_directory("fits")
+    assert directory == place / "fits"
+    assert directory.stat().st_mode & 0o777 == 0o700
+    assert private_directory("fits") == directory
+
+
+def test_a_directory_that_others_can_write_to_is_passed_over(place, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "second"))
+    (place / "fits").mkdir(parents=True)
+    (place / "fits").chmod(0o770)
+    place.chmod(0o700)
+    assert private_directory("fits") == tmp_path / "second" / "collision_monitor" / "fits"
+
+
+def nowhere(monkeypatch, tmp_path):
+    """Let no place be usable."""
+    (tmp_path / "file").write_text("not a folder")
+    for name in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "HOME"):
+        monkeypatch.setenv(name, str(tmp_path / "file"))
+    monkeypatch.setattr(disk_cache.tempfile, "gettempdir", lambda: str(tmp_path / "file"))
+
+
+def test_without_any_place_there_is_none(tmp_path, monkeypatch):
+    nowhere(monkeypatch, tmp_path)
+    assert private_directory("fits") is None
+
+
+# -- keys ----------------------------------------------------------------------------
+
+
+def test_equal_content_has_equal_keys():
+    grid = np.arange(12.0).reshape(3, 4)
+    assert content_key(grid, "a", 1) == content_key(grid.copy(), "a", np.int64(1))
+    assert content_key(grid.T) == content_key(np.ascontiguousarray(grid.T))
+    assert content_key((1, [2.0, "x"])) == content_key([1, (2.0, "x")])
+    assert len(content_key()) == 64
+
+
+def test_different_content_has_different_keys():
+    zeros = np.zeros(4)
+    different = [
+        (), (None,), ("",), (b"",), (0,), (0.0,), (-0.0,), (False,), ((),), ([[]],),
+        ("a", "b"), ("ab",), ("ab", ""), (("a",), "b"), ("a", ("b",)), (("a", "b"),), ("a,b",),
+        (zeros,), (zeros.reshape(2, 2),), (zeros.astype(np.float32),), (zeros.astype(int),),
+        (zeros[:2], zeros[2:]), (zeros[:3], zeros[3:]), (zeros.tolist(),), (zeros.tobytes(),),
+        (np.zeros((0, 3)),), (np.zeros((3, 0)),), (10**30,), ("1",), (1,), (True,), (1.0,),
+    ]  # fmt: skip
+    assert len({content_key(*parts) for parts in different}) == len(different)
+
+
+@pytest.mark.parametrize("part", [{"a": 1}, {1}, object(), np.array([None]), 1j])
+def test_what_has_no_key_is_refused(part):
+    with pytest.raises(TypeError, match="no key for"):
+        content_key(part)
+
+
+# -- values --------------------------------------------------------------------------
+
+
+def test_values_outlive_the_store(place):
+    value = {"ends": [[0.1, 1e-17, -3.0]], "text": "ä", "none": None, "yes": True}
+    with Store("fits") as store:
+        assert store.get("k") is None
+        store.set("k", value)
+        assert store.get("k") == value
+    assert (place / "fits").is_dir()
+    with Store("fits") as again:
+        assert again.get("k") == value
+        again.set("k", 2)
+        again.set_many({"l": 3, "m": "x" * 100_000})
+        assert again.get_many(["k", "l", "no", "m"]) == {"k": 2, "l": 3, "m": "x" * 100_000}
+    assert Store("other").get("k") is None
+
+
+def test_floats_come_back_to_the_last_bit():
+    values = np.random.default_rng(0).normal(size=1000).tolist()
+    with Store("fits") as store:
+        store.set("k", values)
+        assert store.get("k") == values
+
+
+def test_what_json_cannot_hold_is_a_bug_of_the_caller():
+    with Store("fits") as store, pytest.raises(TypeError):
+        store.set("k", np.zeros(3))
+
+
+def test_it_stays_below_its_size_and_forgets_what_was_not_used(place):
+    rng = np.random.default_rng(0)
+    with Store("fits", largest=1_000_000) as store:
+        for k in range(40):
+            store.set(str(k), rng.bytes(50_000).hex())
+            assert store.get("0") is not None
+            time.sleep(0.001)
+        assert store.get("1") is None
+        assert store.get("39") is not None
+    total = sum(path.stat().st_size for path in place.rglob("*") if path.is_file())
+    assert total < 2_000_000
+
+
+def test_it_can_be_switched_off(monkeypatch, place, caplog):
+    Store("fits").set("k", 1)
+    monkeypatch.setenv(disk_cache.SWITCH, "off")
+    store = Store("fits")
+    store.set("k", 2)
+    assert store.get("k") is None
+    monkeypatch.delenv(disk_cache.SWITCH)
+    assert Store("fits").get("k") == 1
+    assert not caplog.records
+
+
+def empty_with_one_warning(caplog, reason):
+    """Use stores that cannot work, and look at what they say."""
+    with caplog.at_level(logging.WARNING):
+        for _ in range(3):
+            with Store("fits") as store:
+                store.set("k", 1)
+                store.set("l", 1)
+                assert store.get("k") is None
+                assert store.get_many(["k", "l"]) == {}
+    (record,) = caplog.records
+    assert reason in record.message
+    assert "worked out anew" in record.message
+
+
+def test_without_a_directory_it_is_empty(tmp_path, monkeypatch, caplog):
+    nowhere(monkeypatch, tmp_path)
+    empty_with_one_warning(caplog, "no private, writable directory")
+
+
+def test_without_the_library_it_is_empty(monkeypatch, caplog):
+    monkeypatch.setitem(sys.modules, "diskcache", None)
+    empty_with_one_warning(caplog, "pip install diskcache")
+
+
+def test_a_file_that_is_no_database_makes_it_empty(place, caplog):
+    (place / "fits").mkdir(parents=True, mode=0o700)
+    place.chmod(0o700)
+    (place / "fits" / "cache.db").write_bytes(b"no database" * 1000)
+    empty_with_one_warning(caplog, f"{place / 'fits'} is not used: DatabaseError")
+
+
+def test_a_database_with_other_tables_makes_it_empty(place, caplog):
+    Store("fits").set("k", 1)
+    with sqlite3.connect(place / "fits" / "cache.db") as connection:
+        connection.execute("DROP TABLE Cache")
+        connection.execute("CREATE TABLE Cache (wrong)")
+    empty_with_one_warning(caplog, "OperationalError")
+
+
+def test_a_damaged_database_makes_it_empty(place, caplog):
+    with Store("fits") as store:
+        store.set_many({str(k): [k] * 200 for k in range(500)})
+    path = place / "fits" / "cache.db"
+    content = bytearray(path.read_bytes())
+    content[4096:] = os.urandom(len(content) - 4096)
+    path.write_bytes(content)
+    empty_with_one_warning(caplog, "DatabaseError")
+
+
+def test_a_lock_that_is_held_makes_it_empty_soon(place, caplog):
+    Store("fits").set("k", 1)
+    connection = sqlite3.connect(place / "fits" / "cache.db", isolation_level=None)
+    connection.execute("BEGIN EXCLUSIVE")
+    start = time.monotonic()
+    empty_with_one_warning(caplog, "database is locked")
+    assert time.monotonic() - start < 5.0
+    connection.execute("ROLLBACK")
+    connection.close()
+    assert Store("fits").get("k") == 1
+
+
+def test_a_lock_taken_later_makes_it_empty_too(place, caplog):
+    with Store("fits") as store:
+        store.set("k", 1)
+        connection = sqlite3.connect(place / "fits" / "cache.db", isolation_level=None)
+        connection.execute("BEGIN EXCLUSIVE")
+        store.set("k", 2)
+        assert store.get("k") is None
+        connection.close()
+    assert "Timeout" in caplog.text
+
+
+class Evil:
+    """Leaves a file behind when it is unpickled."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return open, (self.path, "w")
+
+
+def test_a_pickle_in_the_database_is_never_read(place, tmp_path, caplog):
+    with Store("fits") as store:
+        store.set("k", 1)
+    harmed = tmp_path / "harmed"
+    with sqlite3.connect(place / "fits" / "cache.db") as connection:
+        connection.execute(
+            "UPDATE Cache SET mode = 4, value = ?", (pickle.dumps(Evil(str(harmed))),)
+        )
+    assert Store("fits").get("k") is None
+    assert "no JSON" in caplog.text
+    assert not harmed.exists()
+
+
+WRITER = """
+import sys
+from collision_monitor.common.disk_cache import Store
+store = Store("fits")
+for k in range(100):
+    store.set(f"{sys.argv[1]}/{k}", [k] * 50)
+    store.set("shared", [sys.argv[1]] * 1000)
+    value = store.get("shared")
+    assert value is not None and len(set(value)) == 1, value
+"""
+
+
+def test_several_processes_write_at_once():
+    writers = [
+        subprocess.Popen([sys.executable, "-c", WRITER, str(k)], stderr=subprocess.PIPE, text=True)
+        for k in range(4)
+    ]
+    errors = [writer.communicate(timeout=100)[1] for writer in writers]
+    assert [writer.returncode for writer in writers] == [0] * 4, errors
+    assert "".join(errors) == ""
+    with Store("fits") as store:
+        for writer in range(4):
+            found = store.get_many([f"{writer}/{k}" for k in range(100)])
+            assert found == {f"{writer}/{k}": [k] * 50 for k in range(100)}
+
+
+# -- turns ---------------------------------------------------------------------------
+
+
+def test_a_turn_is_waited_for_and_then_taken(tmp_path):
+    first, second, third = (Turn(tmp_path, "work") for _ in range(3))
+    assert first.take() is False
+    waiting = []
+    thread = threading.Thread(target=lambda: waiting.append(second.take(patience=60.0)))
+    thread.start()
+    time.sleep(0.1)
+    assert waiting == []
+    first.give()
+    thread.join(timeout=60.0)
+    assert waiting == [True]
+    second.give()
+    assert third.take() is False
+    third.give()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_other_work_is_not_waited_for_nor_anybody_who_takes_too_long(tmp_path):
+    first, other, same = Turn(tmp_path, "work"), Turn(tmp_path, "other"), Turn(tmp_path, "work")
+    assert first.take() is False
+    assert other.take(patience=0.0) is False
+    assert same.take(patience=0.1) is True
+
+
+def test_who_dies_has_no_turn_any_more(tmp_path):
+    program = """
+import sys
+from pathlib import Path
+from collision_monitor.common.disk_cache import Turn
+Turn(Path(sys.argv[1]), "work").take()
+print("taken", flush=True)
+sys.stdin.read()
+"""
+    other = subprocess.Popen(
+        [sys.executable, "-c", program, str(tmp_path)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    assert other.stdout.readline() == b"taken\n"
+    turn = Turn(tmp_path, "work")
+    assert turn.take(patience=0.0) is True
+    other.kill()
+    other.communicate()
+    assert Turn(tmp_path, "work").take() is False
+
+
+def test_where_nothing_is_kept_nobody_waits(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("not a folder")
+    turns = [Turn(None, "work"), Turn(None, "work"), Turn(tmp_path / "file", "work")]
+    monkeypatch.setenv(disk_cache.SWITCH, "off")
+    with Store("fits") as store:
+        turns += [store.turn(["a", "b"]), store.turn(["b", "a"])]
+        assert [turn.take() for turn in turns] == [False] * 5
+    for turn in turns:
+        turn.give()
+
+
+def test_a_store_has_one_turn_for_the_same_keys():
+    with Store("fits") as store:
+        turns = [store.turn(["a", "b"]), store.turn(["b", "a"]), store.turn(["a"])]
+        assert [turn.take(patience=0.1) for turn in turns] == [False, True, False]
+    for turn in turns:
+        turn.give()

@@ -1,0 +1,152 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""XML is read safely, and every refusal names the file and the line."""
+
+from __future__ import annotations
+
+import pytest
+
+from collision_monitor.common.safe_xml import parse_xml
+from collision_monitor.errors import (
+    CollisionMonitorError,
+    RobotDescriptionError,
+    SemanticDescriptionError,
+)
+
+GOOD = "<robot name='r'>\n  <link name='a'/>\n</robot>"
+
+
+def _message(source, **arguments) -> str:
+    with pytest.raises(RobotDescriptionError) as caught:
+        parse_xml(source, **arguments)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        GOOD,
+        GOOD.encode(),
+        "\ufeff" + GOOD,
+        "\n\n  " + GOOD,
+        b"\xef\xbb\xbf" + GOOD.encode(),
+        GOOD.encode("utf-16"),
+        b"\xff\xfe" + GOOD.encode("utf-16-le"),
+        "<?xml version='1.0' encoding='utf-16'?>" + GOOD,
+        "\n<?xml version='1.0' encoding='iso-8859-1'?>\n<!-- a < b --><?pi x?>" + GOOD,
+        b"<?xml version='1.0' encoding='UTF-8'?>" + GOOD.encode(),
+    ],
+)
+def test_text_and_bytes_in_every_dress(source):
+    assert parse_xml(source).root.get("name") == "r"
+
+
+def test_declared_encoding_of_bytes():
+    text = "<?xml version='1.0' encoding='ISO-8859-1'?><robot name='Jürgen'/>"
+    assert parse_xml(text.encode("latin-1")).root.get("name") == "Jürgen"
+    assert parse_xml(text).root.get("name") == "Jürgen"
+
+
+def test_path_as_text_and_as_path(tmp_path):
+    path = tmp_path / "r.urdf"
+    path.write_text(GOOD)
+    for source in (path, str(path)):
+        document = parse_xml(source)
+        assert document.path == path
+        assert document.where(document.root[0]) == f"{path}:2"
+
+
+def test_lines_survive_declaration_and_blanks():
+    for start in ("", "\n\n", "<?xml version='1.0'?>\n", "<?xml\nversion='1.0'?>\n\n"):
+        document = parse_xml(start + GOOD)
+        line = start.count("\n") + 2
+        assert document.where(document.root[0]) == f"<robot description>:{line}"
+
+
+def test_lines_beyond_what_the_parser_counts_are_not_made_up():
+    document = parse_xml("<robot>" + "\n" * 70_000 + "<link><a/></link></robot>")
+    where = document.where(document.root[0])
+    assert where in ("<robot description>:70001", "<robot description>:65535+")
+
+
+def test_missing_file_is_named(tmp_path):
+    path = tmp_path / "no.urdf"
+    assert str(path) in _message(path)
+    assert "no such file" in _message(str(path))
+
+
+def test_folder_and_odd_paths(tmp_path):
+    assert str(tmp_path) in _message(tmp_path)
+    assert "cannot read" in _message("a\0b")
+    assert "cannot read" in _message("x" * 100_000)
+    assert len(_message("x" * 100_000)) < 1000
+    assert "got int" in _message(7)
+
+
+@pytest.mark.parametrize("source", ["", "  \n", b"", b"\xef\xbb\xbf"])
+def test_empty(source):
+    assert "empty" in _message(source)
+
+
+def test_empty_file(tmp_path):
+    path = tmp_path / "r.urdf"
+    path.write_text("\n")
+    assert f"{path}: is empty" in _message(path)
+
+
+def test_not_xml_names_file_line_and_reason(tmp_path):
+    path = tmp_path / "r.urdf"
+    path.write_text("<robot>\n<link>\n</robot>")
+    message = _message(path)
+    assert f"{path}:3: not XML" in message
+    assert "mismatch" in message
+
+
+BOMB = """<?xml version="1.0"?>
+<!-- innocent -->
+<!DOCTYPE robot [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]>
+<robot name="&b;"/>"""
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        BOMB,
+        BOMB.encode(),
+        BOMB.replace('<?xml version="1.0"?>', '<?xml version="1.0" encoding="utf-16"?>').encode(
+            "utf-16"
+        ),
+        '\n\n<!DOCTYPE robot SYSTEM "http://localhost:9/x.dtd"><robot/>',
+        '<?pi ?>\n\n<!DOCTYPE robot [<!ENTITY x SYSTEM "file:///etc/passwd">]><robot>&x;</robot>',
+    ],
+)
+def test_doctype_is_refused_with_its_line(source):
+    message = _message(source)
+    assert ":3: a DOCTYPE" in message
+    assert "refused" in message
+
+
+def test_undefined_entity_is_refused():
+    assert "not XML" in _message("<robot>&nothing;</robot>")
+
+
+def test_deep_nesting_is_refused():
+    assert "not XML" in _message("<a>" * 100_000)
+
+
+def test_undecodable_bytes_and_encodings():
+    assert ":2: not XML: not utf-8 text" in _message(b"<robot>\n\xff</robot>")
+    puny = b"<?xml version='1.0' encoding='punycode'?><a/>"
+    assert "'punycode' is not supported" in _message(puny)
+    assert ":2: not XML" in _message("<robot>\n\ud800</robot>")
+
+
+def test_class_of_error_and_name_of_text_are_the_callers():
+    with pytest.raises(SemanticDescriptionError, match="<SRDF>:1: not XML"):
+        parse_xml("<robot", SemanticDescriptionError, "SRDF")
+    assert issubclass(SemanticDescriptionError, CollisionMonitorError)
+
+
+def test_comments_are_dropped():
+    root = parse_xml("<robot><!-- <link/> --><?pi?><link/></robot>").root
+    assert [child.tag for child in root] == ["link"]

@@ -1,0 +1,156 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Braking paths: the law of motion, and bounds against densely sampled truth."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from support.robots.planar_arms import ball, planar_model
+from support.robots.two_slides import distance as slides_distance
+from support.robots.two_slides import model as slides_model
+
+from collision_monitor.continuous import braking
+from collision_monitor.continuous.braking_path import DISTANCE, LEAST, PAIR, RATE
+from collision_monitor.model.proximity import Proximity
+from collision_monitor.monitoring.speed_policy.braking_check import Outlook
+from collision_monitor.monitoring.speed_policy.paths import Way
+from collision_monitor.monitoring.speed_policy.settings import Settings
+
+MODEL = planar_model(ball("post", 0.5, 0.0, 0.1))
+STOP, WARN = 0.02, 0.1
+RESOLUTION, REACTION = 0.001, 0.05
+OUTLOOK = Outlook(MODEL, np.full(6, 4.0), Settings(resolution=RESOLUTION))
+OUTLOOK.set_thresholds(np.tile([STOP, WARN], (len(MODEL.pairs), 1)))
+ANGLES = st.lists(st.floats(-2.0, 2.0), min_size=6, max_size=6).map(np.array)
+SPEEDS = st.lists(st.floats(-1.5, 1.5), min_size=6, max_size=6).map(np.array)
+
+
+def stepped(velocity, deceleration, reaction, time, steps=20000):
+    """The way of a braking joint by Euler's method."""
+    way, v = 0.0, velocity
+    h = time / steps
+    for k in range(steps):
+        way += v * h
+        if (k + 1) * h > reaction:
+            v = np.sign(v) * max(0.0, abs(v) - deceleration * h)
+    return way
+
+
+@pytest.mark.parametrize("velocity", [-2.0, -0.1, 0.0, 0.5, 3.0])
+@pytest.mark.parametrize("time", [0.03, 0.2, 5.0])
+def test_a_joint_goes_on_and_then_slows_down_to_a_stand(velocity, time):
+    way = braking.braked(velocity, 4.0, REACTION, time)
+    assert way == pytest.approx(stepped(velocity, 4.0, REACTION, time), abs=2e-3)
+
+
+def test_a_joint_stands_after_v_squared_over_2a():
+    assert braking.braked(2.0, 4.0, 0.05, np.inf) == pytest.approx(0.1 + 4.0 / 8.0)
+    both = np.array([1.0, -3.0])
+    assert braking.braking_time(both, np.array([2.0, 4.0]), 0.05) == pytest.approx(0.8)
+    assert braking.braking_time(np.zeros(2), both, 0.05) == 0.0
+
+
+def path_of(q, v, decelerations, reaction, count=400):
+    """Configurations (count, nq) of the braking path, by numpy."""
+    end = reaction + (np.abs(v) / decelerations).max()
+    rows = []
+    for time in np.linspace(0.0, end, count):
+        brake = np.clip(time - reaction, 0.0, np.abs(v) / decelerations)
+        way = v * min(time, reaction) + v * brake - np.sign(v) * 0.5 * decelerations * brake**2
+        rows.append(q + way)
+    return np.array(rows)
+
+
+def rows_of(outlook, q, v, reaction=REACTION, may_settle=True):
+    """{pair: row} of one look."""
+    cautious = replace(outlook.settings, release_distance=0.0)
+    paths, way = outlook._paths, Way(q, v, v, outlook.decelerations, reaction, cautious)
+    paths.limits(way)
+    count = paths.search(way, may_settle)
+    return {int(row[PAIR]): row.copy() for row in paths.rows[:count]}
+
+
+@given(ANGLES, SPEEDS)
+@settings(max_examples=150, deadline=None)
+def test_no_pair_comes_nearer_on_its_path_than_is_said_nor_is_one_missing(q, v):
+    rows = rows_of(OUTLOOK, q, v, may_settle=False)
+    path = path_of(q, v, OUTLOOK.decelerations, REACTION)
+    truth = np.array([MODEL.distances(row) for row in path])
+    now = MODEL.distances(q)
+    for pair, row in rows.items():
+        assert row[DISTANCE] == pytest.approx(now[pair], abs=1e-9)
+        assert row[LEAST] <= truth[:, pair].min() + 1e-9
+    missing = set(range(len(MODEL.pairs))) - rows.keys()
+    assert all(truth[:, pair].min() > WARN for pair in missing)
+
+
+@given(ANGLES, SPEEDS)
+@settings(max_examples=100, deadline=None)
+def test_what_is_said_is_nearly_what_happens(q, v):
+    rows = rows_of(OUTLOOK, q, 0.3 * v, may_settle=False)
+    assume(OUTLOOK.tests <= 20)  # else the search began again, coarser
+    path = path_of(q, 0.3 * v, OUTLOOK.decelerations, REACTION)
+    truth = np.array([MODEL.distances(row) for row in path]).min(axis=0)
+    for pair, row in rows.items():
+        if truth[pair] < WARN:
+            assert row[LEAST] > truth[pair] - RESOLUTION - 1e-4
+
+
+@given(ANGLES, SPEEDS)
+@settings(max_examples=100, deadline=None)
+def test_rates_are_derivatives_of_distances(q, v):
+    step = 1e-6
+    near = Proximity(MODEL).near(q, np.full(len(MODEL.pairs), WARN), 2e-3)
+    counts = np.bincount(near.pairs, minlength=len(MODEL.pairs))
+    before, after = MODEL.distances(q - step * v), MODEL.distances(q + step * v)
+    for pair, row in rows_of(OUTLOOK, q, v).items():
+        if counts[pair] == 1 and row[DISTANCE] > 1e-3:  # else which points are nearest may change
+            rate = (after[pair] - before[pair]) / (2.0 * step)
+            assert row[RATE] == pytest.approx(rate, abs=1e-4)
+
+
+def test_on_slides_all_is_as_by_hand():
+    model = slides_model()
+    outlook = Outlook(model, np.full(len(model.joint_names), 2.0))
+    outlook.set_thresholds(np.tile([STOP, WARN], (len(model.pairs), 1)))
+    order = [model.joint_names.index(name) for name in ("r_x", "r_y", "l_x", "l_y")]
+    q, v = np.zeros(len(model.joint_names)), np.zeros(len(model.joint_names))
+    q[order] = [0.35, 0.0, -0.3, 0.0]
+    v[order] = [0.5, 0.0, -0.3, 0.0]
+    (row,) = rows_of(outlook, q, v).values()
+    gap = slides_distance(0.35, 0.0, -0.3, 0.0)
+    assert row[DISTANCE] == pytest.approx(gap)
+    assert row[RATE] == pytest.approx(-0.8)
+    way = 0.8 * REACTION + (0.25 + 0.09) / 4.0
+    assert row[LEAST] == pytest.approx(gap - way, abs=1e-9)  # the bound from now on is exact here
+
+
+def test_more_pairs_than_there_is_room_for_are_all_there():
+    balls = [ball(f"b{k}", 0.4 + 0.001 * k, -0.45, 0.05) for k in range(150)]
+    model = planar_model(*balls)
+    outlook = Outlook(model, np.full(6, 4.0))
+    outlook.set_thresholds(np.tile([STOP, WARN], (len(model.pairs), 1)))
+    q, v = np.zeros(6), np.full(6, 0.1)
+    rows = rows_of(outlook, q, v)
+    near = np.flatnonzero(model.distances(q) < WARN)
+    assert len(near) > 150
+    assert set(near) <= rows.keys()
+
+
+def test_bound_of_a_search_that_was_cut_short_holds(monkeypatch):
+    from collision_monitor.monitoring.speed_policy import paths as module
+
+    monkeypatch.setattr(module, "_MOST", 2)
+    rng = np.random.default_rng(4)
+    loose = 0.0
+    for _ in range(40):
+        q, v = rng.uniform(-2.0, 2.0, 6), rng.uniform(-2.0, 2.0, 6)
+        path = path_of(q, v, OUTLOOK.decelerations, REACTION)
+        truth = np.array([MODEL.distances(row) for row in path]).min(axis=0)
+        for pair, row in rows_of(OUTLOOK, q, v, may_settle=False).items():
+            assert row[LEAST] <= truth[pair] + 1e-9
+            loose = max(loose, truth[pair] - row[LEAST])
+    assert loose > 0.01  # it was

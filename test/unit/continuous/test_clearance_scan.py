@@ -1,0 +1,132 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Scans against dense sampling: no sample below what is certified, and bounds close together."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.geometry.scan_cases import random_motion, sampled, two_arms
+from support.robots import robots
+from support.robots.toys import joint, link, robot
+
+from collision_monitor import CollisionModel
+from collision_monitor.continuous.clearance_scan import Wanted, target_of
+from collision_monitor.motion.trajectory import Trajectory
+from collision_monitor.verification.clearance.scanner import Scanner
+from collision_monitor.verification.clearance.schedule import Schedule
+
+WANTED = Wanted(accuracy=1e-3, share=0.01, bin_share=0.1, resolution=1e-5)
+
+
+@pytest.fixture(scope="module")
+def scanner():
+    return Scanner(two_arms())
+
+
+def limits_of(model, *values):
+    return np.tile([*values, *[np.inf] * (3 - len(values))], (len(model.pairs), 1))
+
+
+def twin_target(limits, upper, best):
+    """`target_of` written out."""
+    kept = limits[limits <= upper].max(initial=-np.inf)
+    slack = min(1e-3, best / 2) if best > 0 else 1e-3
+    return max(upper - 1e-3 - 0.1 * abs(upper), best - slack - 0.01 * abs(best), kept)
+
+
+@given(
+    st.lists(st.floats(0, 1), min_size=3, max_size=3), st.floats(-1, 2), st.floats(0, 1)
+)  # fmt: skip
+def test_what_a_bound_has_to_reach(limits, upper, less):
+    limits = np.sort(limits)
+    best = upper - less
+    found = target_of.py_func(WANTED, limits[None], 0, upper, best)
+    assert found == twin_target(limits, upper, best)
+
+
+def check(scanner, schedule, limits, edges, rows):
+    """Whether a scan and dense sampling agree; the scan."""
+    scan = scanner.scan(schedule, edges, limits, WANTED, threads=1)
+    times = np.linspace(schedule.begin, schedule.end, rows)
+    distances = sampled(scanner.model, schedule, times)
+    bins = np.clip(np.searchsorted(edges, times, "right") - 1, 0, len(edges) - 2)
+    assert (distances >= scan.lows[bins]).all()
+    assert (scan.best == scan.ups.min(axis=0)).all()
+    least = distances.min(axis=0)
+    assert (scan.best <= least + 1e-3 + 0.01 * np.abs(least) + 1e-9).all()
+    assert (scan.lows.min(axis=0) >= scan.best - 1.1e-3 - 0.01 * np.abs(scan.best)).all()
+    assert (scan.lows >= scan.ups - 1.1e-3 - 0.1 * np.abs(scan.ups)).all()
+    for k in range(0, scan.ups.shape[1], 3):
+        for b in range(0, len(edges) - 1, 7):
+            q = schedule.configuration(scan.when[b, k])
+            assert scanner.model.distances(q)[k] == pytest.approx(scan.ups[b, k], abs=1e-9)
+        i, j = scan.leaves[k]
+        links = scanner.model.leaves[i].link, scanner.model.leaves[j].link
+        assert links == scanner.model.pairs[k]
+    kept = limits[None] <= scan.ups[:, :, None]
+    undecided = (kept & (scan.lows[:, :, None] < limits[None])).any(axis=2)
+    assert np.isfinite(scan.doubts[undecided]).all()
+    return scan
+
+
+@settings(deadline=None, max_examples=12)
+@given(st.integers(0, 10**6), st.integers(1, 3), st.integers(1, 12), st.integers(2, 30))
+def test_no_sample_is_below_what_is_certified(scanner, seed, kind, bins, points):
+    model = scanner.model
+    schedule = Schedule(model, random_motion(model, seed, points, kind))
+    check(scanner, schedule, limits_of(model, 0.0, 0.03, 0.1), schedule.bins(bins), 800)
+
+
+@pytest.mark.parametrize("name", ["ur5", "baxter"])
+def test_real_robots_are_scanned_rightly(name):
+    files = robots.require(name)
+    model = CollisionModel.from_urdf(
+        files.urdf, files.srdf, files.package_dirs, max_leaves_per_link=1,
+        scene={"obstacles": [{"name": "table", "type": "box", "size": [1, 1, 0.1],
+                              "position": [0.7, 0, -0.2]}]},
+    )  # fmt: skip
+    scanner = Scanner(model)
+    schedule = Schedule(model, random_motion(model, 7, 6, 2, 10.0))
+    check(scanner, schedule, limits_of(model, 0.0, 0.02, 0.1), schedule.bins(40), 600)
+
+
+def test_pieces_far_from_everything_are_not_halved(scanner):
+    """A quarter of a degree in ten seconds takes one look a bin."""
+    model = scanner.model
+    rows = np.array([[0.0] * len(model.joint_names), [0.004] * len(model.joint_names)])
+    schedule = Schedule(model, Trajectory.through(model.joint_names, [0.0, 10.0], rows))
+    scan = scanner.scan(schedule, schedule.bins(10), limits_of(model), WANTED)
+    assert scan.looks[0] == 10
+
+
+def test_a_thin_plate_between_two_samples_is_found():
+    """Clear at both ends, in 30 ms through a plate of 2 mm."""
+    arm = robot(
+        link("base"), link("arm", '<box size="2 0.02 0.02"/>', "1 0 0"),
+        joint("turn", "base", "arm", xyz="0 0 0.5"),
+    )  # fmt: skip
+    plate = {"obstacles": [{"name": "plate", "type": "box", "size": [0.5, 0.002, 0.5],
+                            "position": [1.7, 0.0, 0.5]}]}  # fmt: skip
+    model = CollisionModel.from_urdf(arm, scene=plate)
+    scanner = Scanner(model)
+    k = [set(pair) for pair in model.pairs].index({"arm", "plate"})
+    way = Trajectory.through(("turn",), [0.0, 0.03], [[-1.0], [1.2]])
+    assert model.is_clear(np.array([[-1.0], [1.2]])).all()
+    schedule = Schedule(model, way)
+    scan = scanner.scan(schedule, np.array([0.0, 0.03]), limits_of(model, 0.0), WANTED)
+    assert scan.best[k] < 0.0
+    first = scanner.first_below(schedule, k, 0.0, 0.0, 0.03, 1e-6)
+    before = model.distances(schedule.configuration(first - 2e-6))[k]
+    assert before >= 0.0 > model.distances(schedule.configuration(first))[k]
+    assert scanner.first_below(schedule, k, -1.0, 0.0, 0.03, 1e-6) == np.inf
+
+
+def test_any_number_of_threads_says_the_same_of_every_bin(scanner):
+    model = scanner.model
+    schedule = Schedule(model, random_motion(model, 3, 8))
+    edges, limits = schedule.bins(60), limits_of(model, 0.0)
+    one, three = (scanner.scan(schedule, edges, limits, WANTED, threads=n) for n in (1, 3))
+    assert (one.lows == three.lows).all()
+    assert (one.ups == three.ups).all()
+    assert (one.best == three.best).all()

@@ -1,0 +1,105 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""A path about an instant: nothing strays farther than told, and little is told too much."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from collision_monitor.common.array_views import borrow
+from collision_monitor.common.compiled import offline_kernel
+from collision_monitor.continuous.path_range import SLOPE, SPAN, STRAY, path_range, piece_at
+from collision_monitor.continuous.scan_space import Motion, paths_of
+from collision_monitor.motion.trajectory import Trajectory
+
+JOINTS = ("a", "b")
+
+
+@offline_kernel
+def about(motion, center, half, work, q, rates):
+    path_range(
+        paths_of(motion), motion.order, len(q), 0, center, half,
+        borrow(work, 0, motion.order, 1), q, rates,
+    )  # fmt: skip
+
+
+@offline_kernel
+def piece(breaks, first, pieces, time):
+    return piece_at(borrow(breaks, 0, len(breaks), 1), first, pieces, time)
+
+
+def told(trajectory: Trajectory, center: float, half: float) -> tuple[np.ndarray, np.ndarray]:
+    """Places q (2,) and rates (2, 3) by the kernel."""
+    polynomial = trajectory.polynomial
+    order = polynomial.c.shape[0]
+    motion = Motion(
+        polynomial.x, polynomial.c[::-1].transpose(1, 2, 0).ravel(),
+        np.array([0, 0, polynomial.c.shape[1], 2]), np.arange(2), order,
+        np.zeros(2, dtype=np.int64),
+    )  # fmt: skip
+    q, rates = np.empty(2), np.empty((2, 3))
+    about(motion, center, half, np.empty(order), q, rates)
+    return q, rates
+
+
+def path(seed: int, kind: int, points: int) -> Trajectory:
+    rng = np.random.default_rng(seed)
+    times = np.cumsum(rng.uniform(0.1, 1.0, points))
+    return Trajectory.through(JOINTS, times, *rng.uniform(-2, 2, (kind, points, 2)))
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    st.integers(0, 10**6), st.integers(1, 3), st.integers(1, 6),
+    st.floats(-0.3, 1.3), st.floats(1e-6, 1.5),
+)  # fmt: skip
+def test_a_path_stays_within_what_is_told(seed, kind, points, part, half):
+    trajectory = path(seed, kind, points)
+    center = part * trajectory.duration
+    q, rates = told(trajectory, center, half)
+    times = center + half * np.linspace(-1.0, 1.0, 401)
+    rows = trajectory.positions(times)
+    assert np.allclose(q, trajectory.positions(np.array([center]))[0], atol=1e-12)
+    off = np.abs(rows - q).max(axis=0)
+    straight = q + rates[:, SLOPE] * (times - center)[:, None]
+    stray = np.abs(rows - straight).max(axis=0)
+    assert (off <= rates[:, SPAN] + 1e-9).all()
+    assert (stray <= rates[:, STRAY] + 1e-9).all()
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.integers(0, 10**6), st.integers(2, 6), st.floats(0.1, 0.9), st.floats(0.01, 1.5))
+def test_of_straight_pieces_nothing_is_told_too_much(seed, points, part, half):
+    trajectory = path(seed, 1, points)
+    center = part * trajectory.duration
+    q, rates = told(trajectory, center, half)
+    inside = trajectory.times[np.abs(trajectory.times - center) < half]
+    times = np.r_[center - half, inside, center + half]
+    rows = trajectory.positions(times)
+    straight = q + rates[:, SLOPE] * (times - center)[:, None]
+    assert np.allclose(np.abs(rows - q).max(axis=0), rates[:, SPAN], atol=1e-9)
+    assert np.allclose(np.abs(rows - straight).max(axis=0), rates[:, STRAY], atol=1e-9)
+
+
+def test_what_a_smooth_path_strays_falls_with_the_square_of_the_time():
+    trajectory = path(3, 3, 4)
+    center = trajectory.times[1] + 0.04
+    strays = [told(trajectory, center, half)[1][:, STRAY] for half in (1e-2, 1e-3)]
+    assert (strays[1] < 0.0105 * strays[0]).all()
+    bend = np.abs(trajectory.polynomial(center, 2)) / 2.0
+    assert np.allclose(strays[1], bend * 1e-6, rtol=0.05)
+
+
+def test_an_instant_alone_does_not_move():
+    trajectory = path(5, 2, 4)
+    q, rates = told(trajectory, trajectory.times[2], 0.0)
+    assert np.allclose(q, trajectory.positions(trajectory.times[2:3])[0])
+    assert not rates[:, SPAN:].any()
+
+
+@pytest.mark.parametrize(
+    ("time", "found"), [(-1, 0), (0, 0), (0.5, 0), (1, 1), (2.5, 1), (3, 2), (9, 2)]
+)
+def test_pieces_are_found_by_their_beginning(time, found):
+    assert piece(np.array([7.0, 0.0, 1.0, 3.0, 4.0]), 1, 3, float(time)) == found

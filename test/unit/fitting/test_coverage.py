@@ -1,0 +1,128 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Cost, gradient, gaps and growth of capsules around a body."""
+
+import numpy as np
+import pytest
+import trimesh
+from scipy.spatial.distance import cdist
+
+from collision_monitor.fitting.coverage import (
+    closest_points,
+    coverage_cost,
+    gaps_to_union,
+    grow_to_enclose,
+    winding_numbers,
+)
+from collision_monitor.fitting.enclosure_kernels import uncovered
+from collision_monitor.geometry.leaf import distances_to_segment
+
+RNG = np.random.default_rng(7)
+
+
+def some_capsules(count, rng):
+    return np.column_stack([rng.normal(size=(count, 6)), rng.uniform(0.1, 0.6, count)])
+
+
+def test_gaps_are_those_of_plain_numpy():
+    capsules, points = some_capsules(5, RNG), RNG.normal(size=(300, 3))
+    plain = [distances_to_segment(points, c[:3], c[3:6]) - c[6] for c in capsules]
+    assert gaps_to_union(points, capsules) == pytest.approx(np.min(plain, axis=0), abs=1e-12)
+
+
+def test_the_gradient_is_that_of_finite_differences():
+    capsules = some_capsules(3, RNG)
+    wanted, unwanted = RNG.normal(size=(200, 3)), RNG.normal(size=(300, 3))
+    weights = RNG.uniform(0.1, 1.0, 200)
+    prices = RNG.uniform(0.1, 1.0, 300)
+    watchers, looks = RNG.normal(size=(50, 3)), RNG.uniform(0.1, 1.0, 50)
+
+    def cost(x, gradient):
+        return coverage_cost(
+            x.reshape(3, 7), wanted, weights, unwanted, prices, watchers, looks,
+            0.3, 3.0, 0.2, gradient,
+        )  # fmt: skip
+
+    gradient, unused = np.empty((3, 7)), np.empty((3, 7))
+    cost(capsules.ravel(), gradient)
+    step = 1e-6 * np.eye(21)
+    plain = [
+        (cost(capsules.ravel() + h, unused) - cost(capsules.ravel() - h, unused)) / 2e-6
+        for h in step
+    ]
+    assert gradient.ravel() == pytest.approx(plain, rel=1e-4, abs=1e-4)
+
+
+@pytest.mark.parametrize("order", "CF")
+def test_the_cost_is_that_of_plain_numpy(order):
+    capsules = some_capsules(4, RNG)
+    wanted, unwanted, watchers = (RNG.normal(size=(n, 3)) for n in (200, 300, 50))
+    weights, prices, looks = (RNG.uniform(0.1, 1.0, n) for n in (200, 300, 50))
+
+    def gaps(points):
+        plain = [distances_to_segment(points, c[:3], c[3:6]) - c[6] for c in capsules]
+        return np.min(plain, axis=0)
+
+    s = np.clip(gaps(unwanted) / 0.4, -1.0, 1.0)
+    lengths = np.linalg.norm(capsules[:, 3:6] - capsules[:, :3], axis=1)
+    volumes = np.pi * capsules[:, 6] ** 2 * (lengths + 4.0 / 3.0 * capsules[:, 6])
+    expected = (
+        3.0 * weights @ np.maximum(gaps(wanted), 0.0) ** 2
+        + prices @ (0.5 - 0.75 * s + 0.25 * s**3)
+        - looks @ gaps(watchers)
+        + 0.2 * volumes.sum()
+    )
+    points = (np.array(p, order=order) for p in (wanted, unwanted, watchers))
+    wanted, unwanted, watchers = points
+    cost = coverage_cost(
+        capsules, wanted, weights, unwanted, prices, watchers, looks,
+        0.4, 3.0, 0.2, np.empty((4, 7)),
+    )  # fmt: skip
+    assert cost == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("order", "CF")
+def test_the_closest_points_are_those_of_scipy(order):
+    a, b = RNG.normal(size=(70, 3)), RNG.normal(size=(90, 3)) + 2.0
+    distance, i, j = closest_points(a, np.array(b, order=order))
+    assert distance == pytest.approx(cdist(a, b).min(), abs=1e-12)
+    assert np.linalg.norm(a[i] - b[j]) == pytest.approx(distance, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_after_growth_no_triangle_sticks_out(seed):
+    rng = np.random.default_rng(seed)
+    mesh = trimesh.convex.convex_hull(rng.normal(size=(30, 3)))
+    triangles = np.ascontiguousarray(mesh.triangles)
+    capsules = some_capsules(4, rng)
+    before = capsules.copy()
+    culprits = grow_to_enclose(triangles, capsules, 0.02)
+    stuck_out = gaps_to_union(culprits, before)
+    assert len(culprits) > 0 and stuck_out.min() > -0.02 and stuck_out.max() > 0.0
+    assert np.array_equal(capsules[:, :6], before[:, :6])
+    assert (capsules[:, 6] >= before[:, 6]).all()
+    points = np.vstack([mesh.vertices, mesh.sample(5000, seed=seed)])
+    assert gaps_to_union(points, capsules).max() <= 1e-12
+    gap, _ = uncovered(
+        triangles, np.ascontiguousarray(capsules[:, :6]), capsules[:, 6] + 1e-12, 0.001
+    )
+    assert gap == 0.0
+
+
+def test_growth_leaves_alone_what_encloses_already():
+    mesh = trimesh.creation.icosphere(2, 0.3)
+    capsules = np.array([[0.0, 0, -0.1, 0, 0, 0.1, 0.31]])
+    assert len(grow_to_enclose(np.ascontiguousarray(mesh.triangles), capsules, 0.01)) == 0
+    assert capsules[0, 6] == 0.31
+
+
+def test_winding_numbers_tell_inside_from_outside_even_of_an_open_mesh():
+    mesh = trimesh.creation.torus(1.0, 0.3)
+    points = RNG.uniform(-1.4, 1.4, (2000, 3))
+    ring = np.hypot(np.hypot(points[:, 0], points[:, 1]) - 1.0, points[:, 2])
+    clear = np.abs(ring - 0.3) > 0.03
+    points, inside = points[clear], ring[clear] < 0.3
+    triangles = np.ascontiguousarray(mesh.triangles)
+    assert ((winding_numbers(points, triangles) > 0.5) == inside).all()
+    holed = winding_numbers(points, triangles[10:])
+    assert ((holed > 0.5) == inside).mean() > 0.99

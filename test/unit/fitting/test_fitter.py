@@ -1,0 +1,185 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Fits of a whole robot: once each, kept on disk, the budget shared out."""
+
+import re
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import trimesh
+
+from collision_monitor.errors import FitError
+from collision_monitor.fitting import fitter
+from collision_monitor.fitting.fit_settings import FitSettings
+from collision_monitor.fitting.shapes import Fit, leaf_rows
+from collision_monitor.robot.description import Shape
+
+SETTINGS = FitSettings(2, 0.001)
+
+
+def bar(x=0.0, length=0.4):
+    mesh = trimesh.creation.cylinder(0.05, length, sections=12)
+    pose = np.eye(4)
+    pose[0, 3] = x
+    return Shape("mesh", pose, vertices=mesh.vertices, triangles=mesh.faces)
+
+
+@pytest.fixture
+def counted(monkeypatch, tmp_path):
+    """How often a shape is fitted; the store is an empty one."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    calls = []
+    original = fitter.fits_in_own_frame
+
+    def counting(*arguments):
+        calls.append(arguments)
+        return original(*arguments)
+
+    monkeypatch.setattr(fitter, "fits_in_own_frame", counting)
+    return calls
+
+
+def test_what_has_no_part_in_a_fit_is_not_imported_by_one():
+    folder = Path(fitter.__file__).parent
+    named = re.compile(r"^(?:from|import) collision_monitor\.fitting\.(\w+)", re.MULTILINE)
+    found, waiting = set(), ["shapes"]
+    while waiting:
+        if (name := waiting.pop()) not in found:
+            found.add(name)
+            waiting += named.findall((folder / f"{name}.py").read_text(encoding="utf-8"))
+    assert {"body", "multi_capsule_fit", "outermost"} <= found
+    for pattern in fitter._NO_PART:
+        excluded = {path.stem for path in folder.glob(pattern)}
+        assert excluded, f"{pattern}: no such file"
+        assert not excluded & found
+
+
+def test_equal_shapes_are_fitted_once_and_placed_where_they_are(counted):
+    fits = fitter.fit_all({"a": [bar()], "b": [bar(2.0)]}, {}, SETTINGS)
+    assert len(counted) == 1
+    (a,), (b,) = fits["a"], fits["b"]
+    for one, other in zip(a.leaves, b.leaves, strict=True):
+        assert other.p0 - one.p0 == pytest.approx([2.0, 0, 0])
+        assert (one.link, other.link, one.radius) == ("a", "b", other.radius)
+
+
+def test_the_second_time_nothing_is_fitted_and_the_leaves_are_the_same(counted):
+    first = fitter.fit_all({"a": [bar()]}, {}, SETTINGS)
+    second = fitter.fit_all({"a": [bar()]}, {}, SETTINGS)
+    assert len(counted) == 1
+    for one, other in zip(first["a"][0].leaves, second["a"][0].leaves, strict=True):
+        assert np.array_equal(one.p0, other.p0) and one.radius == other.radius
+    assert second["a"][0].union_volume == first["a"][0].union_volume
+
+
+def test_two_that_begin_together_fit_once(counted, monkeypatch):
+    started, counting = threading.Event(), fitter.fits_in_own_frame
+
+    def slow(*arguments):
+        started.set()
+        time.sleep(0.3)
+        return counting(*arguments)
+
+    monkeypatch.setattr(fitter, "fits_in_own_frame", slow)
+    links = {"a": [bar()]}
+    found = []
+    first = threading.Thread(target=lambda: found.append(fitter.fit_all(links, {}, SETTINGS)))
+    first.start()
+    assert started.wait(30.0)
+    found.append(fitter.fit_all(links, {}, SETTINGS))
+    first.join()
+    assert len(counted) == 1
+    one, other = (answer["a"][0].leaves for answer in found)
+    assert np.array_equal(leaf_rows(one), leaf_rows(other))
+
+
+def test_another_shape_another_setting_or_another_method_is_another_fit(counted, monkeypatch):
+    fitter.fit_all({"a": [bar()]}, {}, SETTINGS)
+    fitter.fit_all({"a": [bar(length=0.41)]}, {}, SETTINGS)
+    fitter.fit_all({"a": [bar()]}, {}, FitSettings(3, 0.001))
+    monkeypatch.setattr(fitter, "_method", lambda: "another")
+    fitter.fit_all({"a": [bar()]}, {}, SETTINGS)
+    assert len(counted) == 4
+
+
+def test_watchers_make_another_fit_of_all_equal_shapes(counted):
+    looks = np.array([[0.2, 0.0, 0.0, 1.0]])
+    links = {"a": [bar()], "b": [bar(2.0)]}
+    fitter.fit_all(links, {}, SETTINGS)
+    fitter.fit_all(links, {}, SETTINGS, {"a": [looks], "b": [-looks]})
+    fitter.fit_all(links, {}, SETTINGS, {"a": [looks], "b": [-looks]})
+    assert len(counted) == 2
+    assert counted[1][3][:, 0] == pytest.approx([-0.2, 0.2])
+    fitter.fit_all(links, {}, SETTINGS, {"a": [looks], "b": [looks]})
+    assert len(counted) == 3
+
+
+def choice(*steps):
+    """Fits of a body of 1 m^2 with so many leaves and such a stand-off."""
+    return [Fit((None,) * count, 1.0, 1.0, 1.0, off, 1.0) for count, off in steps]
+
+
+def test_the_budget_goes_where_a_leaf_takes_away_most():
+    coarse = choice((1, 0.10), (2, 0.04), (4, 0.03))
+    fine = choice((1, 0.02), (2, 0.01))
+    assert [len(f.leaves) for f in fitter.share_out([coarse, fine], 3, 0.0)] == [2, 1]
+    assert [len(f.leaves) for f in fitter.share_out([coarse, fine], 4, 0.0)] == [2, 2]
+    assert [len(f.leaves) for f in fitter.share_out([coarse, fine], 6, 0.0)] == [4, 2]
+    assert [len(f.leaves) for f in fitter.share_out([coarse, fine], 6, 0.05)] == [2, 1]
+    assert [len(f.leaves) for f in fitter.share_out([coarse, fine], 1, 0.0)] == [1, 1]
+
+
+def test_within_the_tolerance_means_towards_watchers_too():
+    fits = [Fit((None,) * n, 1.0, 1.0, 1.0, 0.01, 1.0, lost) for n, lost in ((1, 0.03), (2, 0.01))]
+    assert [len(f.leaves) for f in fitter.share_out([fits], 4, 0.02)] == [2]
+    assert [len(f.leaves) for f in fitter.share_out([fits], 4, 0.03)] == [1]
+
+
+def test_leaves_that_pay_least_are_taken_back():
+    coarse = choice((1, 0.10), (2, 0.04), (4, 0.03))
+    fine = choice((1, 0.02), (2, 0.01))
+    choices = [coarse, fine]
+
+    def counts(total):
+        most = [fits[-1] for fits in choices]
+        return [len(f.leaves) for f in fitter.thin_out(most, choices, total)]
+
+    assert counts(6) == [4, 2]
+    assert counts(5) == counts(4) == [2, 2]
+    assert counts(3) == [2, 1]
+    assert counts(2) == counts(1) == counts(0) == [1, 1]
+
+
+def test_links_have_three_quarters_of_the_most_in_the_mean(counted):
+    links = {name: [bar(length=length)] for name, length in (("a", 0.2), ("b", 0.4), ("c", 0.6))}
+    fits = fitter.fit_all(links, {}, FitSettings(4, 0.0))
+    leaves = [len(fit.leaves) for per_link in fits.values() for fit in per_link]
+    assert max(leaves) <= 4 and sum(leaves) <= 9
+
+
+@pytest.mark.parametrize("fault", [FitError("no such body"), KeyboardInterrupt()])
+def test_a_fault_in_one_fit_waits_for_no_other(monkeypatch, tmp_path, fault):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(fitter.os, "cpu_count", lambda: 1)
+    begun, released = [], threading.Event()
+
+    def faulty(*arguments):
+        begun.append(threading.current_thread())
+        if len(begun) == 1:
+            raise fault
+        assert released.wait(60.0)
+        return []
+
+    monkeypatch.setattr(fitter, "fits_in_own_frame", faulty)
+    links = {str(k): [bar(length=0.3 + 0.1 * k)] for k in range(5)}
+    try:
+        with pytest.raises(type(fault)):
+            fitter.fit_all(links, {}, SETTINGS)
+        assert not released.is_set()
+    finally:
+        released.set()
+    begun[0].join()
+    assert len(begun) <= 2  # one may have begun when the first failed; the others never do

@@ -1,0 +1,62 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""A few points stand in for a hull of very many, and what is fitted to them encloses them all."""
+
+import numpy as np
+import pytest
+import trimesh
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from collision_monitor.fitting import outermost as outermost_module
+from collision_monitor.fitting.enclosure import gap
+from collision_monitor.fitting.outermost import MANY, farthest, outermost, spread_directions
+from collision_monitor.fitting.shapes import fits_in_own_frame
+from collision_monitor.robot.description import Shape
+
+
+@given(st.integers(0, 100_000), st.integers(1, 300), st.integers(1, 40))
+@settings(max_examples=50, deadline=None)
+def test_farthest_are_those_of_a_search_of_all_at_once(seed, count, directions):
+    points = np.random.default_rng(seed).normal(size=(count, 3))
+    along = spread_directions(directions)
+    expected = np.unique((points @ along.T).argmax(axis=0))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(outermost_module, "_BLOCK", 1)
+        found = farthest(points, along)
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_few_points_stay_as_they_are():
+    points = np.random.default_rng(1).normal(size=(MANY, 3))
+    assert outermost(points) is points
+
+
+@pytest.mark.parametrize("size", [(1.0, 1.0, 1.0), (0.02, 0.03, 1.0), (1.0, 1.0, 1e-5)])
+def test_their_hull_is_nearly_that_of_all(size):
+    rng = np.random.default_rng(2)
+    points = rng.normal(size=(20_000, 3))
+    points *= np.array(size) / np.linalg.norm(points, axis=1)[:, None]
+    found = outermost(points)
+    assert 1000 < len(found) <= MANY
+    # No point is farther out than they are by more than a thousandth, in measures of the set.
+    directions = rng.normal(size=(500, 3))
+    directions /= np.linalg.norm(directions * size, axis=1)[:, None]
+    beyond = (points @ directions.T).max(axis=0) - (found @ directions.T).max(axis=0)
+    assert 0.0 <= beyond.max() < 2e-3
+
+
+def test_leaves_of_a_smooth_mesh_enclose_it(monkeypatch):
+    ball = trimesh.creation.icosphere(4)
+    vertices = np.asarray(ball.vertices) * [0.1, 0.15, 0.2]
+    shape = Shape("mesh", np.eye(4), (), vertices, np.asarray(ball.faces))
+    tight = fits_in_own_frame(shape, 4, 0.002)
+    monkeypatch.setattr(outermost_module, "MANY", 200)
+    fits = fits_in_own_frame(shape, 4, 0.002)
+    for fit in fits:
+        assert gap(shape, fit.leaves, 1e-5) == 0.0
+    one, other = fits[-1], tight[-1]
+    assert len(one.leaves) == len(other.leaves)
+    assert one.stand_off == pytest.approx(other.stand_off, rel=0.25)
+    assert one.hull_volume >= one.shape_volume == pytest.approx(other.shape_volume)
+    assert one.obb_volume == pytest.approx(other.obb_volume, rel=0.01)

@@ -1,0 +1,132 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Several capsules around one mesh: enclosing, tight, and the same every time."""
+
+import numpy as np
+import pytest
+import trimesh
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from collision_monitor.fitting.body import Body
+from collision_monitor.fitting.coverage import gaps_to_union
+from collision_monitor.fitting.fit_settings import FitSettings
+from collision_monitor.fitting.multi_capsule_fit import enclose, fit_union, lost, thickness
+from collision_monitor.fitting.shapes import fit_shape, leaf_rows, single_leaf
+from collision_monitor.fitting.union import union_volume
+from collision_monitor.geometry.obb import fit_box
+from collision_monitor.robot.urdf.urdf import load_robot
+
+
+def body_of(mesh, watchers=None):
+    vertices = np.asarray(mesh.vertices)
+    return Body(vertices, np.asarray(mesh.faces), fit_box(vertices), watchers)
+
+
+def alone(body, mesh):
+    """The single leaf around a mesh (1, 7), in the body's frame."""
+    return body.scaled(leaf_rows([single_leaf(np.asarray(mesh.vertices), body.box)]))
+
+
+def elbow(seed):
+    """Two bars at an angle, of random sizes."""
+    rng = np.random.default_rng(seed)
+    a, b = rng.uniform(0.3, 0.8, 2)
+    bars = [trimesh.creation.box((a, 0.1, 0.1)), trimesh.creation.box((0.1, b, 0.12))]
+    bars[1].apply_translation([0.5 * a, 0.5 * b, 0.0])
+    return trimesh.util.concatenate(bars)
+
+
+def bracket(seed):
+    """A convex hull of random points."""
+    rng = np.random.default_rng(seed)
+    return trimesh.convex.convex_hull(rng.normal(size=(25, 3)) * rng.uniform(0.1, 1.0, 3))
+
+
+@given(st.sampled_from([elbow, bracket]), st.integers(0, 1000), st.integers(2, 6))
+@settings(max_examples=6, deadline=None)
+def test_every_point_is_inside(make, seed, count):
+    mesh = make(seed)
+    body = body_of(mesh)
+    first = alone(body, mesh)
+    capsules = fit_union(body, count, first)
+    assert capsules.shape == (count, 7)
+    points = mesh.sample(20_000, seed=seed)
+    assert gaps_to_union(points, body.unscaled(capsules)).max() <= 1e-9
+    if make is elbow:  # a hull may be fitted best by one; 0.3 %: how well a union is measured
+        assert union_volume(capsules) <= 1.003 * union_volume(first)
+        assert thickness(body, capsules) <= thickness(body, first)
+
+
+@pytest.mark.parametrize("seed", [559, 1])
+def test_more_leaves_are_only_taken_where_the_union_shrinks(seed, tmp_path):
+    mesh = bracket(seed)
+    mesh.export(tmp_path / "hull.stl")
+    urdf = (
+        '<robot name="one"><link name="hull"><collision><geometry>'
+        f'<mesh filename="{tmp_path}/hull.stl"/></geometry></collision></link></robot>'
+    )
+    volumes = []
+    for most in (1, 4):
+        shape = load_robot(urdf).links["hull"].shapes[0]
+        fit = fit_shape(shape, "hull", FitSettings(most, 0.002))
+        volumes.append(fit.union_volume)
+    assert volumes[1] <= 1.003 * volumes[0]
+
+
+def test_an_elbow_fits_two_capsules():
+    mesh = elbow(1)
+    body = body_of(mesh)
+    first = alone(body, mesh)
+    assert union_volume(fit_union(body, 2, first)) < 0.4 * union_volume(first)
+
+
+def test_the_same_body_has_the_same_leaves():
+    one, other = (fit_union(body_of(elbow(2)), 3) for _ in range(2))
+    assert np.array_equal(one, other)
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=30, deadline=None)
+def test_enclosing_grows_what_there_is_until_nothing_sticks_out(seed):
+    mesh = bracket(seed)
+    body = body_of(mesh)
+    rng = np.random.default_rng(seed)
+    capsules = np.column_stack([rng.normal(size=(3, 6)) * 0.3, rng.uniform(0.01, 0.3, 3)])
+    before = capsules.copy()
+    grown = enclose(body, capsules)
+    assert np.array_equal(capsules, before)
+    assert np.array_equal(grown[:, :6], before[:, :6])
+    assert (grown[:, 6] >= before[:, 6]).all()
+    points = np.vstack([mesh.vertices, mesh.sample(5000, seed=seed)])
+    assert gaps_to_union(points, body.unscaled(grown)).max() <= 0.0
+
+
+def test_thickness_is_the_distance_between_nested_spheres():
+    body = body_of(trimesh.creation.icosphere(4, 0.2))
+    around = np.array([[0, 0, 0, 0, 0, 0, 0.26]])
+    expected = (0.26**3 - 0.2**3) / (3 * 0.2**2)
+    assert thickness(body, body.scaled(around)) == pytest.approx(expected, rel=0.05)
+
+
+def test_lost_is_the_distance_that_the_leaves_take_from_watchers():
+    mesh = trimesh.creation.box((0.2, 0.2, 0.2))
+    body = body_of(mesh, np.array([[0.4, 0, 0, 1.0], [0, 0, 0.3, 3.0]]))
+    ball = body.scaled(np.array([[0, 0, 0, 0, 0, 0, 0.18]]))
+    assert lost(body, ball) == pytest.approx(0.08, abs=2e-4)
+    assert lost(body_of(mesh), ball) == 0.0
+
+
+@pytest.mark.parametrize("axis", range(3))
+def test_leaves_keep_closest_where_they_are_looked_at(axis):
+    mesh = trimesh.creation.cylinder(0.05, 0.12, sections=24)
+    rng = np.random.default_rng(0)
+    looks = rng.uniform(-0.02, 0.02, (60, 3))
+    looks[:, axis] = np.where(np.arange(60) % 2, 0.12, -0.12)
+    rows = np.column_stack([looks, np.ones(60)])
+    watched = body_of(mesh, rows)
+    plain = fit_union(body_of(mesh), 4)
+    minded = fit_union(watched, 4)
+    assert lost(watched, minded) <= lost(watched, plain)
+    points = mesh.sample(20_000, seed=1)
+    assert gaps_to_union(points, watched.unscaled(minded)).max() <= 1e-9

@@ -1,0 +1,143 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""From shapes to leaves: enclosing for every kind, the smaller volume wins."""
+
+import pickle
+
+import numpy as np
+import pytest
+import trimesh
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
+
+from collision_monitor.fitting.fit_settings import FitSettings
+from collision_monitor.fitting.published_capsule import fit_capsule
+from collision_monitor.fitting.shapes import fit_of_given, fit_shape, fits_in_own_frame
+from collision_monitor.fitting.sphere import fit_sphere
+from collision_monitor.robot.description import Shape
+
+size = st.floats(0.01, 3.0)
+
+
+def pose(seed):
+    """A random pose (4, 4)."""
+    rng = np.random.default_rng(seed)
+    matrix = np.eye(4)
+    matrix[:3, :3] = Rotation.random(random_state=rng.integers(1 << 30)).as_matrix()
+    matrix[:3, 3] = rng.normal(size=3)
+    return matrix
+
+
+def surface(kind, dimensions):
+    """Points on the surface of a shape in its own frame, by trimesh."""
+    mesh = {
+        "box": lambda: trimesh.creation.box(dimensions),
+        "sphere": lambda: trimesh.creation.icosphere(3, dimensions[0]),
+        "cylinder": lambda: trimesh.creation.cylinder(dimensions[0], dimensions[1], sections=90),
+        "capsule": lambda: trimesh.creation.capsule(dimensions[1], dimensions[0]),
+    }[kind]()
+    return np.vstack([mesh.vertices, mesh.sample(500, seed=1)])
+
+
+def outside(fit, points):
+    """Signed distances (n,) of ``points`` to the union of the leaves."""
+    return np.min([leaf.distances_to(points) for leaf in fit.leaves], axis=0)
+
+
+def mesh_shape(mesh):
+    """A mesh of trimesh as a shape."""
+    return Shape("mesh", np.eye(4), vertices=mesh.vertices, triangles=mesh.faces)
+
+
+@given(
+    st.sampled_from([("box", 1), ("box", 8), ("sphere", 3), ("cylinder", 1), ("capsule", 2)]),
+    size, size, size, st.integers(0, 99),
+)  # fmt: skip
+@settings(max_examples=150, deadline=None)
+def test_every_kind_of_shape_is_enclosed_in_the_link_frame(kind_and_most, a, b, c, seed):
+    kind, most = kind_and_most
+    dimensions = {"box": (a, b, c), "sphere": (a,), "cylinder": (a, b), "capsule": (a, b)}[kind]
+    placed = pose(seed)
+    fit = fit_shape(Shape(kind, placed, dimensions), "link", FitSettings(most))
+    points = surface(kind, dimensions) @ placed[:3, :3].T + placed[:3, 3]
+    assert outside(fit, points).max() <= 1e-9
+    assert {leaf.link for leaf in fit.leaves} == {"link"}
+    assert len(fit.leaves) <= most
+    assert fit.shape_volume <= sum(leaf.volume for leaf in fit.leaves) * (1 + 1e-9)
+    assert fit.shape_volume <= fit.obb_volume * (1 + 1e-9)
+
+
+@given(st.integers(0, 1000))
+@settings(max_examples=15, deadline=None)
+def test_a_single_leaf_is_never_larger_than_the_published_ones(seed):
+    rng = np.random.default_rng(seed)
+    hull = trimesh.convex.convex_hull(rng.normal(size=(40, 3)) * rng.uniform(0.1, 2.0, 3))
+    fit = fit_shape(mesh_shape(hull), "link", FitSettings(1))
+    rivals = fit_capsule(hull.vertices).volume, fit_sphere(hull.vertices).volume
+    (leaf,) = fit.leaves
+    assert leaf.volume <= min(rivals) * (1 + 1e-9)
+    assert leaf.distances_to(hull.sample(300, seed=1)).max() <= 1e-9
+    assert fit.hull_volume == pytest.approx(hull.volume, rel=1e-6)
+    assert fit.shape_volume == pytest.approx(hull.volume, rel=1e-6)
+
+
+def test_spheres_and_capsules_are_leaves_as_they_are():
+    (sphere,) = fit_shape(Shape("sphere", np.eye(4), (0.2,)), "a").leaves
+    assert (sphere.kind, sphere.radius) == ("sphere", 0.2)
+    (capsule,) = fit_shape(Shape("capsule", np.eye(4), (0.1, 0.5)), "a").leaves
+    assert (capsule.radius, capsule.length) == (0.1, 0.5)
+    assert capsule.p1 == pytest.approx([0, 0, 0.25])
+
+
+def test_the_volume_of_an_open_mesh_is_that_of_its_hull():
+    box = trimesh.creation.box([1, 1, 1])
+    fit = fit_shape(Shape("mesh", np.eye(4), vertices=box.vertices, triangles=box.faces[:-1]), "a",
+                    FitSettings(1))  # fmt: skip
+    assert fit.shape_volume == pytest.approx(1.0)
+
+
+def test_a_flat_mesh_is_enclosed_too():
+    square = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], dtype=float)
+    shape = Shape("mesh", np.eye(4), vertices=square, triangles=np.array([[0, 1, 2], [0, 2, 3]]))
+    fit = fit_shape(shape, "a")
+    assert outside(fit, square).max() <= 1e-9
+    assert fit.shape_volume == 0.0
+
+
+def test_more_leaves_stand_off_less_and_enclose_every_triangle():
+    parts = [trimesh.creation.box([0.6, 0.1, 0.1]), trimesh.creation.box([0.1, 0.6, 0.1])]
+    parts[1].apply_translation([0.25, 0.25, 0.0])
+    shape = mesh_shape(trimesh.util.concatenate(parts))
+    fits = fits_in_own_frame(shape, 4, 0.0)
+    counts = [len(fit.leaves) for fit in fits]
+    off = [fit.stand_off for fit in fits]
+    assert counts[0] == 1 and counts == sorted(counts) and len(counts) > 1
+    assert off == sorted(off, reverse=True)
+    assert fits[-1].union_volume < 0.4 * fits[0].union_volume  # an L fits two capsules, not one
+    points = trimesh.Trimesh(shape.vertices, shape.triangles).sample(20_000, seed=1)
+    for fit in fits:
+        assert outside(fit, points).max() <= 1e-9
+
+
+def test_fits_stop_at_the_tolerance():
+    bar = mesh_shape(trimesh.creation.capsule(height=0.6, radius=0.05))
+    fits = fits_in_own_frame(bar, 8, 0.005)
+    assert [len(fit.leaves) for fit in fits] == [1]
+    assert fits[0].stand_off <= 0.005
+
+
+def test_figures_of_given_leaves_are_those_of_a_fit():
+    mesh = trimesh.creation.icosphere(2, 0.3)
+    shapes = [
+        Shape("mesh", np.eye(4), (), np.asarray(mesh.vertices), np.asarray(mesh.faces)),
+        Shape("cylinder", np.eye(4), (0.1, 0.4)),
+        Shape("box", np.eye(4), (0.1, 0.2, 0.3)),
+    ]
+    fits = [fit_shape(shape, "a", FitSettings(1)) for shape in shapes]
+    given = pickle.loads(pickle.dumps(fit_of_given(fits[0].leaves, shapes)))
+    for name in ("shape_volume", "hull_volume", "obb_volume", "hull_area"):
+        assert getattr(given, name) == pytest.approx(sum(getattr(fit, name) for fit in fits))
+    assert len(given.leaves) == 1 and given.union_volume > 0.0
+    with pytest.raises(AttributeError):
+        given.no_figure  # noqa: B018

@@ -1,0 +1,107 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""From where links are looked at by others."""
+
+import numpy as np
+import pytest
+import trimesh
+
+from collision_monitor.common.disk_cache import Store
+from collision_monitor.fitting.approach_points import merged, shape_mesh, watchers_of
+from collision_monitor.robot.description import Shape
+
+MESH = trimesh.creation.icosphere(2, 0.1)
+
+
+def at(x, kind="box", size=(0.1, 0.1, 0.1)):
+    """A shape, its own frame at ``x`` on the x axis of the link."""
+    pose = np.eye(4)
+    pose[0, 3] = x
+    return Shape(kind, pose, size)
+
+
+def poses_along_x(*positions):
+    """Poses (n, 4, 4) at positions (n,) on the x axis."""
+    poses = np.tile(np.eye(4), (len(positions), 1, 1))
+    poses[:, 0, 3] = positions
+    return poses
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    return lambda: Store("watchers")
+
+
+def test_watchers_are_the_nearest_points_of_the_other_link(store):
+    links = {"a": (at(0.0),), "b": (at(0.0),)}
+    poses = {"a": poses_along_x(0.0, 0.0), "b": poses_along_x(0.3, 0.35)}
+    seen = watchers_of(links, poses, [("a", "b")], store())
+    (of_a,), (of_b,) = seen["a"], seen["b"]
+    assert of_a[:, 0] == pytest.approx([0.25, 0.3], abs=0.0025)
+    assert of_b[:, 0] == pytest.approx([-0.3, -0.25], abs=0.0025)
+    assert of_a[:, 3] == pytest.approx([1.0, 1.0])
+    assert (np.abs(of_a[:, 1:3]) <= 0.05 + 0.0025).all()
+
+
+def test_they_are_seen_from_the_frame_of_the_nearest_shape(store):
+    links = {"a": (at(-0.5), at(0.5)), "b": (at(0.0),)}
+    poses = {"a": poses_along_x(0.0), "b": poses_along_x(0.7)}
+    far, near = watchers_of(links, poses, [("a", "b")], store())["a"]
+    assert len(far) == 0
+    assert near[:, 0] == pytest.approx([0.15], abs=0.0025)
+
+
+def test_only_the_nearest_pairs_watch(store):
+    links = {"a": (at(0.0),), "b": (at(0.0),), "c": (at(0.0),)}
+    poses = {"a": poses_along_x(0.0), "b": poses_along_x(0.3), "c": poses_along_x(-0.34)}
+    seen = watchers_of(links, poses, [("a", "b"), ("a", "c"), ("b", "c")], store())
+    assert [len(seen[name][0]) for name in "abc"] == [1, 1, 0]
+
+
+def test_who_is_far_away_or_always_touches_does_not_watch(store):
+    links = {"a": (at(0.0),), "b": (at(0.0),)}
+    for x in (0.1, 0.105, 0.6):
+        poses = {"a": poses_along_x(0.0, 0.0), "b": poses_along_x(x, x)}
+        seen = watchers_of(links, poses, [("a", "b")], store())
+        assert len(seen["a"][0]) == len(seen["b"][0]) == 0, x
+    assert watchers_of(links, poses, [], store())["a"][0].shape == (0, 4)
+
+
+def test_the_second_time_they_come_from_disk_and_are_the_same(store, monkeypatch):
+    links = {"a": (at(0.0),), "b": (at(0.0, "cylinder", (0.05, 0.2)),)}
+    poses = {"a": poses_along_x(0.0), "b": poses_along_x(0.3)}
+    first = watchers_of(links, poses, [("a", "b")], store())
+    monkeypatch.setattr("collision_monitor.fitting.approach_points._look", None)
+    second = watchers_of(links, poses, [("a", "b")], store())
+    assert np.array_equal(first["a"][0], second["a"][0])
+    with pytest.raises(TypeError):
+        watchers_of(links, poses | {"b": poses_along_x(0.31)}, [("a", "b")], store())
+
+
+def test_merging_keeps_the_weight_and_does_not_see_the_last_digit():
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([rng.uniform(-0.2, 0.2, (3000, 3)), rng.uniform(0.1, 1.0, 3000)])
+    few = merged(rows)
+    assert 100 < len(few) <= 400
+    assert few[:, 3].sum() == pytest.approx(rows[:, 3].sum(), abs=1e-3)
+    grid = np.column_stack([np.round(rows[:50, :3], 2), np.ones(50)])
+    noise = grid + np.r_[1e-13, -1e-13, 1e-13, 0.0]
+    assert np.array_equal(merged(grid), merged(noise))
+    assert merged([]).shape == (0, 4)
+
+
+@pytest.mark.parametrize(
+    "shape, volume",
+    [
+        (at(0, "box", (0.1, 0.2, 0.3)), 0.006),
+        (at(0, "sphere", (0.1,)), 4 / 3 * np.pi * 1e-3),
+        (at(0, "cylinder", (0.1, 0.3)), np.pi * 3e-3),
+        (at(0, "capsule", (0.1, 0.3)), np.pi * (3e-3 + 4 / 3 * 1e-3)),
+        (Shape("mesh", np.eye(4), vertices=MESH.vertices, triangles=MESH.faces), MESH.volume),
+    ],
+)
+def test_every_kind_of_shape_has_a_surface(shape, volume):
+    mesh = shape_mesh(shape)
+    assert mesh.volume == pytest.approx(volume, rel=0.06)
+    assert mesh.centroid == pytest.approx([0, 0, 0], abs=1e-3)

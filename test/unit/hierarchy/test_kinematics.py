@@ -1,0 +1,193 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Compiled forward kinematics: against pinocchio on real robots, and against scipy's rotations."""
+
+import numba
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+from support.robots import robots
+from support.robots.toys import joint, link, robot
+
+from collision_monitor.geometry.leaf import Leaf
+from collision_monitor.hierarchy import query
+from collision_monitor.hierarchy.kinematics import forward_kinematics
+from collision_monitor.hierarchy.packed import unpack
+from collision_monitor.hierarchy.packing import pack_model
+from collision_monitor.robot.bodies import rigid_bodies
+from collision_monitor.robot.urdf.urdf import load_robot
+
+CONFIGURATIONS = 300
+
+
+@numba.njit
+def body_poses(numbers, index, rows, out):
+    """Fill out (rows, bodies, 12) with what the kernel writes."""
+    view = unpack(numbers, index)
+    for k in range(len(rows)):
+        forward_kinematics(view, rows[k])
+        for body in range(len(view.poses)):
+            for column in range(12):
+                out[k, body, column] = view.poses[body, column]
+
+
+class Kinematics:
+    """A robot packed with one leaf a link, from the link's origin to (0.3, -0.2, 0.1) in it."""
+
+    TIP = np.array([0.3, -0.2, 0.1])
+
+    def __init__(self, source, package_dirs=()):
+        self.robot = load_robot(source, package_dirs)
+        self.root = self.robot.root
+        self.bodies = bodies = rigid_bodies(self.robot)
+        self.joint_names = bodies.joint_names
+        self.links = sorted(self.robot.links, key=lambda name: bodies.link_bodies[name] == 0)
+        leaves = [
+            Leaf(name, np.zeros(3), self.TIP, 0.01).moved(bodies.link_poses[name], name)
+            for name in self.links
+        ]
+        first = np.arange(len(leaves))
+        self.numbers, self.index = pack_model(
+            bodies, leaves, np.array([bodies.link_bodies[name] for name in self.links]),
+            np.column_stack([first, first + 1]), np.empty((0, 2), dtype=np.int64),
+        )  # fmt: skip
+        query.place_all(self.numbers, self.index)
+
+    def rows(self, count=CONFIGURATIONS, seed=0):
+        """Random configurations within the limits; beyond one turn where there are none."""
+        joints = self.bodies.joints
+        reach = [3.0 if j.kind == "continuous" else 1.0 for j in joints]
+        lower, upper = np.array([[j.lower, j.upper] for j in joints]).T * reach
+        return np.random.default_rng(seed).uniform(lower, upper, (count, len(joints)))
+
+    def link_poses(self, rows):
+        """Poses (rows, links, 4, 4) by the kernel."""
+        out = np.empty((len(rows), len(self.bodies.parents) + 1, 12))
+        body_poses(self.numbers, self.index, rows, out)
+        poses = np.tile(np.eye(4), (*out.shape[:2], 1, 1))
+        poses[..., :3, :3] = out[..., :9].reshape(*out.shape[:2], 3, 3)
+        poses[..., :3, 3] = out[..., 9:]
+        return np.stack(
+            [poses[:, self.bodies.link_bodies[name]] @ self.bodies.link_poses[name]
+             for name in self.links], axis=1,
+        )  # fmt: skip
+
+    def segments(self, q):
+        """End points (links, 2, 3) of the leaves by the kernel."""
+        ends = np.empty((len(self.links), 6))
+        assert query.leaf_segments(self.numbers, self.index, q, ends) == 0
+        return ends.reshape(-1, 2, 3)
+
+
+def position(by_name, name, values):
+    """Position of a joint, by its mimic if it has one."""
+    mimic = by_name[name].mimic
+    if mimic is None:
+        return values.get(name, 0.0)
+    return mimic.multiplier * position(by_name, mimic.joint, values) + mimic.offset
+
+
+def twin(description, values):
+    """Poses of all links by the URDF's own definition: origin, then motion on the axis."""
+    poses = {description.root: np.eye(4)}
+    by_name = {j.name: j for j in description.joints}
+    for j in description.joints:
+        motion = np.eye(4)
+        if j.kind == "prismatic":
+            motion[:3, 3] = position(by_name, j.name, values) * j.axis
+        elif j.kind in ("revolute", "continuous"):
+            turn = Rotation.from_rotvec(position(by_name, j.name, values) * j.axis)
+            motion[:3, :3] = turn.as_matrix()
+        poses[j.child] = poses[j.parent] @ j.origin @ motion
+    return poses
+
+
+def compare_with_twin(kinematics, rows):
+    poses = kinematics.link_poses(rows)
+    for row, q in zip(poses, rows, strict=True):
+        values = dict(zip(kinematics.joint_names, q, strict=True))
+        expected = twin(kinematics.robot, values)
+        for k, name in enumerate(kinematics.links):
+            assert row[k] == pytest.approx(expected[name], abs=1e-9), name
+
+
+REAL = ["ur5", "panda", "pr2", "tiago_dual"]
+
+
+@pytest.fixture(scope="module", params=REAL)
+def real(request):
+    """A real robot, and as pinocchio sees it."""
+    files = robots.require(request.param)
+    reference = pytest.importorskip("reference")
+    kinematics = Kinematics(files.urdf, files.package_dirs)
+    return kinematics, reference.Reference(files.urdf, list(files.package_dirs), kinematics)
+
+
+def test_links_stand_where_pinocchio_has_them(real):
+    from support.geometry.reference import pin
+
+    kinematics, reference = real
+    rows = kinematics.rows()
+    poses = kinematics.link_poses(rows)
+    model, data = reference.pin_model, reference.pin_data
+    frames = [model.getFrameId(name, pin.FrameType.BODY) for name in kinematics.links]
+    assert max(frames) < model.nframes
+    root = model.getFrameId(kinematics.root, pin.FrameType.BODY)
+    worst = 0.0
+    for row, q in zip(poses, rows, strict=True):
+        pin.framesForwardKinematics(model, data, reference.configuration(q))
+        base = data.oMf[root].inverse()
+        expected = np.array([(base * data.oMf[frame]).homogeneous for frame in frames])
+        worst = max(worst, np.abs(row - expected).max())
+    assert worst < 1e-9
+
+
+def test_the_leaves_of_a_real_robot_go_with_their_links(real):
+    kinematics, _ = real
+    for q in kinematics.rows(20, seed=1):
+        poses = kinematics.link_poses(q[None])[0]
+        expected = np.stack([poses[:, :3, 3], (poses @ [*Kinematics.TIP, 1.0])[:, :3]], axis=1)
+        assert kinematics.segments(q) == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_real_robot_is_its_own_definition(real):
+    compare_with_twin(real[0], real[0].rows(10, seed=2))
+
+
+def test_the_real_robots_have_joints_of_every_kind():
+    loaded = [load_robot(robots.require(n).urdf, robots.require(n).package_dirs) for n in REAL]
+    joints = [j for description in loaded for j in description.joints]
+    assert {"revolute", "continuous", "prismatic"} <= {j.kind for j in joints}
+    assert any(j.mimic for j in joints if j.kind == "revolute")
+    assert any(j.mimic for j in joints if j.kind == "prismatic")
+
+
+MIXED = robot(
+    *(link(name) for name in "abcdefg"),
+    joint("turn", "a", "b", axis="0.3 -0.5 0.8"),
+    joint("slide", "b", "c", "prismatic", axis="-1 2 0.5"),
+    joint("hold", "c", "d", "fixed", xyz="0 0.2 0.3"),
+    joint("wheel", "d", "e", "continuous", axis="0 -1 0"),
+    joint("follow", "e", "f", extra='<mimic joint="turn" multiplier="-2" offset="0.5"/>'),
+    joint("lift", "a", "g", "prismatic", axis="0 0 -1",
+          extra='<mimic joint="follow" multiplier="0.25" offset="-0.1"/>'),
+)  # fmt: skip
+
+
+def test_every_kind_of_joint_moves_as_the_urdf_defines_it():
+    kinematics = Kinematics(MIXED)
+    assert kinematics.joint_names == ("turn", "slide", "wheel")
+    compare_with_twin(kinematics, kinematics.rows(100))
+
+
+def test_many_turns_lead_back_and_rotations_stay_rotations():
+    kinematics = Kinematics(MIXED)
+    rows = kinematics.rows(50)
+    poses = kinematics.link_poses(rows)
+    turned = kinematics.link_poses(rows + np.array([0.0, 0.0, 2.0 * np.pi * 7]))
+    assert turned == pytest.approx(poses, abs=1e-12)
+    rotations = poses[..., :3, :3]
+    assert rotations @ rotations.swapaxes(-1, -2) == pytest.approx(
+        np.tile(np.eye(3), (*rotations.shape[:2], 1, 1)), abs=1e-12
+    )
+    assert np.linalg.det(rotations) == pytest.approx(np.ones(rotations.shape[:2]))

@@ -1,0 +1,80 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""After loading no distance compiles, with a monitor no query; it is said when one has to."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+from support.robots.toys import chain
+
+from collision_monitor.hierarchy import query
+from collision_monitor.hierarchy.warm_up import empty_model
+
+COUNT = """
+import json, logging, sys
+logging.basicConfig(level=logging.INFO, stream=sys.stderr)
+from numba.core import event
+from collision_monitor import CollisionModel
+from collision_monitor.common.compile_log import log_compiling
+from collision_monitor.monitoring.monitor import Monitor
+
+class Names(event.Listener):
+    def __init__(self):
+        self.names = []
+    def on_start(self, what):
+        self.names.append(what.data["dispatcher"].py_func.__name__)
+    def on_end(self, what):
+        pass
+
+listener = Names()
+event.register("numba:compile", listener)
+log_compiling()
+model = CollisionModel.from_urdf(sys.argv[1])
+at_load = len(listener.names)
+q = model.random_configurations(2)
+model.distance(q[0])
+model.contacts(q[0])
+assert len(listener.names) == at_load, listener.names[at_load:]
+Monitor(model)
+at_load = len(listener.names)
+for ask in (model.distance, model.distances, model.contacts, model.leaf_segments,
+            model.link_distances, model.link_poses):
+    ask(q[0])
+after = listener.names[at_load:]
+model.min_distances(q), model.is_clear(q)
+print(json.dumps([at_load, after, len(listener.names)]))
+"""
+
+
+def load_in_a_new_process(tmp_path):
+    """(compiled at load, names compiled by single queries, compiled in all), what the log says."""
+    (tmp_path / "arm.urdf").write_text(chain())
+    done = subprocess.run(
+        [sys.executable, "-c", COUNT, str(tmp_path / "arm.urdf")],
+        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")},
+        capture_output=True, text=True, timeout=600, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout), done.stderr
+
+
+def test_what_joint_states_ask_is_compiled_at_load_and_kept(tmp_path):
+    (at_load, by_queries, in_all), said = load_in_a_new_process(tmp_path)
+    assert at_load > 0
+    assert by_queries == []
+    assert in_all > at_load  # the batches, which nobody had asked for
+    assert "compiling kernels" in said
+    assert " done, now " in said
+    assert "kernels compiled in" in said
+    (at_load, by_queries, in_all), said = load_in_a_new_process(tmp_path)
+    assert (at_load, by_queries, in_all) == (0, [], 0)
+    assert "compil" not in said
+
+
+def test_a_model_of_nothing_has_nothing_near():
+    numbers, index = empty_model()
+    assert query.distance(numbers, index, np.empty(0))[:2] == (-1, -1)
+    assert query.contacts(numbers, index, np.empty(0), 1.0, np.empty((2, 2), np.int64)) == 0

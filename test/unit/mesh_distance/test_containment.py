@@ -1,0 +1,69 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Winding numbers, against those by solid angles, and on rays that hit edges and corners."""
+
+import numpy as np
+import pytest
+import trimesh
+from support.geometry.mesh_cases import KIND_NAMES, mesh
+
+from collision_monitor.common.array_views import borrow
+from collision_monitor.common.compiled import kernel
+from collision_monitor.fitting.coverage import winding_numbers
+from collision_monitor.mesh_distance.bvh.mesh_tree import unpack_tree
+from collision_monitor.mesh_distance.bvh.triangle_tree import build_triangle_tree
+from collision_monitor.mesh_distance.containment import winding_number
+
+
+@kernel
+def _wind(numbers, index, closed, x, y, z):
+    tree = unpack_tree(numbers, index, 0, 0)
+    return winding_number(tree, borrow(closed, 0, len(closed), 1), 0, x, y, z)
+
+
+def winding(built, points, closed=None):
+    closed = np.ones(len(built.index), dtype=np.int64) if closed is None else closed
+    return np.array([_wind(built.numbers, built.index, closed, *p) for p in points])
+
+
+@pytest.mark.parametrize("kind", KIND_NAMES)
+@pytest.mark.parametrize("name", ["ball", "ring", "cone", "arm_link_2.stl"])
+def test_points_in_and_around_closed_meshes(kind, name):
+    vertices, triangles = mesh(name)
+    built = build_triangle_tree(vertices, triangles, kind)
+    rng = np.random.default_rng(1)
+    low, high = vertices.min(axis=0), vertices.max(axis=0)
+    points = rng.uniform(low - 0.1 * (high - low), high + 0.1 * (high - low), (150, 3))
+    expected = winding_numbers(points, np.ascontiguousarray(vertices[triangles]))
+    whole = np.round(expected).astype(int)
+    assert np.abs(expected - whole).max() < 1e-6  # the mesh is closed
+    assert set(whole) > {0}
+    assert winding(built, points).tolist() == whole.tolist()
+
+
+@pytest.mark.parametrize("kind", KIND_NAMES)
+def test_rays_through_edges_and_corners_count_once(kind):
+    # A grid of cubes' corners: every ray along x from a grid point hits edges or corners.
+    box = trimesh.creation.box((2.0, 2.0, 2.0)).subdivide().subdivide()
+    vertices, triangles = np.asarray(box.vertices), np.asarray(box.faces)
+    built = build_triangle_tree(vertices, triangles, kind)
+    steps = np.array([-1.5, -0.75, -0.5, -0.25, 0.0, 0.25, 0.5, 1.5])
+    points = np.array(np.meshgrid(steps, steps, steps)).reshape(3, -1).T
+    inside = (np.abs(points) < 1.0).all(axis=1)
+    assert winding(built, points).tolist() == inside.astype(int).tolist()
+
+
+def test_two_shells_make_a_hollow_body():
+    outer, inner = mesh("ball")
+    vertices = np.vstack([outer, 0.5 * outer])
+    triangles = np.vstack([inner, inner[:, ::-1] + len(outer)])
+    built = build_triangle_tree(vertices, triangles)
+    points = [[0.15, 0.0, 0.0], [0.05, 0.0, 0.0], [0.3, 0.0, 0.0]]
+    assert winding(built, points).tolist() == [1, 0, 0]
+
+
+def test_open_surfaces_hold_nothing():
+    vertices, triangles = mesh("ball")
+    built = build_triangle_tree(vertices, triangles)
+    closed = np.zeros(len(triangles), dtype=np.int64)
+    assert winding(built, [[0.0, 0.0, 0.0]], closed).tolist() == [0]

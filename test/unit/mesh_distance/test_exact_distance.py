@@ -1,0 +1,340 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Exact distances: what the answer says, on shapes of all kinds and in all hierarchies."""
+
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import trimesh
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.geometry.exact_reference import ExactReference
+from support.geometry.free_body import at, free_body, mesh_shape, turned
+from support.geometry.mesh_cases import KIND_NAMES, mesh, soup
+from support.paths import ROOT
+from support.robots.toys import joint, robot
+from support.robots.toys import link as link_of
+
+from collision_monitor import CollisionModel
+from collision_monitor.errors import ConfigurationError, FitError, NothingToCheckError
+from collision_monitor.robot.description import Link, Robot, Shape
+from unit.mesh_distance.test_mesh_distance import distance_to
+
+ARMS = (ROOT / "urdf/dual_arm.urdf", ROOT / "urdf/dual_arm.srdf")
+# Shapes of every kind in each link, some of them turned.
+TILTED = at(0.1, -0.2, 0.3)
+TILTED[:3, :3] = turned(np.array([0, 0, 0, 0.5, -0.4, 1.0]))[0]
+MIXED = (
+    mesh_shape(*mesh("arm_link_2.stl")),
+    mesh_shape(*mesh("cone"), TILTED),
+    Shape("cylinder", at(0.3, 0.1, -0.1), (0.05, 0.3)),
+    Shape("capsule", TILTED, (0.04, 0.2)),
+)
+OTHER = (
+    Shape("box", TILTED, (0.1, 0.2, 0.05)),
+    mesh_shape(*mesh("ring")),
+    Shape("sphere", at(0.0, 0.0, 0.2), (0.06,)),
+)
+
+
+class _Kinematics:
+    """What `ExactReference` wants to know, of a free body."""
+
+    def link_pose(self, q, link):
+        pose = np.eye(4)
+        if link == "moving":
+            pose[:3, :3], pose[:3, 3] = turned(q)
+        return pose
+
+
+def configurations(count, seed, reach=0.6):
+    rng = np.random.default_rng(seed)
+    return np.column_stack([rng.normal(size=(count, 3)) * reach, rng.uniform(-3, 3, (count, 3))])
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    return {kind: free_body(MIXED, OTHER, kind) for kind in KIND_NAMES}
+
+
+@pytest.fixture(scope="module")
+def arms():
+    return CollisionModel.from_urdf(ARMS[0], srdf=ARMS[1])
+
+
+def corners_of(model, q, link, number):
+    """Corners of a triangle of a link's meshes in the base frame."""
+    shapes = [s for s in model.robot.links[link].shapes if s.kind == "mesh"]
+    for shape in shapes:
+        if number < len(shape.triangles):
+            break
+        number -= len(shape.triangles)
+    pose = model.link_poses(q)[link] @ shape.pose
+    return shape.vertices[shape.triangles[number]] @ pose[:3, :3].T + pose[:3, 3]
+
+
+def check(model, q, found):
+    assert found.exact
+    assert found.leaves == (-1, -1)
+    first, second = found.points
+    assert np.linalg.norm(found.normal) == pytest.approx(1.0, abs=1e-12)
+    assert second - first == pytest.approx(found.distance * found.normal, abs=1e-9)
+    assert model.distance(q).distance <= found.distance + 1e-9
+    if found.distance > 0.0:
+        for link, number, point in zip(found.links, found.triangles, found.points, strict=True):
+            if number >= 0:
+                assert distance_to(corners_of(model, q, link, number), point) < 1e-9
+
+
+def test_shapes_of_all_kinds_have_coals_distance_in_all_hierarchies(mixed):
+    reference = ExactReference(mixed["obb"], _Kinematics())
+    for q in configurations(100, seed=1):
+        found = {kind: model.distance(q, exact=True) for kind, model in mixed.items()}
+        expected, _ = reference.least(q)
+        for kind, clearance in found.items():
+            if expected > 0.0 and clearance.distance > 0.0:
+                assert clearance.distance == pytest.approx(expected, abs=1e-7)
+            else:
+                held = reference.holds(q, clearance.links)
+                assert (clearance.distance <= 0.0) == (expected <= 1e-8 or held)
+            check(mixed[kind], q, clearance)
+
+
+@given(st.integers(0, 2**31), st.sampled_from(KIND_NAMES))
+@settings(max_examples=25, deadline=None)
+def test_little_meshes_by_brute_force(seed, kind):
+    """Against numpy, on triangles without order, some without area."""
+    rng = np.random.default_rng(seed)
+    first, second = (soup(rng, int(rng.integers(1, 6))) for _ in range(2))
+    model = free_body([mesh_shape(*first)], [mesh_shape(*second)], kind)
+    q = configurations(1, seed, reach=2.0)[0]
+    found = model.distance(q, exact=True)
+    check(model, q, found)
+    rotation, translation = turned(q)
+    a = first[0][first[1]]
+    b = second[0][second[1]] @ rotation.T + translation
+    # Corners to triangles is never nearer than the truth; edges by points along them.
+    corners = min(
+        distance_to(t, p)
+        for one, other in ((a, b), (b, a))
+        for t in one
+        for p in other.reshape(-1, 3)
+    )
+    assert found.distance <= corners + 1e-9
+    assert found.distance == pytest.approx(_by_edges(a, b, corners), abs=1e-6) or (
+        found.distance <= 0.0
+    )
+
+
+def _by_edges(a, b, best):
+    """The least distance of corners from triangles, and of edges from edges (Ericson 5.1.9)."""
+    for p, q in ((t[k], t[k - 1]) for t in a for k in range(3)):
+        for r, s in ((t[k], t[k - 1]) for t in b for k in range(3)):
+            u, v, w = q - p, s - r, p - r
+            system = np.array([[u @ u, -(u @ v)], [u @ v, -(v @ v)]])
+            ways = [(0.0, None), (1.0, None), (None, 0.0), (None, 1.0)]
+            if abs(np.linalg.det(system)) > 1e-14:
+                x, y = np.linalg.solve(system, [-(u @ w), -(v @ w)])
+                if 0 <= x <= 1 and 0 <= y <= 1:
+                    best = min(best, np.linalg.norm(w + x * u - y * v))
+            for x, y in ways:
+                if x is None:
+                    x = np.clip((y * v - w) @ u / max(u @ u, 1e-300), 0, 1)
+                else:
+                    y = np.clip((w + x * u) @ v / max(v @ v, 1e-300), 0, 1)
+                best = min(best, np.linalg.norm(w + x * u - y * v))
+    return best
+
+
+def test_the_nearest_pair_is_the_least_of_all(arms):
+    for q in arms.random_configurations(60, seed=2):
+        found, every = arms.distance(q, exact=True), arms.distances(q, exact=True)
+        assert found.distance == pytest.approx(every.min(), abs=1e-9)
+        assert every[arms.pairs.index(found.links)] == pytest.approx(every.min(), abs=1e-9)
+        assert (arms.distances(q) <= every + 1e-9).all()
+        check(arms, q, found)
+
+
+def test_what_was_asked_before_makes_no_difference(arms):
+    rows = arms.random_configurations(80, seed=3)
+    along = rows[0] + np.linspace(0.0, 1.0, 200)[:, None] * (rows[1] - rows[0])
+    for asked in (rows, along):
+        fresh = [arms.twin().distance(q, exact=True).distance for q in asked[::5]]
+        warm = [arms.distance(q, exact=True).distance for q in asked][::5]
+        assert warm == pytest.approx(fresh, abs=1e-12)
+
+
+def test_the_nearest_of_several_is_found_whoever_it_was_before(tmp_path):
+    """A ring goes to and fro between plates, a millimetre or more a step."""
+    trimesh.creation.torus(0.1, 0.04, 12, 8).export(tmp_path / "tool.stl")
+    shape = f'<mesh filename="{tmp_path}/tool.stl"/>'
+    axes = {"x": "1 0 0", "y": "0 1 0", "tool": "0 0 1"}
+    parts = [link_of("base", '<box size="0.02 0.02 0.02"/>', "0 0 3"), link_of("tool", shape)]
+    parts += [link_of("x", ""), link_of("y", "")]
+    for parent, (child, axis) in zip(("base", "x", "y"), axes.items(), strict=True):
+        parts.append(joint(f"to_{child}", parent, child, "prismatic", "0 0 0", axis))
+    sides = [(a, s * far) for a, far in zip(np.eye(3), (0.24, 0.24, 0.14), strict=True)
+             for s in (-1.0, 1.0)]  # fmt: skip
+    plates = [
+        {"name": f"plate_{k}", "type": "box", "size": (0.5 - 0.48 * np.abs(a)).tolist(),
+         "position": (s * a).tolist()}
+        for k, (a, s) in enumerate(sides)
+    ]  # fmt: skip
+    model = CollisionModel.from_urdf(
+        robot(*parts), scene={"obstacles": plates}, max_leaves_per_link=2
+    )
+    t = np.linspace(0.0, 12.0, 1000)[:, None]
+    rows = 0.06 * np.sin(t * [1.0, 1.37, 2.11] + [0.0, 1.0, 2.0])
+    other = model.twin()
+    nearest = set()
+    for q in rows:
+        clearance = model.distance(q, exact=True)
+        nearest.add(clearance.links)
+        # Asked for all, it measures all.
+        assert clearance.distance == pytest.approx(other.distances(q, exact=True).min(), abs=1e-10)
+    assert len(nearest) == 6
+
+
+def test_threads_with_twins_of_their_own_do_not_disturb_each_other(arms):
+    rows = arms.random_configurations(200, seed=4)
+    expected = [arms.distance(q, exact=True).distance for q in rows]
+    twins = [arms.twin() for _ in range(3)]
+    for twin in twins:
+        twin.prepare_exact()
+
+    def ask(one):
+        return [one.distance(q, exact=True).distance for q in rows]
+
+    with ThreadPoolExecutor(4) as pool:
+        for answers in pool.map(ask, [arms, *twins]):
+            assert answers == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_twin_of_fewer_pairs_and_a_pickled_model_answer_as_well(arms):
+    q = arms.random_configurations(1, seed=5)[0]
+    expected = arms.distances(q, exact=True)
+    some = arms.pairs[::4]
+    assert arms.twin(some).distances(q, exact=True) == pytest.approx(expected[::4], abs=1e-12)
+    again = pickle.loads(pickle.dumps(arms))
+    assert again.distances(q, exact=True) == pytest.approx(expected, abs=1e-12)
+
+
+def test_obstacles_are_measured_too():
+    scene = {
+        "obstacles": [
+            {"name": "wall", "type": "box", "size": [0.1, 4.0, 4.0], "position": [1.5, 0, 0]},
+            {"name": "held", "type": "cylinder", "radius": 0.02, "length": 0.3,
+             "link": "left_link_3", "position": [0, 0, 0.4]},
+        ]
+    }  # fmt: skip
+    model = CollisionModel.from_urdf(ARMS[0], srdf=ARMS[1], scene=scene)
+    rows = model.random_configurations(40, seed=6)
+    seen = set()
+    for q in rows:
+        found = model.distance(q, exact=True)
+        seen.update(found.links)
+        assert model.distance(q).distance <= found.distance + 1e-9
+    every = model.distances(rows[0], exact=True)
+    assert np.isfinite(every).all()
+    assert {"wall", "held"} & seen
+
+
+def test_bounds_along_a_motion_are_never_above_the_distances_and_soon_close(arms):
+    start, end = arms.random_configurations(60, seed=5)[[3, 40]]
+    judge, every, raised = arms.twin(), np.arange(len(arms.pairs)), 0
+    for q in start + np.linspace(0.0, 1.0, 300)[:, None] * (end - start):
+        leaves, exact = arms.distances(q), judge.distances(q, exact=True)
+        bounds = arms.exact_bounds(q, every, leaves, 0.1)
+        assert (bounds >= leaves).all() and (bounds[leaves > 0.1] == leaves[leaves > 0.1]).all()
+        assert (bounds <= np.maximum(exact, leaves) + 1e-9).all()
+        assert (bounds[exact <= 0.0] <= 0.0).all()
+        raised += (bounds > leaves + 1e-4).sum()
+    assert raised > 50  # how many depends on the fitted leaves, and so on SciPy
+    for _ in every:
+        bounds = arms.exact_bounds(q, every, leaves, 0.1)
+    close = (exact > 0.0) & (leaves <= 0.1)
+    assert close.sum() > 1
+    assert (bounds >= np.minimum(exact, 0.1) - 1e-3 - 1e-9)[close].all()
+    some = np.flatnonzero(close)[:2]
+    again = arms.exact_bounds(q, some, leaves[some], 0.1)
+    assert again == pytest.approx(bounds[some], abs=1e-3)
+    with pytest.raises(ConfigurationError, match="shape"):
+        arms.exact_bounds(q[:2], some, leaves[some], 0.1)
+
+
+def test_triangles_that_cross_are_named_and_placed(arms):
+    for q in arms.random_configurations(200, seed=8):
+        found = arms.distance(q, exact=True)
+        crossing = arms.crossing_triangles(q, found.links)
+        if found.distance > 0.0:
+            assert len(crossing.triangles) == 0
+            continue
+        assert len(crossing.triangles) > 0
+        numbers, corners = crossing.triangles[0], crossing.corners[0]
+        for link, number, placed in zip(found.links, numbers, corners, strict=True):
+            assert placed == pytest.approx(corners_of(arms, q, link, number), abs=1e-9)
+        few = arms.crossing_triangles(q, found.links, most=1)
+        every = arms.crossing_triangles(q, found.links, most=10**12)
+        assert every.triangles.tolist() == crossing.triangles.tolist()
+        assert few.triangles.shape == (1, 2)
+        return
+    pytest.fail("no configuration in contact")
+
+
+def test_bad_questions_are_refused(arms):
+    q = np.zeros(len(arms.joint_names))
+    q[2] = np.nan
+    for ask in (arms.distance, arms.distances):
+        with pytest.raises(ConfigurationError, match=arms.joint_names[2]):
+            ask(q, exact=True)
+        with pytest.raises(ConfigurationError, match="shape"):
+            ask(q[:2], exact=True)
+    with pytest.raises(ConfigurationError, match="moon"):
+        arms.crossing_triangles(np.zeros(len(q)), (arms.link_names[0], "moon"))
+    with pytest.raises(ConfigurationError, match="most"):
+        arms.crossing_triangles(np.zeros(len(q)), arms.pairs[0], most=0)
+    with pytest.raises(ConfigurationError, match="most: 2.5"):
+        arms.crossing_triangles(np.zeros(len(q)), arms.pairs[0], most=2.5)
+    name = arms.link_names[0]
+    for pair in ((name,), (name, name), name, (*arms.pairs[0], name)):
+        with pytest.raises(ConfigurationError, match="two different links"):
+            arms.crossing_triangles(np.zeros(len(q)), pair)
+    for within in (np.nan, "near", None):
+        with pytest.raises(ConfigurationError, match="within: .*not a length"):
+            arms.distances(np.zeros(len(q)), exact=True, within=within)
+
+
+def slide(name, parent, child, axis):
+    """A joint of a URDF."""
+    return f'''<joint name="{name}" type="prismatic"><parent link="{parent}"/><child
+        link="{child}"/><axis xyz="{axis}"/>
+        <limit lower="-9" upper="9" effort="1" velocity="1"/></joint>'''
+
+
+@pytest.mark.parametrize("missing", [0.0, 1e-8, 1e-6, 0.03])
+def test_leaves_that_miss_a_little_of_their_shapes_do_not_hide_them(missing):
+    """Leaves from a file may let a micrometre stick out, and those that nobody checked anything."""
+    ball = '<collision><geometry><sphere radius="0.1"/></geometry></collision>'
+    urdf = f'''<robot name="balls"><link name="a">{ball}</link><link name="x"/><link name="b">{ball}
+        </link>{slide("j", "a", "x", "1 0 0")}{slide("k", "x", "b", "0 1 0")}</robot>'''
+    leaves = {"links": {name: [{"center": [0, 0, 0], "radius": 0.1 - missing}] for name in "ab"}}
+    model = CollisionModel.from_urdf(urdf, leaves=leaves, check_leaves=missing <= 1e-6)
+    for q in ([1.0, 2.0], [0.3, 0.4], [0.4, 0.3], [0.19, 0.5], [0.0, 0.0], [0.2, 5.0]):
+        found = model.distance(q, exact=True).distance
+        apart = np.hypot(*q) - 0.2
+        assert found == pytest.approx(apart, abs=1e-9) if apart > 0.0 else found <= 0.0
+
+
+def test_a_hierarchy_that_is_none_is_refused():
+    with pytest.raises(FitError, match="unknown hierarchy 'ball'.*aabb, obb, rss, octree"):
+        CollisionModel.from_urdf(ARMS[0], hierarchy="ball")
+
+
+def test_without_pairs_there_is_nothing_to_ask():
+    box = Shape("box", np.eye(4), (0.1, 0.1, 0.1))
+    model = CollisionModel(Robot("one", "base", {"base": Link("base", (box,))}, ()))
+    with pytest.raises(NothingToCheckError):
+        model.distance(np.empty(0), exact=True)
+    assert model.distances(np.empty(0), exact=True).shape == (0,)

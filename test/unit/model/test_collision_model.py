@@ -1,0 +1,176 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""CollisionModel: answers that agree with each other, and errors that name what is wrong."""
+
+import numpy as np
+import pytest
+from support.robots.toys import chain, joint, link, robot
+
+from collision_monitor import Clearance, CollisionModel
+from collision_monitor.errors import ConfigurationError, NothingToCheckError
+
+
+@pytest.fixture(scope="module")
+def model():
+    """A chain of five with a wall beside it."""
+    wall = {"name": "wall", "type": "box", "size": [4, 0.1, 2], "position": [1, 4, 0]}
+    return CollisionModel.from_urdf(chain(5), scene={"obstacles": [wall]})
+
+
+def test_a_stretched_chain_is_as_far_apart_as_it_looks(model):
+    clearance = model.distance([0.0, 0.0, 0.0, 0.0])
+    assert clearance.distance == pytest.approx(1.8)
+    assert clearance.normal == pytest.approx([1, 0, 0])
+    a, b = clearance.points
+    assert b - a == pytest.approx([1.8, 0, 0])
+    assert clearance.links in model.pairs
+    assert "1.8" in repr(clearance)
+
+
+def test_distance_distances_batch_and_contacts_agree(model):
+    rows = model.random_configurations(300, seed=9)
+    batch = model.min_distances(rows)
+    for q, least in zip(rows, batch, strict=True):
+        clearance, every = model.distance(q), model.distances(q)
+        assert every.shape == (len(model.pairs),)
+        assert clearance.distance == pytest.approx(least, abs=1e-12)
+        assert every.min() == pytest.approx(least, abs=1e-12)
+        assert every[model.pairs.index(clearance.links)] == pytest.approx(least, abs=1e-12)
+        touching = {
+            frozenset((model.leaves[i].link, model.leaves[j].link))
+            for i, j in model.contacts(q, margin=0.2)
+        }
+        near = {frozenset(p) for p, d in zip(model.pairs, every, strict=True) if d < 0.2}
+        assert touching == near
+
+
+@pytest.mark.parametrize("threads", [1, 2, 0])
+@pytest.mark.parametrize("margin", [0.0, 0.3, -0.05])
+def test_is_clear_says_what_the_distances_say_in_any_number_of_threads(model, margin, threads):
+    rows = model.random_configurations(2000, seed=4)
+    least = model.min_distances(rows)
+    assert np.array_equal(model.min_distances(rows, threads=threads), least)
+    clear = model.is_clear(rows, margin, threads=threads)
+    assert clear.dtype == bool and 0 < clear.sum() < len(rows)
+    assert np.array_equal(clear, least >= margin)
+
+
+def test_a_bad_row_is_named_by_its_place_in_the_whole_batch(model):
+    rows = model.random_configurations(1000)
+    rows[777, 1] = np.nan
+    for call in (model.min_distances, model.is_clear):
+        with pytest.raises(ConfigurationError, match="row 777: joint"):
+            call(rows, threads=2)
+
+
+@pytest.mark.parametrize("margin", [np.nan, np.inf, -np.inf])
+def test_a_margin_that_is_no_length_is_refused(model, margin):
+    rows = model.random_configurations(2)
+    for call in (lambda: model.is_clear(rows, margin), lambda: model.contacts(rows[0], margin)):
+        with pytest.raises(ConfigurationError, match="margin: .* is not a length in metres"):
+            call()
+
+
+def test_the_answer_does_not_depend_on_the_question_before(model):
+    rows = model.random_configurations(50, seed=1)
+    forward = [model.distance(q).distance for q in rows]
+    backward = [model.distance(q).distance for q in rows[::-1]][::-1]
+    assert forward == pytest.approx(backward, abs=1e-12)
+
+
+def test_lists_and_other_types_of_numbers_are_configurations_too(model):
+    expected = model.distance(np.array([0.1, 0, 1, 0])).distance
+    assert model.distance([0.1, 0, 1, 0]).distance == expected
+    assert model.distance(np.array([0.1, 0, 1, 0], dtype=np.float32)).distance == pytest.approx(
+        expected, abs=1e-6
+    )
+    strided = np.array([[0.1, 9], [0, 9], [1, 9], [0, 9]])[:, 0]
+    assert model.distance(strided).distance == expected
+    assert model.min_distances([[0.1, 0, 1, 0]])[0] == expected
+
+
+@pytest.mark.parametrize(
+    ("q", "says"),
+    [
+        ([0.0, 0.0, 0.0], r"shape \(3,\).*4 joints: j1, j2, j3, j4"),
+        ([[0.0] * 4], r"shape \(1, 4\)"),
+        ([0.0, np.nan, 0.0, 0.0], "'j2' is at nan"),
+        ([0.0, 0.0, 0.0, -np.inf], "'j4' is at -inf"),
+        (["a", "b", "c", "d"], "not an array of numbers"),
+        (None, "q"),
+    ],
+)
+def test_a_bad_configuration_is_named(model, q, says):
+    for ask in (model.distance, model.distances, model.contacts, model.leaf_segments):
+        with pytest.raises(ConfigurationError, match=says if ask != model.distances else None):
+            ask(q)
+
+
+def test_a_bad_row_of_a_batch_is_named(model):
+    rows = np.zeros((5, 4))
+    rows[3, 2] = np.nan
+    with pytest.raises(ConfigurationError, match="row 3: joint 'j3' is at nan"):
+        model.min_distances(rows)
+    with pytest.raises(ConfigurationError, match=r"\(N, 4\)"):
+        model.min_distances(np.zeros((5, 3)))
+    assert model.min_distances(np.empty((0, 4))).shape == (0,)
+
+
+def test_a_model_without_pairs_loads_but_refuses_to_say_clear():
+    model = CollisionModel.from_urdf(chain(2))
+    assert model.pairs == []
+    assert model.distances([0.0]).shape == (0,)
+    for ask in (model.distance, lambda q: model.min_distances([q])):
+        with pytest.raises(NothingToCheckError, match="no pair of links"):
+            ask([0.0])
+
+
+def test_a_robot_that_cannot_move_still_answers():
+    text = robot(link("a"), link("b"), joint("f", "a", "b", "fixed", xyz="3 0 0"))
+    model = CollisionModel.from_urdf(text)
+    assert model.joint_names == ()
+    assert model.leaf_segments([]).shape == (2, 2, 3)
+    with pytest.raises(NothingToCheckError):
+        model.distance([])
+
+
+def test_random_configurations_keep_to_the_limits_and_repeat(model):
+    rows = model.random_configurations(500, seed=4)
+    assert (rows >= model.lower).all() and (rows <= model.upper).all()
+    assert (rows == model.random_configurations(500, seed=4)).all()
+    assert not (rows == model.random_configurations(500, seed=5)).any()
+
+
+def test_more_contacts_than_expected_are_all_returned():
+    balls = [
+        {"name": f"b{k}", "type": "sphere", "radius": 5.0, "position": [k * 1e-3, 0, 0]}
+        for k in range(150)
+    ]
+    model = CollisionModel.from_urdf(chain(4), scene={"obstacles": balls})
+    pairs = model.contacts([0.0, 0.0, 0.0])
+    assert len(pairs) == len(set(pairs)) == 3 * 150
+
+
+def test_a_leaf_of_a_scene_moves_with_its_link():
+    tool = {"name": "tool", "type": "capsule", "radius": 0.05, "length": 1.0, "link": "l2",
+            "position": [0, 0, 1]}  # fmt: skip
+    model = CollisionModel.from_urdf(chain(3), scene={"obstacles": [tool]})
+    k = [leaf.link for leaf in model.leaves].index("tool")
+    ends = model.leaf_segments([0.0, 0.0])[k]
+    assert sorted(ends.tolist()) == [
+        pytest.approx([2, 0, 0.5]),
+        pytest.approx([2, 0, 1.5]),
+    ]
+
+
+def test_a_clearance_keeps_points_and_normal_as_arrays():
+    clearance = Clearance(0.5, ("a", "b"), [[0, 0, 0], [0.5, 0, 0]], [1, 0, 0])
+    assert clearance.points.shape == (2, 3)
+    assert clearance.normal.shape == (3,)
+    assert clearance.leaves == (-1, -1)
+
+
+def test_contacts_have_room_for_as_many_as_there_are():
+    model = CollisionModel.from_urdf(chain(14))
+    model._found = np.empty((4, 2), dtype=np.int64)  # a level of the tree has more than that
+    assert len(model.contacts(np.zeros(13), margin=100.0)) == len(model.pairs) > 64

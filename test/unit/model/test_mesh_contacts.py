@@ -1,0 +1,281 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""In which configurations meshes meet: against the library fcl, and by construction."""
+
+import sys
+from itertools import combinations
+
+import numpy as np
+import pytest
+import trimesh
+from scipy.spatial.transform import Rotation
+from support.robots import robots
+
+from collision_monitor.common import disk_cache
+from collision_monitor.errors import MissingDependencyError
+from collision_monitor.model import mesh_contacts
+from collision_monitor.model.mesh_contacts import meeting_shares, where_they_meet
+from collision_monitor.robot.batch_poses import link_poses
+from collision_monitor.robot.bodies import rigid_bodies
+from collision_monitor.robot.description import Link, Robot, Shape
+from collision_monitor.robot.insides import Inside
+from collision_monitor.robot.scene import Obstacle
+from collision_monitor.robot.urdf.urdf import load_robot
+
+pytest.importorskip("coal", reason="coal is not installed")
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    """A cache of its own."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.delenv(disk_cache.SWITCH, raising=False)
+
+
+def at(*rows):
+    """Poses (n, 4, 4) without rotation."""
+    poses = np.tile(np.eye(4), (len(rows), 1, 1))
+    poses[:, :3, 3] = rows
+    return poses
+
+
+def mesh_shape(mesh, pose=None):
+    pose = np.eye(4) if pose is None else pose
+    return Shape("mesh", pose, (), np.array(mesh.vertices), np.array(mesh.faces))
+
+
+def two(a, b):
+    """A robot of two links."""
+    return Robot("r", "a", {"a": Link("a", a), "b": Link("b", b)}, ())
+
+
+BALL = trimesh.creation.icosphere(2, 0.1)
+ROOM = trimesh.creation.icosphere(2, 1.0)
+PRIMITIVES = {
+    "box": (0.2, 0.2, 0.2), "sphere": (0.1,), "cylinder": (0.1, 0.2), "capsule": (0.1, 0.1)
+}  # fmt: skip
+# Far outside, outside, across the surface, inside near it, in the middle.
+PLACES = at([5, 0, 0], [1.25, 0, 0], [0.95, 0, 0], [0.7, 0.1, 0], [0, 0, 0])
+
+
+@pytest.mark.parametrize("flipped", [False, True])
+@pytest.mark.parametrize("kind", ["mesh", *PRIMITIVES])
+def test_what_is_inside_a_closed_mesh_meets_it(kind, flipped):
+    small = mesh_shape(BALL) if kind == "mesh" else Shape(kind, np.eye(4), PRIMITIVES[kind])
+    poses = {"a": at(*[[0, 0, 0]] * 5), "b": PLACES}
+    shapes = ((mesh_shape(ROOM),), (small,))
+    pairs = [("a", "b")]
+    if flipped:
+        shapes, pairs = shapes[::-1], [("b", "a")]
+        poses = {"b": poses["a"], "a": poses["b"]}
+    assert meeting_shares(two(*shapes), poses, pairs, 0.0) == pytest.approx([3 / 5])
+
+
+@pytest.mark.parametrize("kind", PRIMITIVES)
+def test_a_mesh_inside_a_primitive_meets_it(kind):
+    size = tuple(10.0 * value for value in PRIMITIVES[kind])
+    robot = two((Shape(kind, np.eye(4), size),), (mesh_shape(BALL),))
+    poses = {"a": at(*[[0, 0, 0]] * 3), "b": at([0, 0, 0], [0.95, 0, 0], [3, 0, 0])}
+    assert meeting_shares(robot, poses, [("a", "b")], 0.0) == pytest.approx([2 / 3])
+
+
+def test_an_open_mesh_holds_nothing():
+    bowl = trimesh.Trimesh(ROOM.vertices, ROOM.faces[:-1], process=False)
+    poses = {"a": at(*[[0, 0, 0]] * 5), "b": PLACES}
+    robot = two((mesh_shape(bowl),), (mesh_shape(BALL),))
+    assert meeting_shares(robot, poses, [("a", "b")], 0.0) == pytest.approx([1 / 5])
+
+
+def test_one_closed_part_of_a_mesh_is_enough():
+    far = ROOM.copy().apply_translation([9, 0, 0])
+    bowl = trimesh.Trimesh(far.vertices, far.faces[:-1], process=False)
+    both = trimesh.util.concatenate([bowl, ROOM])
+    inside = Inside([mesh_shape(both)])
+    assert len(inside.probes) == 2
+    assert inside.holds_any(np.array([[0.0, 0.0, 0.0]]))
+    assert not inside.holds_any(np.array([[9.0, 0.0, 0.0]]))
+    two_balls = trimesh.util.concatenate([BALL.copy().apply_translation([4, 0, 0]), BALL])
+    robot = two((mesh_shape(ROOM),), (mesh_shape(two_balls),))
+    poses = {"a": at(*[[0, 0, 0]] * 3), "b": at([0, 0, 0], [-4, 0, 0], [-2, 0, 0])}
+    assert meeting_shares(robot, poses, [("a", "b")], 0.0) == pytest.approx([2 / 3])
+
+
+def test_points_are_inside_where_trimesh_has_them():
+    rng = np.random.default_rng(0)
+    pose = np.eye(4)
+    pose[:3, :3], pose[:3, 3] = Rotation.random(random_state=1).as_matrix(), [1, 2, 3]
+    torus = trimesh.creation.torus(0.5, 0.2)
+    inside = Inside([mesh_shape(torus, pose)])
+    points = rng.uniform(-0.7, 0.7, (300, 3))
+    ring = np.hypot(np.hypot(points[:, 0], points[:, 1]) - 0.5, points[:, 2])
+    points, ring = points[np.abs(ring - 0.2) > 0.02], ring[np.abs(ring - 0.2) > 0.02]
+    moved = points @ pose[:3, :3].T + pose[:3, 3]
+    found = [inside.holds_any(point[None]) for point in moved]
+    assert found == (ring < 0.2).tolist()
+    assert 10 < sum(found) < 200
+
+
+def test_a_pair_is_given_up_once_it_cannot_reach_the_threshold(monkeypatch):
+    count = 200
+    x = np.where(np.arange(count) % 10 == 0, 0.15, 0.21)  # meet in a tenth
+    robot = two((mesh_shape(BALL),), (mesh_shape(BALL),))
+    poses = {"a": at(*[[0, 0, 0]] * count), "b": at(*[[v, 0, 0.0] for v in x])}
+    box = Robot("r", "a", {n: Link(n, (Shape("box", np.eye(4), (0.2,) * 3),)) for n in "ab"}, ())
+    asked = []
+    original = mesh_contacts._surfaces_meet
+    monkeypatch.setattr(
+        mesh_contacts, "_surfaces_meet", lambda *k: asked.append(k) or original(*k)
+    )
+    assert meeting_shares(box, poses, [("a", "b")], 0.0) == [0.1]
+    assert len(asked) == count
+    asked.clear()
+    (bound,) = meeting_shares(box, poses, [("a", "b")], 0.95)
+    assert 0.1 <= bound < 0.95
+    assert len(asked) < 20
+    asked.clear()
+    # Spheres around them tell what is apart, and coal is not asked.
+    assert meeting_shares(robot, poses, [("a", "b")], 0.0) == [0.1]
+    assert len(asked) == count // 10
+
+
+def test_links_without_shapes_never_meet_and_no_pairs_are_no_shares():
+    robot = two((), (mesh_shape(BALL),))
+    poses = {"a": at([0, 0, 0]), "b": at([0, 0, 0])}
+    assert meeting_shares(robot, poses, [("a", "b")]) == [0.0]
+    assert meeting_shares(robot, poses, []).shape == (0,)
+
+
+def test_obstacles_move_with_the_link_that_carries_them():
+    robot = two((mesh_shape(BALL),), (mesh_shape(BALL),))
+    obstacle = Obstacle("tool", "b", Shape("box", at([0, 0, 1])[0], (0.2, 0.2, 0.2)))
+    poses = {"a": at(*[[0, 0, 0]] * 2), "b": at([0, 0, -1], [0, 0, 0])}
+    shares = meeting_shares(robot, poses, [("a", "tool"), ("a", "b")], 0.0, obstacles=[obstacle])
+    assert shares == pytest.approx([0.5, 0.5])
+
+
+def test_answers_are_kept_until_anything_changes(monkeypatch):
+    robot = two((mesh_shape(BALL),), (Shape("sphere", np.eye(4), (0.1,)),))
+    poses = {"a": at(*[[0, 0, 0]] * 2), "b": at([0.1, 0, 0], [0.5, 0, 0])}
+    first = meeting_shares(robot, poses, [("a", "b")], 0.0)
+    monkeypatch.setitem(sys.modules, "coal", None)
+    assert meeting_shares(robot, poses, [("a", "b")], 0.0) == first == [0.5]
+    moved = {**poses, "b": at([0.1, 0, 0], [0.1, 0, 0])}
+    thicker = two((mesh_shape(BALL),), (Shape("sphere", np.eye(4), (0.2,)),))
+    for changed in (
+        (robot, moved, [("a", "b")], 0.0),
+        (robot, poses, [("a", "b")], 0.5),
+        (robot, poses, [("a", "b"), ("a", "b")], 0.0),
+        (thicker, poses, [("a", "b")], 0.0),
+    ):
+        with pytest.raises(MissingDependencyError, match="pip install coal"):
+            meeting_shares(*changed)
+
+
+def scenario(name, count, seed=0):
+    """(robot, poses, pairs over different bodies) of a real robot."""
+    files = robots.require(name)
+    robot = load_robot(files.urdf, files.package_dirs)
+    bodies = rigid_bodies(robot)
+    links = [link.name for link in robot.links.values() if link.shapes]
+    pairs = [
+        (a, b) for a, b in combinations(links, 2)
+        if bodies.link_bodies[a] != bodies.link_bodies[b]
+    ]  # fmt: skip
+    lower, upper = ([getattr(j, side) for j in bodies.joints] for side in ("lower", "upper"))
+    rows = np.random.default_rng(seed).uniform(lower, upper, (count, len(bodies.joints)))
+    return robot, link_poses(bodies, links, rows), pairs
+
+
+def fcl_shares(robot, poses, pairs):
+    """The same by a slow loop over fcl, another implementation of the tests.
+
+    Shapes that are wholly inside another are not looked for.
+    """
+    fcl = pytest.importorskip("fcl", reason="python-fcl is not installed")
+    kinds = {"box": fcl.Box, "sphere": fcl.Sphere, "cylinder": fcl.Cylinder}
+
+    def geometry(shape):
+        if shape.kind != "mesh":
+            return kinds[shape.kind](*shape.size)
+        tree = fcl.BVHModel()
+        tree.beginModel(len(shape.vertices), len(shape.triangles))
+        tree.addSubModel(shape.vertices, shape.triangles)
+        tree.endModel()
+        return tree
+
+    names = {name for pair in pairs for name in pair}
+    objects = {
+        name: [(fcl.CollisionObject(geometry(s)), s.pose) for s in robot.links[name].shapes]
+        for name in names
+    }
+    count = len(next(iter(poses.values())))
+    hits = np.zeros(len(pairs))
+    for k in range(count):
+        for name in names:
+            for thing, local in objects[name]:
+                pose = poses[name][k] @ local
+                thing.setTransform(fcl.Transform(pose[:3, :3], pose[:3, 3]))
+        for p, (a, b) in enumerate(pairs):
+            hits[p] += any(
+                fcl.collide(one, other, fcl.CollisionRequest(), fcl.CollisionResult())
+                for one, _ in objects[a] for other, _ in objects[b]
+            )  # fmt: skip
+    return hits / count
+
+
+def test_cylinders_whose_axes_cross_meet():
+    cylinders = (Shape("cylinder", np.eye(4), (0.06, 0.3)),)
+    turned = at([0, 0, 0.14], [0, 0, 0.2], [0, 0, 0.22])
+    turned[:, :3, :3] = Rotation.from_euler("x", 90, degrees=True).as_matrix()
+    poses = {"a": at(*[[0, 0, 0]] * 3), "b": turned}
+    shares = meeting_shares(two(cylinders, cylinders), poses, [("a", "b")], 0.0)
+    assert shares == pytest.approx([2 / 3])
+
+
+@pytest.mark.parametrize("name, count", [("ur5", 60), ("panda", 60), ("baxter", 15)])
+def test_real_robots_meet_where_fcl_says_so(name, count, monkeypatch):
+    robot, poses, pairs = scenario(name, count)
+    with_insides = meeting_shares(robot, poses, pairs, 0.0)
+    monkeypatch.setattr(mesh_contacts, "_one_holds_the_other", lambda *_: False)
+    monkeypatch.setenv(disk_cache.SWITCH, "off")
+    shares = meeting_shares(robot, poses, pairs, 0.0)
+    reference = fcl_shares(robot, poses, pairs)
+    both = zip(pairs, zip(shares, reference, strict=True), strict=True)
+    differing = {pair: values for pair, values in both if values[0] != values[1]}
+    # Closed fingers touch to within 1e-12 m: that is up to rounding.
+    for side in "rl":
+        differing.pop((f"{side}_gripper_l_finger", f"{side}_gripper_r_finger"), None)
+    assert not differing
+    assert (shares == 0.0).sum() > 0.3 * len(pairs)
+    assert (with_insides >= shares).all()
+    assert (with_insides > shares).sum() <= 0.05 * len(pairs)
+
+
+def test_a_pair_that_always_meets_and_one_that_never_does():
+    robot, poses, pairs = scenario("ur5", 200)
+    exact = dict(zip(pairs, meeting_shares(robot, poses, pairs, 0.0), strict=True))
+    bounds = dict(zip(pairs, meeting_shares(robot, poses, pairs), strict=True))
+    assert exact["upper_arm_link", "forearm_link"] == 1.0
+    assert exact["base_link", "shoulder_link"] == 0.0
+    for pair in pairs:
+        assert bounds[pair] >= exact[pair]
+        assert (bounds[pair] >= 0.95) == (exact[pair] >= 0.95)
+
+
+def test_tiago_hands_and_wheels():
+    robot, poses, pairs = scenario("tiago_dual", 100)
+    some = [p for p in pairs if "hand" not in p[0] + p[1]]
+    shares = dict(zip(some, meeting_shares(robot, poses, some), strict=True))
+    assert shares["base_link", "wheel_right_link"] == 1.0
+    assert shares["arm_left_1_link", "arm_left_2_link"] == 1.0
+    assert shares["base_link", "arm_left_1_link"] < 0.95
+
+
+def test_where_they_meet_is_what_the_share_counts():
+    robot = two((mesh_shape(BALL),), (mesh_shape(ROOM),))
+    # Outside, through the wall, wholly inside, in the middle, far away.
+    places = at((1.5, 0, 0), (1, 0, 0), (0.5, 0, 0), (0, 0, 0), (9, 9, 9))
+    poses = {"a": places, "b": at(*[(0, 0, 0)] * 5)}
+    met = where_they_meet(robot, poses, ("a", "b"))
+    assert met.tolist() == [False, True, True, True, False]
+    assert meeting_shares(robot, poses, [("a", "b")], 0.0)[0] == met.mean()

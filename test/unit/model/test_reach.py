@@ -1,0 +1,53 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""The reach of a link: no point of it ever travels farther for a unit of a joint."""
+
+import numpy as np
+import pytest
+from support.robots import robots
+from support.robots.toys import chain, joint, link, robot
+
+from collision_monitor import CollisionModel
+
+MIXED = robot(
+    link("a"), link("b", '<box size="0.3 0.1 0.2"/>', "0.2 0.1 0"), link("c"), link("d"),
+    joint("turn", "a", "b", axis="0.3 -0.5 0.8"),
+    joint("slide", "b", "c", "prismatic", axis="1 0 0"),
+    joint("follow", "c", "d", extra='<mimic joint="turn" multiplier="-2" offset="0.5"/>'),
+)  # fmt: skip
+
+
+def speeds(model, q, step):
+    """Largest speed (links,) of the leaves' ends, by difference quotient, for dq = step."""
+    h = 1e-6
+    ends = (model.leaf_segments(q + h * step) - model.leaf_segments(q - h * step)) / (2 * h)
+    fast = np.linalg.norm(ends, axis=2).max(axis=1)
+    links = [leaf.link for leaf in model.leaves]
+    return np.array([max(f for f, n in zip(fast, links, strict=True) if n == name)
+                     for name in model.link_names])  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["mixed", "chain", "ur5", "panda"])
+def test_no_point_of_a_link_is_faster_than_its_reach_says(name):
+    if name in ("ur5", "panda"):
+        files = robots.require(name)
+        model = CollisionModel.from_urdf(
+            files.urdf, files.srdf, files.package_dirs, max_leaves_per_link=1
+        )
+    else:
+        model = CollisionModel.from_urdf(MIXED if name == "mixed" else chain(5))
+    reach = model.link_reach()
+    bodies = model._bodies
+    rng = np.random.default_rng(0)
+    for q in model.random_configurations(100):
+        step = rng.normal(size=len(q))
+        bound = reach @ np.abs(bodies.gains * step[bodies.columns])
+        assert (speeds(model, q, step) <= bound + 1e-6).all()
+
+
+def test_a_joint_reaches_what_it_moves_and_nothing_else():
+    model = CollisionModel.from_urdf(chain(4))
+    reach = dict(zip(model.link_names, model.link_reach(), strict=True))
+    assert reach["l0"].tolist() == [0.0, 0.0, 0.0]
+    assert reach["l1"] == pytest.approx([0.1, 0.0, 0.0])
+    assert reach["l3"] == pytest.approx([2.1, 1.1, 0.1])  # stretched out: nothing is lost

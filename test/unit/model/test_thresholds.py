@@ -1,0 +1,105 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Which pair may come how near."""
+
+import numpy as np
+import pytest
+
+from collision_monitor.errors import ThresholdsError
+from collision_monitor.model.thresholds import Rule, Thresholds, load_thresholds
+
+PAIRS = [("left_arm", "right_arm"), ("right_hand", "left_hand"), ("left_arm", "table")]
+
+
+def test_every_pair_has_those_of_all_but_for_its_rules():
+    given = Thresholds(0.05, 0.01, (Rule("left_* right_*", 0.1), Rule("*_hand *", stop=0.03)))
+    assert given.of(PAIRS).tolist() == [[0.01, 0.1], [0.03, 0.1], [0.01, 0.05]]
+
+
+def test_a_later_rule_counts_and_a_warning_is_never_below_the_stop():
+    given = Thresholds(0.05, 0.01, (Rule("* table", 0.2, 0.1), Rule("table left_arm", stop=0.3)))
+    assert given.of(PAIRS)[2].tolist() == [0.3, 0.3]
+
+
+def test_nothing_given_is_touching():
+    assert not Thresholds().of(PAIRS).any()
+
+
+def test_a_file_says_the_same(tmp_path):
+    path = tmp_path / "limits.yaml"
+    path.write_text("warn: 0.05\nstop: 0.01\npairs:\n- pair: left_* right_*\n  warn: 0.1\n")
+    read = load_thresholds(path)
+    assert read.of(PAIRS).tolist() == [[0.01, 0.1], [0.01, 0.1], [0.01, 0.05]]
+    path.write_text("")
+    assert not load_thresholds(path).of(PAIRS).any()
+    assert load_thresholds({"stop": 0.02}).of(PAIRS).tolist() == [[0.02, 0.02]] * 3
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({"warm": 0.1}, "warm: unknown key; did you mean 'warn'"),
+        ({"warn": "wide"}, "warn: expected a number"),
+        ({"stop": -0.1}, "stop: -0.1 is not a distance"),
+        ({"pairs": [{"pair": "a b"}]}, r"pairs\[0\]\.pair: has neither warn nor stop"),
+        ({"pairs": [{"warn": 0.1}]}, r"pairs\[0\]\.pair: is missing"),
+        ({"pairs": ["a b"]}, r"pairs\[0\]: expected a mapping"),
+    ],
+)
+def test_faulty_files_are_refused(data, message):
+    with pytest.raises(ThresholdsError, match=message):
+        load_thresholds(data)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(ThresholdsError, match="no such file"):
+        load_thresholds(tmp_path / "none.yaml")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (Thresholds(np.nan), "warn: nan is not a distance"),
+        (Thresholds(0.1, -1.0), "stop: -1.0 is not a distance"),
+        (Thresholds(rules=(Rule("left_arm"),)), "'left_arm' is not two names"),
+        (Thresholds(rules=(Rule("left_* foot", 0.1),)), "names none of the 3 pairs"),
+        (Thresholds(rules=(Rule("* *", stop=np.inf),)), r"pairs\[0\]\.stop: inf"),
+    ],
+)
+def test_what_names_nothing_is_refused(given, message):
+    with pytest.raises(ThresholdsError, match=message):
+        given.of(PAIRS)
+
+
+LINKS = ["left/arm", "left/hand", "right/arm", "table"]
+TWO = [("left/arm", "right/arm"), ("left/hand", "table")]
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "cell/* left/hand", "cell/7 table", "left/* cloud", "planning_scene/box *", "a/1 b/-2",
+        "cell/lamp table", "left/1? table", "*/* *",
+    ],
+)
+def test_a_rule_may_be_about_objects_to_come(pattern):
+    given = Thresholds(0.05, 0.01, (Rule(pattern, 0.2),))
+    assert given.of(TWO, objects=LINKS).shape == (2, 2)
+    assert given.naming_none(TWO) == ([] if pattern == "*/* *" else [pattern])
+    if pattern != "*/* *":
+        with pytest.raises(ThresholdsError, match="names none of the 2 pairs"):
+            given.of(TWO)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "left/am right/arm", "left/arm right/ar", "cell/* left/hnad", "cell/7 tabel", "a b",
+        "left/fore* right/*",
+    ],
+)
+def test_a_slip_of_the_pen_is_not_taken_for_objects_to_come(pattern):
+    """Links of one of several robots have a / in their names too."""
+    given = Thresholds(0.05, 0.01, (Rule(pattern, 0.2),))
+    with pytest.raises(ThresholdsError, match="names none of the 2 pairs.*such as 'cell/7'"):
+        given.of(TWO, objects=LINKS)

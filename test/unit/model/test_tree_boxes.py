@@ -1,0 +1,57 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Boxes to look at: those that the kernels traverse, level by level."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from support.robots.toys import chain
+
+from collision_monitor import CollisionModel
+from collision_monitor.hierarchy.packed import windows
+from collision_monitor.hierarchy.query import distance
+from collision_monitor.model.tree_boxes import TreeBoxes, edges
+
+SCENE = {
+    "obstacles": [
+        {"name": f"ball{k}", "type": "sphere", "radius": 0.1, "position": [0.7 * k, 2.0, 0.3 * k]}
+        for k in range(5)
+    ]
+}
+
+
+@pytest.mark.parametrize("scene", [None, SCENE])
+def test_they_are_those_of_the_kernels(scene):
+    model = CollisionModel.from_urdf(chain(6), scene=scene)
+    boxes = TreeBoxes(model)
+    numbers, index = model.work_space()
+    for q in model.random_configurations(20):
+        distance(numbers, index, q)
+        expected = windows(numbers, index).boxes
+        assert boxes.at(model.leaf_segments(q)) == pytest.approx(expected, abs=1e-12)
+
+
+def test_levels_begin_at_both_roots_and_every_leaf_has_a_box():
+    model = CollisionModel.from_urdf(chain(6), scene=SCENE)
+    boxes = TreeBoxes(model)
+    view = windows(*model.work_space())
+    assert boxes.levels[[0, view.moving_nodes]].tolist() == [0, 0]
+    assert (boxes.levels == 0).sum() == 2
+    assert boxes.depth == boxes.levels.max() + 1
+    for node, (left, right) in enumerate(view.nodes.tolist()):
+        if left >= 0:
+            assert boxes.levels[[left, right]].tolist() == [boxes.levels[node] + 1] * 2
+    moving = view.moving_leaves
+    assert boxes.levels[: view.moving_nodes].max() == int(np.ceil(np.log2(moving)))
+
+
+def test_a_box_has_twelve_edges_between_its_corners():
+    box = np.array([[0.0, 1.0, 2.0, 3.0, 5.0, 7.0]])
+    found = edges(box)
+    assert found.shape == (1, 12, 2, 3)
+    corners = set(product((0.0, 3.0), (1.0, 5.0), (2.0, 7.0)))
+    assert {tuple(p) for edge in found[0].tolist() for p in edge} == corners
+    lengths = np.linalg.norm(found[0, :, 1] - found[0, :, 0], axis=1)
+    assert sorted(lengths.tolist()) == [3.0] * 4 + [4.0] * 4 + [5.0] * 4
+    assert len({frozenset(map(tuple, edge)) for edge in found[0].tolist()}) == 12

@@ -1,0 +1,162 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Joint velocities out of positions: against numpy's fit of a line, noise and bad drivers."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from collision_monitor.monitoring.joint_states.velocities import JointSpeeds, SpeedsOfSeveral
+
+NOTHING = np.full(2, np.nan)
+
+
+def fed(rows, times, window=0.05, velocities=None):
+    """Speeds after rows (n, 2) at times (n,)."""
+    speeds = JointSpeeds(2, window)
+    for k, (row, time) in enumerate(zip(rows, times, strict=True)):
+        given_now = NOTHING if velocities is None else np.array(velocities[k], dtype=float)
+        speeds.update(np.array(row, dtype=float), given_now, time, time)
+    return speeds
+
+
+@given(
+    st.lists(st.tuples(st.floats(-3, 3), st.floats(-3, 3)), min_size=3, max_size=12),
+    st.lists(st.floats(0.004, 0.02), min_size=12, max_size=12),
+)
+@settings(deadline=None)
+def test_the_slope_is_that_of_the_line_of_least_squares(rows, steps):
+    times = 100.0 + np.cumsum(steps[: len(rows)])
+    recent = np.flatnonzero(times >= times[-1] - 0.05)
+    first = min(recent[0], len(times) - 3)
+    speeds = fed(rows, times)
+    assert speeds.known
+    for k in range(2):
+        slope = np.polyfit(times[first:] - times[-1], np.array(rows)[first:, k], 1)[0]
+        assert speeds.values[k] == pytest.approx(slope, abs=1e-6)
+
+
+@pytest.mark.parametrize("rate", [5.0, 10.0, 30.0, 125.0, 1000.0, 4000.0])
+def test_an_even_motion_has_its_velocity_at_every_rate(rate):
+    times = 7.0 + np.arange(60) / rate
+    rows = np.column_stack([0.7 * times, -2.0 * times])
+    speeds = fed(rows, times)
+    assert speeds.known
+    assert speeds.values == pytest.approx([0.7, -2.0], abs=1e-9)
+
+
+def test_noise_and_jitter_of_encoders_average_out():
+    rng = np.random.default_rng(0)
+    times = 3.0 + np.arange(400) * 0.001
+    rows = np.column_stack([0.5 * times, 0.0 * times])
+    rows = np.round((rows + rng.normal(0.0, 2e-5, rows.shape)) / 1e-4) * 1e-4
+    speeds, errors = JointSpeeds(2, 0.05), []
+    for row, time in zip(rows, times, strict=True):
+        speeds.update(row, NOTHING, time + rng.uniform(0.0, 0.003), time)
+        errors.append(np.abs(speeds.values - [0.5, 0.0]).max())
+    assert max(errors[60:]) < 0.01
+
+
+def test_one_joint_state_says_nothing_and_two_in_one_moment_neither():
+    speeds = JointSpeeds(2)
+    speeds.update(np.array([1.0, 2.0]), NOTHING, 5.0)
+    assert not speeds.known
+    assert (speeds.values == 0.0).all()
+    speeds.update(np.array([1.1, 2.1]), NOTHING, 5.0 + 1e-5)
+    assert not speeds.known
+    speeds.update(np.array([1.1, 2.1]), NOTHING, 5.01)
+    assert speeds.known
+
+
+def test_after_a_gap_nothing_is_known_and_a_clock_set_back_is_a_gap():
+    speeds = fed([[0, 0], [0.1, 0]], [10.0, 10.01])
+    assert speeds.known
+    for time in (12.0, 5.0):
+        speeds.update(np.array([3.0, 0.0]), NOTHING, 20.0, time)
+        assert not speeds.known
+        speeds.update(np.array([3.0, 0.01]), NOTHING, 20.01, time + 0.01)
+        assert speeds.known
+        assert speeds.values == pytest.approx([0.0, 1.0])
+
+
+def test_two_publishers_whose_stamps_cross_are_both_heard():
+    """The second joint comes in messages of its own, whose stamps are 8 ms behind."""
+    speeds, q = JointSpeeds(2), np.zeros(2)
+    for k in range(60):
+        time = 50.0 + 0.01 * k
+        q[0] = 0.6 * 0.01 * k
+        speeds.update(q, NOTHING, time, time)
+        q[1] = -0.4 * 0.01 * k
+        speeds.update(q, NOTHING, time + 0.001, time - 0.008)
+    assert speeds.known
+    assert speeds.values == pytest.approx([0.6, -0.4], abs=0.02)
+
+
+def test_joint_states_without_stamps_go_by_their_arrival():
+    speeds = JointSpeeds(2)
+    for k in range(30):
+        speeds.update(np.array([0.02 * k, 0.0]), NOTHING, 9.0 + 0.01 * k, 0.0)
+    assert speeds.values == pytest.approx([2.0, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("given_velocity", "believed"),
+    [
+        (1.0, 1.0),
+        (1.2, 1.2),  # ahead of the slope: the robot speeds up
+        (0.9, 0.9),
+        (0.0, 1.0),  # a driver that sends zeros
+        (-1.0, 1.0),  # the wrong sign
+        (np.nan, 1.0),
+        (np.inf, 1.0),
+    ],
+)
+def test_what_a_driver_gives_counts_unless_positions_say_more(given_velocity, believed):
+    times = 1.0 + 0.01 * np.arange(20)
+    rows = np.column_stack([times, 0.0 * times])
+    speeds = fed(rows, times, velocities=[[given_velocity, 0.001]] * 20)
+    assert speeds.values == pytest.approx([believed, 0.001], abs=1e-9)
+
+
+def test_what_a_driver_gives_counts_from_the_first_joint_state_on():
+    speeds = fed([[0.3, 0.4]], [1.0], velocities=[[0.5, -0.5]])
+    assert speeds.known
+    assert speeds.values.tolist() == [0.5, -0.5]
+    assert not fed([[0.3, 0.4]], [1.0], velocities=[[0.5, np.nan]]).known
+
+
+def test_a_robot_that_is_heard_seldom_does_not_seem_to_stand_beside_one_that_is_heard_often():
+    places = [np.array([0, 2]), np.array([1]), np.array([], dtype=int)]
+    several, alone = SpeedsOfSeveral(places), JointSpeeds(3)
+    assert not several.known
+    q, seen, stairs, passed = np.zeros(3), [], [], 0.0
+    for k in range(1000):
+        now = 5.0 + 0.001 * k
+        touched = [0]
+        q[[0, 2]] = 0.3 * now, -0.2 * now
+        if k % 100 == 0:  # 10 Hz, by a clock of its own
+            q[1] = 0.5 * now
+            several.update(q, np.full(3, np.nan), now, now + 900.0, [1])
+            assert several.passed == 0.0
+        several.update(q, np.full(3, np.nan), now, now, touched)
+        alone.update(q, np.full(3, np.nan), now, now)
+        if k > 200:
+            assert several.known
+            seen.append(several.values.copy())
+            stairs.append(alone.values[1])
+            passed += several.passed
+    assert np.abs(np.array(seen) - [0.3, 0.5, -0.2]).max() < 1e-6
+    assert min(stairs) == 0.0  # what one history of all would have made of it
+    assert passed == pytest.approx(0.799)
+
+
+def test_speeds_of_several_are_known_when_those_of_each_are():
+    several = SpeedsOfSeveral([np.array([0]), np.array([1])], window=0.1)
+    assert several.window == 0.1
+    for k in range(4):
+        several.update(np.full(2, 0.1 * k), NOTHING, 1.0 + 0.01 * k, 0.0, [0])
+    assert not several.known
+    for k in range(4):
+        several.update(np.full(2, 0.1 * k), NOTHING, 2.0 + 0.01 * k, 0.0, [1])
+    assert several.known and several.values == pytest.approx([10.0, 10.0])

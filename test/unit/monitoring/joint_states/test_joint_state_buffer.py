@@ -1,0 +1,240 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Joint states: merged, distrusted until complete, and refused with a reason."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from collision_monitor.errors import JointStateError
+from collision_monitor.monitoring.joint_states.joint_state_buffer import JointStateBuffer, name_some
+
+NAMES = ("a", "b", "c")
+
+
+def buffer(**options):
+    """Three joints, at most 1 rad/s, with a mimic."""
+    return JointStateBuffer(NAMES, [1.0, 1.0, 1.0], known_names=["mimic"], **options)
+
+
+@given(st.permutations(range(3)), st.integers(1, 2))
+def test_any_order_and_any_split_give_the_same_configuration(order, cut):
+    values = np.array([0.1, 0.2, 0.3])
+    b = buffer()
+    for part in (order[:cut], order[cut:]):
+        b.update([NAMES[k] for k in part], values[list(part)], now=1.0)
+    assert b.doubt() == ""
+    assert b.q == pytest.approx(values)
+
+
+def test_no_pose_before_every_joint_was_heard():
+    b = buffer()
+    assert b.doubt() == "no joint state has come in yet"
+    b.update(["c"], [0.3], now=0.0)
+    assert b.doubt() == "no joint state yet for a, b"
+    b.update(["a", "b"], [0.1, 0.2], now=0.0)
+    assert b.doubt() == ""
+
+
+@pytest.mark.parametrize(
+    ("names", "positions", "says"),
+    [
+        (["a", "b", "c"], [0.1, 0.2], "3 names but 2 positions"),
+        (["a", "b"], [0.1, 0.2, 0.3], "2 names but 3 positions"),
+        (["a", "b", "c"], [], "3 names but 0 positions"),
+        ([], [], "names no joint of this robot but nothing"),
+        (["a", "b", "c"], [0.1, np.nan, 0.3], "joint 'b' is nan"),
+        (["a", "b", "c"], [0.1, 0.2, -np.inf], "joint 'c' is -inf"),
+        (["x", "y"], [1, 2], "no joint of this robot but x, y; expected: a, b, c"),
+        (["a", "a"], [1, 2], "joint 'a' stands twice"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_whole(names, positions, says):
+    b = buffer()
+    b.update(NAMES, [1.0, 2.0, 3.0], now=0.0)
+    for _ in range(2):  # known layouts are refused again
+        with pytest.raises(JointStateError, match=says):
+            b.update(names, positions, now=0.1)
+    assert b.q == pytest.approx([1, 2, 3])
+    assert b.age(0.1) == pytest.approx(0.1)
+
+
+def test_joints_that_are_not_monitored_are_ignored_and_remembered():
+    b = buffer()
+    b.update(["gripper", "a", "mimic", "b", "c"], [9, 1, np.nan, 2, 3], now=0.0)
+    assert b.q == pytest.approx([1, 2, 3])
+    assert b.unknown_names == {"gripper"}
+    b.update(["mimic"], [5.0], now=1.0)  # no news, and no fault
+    assert b.age(1.0) == 1.0
+
+
+def test_the_age_is_that_of_the_joint_heard_longest_ago():
+    b = buffer()
+    assert b.age(0.0) == np.inf
+    b.update(NAMES, [1, 2, 3], now=0.0)
+    b.update(["a", "c"], [1, 3], now=2.0)
+    assert b.age(2.5) == pytest.approx(2.5)
+    assert b.older_than(1.0, 2.5) == ["b"]
+    b.update(["b"], [2], now=2.5, lag=0.4)  # it was on its way for 0.4 s
+    assert b.age(2.6) == pytest.approx(0.6)
+
+
+def test_a_first_state_of_zeros_is_a_pose_only_when_it_repeats():
+    b = buffer(zero_confirmation=0.3)
+    b.update(NAMES, [0, 0, 0], now=0.0)
+    assert "all zeros" in b.doubt()
+    b.update(NAMES, [0, 0, 0], now=0.2)
+    assert "all zeros" in b.doubt()
+    b.update(NAMES, [0, 0, 0], now=0.31)
+    assert b.doubt() == ""
+
+
+def test_a_first_state_of_zeros_is_dropped_when_the_encoders_speak():
+    b = buffer()
+    b.update(NAMES, [0, 0, 0], now=0.0)
+    b.update(NAMES, [0.5, 0, 0], now=0.01)
+    assert b.doubt() == ""
+    b.update(NAMES, [0, 0, 0], now=1.0)  # later a robot may well stand at zero
+    assert b.doubt() == ""
+
+
+def test_messages_that_come_late_do_not_overwrite_newer_ones():
+    b = buffer()
+    b.update(NAMES, [1, 2, 3], now=0.0, stamp=100.0)
+    b.update(NAMES, [9, 9, 9], now=0.01, stamp=99.9)
+    assert b.q == pytest.approx([1, 2, 3])
+    b.update(["a"], [1.01], now=0.02, stamp=100.02)
+    b.update(NAMES, [7, 2.01, 3.01], now=0.03, stamp=100.01)  # late for a, news for the others
+    assert b.q == pytest.approx([1.01, 2.01, 3.01])
+
+
+def test_a_clock_set_back_starts_anew():
+    b = buffer()
+    b.update(NAMES, [1, 2, 3], now=0.0, stamp=100.0)
+    b.update(NAMES, [1, 2, 4], now=1.0, stamp=3.0)
+    assert b.q == pytest.approx([1, 2, 4])
+
+
+def test_how_far_stamps_went_back_is_known_of_the_last_message():
+    b = buffer()
+    b.update(NAMES, [1, 2, 3], now=0.0, stamp=100.0)
+    assert (b.behind, b.set_back) == (0.0, 0.0)
+    b.update(NAMES, [1, 2, 3], now=0.01, stamp=99.7)
+    assert (b.behind, b.set_back) == (pytest.approx(0.3), 0.0)
+    b.update(["a"], [1.0], now=0.02, stamp=100.2)
+    b.update(NAMES, [1, 2, 3], now=0.03, stamp=100.1)  # late for a alone: it is of use
+    assert (b.behind, b.set_back) == (0.0, 0.0)
+    b.update(NAMES, [1, 2, 3], now=0.04, stamp=3.0)
+    assert (b.behind, b.set_back) == (0.0, pytest.approx(97.2))
+    b.update(["mimic"], [1.0], now=0.05, stamp=1.0)
+    assert (b.behind, b.set_back) == (0.0, 0.0)
+
+
+def test_a_stamp_from_the_future_is_refused():
+    with pytest.raises(JointStateError, match=r"7\.0 s in the future"):
+        buffer().update(NAMES, [1, 2, 3], now=0.0, stamp=107.0, lag=-7.0)
+
+
+def alternate(b, first, second, count, period=0.01, start=0.0):
+    """Send two poses in turn; returns the time after the last."""
+    for k in range(count):
+        b.update(NAMES, first if k % 2 == 0 else second, now=start + k * period)
+    return start + count * period
+
+
+def test_two_publishers_that_contradict_each_other_are_found():
+    b = buffer()
+    now = alternate(b, [1, 2, 3], [1, 2.5, 3], 10)
+    assert "joint 'b' jumps between" in b.conflict(now)
+    assert "two publishers" in b.conflict(now)
+    assert b.conflict(now + 2.0) == ""
+
+
+def test_a_slower_second_publisher_is_found_too():
+    b = buffer()
+    for k in range(100):
+        b.update(NAMES, [1, 2.5, 3] if k % 10 == 9 else [1, 2, 3], now=0.01 * k)
+    assert "joint 'b'" in b.conflict(1.0)
+
+
+def test_two_publishers_of_different_joints_or_of_the_same_values_do_not_quarrel():
+    b = buffer()
+    for k in range(200):
+        wave = np.sin(0.02 * k)
+        b.update(["a", "b"], [wave, 2.0], now=0.01 * k)
+        b.update(["c", "a"], [3.0, wave], now=0.01 * k + 0.003)
+        assert b.conflict(0.01 * k + 0.004) == ""
+
+
+def test_a_robot_set_to_new_poses_does_not_quarrel_with_itself():
+    rng = np.random.default_rng(0)
+    b = buffer()
+    for k in range(50):
+        pose = rng.uniform(-2, 2, 3)
+        for m in range(3):
+            b.update(NAMES, pose, now=0.1 * k + 0.01 * m)
+        assert b.conflict(0.1 * k + 0.05) == ""
+
+
+class WithoutShortcut(JointStateBuffer):
+    """Every message takes the long way."""
+
+    def _take_ordinary(self, *message):
+        return False
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["all", "turned", "part", "gripper", "nan", "far", "back"]),
+            st.floats(-0.01, 0.01),  # by how far it has moved on
+            st.sampled_from([0.001, 0.01, 0.4]),  # seconds since the last message
+            st.sampled_from([0.0, 0.002, -2.0, 3.0]),  # lag
+            st.booleans(),  # whether it has a stamp
+        ),
+        max_size=30,
+    )
+)
+def test_the_short_way_for_ordinary_messages_does_what_the_long_way_does(story):
+    short, long = buffer(), WithoutShortcut(NAMES, [1.0, 1.0, 1.0], known_names=["mimic"])
+    pose, now = np.array([0.1, 0.2, 0.3]), 10.0
+    for kind, step, wait, lag, stamped in story:
+        now += wait
+        pose = pose + step + (1.0 if kind == "far" else 0.0)
+        names, values = list(NAMES), pose.tolist()
+        if kind == "turned":
+            names, values = names[::-1], values[::-1]
+        elif kind == "part":
+            names, values = names[:2], values[:2]
+        elif kind == "gripper":
+            names, values = ["gripper", *names], [5.0, *values]
+        elif kind == "nan":
+            values[1] = np.nan
+        elif kind == "back":
+            values = [x - 1.0 for x in values]
+        stamp = now - lag if stamped else 0.0
+        said = []
+        for b in (short, long):
+            try:
+                b.update(names, values, now, stamp, lag)
+                said.append(f"{b.behind} {b.set_back}")
+            except JointStateError as error:
+                said.append(str(error))
+        assert said[0] == said[1]
+        assert short.q.tolist() == long.q.tolist()
+        assert (short.doubt(), short.conflict(now)) == (long.doubt(), long.conflict(now))
+        assert short.age(now) == long.age(now)
+        assert short.older_than(0.1, now) == long.older_than(0.1, now)
+
+
+def test_ever_new_lists_of_names_do_not_fill_the_memory():
+    b = buffer()
+    for k in range(1000):
+        b.update(["a", f"x{k}"], [1.0, 2.0], now=0.0)
+    assert len(b._layouts) <= 64 and len(b.unknown_names) <= 65
+
+
+def test_long_lists_are_cut():
+    assert name_some(list("abcdef")) == "a, b, c, d and 2 more"
+    assert name_some(["a"]) == "a"

@@ -1,0 +1,171 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Decisions: monotone, never faster than any pair allows, no chatter."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from collision_monitor.continuous.braking_path import COLUMNS, DISTANCE, LEAST, PAIR, RATE
+from collision_monitor.monitoring.speed_policy import decision_kernels
+from collision_monitor.monitoring.speed_policy.decision_kernels import GIVEN, MEMORY
+
+STOP, WARN, RELEASE, ESCAPE, PARTING, TOLERANCE = 0.02, 0.1, 0.005, 0.25, 0.005, 0.002
+LENGTHS = st.floats(-0.05, 0.2)
+RATES = st.floats(-0.5, 0.5)
+
+
+class Decider:
+    """One memory, asked cycle after cycle."""
+
+    def __init__(self, pairs=1, cycles=1, release=RELEASE, thresholds=None, rise=np.inf):
+        self.cycles, self.release, self.rise = cycles, release, rise
+        self.thresholds = (
+            np.tile([STOP, WARN], (pairs, 1)) if thresholds is None else np.array(thresholds)
+        )
+        self.memory = np.zeros(MEMORY)
+        self.memory[GIVEN:] = 1.0
+
+    def __call__(self, *pairs):
+        """pairs: (distance, rate, least on the path) each, in the order of the thresholds."""
+        rows = np.zeros((max(1, len(pairs)), COLUMNS))
+        for k, (distance, rate, least) in enumerate(pairs):
+            rows[k, [PAIR, DISTANCE, RATE, LEAST]] = k, distance, rate, least
+        names = ("scale", "inside", "near", "stop", "slow", "approach", "row", "braking", "calm")
+        found = decision_kernels.decide(
+            rows, len(pairs), self.thresholds, self.release, self.cycles, self.rise, ESCAPE,
+            PARTING, TOLERANCE, self.memory,
+        )  # fmt: skip
+        return dict(zip(names, found, strict=True))
+
+
+def allowed(distance, rate, least, stop=STOP, warn=WARN):
+    """The scale that one pair allows, by itself and without a memory."""
+    if rate > PARTING and least >= distance - TOLERANCE:
+        return 1.0 if distance > stop else ESCAPE
+    return float(np.clip((least - stop) / (warn - stop), 0.0, 1.0)) if warn > stop else (
+        1.0 if least > warn else 0.0
+    )  # fmt: skip
+
+
+@given(st.lists(st.tuples(LENGTHS, RATES, st.floats(0.0, 0.1)), max_size=4))
+@settings(deadline=None)
+def test_the_scale_is_the_least_that_any_pair_allows(pairs):
+    pairs = [(distance, rate, distance - loss) for distance, rate, loss in pairs]
+    found = Decider(4)(*pairs)
+    expected = min([1.0, *(allowed(*pair) for pair in pairs)])
+    assert found["scale"] == pytest.approx(expected)
+    held = [p for p in pairs if allowed(*p) == 0.0]
+    assert found["stop"] == bool(held)
+    assert found["inside"] == any(distance <= STOP for distance, _, _ in pairs)
+    assert found["near"] == any(distance <= WARN for distance, _, _ in pairs)
+    if expected < 1.0:
+        assert allowed(*pairs[found["row"]]) == pytest.approx(expected)
+
+
+@given(st.lists(LENGTHS, min_size=2, max_size=30), st.integers(1, 8))
+@settings(deadline=None)
+def test_the_scale_falls_and_rises_with_the_distance(distances, cycles):
+    """Coming nearer it never rises, going back it never falls."""
+    down = Decider(cycles=cycles)
+    scales = [down((d, -0.1, d))["scale"] for d in sorted(distances, reverse=True)]
+    assert (np.diff(scales) <= 0.0).all()
+    up = [down((d, -0.1, d))["scale"] for d in sorted(distances)]
+    assert (np.diff(up) >= 0.0).all()
+
+
+@given(
+    st.lists(st.tuples(LENGTHS, RATES, st.floats(0.0, 0.1)), min_size=1, max_size=60),
+    st.integers(1, 10),
+    st.floats(0.0, 0.02),
+)
+@settings(deadline=None)
+def test_never_faster_than_allowed_and_slower_at_once(story, cycles, release):
+    decider, last = Decider(cycles=cycles, release=release), []
+    for distance, rate, loss in story:
+        pair = distance, rate, distance - loss
+        found = decider(pair)
+        last = [*last[-(cycles - 1) :], allowed(*pair)] if cycles > 1 else [allowed(*pair)]
+        assert found["scale"] <= min(last) + 1e-12
+        if distance - loss <= STOP and allowed(*pair) < ESCAPE:
+            assert found["stop"]
+            assert found["scale"] == 0.0
+
+
+@pytest.mark.parametrize("flag", ["stop", "near"])
+def test_noise_about_a_threshold_is_one_change_not_many(flag):
+    rng = np.random.default_rng(1)
+    threshold = {"stop": STOP, "near": WARN}[flag]
+    changes = {}
+    for name, cycles, release in (("held", 5, 0.005), ("bare", 1, 0.0)):
+        decider = Decider(cycles=cycles, release=release)
+        said = []
+        for k in range(1000):
+            distance = threshold + 0.03 * np.cos(2.0 * np.pi * k / 1000) + rng.normal(0.0, 0.001)
+            said.append(decider((distance, 0.0, distance))[flag])
+        changes[name] = int(np.abs(np.diff(np.array(said, dtype=int))).sum())
+    assert changes["held"] == 2
+    assert changes["bare"] > 10  # so the noise is one
+
+
+def test_the_scale_falls_at_once_and_rises_step_by_step():
+    decider = Decider(rise=0.25)
+    assert decider((0.04, 0.0, 0.04))["scale"] == pytest.approx(0.25)
+    said = [decider((0.3, 0.0, 0.3)) for _ in range(5)]
+    assert [found["scale"] for found in said] == pytest.approx([0.5, 0.75, 1.0, 1.0, 1.0])
+    assert [found["calm"] for found in said] == [False, False, True, True, True]
+
+
+def test_a_stop_lasts_while_what_it_is_about_still_comes_nearer():
+    decider = Decider()
+    assert decider((0.08, -0.5, 0.01))["stop"]
+    assert decider((0.07, -0.3, 0.04))["stop"]  # braking: it would do by now
+    assert not decider((0.05, 0.0, 0.05))["stop"]
+    assert decider((0.08, -0.5, 0.01))["stop"]
+    assert not decider((0.3, -0.3, 0.2))["stop"]  # another one, far away
+
+
+def test_a_level_is_left_after_so_many_cycles_in_a_row():
+    decider = Decider(cycles=4)
+    assert decider((0.01, -0.1, 0.01))["stop"]
+    for _ in range(3):
+        assert decider((0.2, 0.0, 0.2))["stop"]
+    assert decider((STOP + 0.5 * RELEASE, 0.0, STOP + 0.5 * RELEASE))["stop"]  # counts anew
+    said = [decider((0.2, 0.0, 0.2)) for _ in range(9)]
+    assert [found["stop"] for found in said] == [True] * 3 + [False] * 6
+    assert [found["scale"] for found in said] == [0.0] * 6 + [1.0] * 3
+    assert [found["calm"] for found in said] == [False] * 6 + [True] * 3
+
+
+def test_what_moves_away_is_free_and_within_the_stop_distance_limited():
+    assert Decider()((0.05, 0.1, 0.05))["scale"] == 1.0
+    found = Decider()((-0.01, 0.1, -0.01))
+    assert (found["scale"], found["inside"], found["stop"]) == (ESCAPE, True, False)
+    assert found["braking"] == np.inf
+    slow = Decider()((0.05, 0.001, 0.05))  # not surely away
+    assert slow["scale"] == pytest.approx(0.375)
+    turns = Decider()((0.05, 0.1, 0.03))  # away at first, back while braking
+    assert turns["scale"] == pytest.approx(0.125)
+
+
+def test_prediction_alone_slows_down_and_stops():
+    found = Decider()((0.3, -1.0, 0.06))
+    assert (found["approach"], found["near"], found["slow"]) == (True, False, False)
+    assert found["scale"] == pytest.approx(0.5)
+    assert found["braking"] == pytest.approx(0.06)
+    found = Decider()((0.3, -1.0, 0.01))
+    assert (found["stop"], found["inside"], found["scale"]) == (True, False, 0.0)
+
+
+def test_each_pair_has_thresholds_of_its_own():
+    decider = Decider(thresholds=[[0.02, 0.1], [0.2, 0.4], [0.05, 0.05]])
+    found = decider((0.09, 0.0, 0.09), (0.25, 0.0, 0.25), (0.06, 0.0, 0.06))
+    assert found["scale"] == pytest.approx(0.25)
+    assert found["row"] == 1
+    assert decider((1.0, 0.0, 1.0), (1.0, 0.0, 1.0), (0.05, 0.0, 0.05))["stop"]
+
+
+def test_a_distance_that_is_no_number_stops():
+    found = Decider()((np.nan, np.nan, np.nan))
+    assert (found["stop"], found["inside"], found["scale"]) == (True, True, 0.0)

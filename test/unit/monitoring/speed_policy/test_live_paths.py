@@ -1,0 +1,196 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""An obstacle is an obstacle: what is decided is the same whether a file or a topic brought it."""
+
+import numpy as np
+import pytest
+from support.robots.robots import require
+from support.ros.live_cases import TABLE, pose_of
+
+from collision_monitor import CollisionModel
+from collision_monitor.errors import ConfigurationError, ThresholdsError
+from collision_monitor.fitting.shapes import leaf_rows
+from collision_monitor.model.live.live_object import Bounds
+from collision_monitor.model.live.live_scene import LiveScene
+from collision_monitor.model.thresholds import Rule, Thresholds
+from collision_monitor.monitoring.monitor import Level, Monitor
+from collision_monitor.monitoring.speed_policy.settings import Settings
+from collision_monitor.monitoring.speed_policy.speed_policy import Behaviour
+
+THINGS = [
+    {"name": "cell/post", "type": "cylinder", "radius": 0.05, "length": 1.2,
+     "position": [0.5, 0.2, 0.6]},
+    {"name": "cell/lamp", "type": "sphere", "radius": 0.1, "position": [-0.3, -0.4, 0.7]},
+    {"name": "cell/shelf", "type": "box", "size": [0.3, 0.5, 0.05], "position": [0.2, -0.6, 0.4]},
+    {"name": "cell/tool", "type": "box", "size": [0.05, 0.05, 0.25], "position": [0.0, 0.12, 0.0],
+     "link": "wrist_3_link"},
+    {"name": "cell/camera", "type": "capsule", "radius": 0.03, "length": 0.1,
+     "link": "forearm_link", "position": [0.2, 0.0, 0.12]},
+]  # fmt: skip
+TOUCH = {"cell/tool": ("wrist_2_link",), "cell/camera": ("upper_arm_link", "cell/tool")}
+IGNORED = [
+    ["cell/tool", "wrist_2_link"], ["cell/camera", "upper_arm_link"], ["cell/camera", "cell/tool"]
+]  # fmt: skip
+RULES = (
+    Rule("cell/lamp *", warn=0.15), Rule("cell/tool cell/shelf", warn=0.12, stop=0.04),
+    Rule("cell/tool *_link", 0.03),
+)  # fmt: skip
+ACCELERATIONS = np.full(6, 4.0)
+
+
+@pytest.fixture(scope="module")
+def models():
+    """(a model that knows all obstacles, one that knows the table, a live scene of the rest)."""
+    files = require("ur5")
+    options = {"srdf": files.srdf, "package_dirs": files.package_dirs}
+    scene = {"obstacles": TABLE["obstacles"] + THINGS, "ignore": TABLE["ignore"] + IGNORED}
+    known = CollisionModel.from_urdf(files.urdf, scene=scene, **options)
+    bare = CollisionModel.from_urdf(files.urdf, scene=TABLE, **options)
+    live = LiveScene(bare, Bounds(objects=10, leaves_per_object=32))
+    return known, bare, live
+
+
+def rows_of(model, name):
+    return leaf_rows([leaf for leaf in model.leaves if leaf.link == name])
+
+
+def fill(models):
+    """The obstacles that one model has in its file, leaf by leaf."""
+    known, _, live = models
+    live.clear()
+    for thing in THINGS:
+        name = thing["name"]
+        live.add(
+            name, rows_of(known, name), thing.get("link"), np.eye(4), TOUCH.get(name, ())
+        )
+
+
+def monitors(models, rules=()):
+    known, bare, live = models
+    found = []
+    for model, around in ((known, None), (bare, live)):
+        behaviour = Behaviour(model, Settings(), ACCELERATIONS, live=around)
+        monitor = Monitor(
+            model, zero_state_confirmation=0.0, behaviour=behaviour, live=around
+        )
+        monitor.set_thresholds(Thresholds(0.1, 0.02, rules))
+        found.append(monitor)
+    return found
+
+
+def motion(model, seed):
+    """Rows (q, v) of joints that speed up and slow down."""
+    rng = np.random.default_rng(seed)
+    q, v = rng.uniform(-2.0, 2.0, 6), np.zeros(6)
+    wanted = rng.uniform(-1.5, 1.5, 6)
+    for step in range(150):
+        if step % 50 == 49:
+            wanted = rng.uniform(-1.5, 1.5, 6)
+        v = v + np.clip(wanted - v, -0.032, 0.032)
+        q = q + v * 0.008
+        yield q, v
+
+
+def same(one, other):
+    assert other.distance == pytest.approx(one.distance, abs=1e-9)
+    assert set(other.clearance.links) == set(one.clearance.links)
+    assert (other.level, other.action) == (one.level, one.action)
+    # Two searches look less finely than one where the way is long.
+    assert other.speed_scale == pytest.approx(one.speed_scale, abs=0.15)
+
+
+@pytest.mark.parametrize("rules", [(), RULES], ids=["alike", "by rules"])
+def test_the_verdict_is_that_of_the_same_obstacles_in_a_file(models, rules):
+    fill(models)
+    known, live = monitors(models, rules)
+    names = list(known.model.joint_names)
+    levels, off = set(), []
+    for seed in range(6):
+        known.forget()
+        live.forget()
+        for step, (q, v) in enumerate(motion(known.model, seed)):
+            now = 100.0 * seed + 0.008 * step
+            one, other = (m.update(names, q, now, now, 0.0, tuple(v)) for m in (known, live))
+            same(one, other)
+            levels.add(one.level)
+            off.append(abs(one.speed_scale - other.speed_scale))
+            if step % 30 == 0 and one.decision.inside:
+                q_out = [m.behaviour.way_out(q) for m in (known, live)]
+                assert (q_out[0] is None) == (q_out[1] is None)
+                if q_out[0] is not None:
+                    np.testing.assert_allclose(q_out[1], q_out[0], atol=1e-6)
+            if step % 30 == 0:
+                times = [m.behaviour.time_to_collision(q) for m in (known, live)]
+                assert times[1] == pytest.approx(times[0], abs=0.02)
+        found = dict(zip(map(frozenset, live.pairs), live.distances(), strict=True))
+        expected = dict(zip(map(frozenset, known.pairs), known.distances(), strict=True))
+        assert found.keys() == expected.keys()
+        for pair, distance in expected.items():
+            assert found[pair] == pytest.approx(distance, abs=1e-9)
+    assert levels >= {Level.WARN, Level.ERROR}
+    assert np.mean(off) < 0.005
+
+
+def test_what_comes_and_goes_between_two_states_counts_at_the_next(models):
+    _, bare, live = models
+    live.clear()
+    _, monitor = monitors(models)
+    names, q = list(bare.joint_names), np.array([0.0, -1.2, 1.0, 0.2, 0.3, 0.0])
+    where = bare.link_poses(q)["wrist_3_link"]
+    ball = np.array([[*where[:3, 3]] * 2 + [0.05]])
+
+    def look(now):
+        return monitor.update(names, q, now, now, 0.0, (0.0,) * 6)
+
+    assert look(1.0).level is not Level.ERROR
+    live.add("hand/1", ball.reshape(1, 7), expires=1.05)
+    state = look(1.01)
+    assert state.level is Level.ERROR
+    assert "hand/1" in state.message
+    assert "hand/1" in state.pair
+    live.remove("hand/1")
+    assert "hand/1" in monitor.state(1.011).message  # until news of the joints
+    assert "hand/1" not in look(1.02).clearance.links
+    live.add("hand/1", ball.reshape(1, 7), expires=1.05)
+    assert "hand/1" in look(1.03).clearance.links
+    assert "hand/1" not in look(1.06).clearance.links
+
+
+def test_a_rule_may_name_objects_to_come_but_no_link_that_is_not_there(models):
+    _, monitor = monitors(models)
+    monitor.set_thresholds(Thresholds(0.1, 0.02, (Rule("wrist_* hand/*", warn=0.3),)))
+    for pattern in ("wrst_* elbow_*", "wrist_1_link hand"):
+        with pytest.raises(ThresholdsError, match="names none"):
+            monitor.set_thresholds(Thresholds(0.1, 0.02, (Rule(pattern, warn=0.3),)))
+
+
+def test_a_fault_of_the_scene_is_an_error_whatever_the_distance(models):
+    _, monitor = monitors(models)
+    names, q = list(monitor.model.joint_names), np.array([0.0, -1.2, 1.0, 0.2, 0.3, 0.0])
+    monitor.scene_fault = lambda now: "scene refused: x" if now < 2.0 else ""
+    state = monitor.update(names, q, 1.0)
+    assert (state.level, state.cause, state.action) == (Level.ERROR, "scene", "stop")
+    assert state.speed_scale == 0.0
+    assert state.message == "scene refused: x"
+    assert monitor.update(names, q, 2.0).cause == ""
+
+
+def test_two_scenes_are_one_too_many(models):
+    _, bare, live = models
+    with pytest.raises(ConfigurationError, match="different live scenes"):
+        Monitor(bare, behaviour=Behaviour(bare), live=live)
+
+
+def test_many_moves_of_carried_objects_do_not_pile_up(models):
+    """Each reaches differently far: what is known of the last must go."""
+    _, bare, live = models
+    fill(models)
+    _, monitor = monitors(models)
+    rng = np.random.default_rng(1)
+    q = np.array([0.0, -1.2, 1.0, 0.2, 0.3, 0.0])
+    sizes = []
+    for k in range(30):
+        live.move("cell/tool", pose_of(rng, 0.2))
+        monitor.update(list(bare.joint_names), q, 1.0 + 0.01 * k, 0.0, 0.0, (1.0,) * 6)
+        sizes.append(len(monitor.behaviour._outlook._live_paths._rows))
+    assert len(set(sizes)) == 1

@@ -1,0 +1,298 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""A monitor with a behaviour: actions, reasons, holds, and the way back out of contact."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.robots.two_slides import JOINTS, RADIUS, apart, model
+
+from collision_monitor import CollisionModel
+from collision_monitor.errors import ConfigurationError, ThresholdsError
+from collision_monitor.model.thresholds import Rule, Thresholds
+from collision_monitor.monitoring.monitor import Level, Monitor
+from collision_monitor.monitoring.speed_policy.settings import Settings
+from collision_monitor.monitoring.speed_policy.speed_policy import Behaviour
+
+MODEL = model()
+NAMES = [*JOINTS, "mast_joint"]
+AT_ONCE = Settings(release_distance=0.0, release_cycles=1, rise_time=0.0)
+PERIOD = 0.01
+BEHAVIOUR = Behaviour(MODEL, AT_ONCE)
+
+
+class Story:
+    """Joint states of two balls on a line, one every PERIOD."""
+
+    def __init__(self, settings=AT_ONCE, **options):
+        self.behaviour = Behaviour(MODEL, settings)
+        self.monitor = Monitor(MODEL, 0.1, 0.02, behaviour=self.behaviour, **options)
+        self.now = 50.0
+
+    def at(self, gap, velocity=None):
+        """The state with a gap between the balls; its rate by the driver, if given."""
+        self.now += PERIOD
+        speeds = () if velocity is None else (0.0, 0.0, velocity, 0.0, 0.0)
+        return self.monitor.update(
+            NAMES, (*apart(gap), 0.3), self.now, self.now, 0.0, speeds
+        )
+
+    def moving(self, gap, velocity, cycles=8):
+        """The state after some cycles of an even motion that has arrived at the gap."""
+        for k in range(cycles, -1, -1):
+            state = self.at(gap - k * PERIOD * velocity)
+        return state
+
+
+@pytest.mark.parametrize(
+    ("gap", "velocity", "level", "action", "says"),
+    [
+        (0.5, 0.0, Level.OK, "none", "clear: 0.500 m"),
+        (0.06, 0.0, Level.WARN, "slowdown", "near: 0.060 m between"),
+        (0.06, 0.3, Level.WARN, "none", "near: 0.060 m, moving away, between"),
+        (0.01, 0.0, Level.ERROR, "stop", "too close: 0.010 m between"),
+        (0.01, 0.3, Level.ERROR, "limit", "too close: 0.010 m, moving away, between"),
+        (-0.03, 0.0, Level.ERROR, "stop", "collision: 0.030 m deep between"),
+        (-0.03, 0.3, Level.ERROR, "limit", "collision: 0.030 m deep, moving away, between"),
+        (0.15, -0.7, Level.WARN, "approach", "approaching: 0.150 m now, 0.05"),
+        (0.15, -1.2, Level.ERROR, "stop", "cannot stop in time: 0.150 m now, -0.0"),
+        (0.5, -0.5, Level.OK, "none", "clear: 0.500 m"),
+    ],
+)
+def test_what_to_do_follows_from_distance_and_direction(gap, velocity, level, action, says):
+    state = Story().moving(gap, velocity)
+    assert (state.level, state.action) == (level, action)
+    assert state.message.startswith(says)
+    assert {*state.message.split()[-3:]} == {"r_ball", "and", "l_ball"}
+    assert state.safe == (level < Level.ERROR)
+    assert state.distance == pytest.approx(gap)
+    expected = {
+        "none": 1.0, "limit": 0.25, "stop": 0.0, "slowdown": (gap - 0.02) / 0.08,
+        # 0.05 s to react, and each ball brakes with 2 m/s^2 from half of the velocity
+        "approach": (0.15 - 0.7 * 0.05 - 2.0 * 0.35**2 / 4.0 - 0.02) / 0.08,
+    }[action]  # fmt: skip
+    assert state.speed_scale == pytest.approx(expected, abs=0.02)
+
+
+def test_without_velocities_distances_alone_decide():
+    state = Story().at(0.06)
+    assert (state.action, state.speed_scale) == ("slowdown", pytest.approx(0.5))
+    assert math.isnan(state.decision.rate)
+    assert Story().at(0.01).action == "stop"
+
+
+def test_without_prediction_only_the_direction_counts():
+    blind = Settings(prediction=False, release_distance=0.0, release_cycles=1, rise_time=0.0)
+    assert Story(blind).moving(0.15, -1.2).action == "none"
+    assert Story(blind).moving(0.06, -1.2).speed_scale == pytest.approx(0.5)
+    assert Story(blind).moving(0.06, 0.3).action == "none"
+
+
+def test_velocities_of_the_driver_are_heeded_at_once():
+    story = Story()
+    story.at(0.15, 0.0)
+    assert story.at(0.15, -1.2).action == "stop"
+
+
+def test_time_to_collision_is_the_gap_over_its_rate():
+    story = Story()
+    story.moving(0.3, -0.5)
+    q = story.monitor.buffer.q
+    assert story.behaviour.time_to_collision(q) == pytest.approx(0.6, abs=0.02)
+    for gap, velocity, expected in (
+        (0.3, 0.5, math.inf), (0.3, 0.0, math.inf), (-0.02, -0.1, 0.0), (-0.02, 0.1, math.inf),
+    ):  # fmt: skip
+        story = Story()
+        story.moving(gap, velocity)
+        assert story.behaviour.time_to_collision(story.monitor.buffer.q) == expected
+
+
+def test_after_contact_it_goes_on_says_the_way_out_and_lets_the_robot_go():
+    story = Story(Settings(release_cycles=3))
+    actions = [story.at(0.05 - 0.002 * k).action for k in range(40)]  # into contact
+    assert actions[-1] == "stop"
+    state = story.at(-0.028)
+    assert state.message.startswith("collision: 0.028 m deep")
+    q = story.monitor.buffer.q
+    out = story.behaviour.way_out(q)
+    assert MODEL.distance(q + 0.01 * out).distance > state.distance + 0.009
+    states = [story.at(-0.028 + 0.002 * k) for k in range(80)]
+    actions = [state.action for state in states]
+    first = actions.index("limit")
+    assert first < 12
+    assert actions[:first] == ["stop"] * first
+    last = len(actions) - 1 - actions[::-1].index("limit")
+    assert actions[first:] == ["limit"] * (last + 1 - first) + ["none"] * (len(actions) - last - 1)
+    assert states[-1].level is Level.OK
+    assert story.behaviour.way_out(story.monitor.buffer.q) is None
+
+
+def test_a_robot_that_is_stopped_may_say_that_it_would_move_away():
+    story = Story()
+    for _ in range(5):
+        assert story.at(0.01).action == "stop"
+    intention = story.behaviour.intention
+    intention.update(["l_x"], [0.2], story.now)
+    state = story.at(0.01)
+    assert (state.action, state.speed_scale) == ("limit", 0.25)
+    intention.update(["l_x"], [-0.2], story.now)
+    assert story.at(0.01).action == "stop"
+    intention.update(["l_x"], [0.2], story.now)
+    assert story.moving(0.01, -0.1).action == "stop"  # what it does counts
+
+
+def test_each_pair_has_thresholds_of_its_own():
+    story = Story()
+    story.monitor.set_thresholds(Thresholds(0.1, 0.02, (Rule("r_* l_*", 0.4, 0.2),)))
+    assert story.moving(0.3, 0.0).action == "slowdown"
+    assert story.moving(0.19, 0.0).action == "stop"
+    story.monitor.set_thresholds(Thresholds(0.1, 0.02, (Rule("r_* l_*", 0.005, 0.001),)))
+    assert story.moving(0.02, 0.0).action == "none"
+    with pytest.raises(ThresholdsError, match=r"'nobody \*' names none"):
+        story.monitor.set_thresholds(Thresholds(0.1, 0.02, (Rule("nobody *", 0.4, 0.2),)))
+    assert story.moving(0.02, 0.0).action == "none"
+
+
+def test_rules_need_a_behaviour():
+    with pytest.raises(ConfigurationError, match="need a monitor with a behaviour"):
+        Monitor(MODEL).set_thresholds(Thresholds(0.1, 0.02, (Rule("* *", 0.2),)))
+
+
+def test_a_latched_stop_outlasts_its_cause_and_is_said_to():
+    story = Story()
+    story.behaviour.latch.latches = True
+    story.at(0.01)
+    state = story.moving(0.5, 0.0)
+    assert (state.level, state.action, state.cause) == (Level.ERROR, "stop", "latched")
+    assert state.message.startswith("stopped until ~/reset; now clear: 0.500 m")
+    assert (state.speed_scale, state.safe) == (0.0, False)
+    story.behaviour.latch.reset()
+    assert story.at(0.5).action == "none"
+
+
+def test_disabled_it_measures_and_says_but_does_nothing():
+    story = Story()
+    story.behaviour.enabled = False
+    story.behaviour.latch.latches = True
+    state = story.at(0.01)
+    assert (state.level, state.action, state.speed_scale) == (Level.ERROR, "none", 1.0)
+    assert state.message.startswith("disabled by ~/enable, nothing slows or stops the robot; too")
+    assert story.moving(0.5, 0.0).level is Level.WARN
+    stale = story.monitor.state(story.now + 5.0)
+    assert (stale.level, stale.action, stale.cause) == (Level.STALE, "none", "disabled")
+    story.behaviour.enabled = True
+    assert story.at(0.5).cause == ""
+
+
+def test_faults_come_before_everything():
+    story = Story()
+    story.behaviour.latch.latches = True
+    story.at(0.01)
+    state = story.monitor.update(NAMES, [math.nan] * 5, story.now + PERIOD)
+    assert (state.level, state.cause, state.action) == (Level.ERROR, "fault", "stop")
+
+
+@given(
+    st.lists(st.tuples(st.floats(-0.05, 0.3), st.booleans()), min_size=1, max_size=40),
+    st.integers(1, 10),
+    st.floats(0.0, 1.0),
+)
+@settings(max_examples=60, deadline=None)
+def test_whatever_happens_the_scale_is_no_more_than_the_distance_allows_what_comes_nearer(
+    story, cycles, rise
+):
+    told = Story(Settings(release_cycles=cycles, rise_time=rise))
+    gap = 0.2
+    for target, quickly in story:
+        step = np.clip(target - gap, -0.02, 0.02) * (1.0 if quickly else 0.1)
+        gap += step
+        state = told.at(gap)
+        assert 0.0 <= state.speed_scale <= 1.0
+        if state.decision.rate < -0.005:
+            assert state.speed_scale <= max(0.0, min(1.0, (gap - 0.02) / 0.08)) + 1e-9
+        if gap <= 0.02:
+            assert state.speed_scale <= 0.25
+            assert not state.safe
+
+
+class Shapes:
+    """A model whose shapes are ``more`` metres farther apart than its leaves."""
+
+    def __init__(self, more):
+        self.more, self.asked = more, 0
+
+    def __getattr__(self, name):
+        return getattr(MODEL, name)
+
+    def prepare_exact(self):
+        pass
+
+    def distance(self, q, exact=False):
+        found = MODEL.distance(q)
+        if exact:
+            found.distance += self.more
+            found.exact = True
+        return found
+
+    def exact_bounds(self, q, pairs, leaves, within, loose):
+        self.asked += 1
+        return np.where(leaves <= within, leaves + self.more, leaves)
+
+
+@pytest.mark.parametrize(
+    ("gap", "velocity", "action", "scale"),
+    [
+        (-0.05, 0.0, "slowdown", 0.625),  # of shapes: 0.07
+        (-0.05, 0.2, "none", 1.0),
+        (-0.11, 0.0, "stop", 0.0),
+        (-0.05, -0.2, "slowdown", 0.4375),  # 0.07 less 10 mm of reaction and 5 mm of braking
+        (0.0, -0.4, "approach", 0.75),
+        (0.2, 0.0, "none", 1.0),
+    ],
+)
+@pytest.mark.parametrize("phase", ["mesh", "auto"])
+def test_on_the_shapes_themselves_their_distances_count(phase, gap, velocity, action, scale):
+    shapes = Shapes(0.12)
+    monitor = Monitor(
+        shapes, 0.1, 0.02, narrow_phase=phase, behaviour=Behaviour(MODEL, AT_ONCE)
+    )
+    for k in range(8, -1, -1):
+        now = 50.0 - k * PERIOD
+        state = monitor.update(NAMES, (*apart(gap - k * PERIOD * velocity), 0.3), now, now)
+    assert state.action == action
+    assert state.speed_scale == pytest.approx(scale, abs=0.02)
+    assert shapes.asked == 0  # one pair is near, and it is the nearest
+
+
+def test_of_several_near_pairs_all_are_measured_on_their_shapes():
+    ball = {"name": "ball", "type": "sphere", "radius": RADIUS, "position": [-0.1, 0.25, 0.0]}
+    from support.robots.two_slides import URDF
+
+    real = CollisionModel.from_urdf(URDF, scene={"obstacles": [ball]})
+    asked = []
+
+    class Both(Shapes):
+        def __getattr__(self, name):
+            return getattr(real, name)
+
+        def distance(self, q, exact=False):
+            found = real.distance(q)
+            found.distance += 0.05 * exact
+            return found
+
+        def exact_bounds(self, q, pairs, leaves, within, loose):
+            asked.append(within)
+            assert leaves == pytest.approx(real.distances(q)[pairs], abs=1e-9)
+            return leaves + 0.05
+
+    monitor = Monitor(
+        Both(0.05), 0.1, 0.02, narrow_phase="mesh", behaviour=Behaviour(real, AT_ONCE)
+    )
+    for k in range(5):
+        state = monitor.update(NAMES, (*apart(-0.01), 0.3), 50.0 + 0.01 * k, 50.0 + 0.01 * k)
+    assert len(asked) == 5
+    assert state.decision.distance == pytest.approx(0.04)
+    assert state.speed_scale == pytest.approx(0.25, abs=0.01)

@@ -1,0 +1,89 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""The way out of contact: it parts all that touch."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from support.robots.planar_arms import ball, planar_model
+from support.robots.toys import joint, link, robot
+
+from collision_monitor import CollisionModel
+from collision_monitor.model.proximity import Proximity
+from collision_monitor.monitoring.speed_policy.escape_direction import WayOut
+
+MODEL = planar_model(ball("post", 0.5, 0.0, 0.1), ball("stone", 0.9, -0.3, 0.1))
+WAY_OUT = WayOut(Proximity(MODEL))
+LIMITS = np.full(len(MODEL.pairs), 0.02)
+
+
+def test_all_that_is_too_near_parts_along_it():
+    rng = np.random.default_rng(2)
+    seen = {1: 0, 2: 0}
+    for q in rng.uniform(-1.5, 1.5, (400, 6)):
+        before = MODEL.distances(q)
+        near = before < LIMITS
+        direction = WAY_OUT.direction(q, LIMITS)
+        if not near.any():
+            assert direction is None
+            continue
+        if direction is None:
+            continue
+        assert np.abs(direction).max() == pytest.approx(1.0)
+        after = MODEL.distances(q + 1e-5 * direction)
+        assert (after[near] > before[near] - 1e-9).all()
+        seen[min(int(near.sum()), 2)] += 1
+    assert min(seen.values()) > 20
+
+
+def test_of_one_pair_it_is_the_steepest_way():
+    slide = robot(
+        link("base"),
+        link("cart"),
+        joint("x", "base", "cart", "prismatic", "0.3 0 0", "1 0 0"),
+        link("far", '<sphere radius="0.05"/>'),
+        joint("y", "cart", "far", "prismatic", "-0.15 0 0", "0 1 0"),
+    )
+    scene = {"obstacles": [{"name": "wall", "type": "sphere", "radius": 0.1,
+                            "position": [0.5, 0, 0]}]}  # fmt: skip
+    model = CollisionModel.from_urdf(slide, scene=scene)
+    limits = np.where([set(p) == {"cart", "wall"} for p in model.pairs], 0.05, -np.inf)
+    direction = WayOut(Proximity(model)).direction(np.array([0.0, 0.0]), limits)
+    assert direction == pytest.approx([-1.0, 0.0])
+
+
+def test_between_two_walls_there_is_no_way_out():
+    slide = robot(
+        link("base", '<sphere radius="0.01"/>', "0 0 5"),
+        link("cart"),
+        joint("x", "base", "cart", "prismatic", "0 0 0", "1 0 0"),
+    )
+    walls = [
+        {"name": name, "type": "sphere", "radius": 0.1, "position": [x, 0, 0]}
+        for name, x in (("left", -0.15), ("right", 0.15))
+    ]
+    model = CollisionModel.from_urdf(slide, scene={"obstacles": walls})
+    limits = np.full(len(model.pairs), 0.02)
+    assert WayOut(Proximity(model)).direction(np.zeros(1), limits) is None
+    assert WayOut(Proximity(model)).direction(np.array([0.08]), limits) == pytest.approx([-1.0])
+
+
+def test_the_first_contact_waits_for_no_compiler():
+    code = (
+        "import numpy as np\n"
+        "from planar_arms import ball, planar_model\n"
+        "from collision_monitor.monitoring.speed_policy.speed_policy import Behaviour\n"
+        "from collision_monitor.hierarchy.near import near\n"
+        "model = planar_model(ball('post', 0.5, 0.0, 0.1))\n"
+        "behaviour = Behaviour(model)\n"
+        "before = list(near.signatures)\n"
+        "behaviour.way_out(np.zeros(6))\n"
+        "assert before and near.signatures == before"
+    )
+    path = [entry for entry in sys.path if entry]
+    subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path[:0] = {path!r}\n{code}"],
+        check=True, timeout=120,
+    )  # fmt: skip

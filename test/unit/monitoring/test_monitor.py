@@ -1,0 +1,249 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Verdicts: levels by distance, and never a distance that is not known."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.robots.toys import chain
+
+from collision_monitor import Clearance, CollisionModel
+from collision_monitor.errors import CollisionMonitorError, ConfigurationError
+from collision_monitor.monitoring.monitor import Level, Monitor, MonitorState
+
+MODEL = CollisionModel.from_urdf(chain(4))
+NAMES = MODEL.joint_names
+STRETCHED = [0.1, 0.0, 0.0]  # 1.8 m between every second link
+FOLDED = [0.1, 2.0, 2.0]  # the last link near the first
+
+
+def monitor(**options):
+    """A monitor of a chain of four."""
+    return Monitor(MODEL, **options)
+
+
+def test_levels_follow_the_distance():
+    distance = MODEL.distance(FOLDED).distance
+    assert 0.0 < distance < 1.0
+    for warn, stop, level, action in (
+        (distance - 0.01, 0.0, Level.OK, "none"),
+        (distance + 0.01, 0.0, Level.WARN, "slowdown"),
+        (distance + 0.02, distance + 0.01, Level.ERROR, "stop"),
+    ):
+        state = monitor(warn_distance=warn, stop_distance=stop).update(NAMES, FOLDED, now=0.0)
+        assert (state.level, state.action) == (level, action)
+        assert state.distance == distance
+        assert state.safe == (level != Level.ERROR)
+        assert f"{distance:.3f} m between" in state.message
+
+
+@given(st.floats(-0.5, 0.5), st.floats(0.0, 0.3), st.floats(0.001, 0.3))
+def test_the_speed_scale_falls_from_one_to_zero(distance, stop, band):
+    class Fixed:
+        joint_names, velocity_limits, robot = NAMES, MODEL.velocity_limits, MODEL.robot
+
+        def distance(self, q, exact=False):
+            return Clearance(distance, ("a", "b"), np.zeros((2, 3)), [1, 0, 0])
+
+    m = Monitor(Fixed(), warn_distance=stop + band, stop_distance=stop)
+    scale = m.update(NAMES, STRETCHED, now=0.0).speed_scale
+    assert 0.0 <= scale <= 1.0
+    assert (scale == 0.0) == (distance <= stop) or 0.0 < distance - stop < 1e-12
+    assert (scale == 1.0) == (distance > stop + band) or abs(distance - stop - band) < 1e-9
+
+
+class TwoPhases:
+    """A model whose leaves and meshes are at distances that are given."""
+
+    joint_names, velocity_limits, robot = NAMES, MODEL.velocity_limits, MODEL.robot
+
+    def __init__(self, leaf, mesh):
+        self.by_phase = {False: leaf, True: mesh}
+        self.prepared = False
+        self.asked = []
+
+    def prepare_exact(self):
+        self.prepared = True
+
+    def distance(self, q, exact=False):
+        assert self.prepared or not exact
+        self.asked.append(exact)
+        return Clearance(
+            self.by_phase[exact], ("a", "b"), np.zeros((2, 3)), [1, 0, 0], exact=exact
+        )
+
+
+@pytest.mark.parametrize(
+    ("phase", "leaf", "asked", "level"),
+    [
+        ("leaf", 0.05, [False], Level.WARN),
+        ("mesh", 0.5, [True], Level.OK),
+        ("auto", 0.11, [False], Level.OK),
+        ("auto", 0.1, [False, True], Level.OK),
+        ("auto", -0.3, [False, True], Level.OK),
+        ("auto", math.nan, [False, True], Level.OK),
+    ],
+)
+def test_triangles_are_asked_where_leaves_are_near(phase, leaf, asked, level):
+    model = TwoPhases(leaf, mesh=0.2)
+    m = Monitor(model, warn_distance=0.1, narrow_phase=phase)
+    state = m.update(NAMES, STRETCHED, now=0.0)
+    assert (model.asked, state.level) == (asked, level)
+    assert model.prepared == (phase != "leaf")
+    assert state.clearance.exact == asked[-1]
+
+
+def test_an_unknown_narrow_phase_is_refused_by_name():
+    with pytest.raises(ConfigurationError, match="'fine' is none of leaf, mesh, auto"):
+        monitor(narrow_phase="fine")
+
+
+def test_contact_is_reported_with_its_depth_and_ends_by_itself():
+    ball = {"name": "ball", "type": "sphere", "radius": 0.2, "position": [2.0, 0.0, 0.0]}
+    model = CollisionModel.from_urdf(chain(4), scene={"obstacles": [ball]})
+    m = Monitor(model)
+    state = m.update(NAMES, [1e-9, 0.0, 0.0], now=0.0)
+    assert state.level == Level.ERROR
+    assert "collision: 0.300 m deep between l2 and ball" in state.message
+    assert np.linalg.norm(state.clearance.normal) == pytest.approx(1.0)
+    assert m.update(NAMES, [1.5, 0.0, 0.0], now=0.1).level == Level.OK
+
+
+def test_before_the_first_joint_state_nothing_is_known():
+    state = monitor().state(now=100.0)
+    assert (state.level, state.cause, state.safe) == (Level.STALE, "waiting", False)
+    assert math.isnan(state.distance) and state.speed_scale == 0.0 and state.age == math.inf
+    assert state.action == "stop"
+
+
+def test_silence_is_an_alarm_and_news_end_it():
+    m = monitor(joint_state_timeout=0.5)
+    assert m.update(NAMES, STRETCHED, now=10.0).level == Level.OK
+    assert m.state(now=10.4).level == Level.OK
+    stale = m.state(now=10.6)
+    assert (stale.level, stale.cause, stale.safe) == (Level.STALE, "stale", False)
+    assert stale.clearance is None and "0.60 s old (all joints); 0.5 s is allowed" in stale.message
+    assert m.update(NAMES, STRETCHED, now=11.0).level == Level.OK
+
+
+def test_one_publisher_of_two_that_dies_is_named():
+    m = monitor(joint_state_timeout=0.5)
+    m.update(NAMES, STRETCHED, now=0.0)
+    for k in range(10):
+        state = m.update(NAMES[1:], STRETCHED[1:], now=0.1 * k)
+    assert state.level == Level.STALE
+    assert "(j1)" in state.message
+    assert state.clearance is None
+
+
+def test_old_stamps_are_stale_from_the_start():
+    state = monitor().update(NAMES, STRETCHED, now=0.0, stamp=5.0, lag=3.0)
+    assert (state.level, state.clearance) == (Level.STALE, None)
+
+
+def test_a_watchdog_that_is_off_never_bites():
+    m = monitor(joint_state_timeout=0.0)
+    m.update(NAMES, STRETCHED, now=0.0)
+    assert m.state(now=1e6).level == Level.OK
+
+
+@pytest.mark.parametrize(
+    ("names", "positions", "says"),
+    [
+        (NAMES, [0.1, np.nan, 0.0], "'j2' is nan"),
+        (NAMES, [0.1], "3 names but 1 positions"),
+        (["x"], [0.1], "no joint of this robot"),
+    ],
+)
+def test_bad_data_are_an_error_at_once_and_the_old_distance_is_gone(names, positions, says):
+    m = monitor()
+    m.update(NAMES, STRETCHED, now=0.0)
+    state = m.update(names, positions, now=0.01)
+    assert (state.level, state.cause, state.clearance) == (Level.ERROR, "fault", None)
+    assert says in state.message
+    # a good message in between does not make the fault good at once ...
+    held = m.update(NAMES, STRETCHED, now=0.02)
+    assert (held.level, held.safe) == (Level.ERROR, False)
+    # ... but soon
+    assert m.update(NAMES, STRETCHED, now=0.6).level == Level.OK
+
+
+def test_a_fault_followed_by_silence_stays_an_alarm():
+    m = monitor()
+    m.update(NAMES, STRETCHED, now=0.0)
+    m.update(NAMES, [np.nan] * 3, now=0.1)
+    for now in (0.3, 0.7, 5.0, 500.0):
+        state = m.state(now)
+        assert not state.safe and state.clearance is None
+    assert state.level == Level.ERROR and "nan" in state.message
+
+
+def test_two_publishers_that_contradict_each_other_are_an_error():
+    m = monitor()
+    for k in range(10):
+        state = m.update(NAMES, STRETCHED if k % 2 else FOLDED, now=0.01 * k)
+    assert (state.level, state.cause) == (Level.ERROR, "conflict")
+    assert "two publishers" in state.message
+
+
+@pytest.mark.parametrize("kind", [CollisionMonitorError, ZeroDivisionError])
+def test_a_model_that_fails_is_an_error_and_the_monitor_lives_on(kind):
+    class Failing:
+        joint_names, velocity_limits, robot = NAMES, MODEL.velocity_limits, MODEL.robot
+        broken = True
+
+        def distance(self, q, exact=False):
+            if self.broken:
+                raise kind("out of order")
+            return MODEL.distance(q)
+
+    model = Failing()
+    m = Monitor(model)
+    state = m.update(NAMES, STRETCHED, now=0.0)
+    assert (state.level, state.safe) == (Level.ERROR, False)
+    assert "out of order" in state.message
+    model.broken = False
+    assert m.update(NAMES, STRETCHED, now=1.0).level == Level.OK
+
+
+@given(st.lists(st.tuples(
+    st.sampled_from(["good", "nan", "short", "part", "unknown", "silence"]),
+    st.floats(0.001, 0.7)), max_size=40))  # fmt: skip
+@settings(max_examples=200, deadline=None)
+def test_safe_is_only_ever_said_of_fresh_and_complete_data(story):
+    m = monitor(joint_state_timeout=0.5)
+    now, heard = 0.0, np.full(3, -np.inf)
+    for kind, wait in story:
+        now += wait
+        if kind == "good":
+            m.update(NAMES, STRETCHED, now)
+            heard[:] = now
+        elif kind == "part":
+            m.update(NAMES[:2], STRETCHED[:2], now)
+            heard[:2] = now
+        elif kind == "nan":
+            m.update(NAMES, [np.nan] * 3, now)
+        elif kind == "short":
+            m.update(NAMES, [0.1], now)
+        elif kind == "unknown":
+            m.update(["x"], [0.1], now)
+        state = m.state(now)
+        if state.safe:
+            assert now - heard.min() <= 0.5
+            assert state.distance == MODEL.distance(STRETCHED).distance
+        if state.clearance is None:
+            assert not state.safe and math.isnan(state.distance) and state.speed_scale == 0.0
+
+
+def test_a_remark_is_said_beside_the_verdict_and_makes_it_a_warning_at_least():
+    state = monitor().update(NAMES, STRETCHED, now=0.0)
+    assert state.level == Level.OK
+    warned = state.with_remark("something is odd")
+    assert (warned.level, warned.safe) == (Level.WARN, True)
+    assert warned.message == f"{state.message}; something is odd"
+    assert warned.clearance is state.clearance
+    stale = MonitorState(Level.STALE, "nothing has come", "stale")
+    assert stale.with_remark("so") == stale._replace(reason="nothing has come; so")

@@ -1,0 +1,84 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Bags become motions of a robot."""
+
+import numpy as np
+import pytest
+from support.files.made_bags import KINDS, command, state, write_bag
+from support.robots.toys import chain
+
+from collision_monitor.errors import MotionError
+from collision_monitor.motion.motion_files import load_trajectory
+from collision_monitor.robot.urdf.urdf import load_robot
+
+ROBOT = load_robot(chain())
+
+
+@pytest.mark.parametrize("storage", KINDS)
+def test_partial_states_of_two_publishers(tmp_path, storage):
+    messages = []
+    for k in range(50):
+        messages.append(("/joint_states", 10 + 0.02 * k, state(10 + 0.02 * k, ["j2"], [0.01 * k])))
+        late = 10.005 + 0.02 * k
+        messages.append(("/joint_states", late, state(late, ["j3", "j1"], [-0.01 * k, 0.5])))
+    loaded = load_trajectory(write_bag(tmp_path / "bag", messages, storage), ROBOT)
+    assert loaded.source == "bag (bag: /joint_states, 100 messages)"
+    assert loaded.warnings == ()
+    assert loaded.trajectory.duration == pytest.approx(0.985)
+    at = np.linspace(0.005, 0.98, 77)
+    found = loaded.trajectory.positions(at)
+    assert found[:, 0] == pytest.approx(0.5)
+    assert found[:, 1] == pytest.approx(0.5 * at)
+    assert found[:, 2] == pytest.approx(-0.5 * (at - 0.005))
+
+
+def test_two_controllers_topics_are_one_motion(tmp_path):
+    go = [(0, [0.0], [0.0]), (2, [1.0], [0.0])]
+    path = write_bag(
+        tmp_path / "bag",
+        [
+            ("/left/joint_trajectory", 100.0, command(0, ["j1"], go)),
+            ("/right/joint_trajectory", 101.0, command(0, ["j3"], go)),
+        ],
+    )
+    loaded = load_trajectory(
+        path, ROBOT, topic=["/left/joint_trajectory", "/right/joint_trajectory"]
+    )
+    assert loaded.trajectory.positions([0, 1, 2, 3]) == pytest.approx(
+        np.array([[0, 0, 0], [0.5, 0, 0], [1, 0, 0.5], [1, 0, 1]])
+    )
+    texts = " ".join(loaded.warnings)
+    assert "nothing is known of j3 in the first 1 s: held" in texts
+    assert "nothing is known of j1 in the last 1 s: held" in texts
+    with pytest.raises(MotionError, match="which topic is meant"):
+        load_trajectory(path, ROBOT)
+
+
+@pytest.mark.parametrize(
+    ("messages", "options", "says"),
+    [
+        ([("/s", 1, state(1, ["j9"], [0]))], {}, "no joint 'j9'"),
+        ([("/s", 1, state(0, ["j1"], [0]))], {}, "have no stamp in their header"),
+        ([("/s", 1, state(1, ["j1"], [0]))], {"stamps": "sent"}, "stamps: 'sent'; 'header' or"),
+        (
+            [("/s", 1, state(1, ["j1"], [0])), ("/c", 1, command(1, ["j1"], [(1, [0.0])]))],
+            {"topic": ["/s", "/c"]},
+            "names joint 'j1' twice",
+        ),
+        ([("/c", 1, command(1, [], [(1, [])]))], {}, "the messages name no joint"),
+        ([("/s", 1, state(1, ["j1"], [1e308])), ("/s", 1, state(1.1, ["j1"], [-1e308]))], {},
+         "positions too large"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_a_motion(tmp_path, messages, options, says):
+    path = write_bag(tmp_path / "bag", messages)
+    with pytest.raises(MotionError, match=says) as caught:
+        load_trajectory(path, ROBOT, **options)
+    assert str(path) in str(caught.value)
+
+
+def test_a_topic_of_a_file_that_is_no_bag(tmp_path):
+    path = tmp_path / "motion.csv"
+    path.write_text("time,j1\n0,0\n")
+    with pytest.raises(MotionError, match="is no bag, and has no topic '/s'"):
+        load_trajectory(path, ROBOT, topic="/s")

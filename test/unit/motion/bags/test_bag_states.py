@@ -1,0 +1,129 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Recorded joint states become one motion, whoever published which joints when."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from collision_monitor.errors import MotionError
+from collision_monitor.motion.bags.bags import STATES, StateMessage, Topic
+from collision_monitor.motion.bags.states import recorded
+
+
+def message(received, stamp, **positions):
+    """A message; times in seconds."""
+    return StateMessage(
+        round(received * 1e9),
+        round(stamp * 1e9),
+        tuple(positions),
+        np.array(list(positions.values()), dtype=float),
+    )
+
+
+def topic(*messages):
+    return Topic("/joint_states", STATES, list(messages), ())
+
+
+def by_joint(found, times):
+    """Positions at ``times`` by joint."""
+    out = {}
+    for joints, polynomial in found:
+        values = polynomial(np.clip(times, polynomial.x[0], polynomial.x[-1]))
+        out.update(zip(joints, values.T, strict=True))
+    return out
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sets(st.sampled_from("abcd"), min_size=1), st.integers(1, 300), st.floats(-3, 3)
+        ),
+        min_size=1,
+        max_size=30,
+    )
+)
+def test_each_joint_is_linear_through_its_own_messages(parts):
+    """Whatever joints come in a message; the reference looks at one joint at a time."""
+    now, messages, series = 0, [], {}
+    for names, milliseconds, value in parts:
+        now += milliseconds
+        rows = {name: value + 0.1 * k for k, name in enumerate(sorted(names))}
+        messages.append(message(1000.0 + now / 1000, 5.0 + now / 1000, **rows))
+        for name, position in rows.items():
+            series.setdefault(name, []).append((now / 1000, position))
+    found, zero, _ = recorded(topic(*messages), "header", "bag")
+    first = min(points[0][0] for points in series.values())
+    assert zero == round((5.0 + first) * 1e9)
+    times = np.linspace(0.0, now / 1000 - first, 40)
+    positions = by_joint(found, times)
+    assert positions.keys() == series.keys()
+    for name, points in series.items():
+        at, values = np.array(points).T
+        assert np.allclose(positions[name], np.interp(times + first, at, values), atol=1e-6)
+
+
+def test_the_time_of_recording_counts_where_it_is_asked_for():
+    messages = topic(message(50.0, 7.0, a=0), message(52.0, 7.5, a=1))
+    assert recorded(messages, "header", "bag")[0][0][1].x[-1] == 0.5
+    assert recorded(messages, "receive", "bag")[0][0][1].x[-1] == 2.0
+
+
+def test_nanoseconds_of_this_century_are_kept():
+    start = 1_790_000_000 * 10**9 + 123_456_789
+    messages = [StateMessage(0, start + k * 1_000_001, ("a",), np.array([k])) for k in range(3)]
+    found, zero, _ = recorded(topic(*messages), "header", "bag")
+    assert zero == start
+    assert found[0][1].x == pytest.approx([0.0, 0.001000001, 0.002000002], abs=1e-15)
+
+
+def test_messages_of_one_time_that_agree_are_one():
+    found, _, _ = recorded(
+        topic(message(1, 1, a=0), message(2, 2, a=1), message(3, 2, a=1), message(4, 3, a=0)),
+        "header",
+        "bag",
+    )
+    assert found[0][1].x.tolist() == [0.0, 1.0, 2.0]
+
+
+def test_publishers_may_be_late_but_not_go_back():
+    late = [message(1, 1, a=0), message(2, 3, a=2), message(3, 2, a=1, b=0), message(4, 4, a=3)]
+    found, _, _ = recorded(topic(*late), "header", "bag")
+    assert by_joint(found, np.arange(4.0))["a"].tolist() == [0, 1, 2, 3]
+    back = topic(message(1, 1, a=0), message(2, 3, a=2), message(3, 2, a=1))
+    with pytest.raises(MotionError, match=r"bag: /joint_states: stamps do not increase: 2\.0.* s "
+                       r"after 3\.0.* in messages 2 and 3 of those with 'a'"):  # fmt: skip
+        recorded(back, "header", "bag")
+    assert recorded(back, "receive", "bag")[0][0][1].x.tolist() == [0.0, 1.0, 2.0]
+
+
+def test_what_contradicts_itself_is_refused():
+    twice = topic(message(1, 1, a=0), message(2, 2, a=1), message(3, 2, a=1.5))
+    with pytest.raises(MotionError, match="two positions of 'a' at one time, 2.0.* s, 0.5 apart"):
+        recorded(twice, "header", "bag")
+
+
+def test_stamps_that_are_not_set():
+    unset = topic(message(1, 0, a=0), message(2, 2, a=1))
+    with pytest.raises(MotionError, match="1 of 2 messages with 'a' have no stamp.*'receive'"):
+        recorded(unset, "header", "bag")
+    assert recorded(unset, "receive", "bag")[2] == []
+
+
+def test_continuous_joints_go_the_short_way():
+    turning = topic(*(message(k, k, a=a, b=a) for k, a in enumerate([3.0, 3.1, -3.1, -3.0], 1)))
+    found, _, warnings = recorded(turning, "header", "bag", ["a"])
+    found = by_joint(found, np.array([1.5]))
+    assert found["a"][0] == pytest.approx(np.pi, abs=1e-9)
+    assert found["b"][0] == 0.0
+    assert warnings == [
+        "bag: /joint_states: continuous joint 'a' jumps by a full turn 1 times: it is taken to go "
+        "the short way"
+    ]
+
+
+def test_silence_is_told():
+    times = [*np.arange(1, 3, 0.1), *np.arange(6, 7, 0.1)]
+    _, _, warnings = recorded(topic(*(message(t, t, a=0) for t in times)), "header", "bag")
+    assert "nothing is recorded of 'a' for 3.1 s from 1.900 s on" in warnings[0]

@@ -1,0 +1,182 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Commands become the motions that they say, on real arms, by pinocchio's word."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+import yaml
+from support.paths import ROOT
+from support.robots.line_cases import arm
+
+from collision_monitor.errors import MotionError
+from collision_monitor.motion.commands.command_file import parse_command
+from collision_monitor.motion.commands.commands import joint_motion, line_motion
+from collision_monitor.motion.violation import Code
+
+JOINT = """
+mode: joint
+start: {shoulder_roll: 0.0, elbow_pitch: -1.0, wrist_roll: 0.5}
+target: {shoulder_roll: 1.0, elbow_pitch: -2.0}
+tf: 80
+tsa: 10
+tsd: 20
+profiles:
+  elbow_pitch: {rate: 0.02, tsa: 5, tsd: 5}
+"""
+LINE = """
+mode: line
+link: tool
+start: {shoulder_roll: 0.3, shoulder_pitch: -0.5, elbow_pitch: 1.4, wrist_pitch: -1, wrist_yaw: 0.5}
+pose: {frame: tool, position: [0, 0, 1.0], rpy: [0, 0, 2.0]}
+speed: 0.05
+turning: 0.02
+tsa: 5
+tsd: 5
+"""
+SPACE = "space_arm"
+
+
+def joint_command(text):
+    return joint_motion(parse_command(yaml.safe_load(text), "file", arm(SPACE).robot), "file")
+
+
+def line_command(text, name=SPACE, **options):
+    robot = arm(name).robot
+    return line_motion(parse_command(yaml.safe_load(text), "file", robot), robot, "file", **options)
+
+
+def test_each_joint_has_its_own_profile_and_rests_when_it_has_arrived():
+    motion, warnings = joint_command(JOINT)
+    assert motion.joint_names == ("shoulder_roll", "elbow_pitch", "wrist_roll")
+    assert motion.duration == 80.0
+    found = motion.sample(np.array([0.0, 20.0, 40.0, 70.0, 80.0]))
+    assert found.positions[[0, -1]] == pytest.approx(np.array([[0, -1, 0.5], [1, -2, 0.5]]))
+    assert found.velocities[2] == pytest.approx([1 / 65, -0.02, 0])
+    assert found.velocities[3, 1] == 0.0, "done after 55 s"
+    assert found.positions[3, 1] == pytest.approx(-2.0)
+    assert not warnings
+
+
+def test_a_joint_that_is_where_it_should_be_takes_its_time_or_none():
+    same = JOINT.replace("elbow_pitch: -2.0", "elbow_pitch: -1.0")
+    motion, _ = joint_command(same)
+    assert motion.duration == 80.0
+    assert not motion.sample(np.linspace(0, 80, 9)).velocities[:, 1].any()
+
+
+def test_the_examples_in_the_documentation_are_sound():
+    text = (ROOT / "docs" / "verify.md").read_text(encoding="utf-8")
+    first, second = re.findall(r"```yaml\n(mode: .*?)```", text, re.DOTALL)
+    motion, warnings = joint_command(first)
+    assert motion.duration == 80.0 and not warnings
+    trajectory, violations, _ = line_command(second)
+    assert trajectory.duration == pytest.approx(120 / 1.0 + 5.0)
+    assert violations == ()
+
+
+def test_ramps_of_no_length_are_told():
+    assert "a ramp of 0 s is a step" in joint_command(JOINT.replace("tsa: 10", "tsa: 0"))[1][0]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("tf: 80", "tf: 29", "file: joint 'shoulder_roll': tf is 29 s, but the ramps"),
+        ("rate: 0.02", "rate: 0.5", "file: joint 'elbow_pitch': a change of 1 with ramps of 5 s"),
+        ("tsa: 10", "tsa: -1", "file: joint 'shoulder_roll': tsa is -1 s"),
+    ],
+)
+def test_profiles_that_cannot_be_name_the_joint(old, new, says):
+    with pytest.raises(MotionError, match=says):
+        joint_command(JOINT.replace(old, new))
+
+
+def test_a_line_in_the_frame_of_the_tool():
+    trajectory, violations, warnings = line_command(LINE)
+    assert trajectory.duration == pytest.approx(2.0 / 0.02 + 5.0), "the turn is the slower"
+    start, middle, end = (
+        arm(SPACE).pose(row)
+        for row in trajectory.positions(np.array([0.0, 0.5, 1.0]) * trajectory.duration)
+    )
+    assert np.linalg.inv(start) @ end == pytest.approx(
+        np.array(
+            [
+                [math.cos(2), -math.sin(2), 0, 0],
+                [math.sin(2), math.cos(2), 0, 0],
+                [0, 0, 1, 1],
+                [0, 0, 0, 1],
+            ]
+        ),
+        abs=1e-5,
+    )
+    assert (np.linalg.inv(start) @ middle)[:3, 3] == pytest.approx([0, 0, 0.5], abs=1e-5)
+    assert not [v for v in violations if not v.warning]
+    assert "start: joints that are not named are held: shoulder_yaw at 0" in warnings[0]
+
+
+def test_what_a_pose_does_not_say_stays_as_it_is():
+    only_place = LINE.replace(", rpy: [0, 0, 2.0]", "").replace("frame: tool, ", "")
+    at = arm(SPACE).pose(line_command(LINE)[0].positions(np.zeros(1))[0])
+    near = (at[:3, 3] + [0.2, -0.1, 0.3]).tolist()
+    trajectory, _, _ = line_command(only_place.replace("[0, 0, 1.0]", str(near)))
+    end = arm(SPACE).pose(trajectory.positions(np.array([trajectory.duration]))[0])
+    assert end[:3, 3] == pytest.approx(near, abs=1e-5)
+    assert end[:3, :3] == pytest.approx(at[:3, :3], abs=1e-6)
+    only_turn = LINE.replace("position: [0, 0, 1.0], ", "")
+    trajectory, _, _ = line_command(only_turn)
+    end = arm(SPACE).pose(trajectory.positions(np.array([trajectory.duration]))[0])
+    assert end[:3, 3] == pytest.approx(at[:3, 3], abs=1e-5)
+
+
+def test_a_target_of_joints_is_met_by_the_link_and_not_by_all_joints():
+    text = LINE.replace(
+        "pose: {frame: tool, position: [0, 0, 1.0], rpy: [0, 0, 2.0]}",
+        "target: {elbow_pitch: 1.1, wrist_yaw: 0.2}",
+    )
+    trajectory, _, warnings = line_command(text)
+    start, end = trajectory.positions(np.array([0.0, trajectory.duration]))
+    goal = start.copy()
+    names = list(trajectory.joint_names)
+    goal[names.index("elbow_pitch")], goal[names.index("wrist_yaw")] = 1.1, 0.2
+    assert arm(SPACE).pose(end) == pytest.approx(arm(SPACE).pose(goal), abs=1e-5)
+    assert any("ends in another configuration than the target" in w for w in warnings)
+
+
+def test_joints_to_be_held_are_where_they_are_asked_to_be():
+    trajectory, _, warnings = line_command(LINE, held={"shoulder_yaw": 0.25, "wrist_roll": -0.5})
+    start = dict(zip(trajectory.joint_names, trajectory.positions(np.zeros(1))[0], strict=True))
+    assert start["shoulder_yaw"] == 0.25 and start["wrist_roll"] == -0.5
+    assert not warnings
+
+
+def test_half_turns_are_told():
+    trajectory, _, warnings = line_command(LINE.replace("2.0]", "3.141592653589793]"))
+    assert any("at a half turn rounding decides" in w for w in warnings)
+
+
+def test_violations_on_the_way_come_along():
+    far = LINE.replace("[0, 0, 1.0]", "[0, 0, 20.0]")
+    _, violations, _ = line_command(far)
+    assert {Code.SINGULARITY, Code.OFF_THE_LINE} <= {v.code for v in violations}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("position: [0, 0, 1.0], rpy: [0, 0, 2.0]", "position: [0, 0, 0]", "the target is where"),
+        ("turning: 0.02\n", "", "file: turning: is missing; the line has a change of it"),
+        ("speed: 0.05\n", "", "file: speed: is missing"),
+        ("tsa: 5", "tsa: 500", "file: a change of 2 with ramps of 500 s and 5 s does not reach"),
+        ("link: tool", "link: tool\nmoving: [x]", "file: joint 'x' does not move 'tool'"),
+        ("link: tool", "link: core_module", "file: no joint moves 'core_module'"),
+    ],
+)
+def test_lines_that_cannot_be(old, new, says):
+    text = LINE.replace(old, new)
+    if "core_module" in text:
+        text = text.replace("frame: tool, ", "")
+    with pytest.raises(MotionError, match=says):
+        line_command(text)

@@ -1,0 +1,92 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Resolved rates: the pseudo-inverse's away from singularities, bounded at them."""
+
+import numpy as np
+import pytest
+from support.robots.line_cases import arm
+from support.robots.toys import chain
+
+from collision_monitor.errors import MotionError
+from collision_monitor.motion.commands.cartesian_line import CartesianLine
+from collision_monitor.motion.commands.resolved_rates import SINGULAR, ResolvedRates
+from collision_monitor.robot.batch_poses import link_poses
+from collision_monitor.robot.bodies import rigid_bodies
+from collision_monitor.robot.poses import pose
+from collision_monitor.robot.urdf.urdf import load_robot
+
+
+def start(name, seed=0):
+    """An arm, a configuration, a line, and rates at its start."""
+    robot = arm(name)
+    q, line = robot.line(np.random.default_rng(seed))
+    return robot, q, line, ResolvedRates(robot.bodies, robot.tip, line, q)
+
+
+@pytest.mark.parametrize("name", ["ur5", "panda", "xarm7", "space_arm"])
+def test_rates_are_those_of_the_pseudo_inverse(name):
+    compared = 0
+    for seed in range(8):
+        robot, q, line, rates = start(name, seed)
+        moving = q[rates.columns]
+        jacobian = robot.jacobian(q)[:, rates.columns]
+        scale = np.r_[[1 / rates.reach] * 3, [1.0] * 3]
+        least = np.linalg.svd(jacobian * scale[:, None], compute_uv=False)[-1]
+        assert rates.smallest_singular_value(moving) == pytest.approx(least, abs=1e-9)
+        if least > SINGULAR:
+            compared += 1
+            expected = np.linalg.pinv(jacobian) @ line.twist
+            assert rates.per_s(0.0, moving) == pytest.approx(expected, rel=1e-6, abs=1e-8)
+    assert compared >= 4
+
+
+def test_the_published_removal_of_the_null_space_is_the_same():
+    robot, q, line, rates = start("xarm7", 2)
+    jacobian = robot.jacobian(q)[:, rates.columns]
+    any_rates = np.linalg.lstsq(jacobian[:, :6], line.twist, rcond=None)[0]
+    any_rates = np.append(any_rates, 0.0)
+    null = np.linalg.svd(jacobian)[2][-1]
+    published = any_rates - null * (null @ any_rates) / (null @ null)
+    assert rates.per_s(0.0, q[rates.columns]) == pytest.approx(published, abs=1e-8)
+
+
+def test_rates_at_a_singularity_are_bounded():
+    robot = arm("ur5")
+    q = np.array([0.3, -1.2, 1.4, -0.8, 0.0, 0.2])  # the wrist's axes are parallel
+    at = robot.pose(q)
+    line = CartesianLine(at, pose(at[:3, :3], at[:3, 3] + [0.1, 0.1, 0.1]))
+    rates = ResolvedRates(robot.bodies, "tool0", line, q)
+    assert rates.smallest_singular_value(q) < 1e-9
+    wanted = np.linalg.norm(line.twist * np.r_[[1 / rates.reach] * 3, [1.0] * 3])
+    assert np.linalg.norm(rates.per_s(0.0, q)) <= wanted / SINGULAR * 1.0001
+
+
+def test_drift_is_made_up_for():
+    """From a start that is off the line, the link comes onto it."""
+    robot, q, line, _ = start("panda", 1)
+    aside = q.copy()
+    aside[:7] += 1e-3
+    rates = ResolvedRates(robot.bodies, robot.tip, line, aside)
+    path, reached = rates.path()
+    assert reached == 1.0
+    s = np.array([0.0, 0.5, 1.0])
+    poses = link_poses(robot.bodies, [robot.tip], rates.configurations(path(s)))[robot.tip]
+    off = np.abs(line.ahead(s, poses)).max(axis=1)
+    assert off[0] > 1e-4
+    assert off[1] < 1e-6 and off[2] < 1e-8
+
+
+@pytest.mark.parametrize(
+    ("link", "names", "says"),
+    [
+        ("nothing", None, "no link 'nothing'; it has 'l0', 'l1'"),
+        ("l0", None, "no joint moves 'l0'"),
+        ("l2", ["j3"], "joint 'j3' does not move 'l2'; 'j1', 'j2' do"),
+        ("l2", ["x"], "joint 'x' does not move 'l2'"),
+    ],
+)
+def test_links_and_joints_that_cannot_be(link, names, says):
+    bodies = rigid_bodies(load_robot(chain()))
+    line = CartesianLine(np.eye(4), pose(np.eye(3), [1.0, 0.0, 0.0]))
+    with pytest.raises(MotionError, match=says):
+        ResolvedRates(bodies, link, line, np.zeros(3), names)

@@ -1,0 +1,94 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Trapezoidal profiles, against numeric integration of the rate that the paper describes."""
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy.integrate import quad
+
+from collision_monitor.errors import MotionError
+from collision_monitor.motion.commands.trapezoid import Trapezoid
+
+times = st.floats(0.05, 100.0)
+
+
+@st.composite
+def profiles(draw):
+    tf = draw(times)
+    tsa, rest = draw(st.floats(0.0, 1.0)), draw(st.floats(0.0, 1.0))
+    tsa, tsd = (0.0 if part < 1e-3 else part * tf for part in (tsa, rest * (1.0 - tsa)))
+    return Trapezoid(tf, tsa, tsd)
+
+
+def rate(profile, t, change):
+    """The published rate at ``t``, written the slow way."""
+    peak = change / (profile.tf - (profile.tsa + profile.tsd) / 2)
+    if t < profile.tsa:
+        return peak * t / profile.tsa
+    if t > profile.tf - profile.tsd:
+        return peak * (profile.tf - t) / profile.tsd
+    return peak
+
+
+@given(profiles(), st.floats(-5, 5), st.floats(-5, 5), st.floats(0, 1))
+def test_positions_are_the_integral_of_the_rate(profile, start, change, part):
+    path = profile.path([start], [change])
+    t = part * profile.tf
+    kinks = [k for k in (profile.tsa, profile.tf - profile.tsd) if 0 < k < t] or None
+    area = quad(lambda x: rate(profile, x, change), 0.0, t, points=kinks)[0] if t else 0.0
+    assert path(t)[0] == pytest.approx(start + area, abs=1e-8)
+    assert path(t, 1)[0] == pytest.approx(rate(profile, t, change), rel=1e-6, abs=1e-8)
+    assert path.x[0] == 0.0 and path.x[-1] == profile.tf
+
+
+@given(profiles(), st.floats(-5, 5), st.floats(-5, 5))
+def test_it_arrives(profile, start, change):
+    assert profile.path([start], [change])(profile.tf)[0] == pytest.approx(start + change, abs=1e-9)
+
+
+def test_the_published_accelerations():
+    path = Trapezoid(40.0, 5.0, 10.0).path([0.1, 0.0], [1.0, -2.0])
+    peak = np.array([1.0, -2.0]) / (40 - 7.5)
+    assert path(2.0, 2) == pytest.approx(peak / 5)
+    assert path(20.0, 1) == pytest.approx(peak)
+    assert path(35.0, 2) == pytest.approx(-peak / 10)
+
+
+@given(profiles(), st.floats(0.01, 5))
+def test_a_peak_rate_gives_back_the_profile(profile, change):
+    again = Trapezoid.at_rate(-change, change * profile.peak, profile.tsa, profile.tsd)
+    assert again.tf == pytest.approx(profile.tf)
+
+
+@given(st.floats(0.01, 5), st.floats(0.01, 5), times, times)
+def test_a_peak_rate_is_kept_or_refused(change, speed, tsa, tsd):
+    assume(abs(change / speed - (tsa + tsd) / 2) > 1e-9 * tsa)
+    if change / speed < (tsa + tsd) / 2:
+        with pytest.raises(MotionError, match="does not reach the peak rate"):
+            Trapezoid.at_rate(change, speed, tsa, tsd)
+    else:
+        assert change * Trapezoid.at_rate(change, speed, tsa, tsd).peak == pytest.approx(speed)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ((0.0, 0.0, 0.0), "tf is 0 s; 1e-06 to 1e\\+09 s are right"),
+        ((-1.0, 0.0, 0.0), "tf is -1 s"),
+        ((float("nan"), 0.0, 0.0), "tf is nan s"),
+        ((9.0, -1.0, 0.0), "tsa is -1 s; it should be zero or more"),
+        ((9.0, 1.0, float("inf")), "tsd is inf s"),
+        ((9.0, 5.0, 5.0), "tf is 9 s, but the ramps tsa and tsd alone take 10 s"),
+    ],
+)
+def test_times_that_make_no_profile(arguments, says):
+    with pytest.raises(MotionError, match=says):
+        Trapezoid(*arguments)
+
+
+@pytest.mark.parametrize("speed", [0.0, -1.0, float("nan"), float("inf")])
+def test_rates_that_are_none(speed):
+    with pytest.raises(MotionError, match="is not above zero"):
+        Trapezoid.at_rate(1.0, speed, 1.0, 1.0)

@@ -1,0 +1,119 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Motion files: what is read, what is refused by line, and what is written."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from collision_monitor.errors import MotionError
+from collision_monitor.motion.motion import Motion, read_motion, write_motion
+
+
+def write(tmp_path, text):
+    """A motion file with this text."""
+    path = tmp_path / "motion.csv"
+    path.write_text(text)
+    return path
+
+
+def test_a_motion_is_linear_between_its_rows_and_held_at_its_ends(tmp_path):
+    motion = read_motion(write(tmp_path, "time,a,b\n1,0,10\n2,1,20\n\n4,3,20\n"))
+    assert motion.joint_names == ("a", "b")
+    assert motion.duration == 3.0
+    assert motion.at(0.5) == pytest.approx([0.5, 15])
+    assert motion.at(2.0) == pytest.approx([2, 20])
+    assert motion.at(-1.0) == pytest.approx([0, 10])
+    assert motion.at(99.0) == pytest.approx([3, 20])
+    assert isinstance(motion.positions, np.ndarray)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "is empty"),
+        ("a,b\n1,2\n", ":1: header 'a,b'"),
+        ("time\n1\n", ":1: header 'time'"),
+        ("time,a,\n1,2,3\n", ":1: header"),
+        ("time,a,a\n1,2,3\n", "twice"),
+        ("time,a\n", "no rows"),
+        ("time,a\n1,2\n2,3,4\n", ":3: 3 values under 2 columns"),
+        ("time,a\n1,nan\n", ":2: 'nan' under 'a' is not a finite number"),
+        ("time,a\n1,x\n", ":2: 'x' under 'a'"),
+        ("time,a\n1,0\n3,0\n2,0\n", ":4: time 2 does not increase"),
+        ("time,a\n1,0\n1,0\n", ":3: time 1 does not increase"),
+    ],
+)
+def test_bad_files_are_refused_by_line(tmp_path, text, says):
+    with pytest.raises(MotionError, match=says.replace("'", ".")) as caught:
+        read_motion(write(tmp_path, text))
+    assert "motion.csv" in str(caught.value)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(MotionError, match=r"none\.csv"):
+        read_motion(tmp_path / "none.csv")
+
+
+def test_bytes_that_are_not_text_are_refused(tmp_path):
+    path = tmp_path / "motion.csv"
+    path.write_bytes(b"time,a\n\xff\xfe,1\n")
+    with pytest.raises(MotionError, match="cannot be read"):
+        read_motion(path)
+
+
+@given(
+    table=arrays(
+        float, st.tuples(st.integers(1, 6), st.integers(1, 4)),
+        elements=st.floats(allow_nan=False, allow_infinity=False),
+    ),
+    steps=st.lists(st.integers(1, 10**12), min_size=6, max_size=6),
+)  # fmt: skip
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.mark.parametrize("suffix", [".csv", ".yaml", ".yml", ".motion"])
+def test_what_is_written_is_read_back_bit_by_bit(tmp_path, suffix, table, steps):
+    names = ("left/elbow", "b, c", 'd "e": #', "1.5")[: table.shape[1]]
+    times = np.cumsum(steps[: len(table)]) / 1e9  # whole nanoseconds
+    path = tmp_path / f"motion{suffix}"
+    write_motion(path, Motion(names, times, table))
+    back = read_motion(path)
+    assert back.joint_names == names
+    assert back.times.tobytes() == times.tobytes()
+    assert back.positions.tobytes() == table.tobytes()
+
+
+def test_csv_keeps_times_that_are_no_whole_nanoseconds(tmp_path):
+    times = np.array([-1.0 / 3.0, 1e-300, np.pi])
+    motion = Motion(("a",), times, np.zeros((3, 1)))
+    write_motion(tmp_path / "motion.csv", motion)
+    assert read_motion(tmp_path / "motion.csv").times.tobytes() == times.tobytes()
+    with pytest.raises(MotionError, match=r"motion\.yaml: time -0\.333.* write CSV"):
+        write_motion(tmp_path / "motion.yaml", motion)
+    assert not (tmp_path / "motion.yaml").exists()
+
+
+def test_a_file_without_a_suffix_is_told_by_its_text(tmp_path):
+    path = tmp_path / "motion"
+    path.write_text("time,a\n0,1\n")
+    assert read_motion(path).joint_names == ("a",)
+    path.write_text("{joint_names: [b], points: [{positions: [1], time_from_start: {sec: 1}}]}")
+    assert read_motion(path).joint_names == ("b",)
+    with pytest.raises(MotionError, match="none: cannot be read"):
+        read_motion(tmp_path / "none")
+
+
+def test_a_file_that_cannot_be_written_is_an_error_that_names_it(tmp_path):
+    motion = Motion(("a",), np.zeros(1), np.zeros((1, 1)))
+    with pytest.raises(MotionError, match=r"nowhere/motion\.csv: cannot be written: No such"):
+        write_motion(tmp_path / "nowhere/motion.csv", motion)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".yaml"])
+def test_a_motion_that_is_not_finite_is_not_written(tmp_path, suffix):
+    path = tmp_path / f"motion{suffix}"
+    for times, positions in ((np.nan, 0.0), (0.0, np.inf)):
+        with pytest.raises(MotionError, match="not finite"):
+            write_motion(path, Motion(("a",), np.array([times]), np.array([[positions]])))
+    assert not path.exists()

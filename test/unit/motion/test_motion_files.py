@@ -1,0 +1,204 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Motions from files of every kind, on a robot."""
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support.robots.toys import chain
+
+from collision_monitor.errors import MotionError
+from collision_monitor.motion.motion_files import load_trajectory
+from collision_monitor.motion.violation import Code
+from collision_monitor.robot.batch_poses import link_poses
+from collision_monitor.robot.bodies import rigid_bodies
+from collision_monitor.robot.urdf.urdf import load_robot
+
+ROBOT = load_robot(chain())  # j1, j2, j3
+BODIES = rigid_bodies(ROBOT)
+CSV = "time,j2,j1\n0,0,1\n1,0.5,1\n3,0,0\n"
+YAML = """\
+joint_names: [j1, j2, j3]
+points:
+- {positions: [0, 0, 0], velocities: [0, 0, 0], time_from_start: {sec: 0}}
+- {positions: [1, 0.5, -1], velocities: [0.1, 0, 0], effort: [1, 1, 1], time_from_start: {sec: 2}}
+- {positions: [0, 0, 0], time_from_start: {sec: 3}}
+"""
+
+COMMANDS = {
+    "joint": """\
+mode: joint
+unit: deg
+start: {j1: 0, j2: 10}
+target: {j1: 45}
+tf: 4
+tsa: 1
+tsd: 1
+""",
+    "line": """\
+mode: line
+link: l3
+start: {j1: 0.1, j2: 0.6, j3: 0.7}
+pose: {frame: l3, position: [-0.2, 0.1, 0], rpy: [0, 0, 0.1]}
+tf: 4
+tsa: 1
+tsd: 1
+""",
+}
+
+
+def load(tmp_path, name, data, **options):
+    """What is loaded from a file of these contents."""
+    path = tmp_path / name
+    path.write_bytes(data if isinstance(data, bytes) else data.encode())
+    return load_trajectory(path, ROBOT, **options)
+
+
+def test_csv_is_linear_between_its_rows(tmp_path):
+    loaded = load(tmp_path, "move.csv", CSV)
+    assert loaded.trajectory.joint_names == ("j1", "j2", "j3")
+    assert loaded.trajectory.positions([0.5, 2.0]).tolist() == [[1, 0.25, 0], [0.5, 0.25, 0]]
+    assert loaded.source == "move.csv (CSV, 3 rows)"
+    assert loaded.violations == ()
+    assert [w.split(": ", 1)[1] for w in loaded.warnings] == [
+        "joints that are not named are held: j3 at 0"
+    ]
+
+
+def test_yaml_goes_by_its_velocities(tmp_path):
+    loaded = load(tmp_path, "move.yaml", YAML)
+    found = loaded.trajectory.sample(np.array([2.0 - 1e-9, 2.5]))
+    assert found.velocities[0] == pytest.approx([0.1, 0.0, 0.0], abs=1e-6)
+    assert found.velocities[1] == pytest.approx([-1.0, -0.5, 1.0]), "the last piece is linear"
+    assert loaded.source == "move.yaml (JointTrajectory, 3 points)"
+    texts = " ".join(loaded.warnings)
+    assert "efforts of 1 points are not used" in texts
+    assert "1 of 3 points are without velocities" in texts
+
+
+def test_a_first_point_that_is_not_at_zero_is_told(tmp_path):
+    loaded = load(tmp_path, "move.csv", CSV.replace("\n0,", "\n0.5,"))
+    assert loaded.trajectory.duration == 2.5
+    assert "first point is at 0.5 s" in loaded.warnings[0]
+
+
+def test_commands_are_motions(tmp_path):
+    loaded = load(tmp_path, "go.yaml", COMMANDS["joint"])
+    assert loaded.source == "go.yaml (command, joint mode)"
+    assert loaded.trajectory.positions([0.0, 4.0]) == pytest.approx(
+        np.radians([[0, 10, 0], [45, 10, 0]])
+    )
+    assert any("j3 at 0" in w for w in loaded.warnings)
+    loaded = load(tmp_path, "go", COMMANDS["line"])
+    assert loaded.source == "go (command, l3 along a line)"
+    assert loaded.violations == ()
+    start, end = link_poses(BODIES, ["l3"], loaded.trajectory.positions([0.0, 4.0]))["l3"]
+    assert (np.linalg.inv(start) @ end)[:3, 3] == pytest.approx([-0.2, 0.1, 0.0], abs=1e-6)
+
+
+def test_what_is_wrong_with_a_line_comes_with_it(tmp_path):
+    far = COMMANDS["line"].replace("-0.2, 0.1", "9, 0.1")
+    codes = {v.code for v in load(tmp_path, "go.yaml", far).violations}
+    assert Code.OFF_THE_LINE in codes
+
+
+@pytest.mark.parametrize(("name", "data"), [("move", CSV), ("move", YAML), ("move.txt", YAML)])
+def test_names_that_say_nothing_are_looked_into(tmp_path, name, data):
+    assert load(tmp_path, name, data).trajectory.duration == 3.0
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "says"),
+    [
+        ("move.csv", CSV.replace("j1", "j9"), "no joint 'j9'"),
+        ("move.csv", "", "is empty"),
+        ("move.yaml", "a: 1", "no JointTrajectory"),
+        ("move.yaml", YAML.replace("j2", "j8"), "no joint 'j8'"),
+        ("move", b"\x00\xff", "cannot be read as CSV"),
+        ("go.yaml", COMMANDS["joint"].replace("tf: 4", "tf: 1"), "'j1': tf is 1 s, but the ramps"),
+        ("go.yaml", COMMANDS["line"].replace("j3:", "j9:"), "start: j9: unknown key"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_with_the_file(tmp_path, name, data, says):
+    with pytest.raises(MotionError, match=says) as caught:
+        load(tmp_path, name, data)
+    assert name in str(caught.value)
+
+
+def test_files_that_are_not_there(tmp_path):
+    for name in ("none", "none.csv", "none.yaml"):
+        with pytest.raises(MotionError, match=name):
+            load_trajectory(tmp_path / name, ROBOT)
+
+
+slow = settings(
+    deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+def damaged(text):
+    """Bytes of a text in which some were replaced, or that is cut off."""
+
+    @st.composite
+    def make(draw):
+        data = bytearray(text.encode())
+        for _ in range(draw(st.integers(1, 6))):
+            place = draw(st.integers(0, len(data) - 1))
+            kind = draw(st.sampled_from(["replace", "insert", "delete", "cut", "double"]))
+            if kind == "replace":
+                data[place] = draw(st.integers(0, 255))
+            elif kind == "insert":
+                token = [b"-", b"nan", b"1e400", b"*a", b"&a ", b"[", b"{", b",", b"\n", b": "]
+                data[place:place] = draw(st.sampled_from(token))
+            elif kind == "delete":
+                del data[place : place + draw(st.integers(1, 8))]
+            elif kind == "cut":
+                del data[place:]
+            else:
+                data[place:place] = data[place : place + 20]
+            data = data or bytearray(b" ")
+        return bytes(data)
+
+    return make()
+
+
+@slow
+@given(st.one_of(st.binary(max_size=200), damaged(CSV)))
+def test_damaged_csv_gives_a_motion_or_the_packages_own_error(tmp_path, data):
+    check_damaged(tmp_path / "move.csv", data)
+
+
+@slow
+@given(st.one_of(st.binary(max_size=200), damaged(YAML)))
+def test_damaged_yaml_gives_a_motion_or_the_packages_own_error(tmp_path, data):
+    check_damaged(tmp_path / "move.yaml", data)
+
+
+@settings(slow, max_examples=60)
+@given(st.sampled_from(sorted(COMMANDS)).flatmap(lambda mode: damaged(COMMANDS[mode])))
+def test_damaged_commands_give_a_motion_or_the_packages_own_error(tmp_path, data):
+    check_damaged(tmp_path / "go.yaml", data)
+
+
+@pytest.mark.parametrize("number", ["1e-9", "1.0e+6", "-1.0e+5", "0.0", "1.0e+300", "-.inf"])
+@pytest.mark.parametrize("mode", sorted(COMMANDS))
+def test_commands_with_any_number_anywhere(tmp_path, mode, number):
+    for found in re.finditer(r"-?\d[\d.]*(?=[,}\]\n])", COMMANDS[mode]):
+        text = COMMANDS[mode][: found.start()] + number + COMMANDS[mode][found.end() :]
+        check_damaged(tmp_path / "go.yaml", text.encode())
+
+
+def check_damaged(path, data):
+    """What is loaded is finite, whatever the bytes."""
+    path.write_bytes(data)
+    try:
+        loaded = load_trajectory(path, ROBOT)
+    except MotionError as error:
+        assert path.name in str(error)
+        return
+    times = np.linspace(0.0, loaded.trajectory.duration, 50)
+    assert np.isfinite(loaded.trajectory.positions(times)).all()
+    assert len(loaded.trajectory.times) >= 2

@@ -1,0 +1,207 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""JointTrajectory as YAML: as ROS prints and takes it, and what is refused by point."""
+
+import logging
+
+import numpy as np
+import pytest
+import yaml
+
+from collision_monitor.errors import MotionError
+from collision_monitor.motion.motion_yaml import documents, find_points, read_yaml, yaml_text
+
+# What `ros2 topic echo --once` prints.
+ECHO = """\
+header:
+  stamp:
+    sec: 12
+    nanosec: 500000000
+  frame_id: ''
+joint_names:
+- right_joint_1
+- left_joint_1
+points:
+- positions:
+  - 0.0
+  - -1.5
+  velocities: []
+  accelerations: []
+  effort: []
+  time_from_start:
+    sec: 0
+    nanosec: 0
+- positions:
+  - 1.0e-05
+  - 2
+  velocities: []
+  accelerations: []
+  effort: []
+  time_from_start:
+    sec: 1
+    nanosec: 100000000
+---
+"""
+# What stands between the quotes of `ros2 topic pub`.
+PUB = (
+    "{joint_names: [a, b], points: [{positions: [0, 1], time_from_start: {sec: 1}},"
+    " {positions: [1e-3, 2.5], time_from_start: {sec: 1, nanosec: 5}}]}"
+)
+
+
+def read(tmp_path, text):
+    """What is read from this text."""
+    path = tmp_path / "motion.yaml"
+    path.write_text(text)
+    return read_yaml(path)
+
+
+def test_what_ros_prints_is_read(tmp_path):
+    names, times, positions = read(tmp_path, ECHO)
+    assert names == ("right_joint_1", "left_joint_1")
+    assert times.tolist() == [0.0, 1.1]
+    assert positions.tolist() == [[0.0, -1.5], [1e-5, 2.0]]
+
+
+def test_what_ros_takes_is_read(tmp_path):
+    names, times, positions = read(tmp_path, PUB)
+    assert names == ("a", "b")
+    assert times.tolist() == [1.0, 1.000000005]
+    assert positions.tolist() == [[0.0, 1.0], [1e-3, 2.5]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "trajectory: " + PUB,
+        "joint_trajectory: " + PUB,
+        "goal: 1\ntrajectory: {joint_trajectory: " + PUB + "}",
+        "---\n" + PUB + "\n---\n---\n",
+        "goal: {trajectory: " + PUB + "}",
+        "trajectory: [{joint_trajectory: " + PUB + "}]",
+        "header: {stamp: {sec: 1, nanosec: 0}}\njoint_trajectory: " + PUB,
+        "motion_plan_response: {trajectory: {joint_trajectory: " + PUB + ", "
+        "multi_dof_joint_trajectory: {joint_names: [], points: []}}, error_code: {val: 1}}",
+    ],
+)
+def test_a_trajectory_inside_something_else_is_found(tmp_path, text):
+    assert read(tmp_path, text)[0] == ("a", "b")
+
+
+def rates(tmp_path, text):
+    """The points read from this text."""
+    path = tmp_path / "motion.yaml"
+    path.write_text(text)
+    return find_points(documents(path), path)
+
+
+def test_rates_are_read_where_they_are_given(tmp_path):
+    points = rates(
+        tmp_path,
+        "{joint_names: [a, b], points: [{positions: [0, 1], time_from_start: {sec: 1}},"
+        "{positions: [2, 3], velocities: [4, 5e-1], accelerations: [6, 7], effort: [8, 9],"
+        " time_from_start: {sec: 2}}]}",
+    )
+    assert np.isnan(points.velocities[0]).all() and np.isnan(points.accelerations[0]).all()
+    assert points.velocities[1].tolist() == [4.0, 0.5]
+    assert points.accelerations[1].tolist() == [6.0, 7.0]
+    assert points.efforts == 1
+    assert rates(tmp_path, ECHO).efforts == 0
+
+
+def test_times_of_ros_1_are_understood(tmp_path):
+    text = "{joint_names: [a], points: [{positions: [0], time_from_start: {secs: 2, nsecs: 7}}]}"
+    assert read(tmp_path, text)[1].tolist() == [2.000000007]
+
+
+def test_velocities_are_not_dropped_without_a_word(tmp_path, caplog):
+    with caplog.at_level(logging.WARNING):
+        read(tmp_path, ECHO)
+        assert not caplog.records
+        read(tmp_path, ECHO.replace("velocities: []", "velocities: [0.1, 0.2]", 1))
+    assert "velocities of 1 points are not used" in caplog.text
+
+
+def test_what_is_written_is_plain_yaml_and_has_all_fields():
+    names = ("a", "true", "x: y #", "\u00e9\n")
+    text = yaml_text(names, np.array([0.0, 1.1]), np.array([[1e-5, 0, -0.0, 1e300], [1, 2, 3, 4]]))
+    data = yaml.safe_load(text)
+    assert tuple(data["joint_names"]) == names
+    assert data["points"][0]["positions"] == [1e-5, 0.0, 0.0, 1e300]
+    assert all(isinstance(x, float) for x in data["points"][0]["positions"])
+    assert data["points"][1]["time_from_start"] == {"sec": 1, "nanosec": 100000000}
+
+
+@pytest.mark.parametrize(
+    ("times", "says"),
+    [
+        ([-0.1], "time -0.1 s cannot be written"),
+        ([3e9], "time 3000000000.0 s cannot be written"),
+        ([1.0, 1.0 + 4e-10], "less than a nanosecond after"),
+    ],
+)
+def test_times_that_a_duration_cannot_hold_are_refused(times, says):
+    with pytest.raises(MotionError, match=says):
+        yaml_text(("a",), np.array(times), np.zeros((len(times), 1)))
+
+
+def point(positions="[0]", time="{sec: 0}"):
+    """A file with one joint and one point."""
+    return f"joint_names: [a]\npoints:\n- positions: {positions}\n  time_from_start: {time}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "is empty; one JointTrajectory"),
+        (PUB + "\n---\n" + PUB, "2 messages; one JointTrajectory"),
+        ("[1, 2]", "'joint_names' and 'points' are needed"),
+        ("trajectory: 3", "'joint_names' and 'points' are needed"),
+        ("points: []", "'joint_names' and 'points' are needed"),
+        ("joint_names: a\npoints: [1]", "joint_names: a list of names is needed, got 'a'"),
+        ("joint_names: [a, 1]\npoints: [1]", "joint_names: 1 is not a name"),
+        ("joint_names: [a, a]\npoints: [1]", r"\['a'\] stand there twice"),
+        ("joint_names: [a]\npoints: []", "points: a list of at least one"),
+        ("joint_names: [a]\npoints: [7]", r"points\[0\]: 7 is not a point"),
+        ("joint_names: [a]\npoints: [{}]", r"points\[0\]: positions: None for 1 joint_names"),
+        (point("[0, 1]"), r"points\[0\]: positions: 2 values for 1"),
+        (point("[.nan]"), r"points\[0\]: positions: nan of 'a' is not a finite number"),
+        (point("[true]"), r"points\[0\]: positions: True of 'a'"),
+        (point("[one]"), r"points\[0\]: positions: 'one' of 'a'"),
+        (point(f"[{'9' * 400}]"), r"points\[0\]: positions: 999"),
+        (point("[0]\n  velocities: [1, 2]"), r"points\[0\]: velocities: 2 values for 1"),
+        (point("[0]\n  velocities: 7"), r"points\[0\]: velocities: 7 for 1"),
+        (point("[0]\n  velocities: [.inf]"), r"points\[0\]: velocities: inf of 'a'"),
+        (point("[0]\n  accelerations: [1]"), r"points\[0\]: accelerations without velocities"),
+        (f"[{PUB}, {PUB}]", "2 JointTrajectories in one message"),
+        (point(time="1.5"), r"points\[0\]: time_from_start: 1.5; {sec"),
+        (point(time="{}"), r"points\[0\]: time_from_start: {}; {sec"),
+        (point(time="{seconds: 1}"), "unknown 'seconds'"),
+        (point(time="{sec: 0.5}"), "sec: 0.5 is not a whole number"),
+        (point(time="{sec: 0, nanosec: 1000000000}"), "nanosec: 1000000000 is not between"),
+        (point() + "- positions: [1]\n  time_from_start: {sec: 0}\n",
+         r"points\[1\]: time_from_start 0 s does not increase after 0"),
+        ("joint_names: [a]\n  points: {", "yaml:2: not YAML"),
+        ("joint_names: [a]\njoint_names: [b]\n", "yaml:2: not YAML: the key 'joint_names' is "),
+    ],
+)  # fmt: skip
+def test_bad_files_are_refused_by_point(tmp_path, text, says):
+    with pytest.raises(MotionError, match=says) as caught:
+        read(tmp_path, text)
+    assert "motion.yaml" in str(caught.value)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(MotionError, match=r"none\.yaml: no such file"):
+        read_yaml(tmp_path / "none.yaml")
+
+
+@pytest.mark.parametrize(
+    "key", ["joint_names: [a]\npoints: [*a30]", "joint_names: *a30\npoints: []",
+            "joint_names: [a]\npoints: [{positions: [*a30]}]"]
+)  # fmt: skip
+def test_aliases_that_expand_to_billions(tmp_path, key):
+    lines = ["a0: &a0 [x, x]"] + [f"a{i}: &a{i} [{f'*a{i - 1}, ' * 9}]" for i in range(1, 31)]
+    with pytest.raises(MotionError) as caught:
+        read(tmp_path, "\n".join([*lines, key]))
+    assert len(str(caught.value)) < 500

@@ -1,0 +1,105 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Points become polynomials that pass through them with the rates that were given."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from collision_monitor.errors import TrajectoryError
+from collision_monitor.motion.trajectory import Trajectory
+
+NAMES = ("a", "b")
+values = st.floats(-3, 3)
+
+
+@given(
+    arrays(float, 5, elements=st.floats(0.01, 2.0)),
+    arrays(float, (3, 5, 2), elements=values),
+    st.integers(1, 3),
+)
+def test_points_are_met_with_their_rates(steps, rows, given):
+    times = np.cumsum(steps)
+    trajectory = Trajectory.through(NAMES, times, *rows[:given])
+    found = trajectory.sample(times - times[0])
+    met = (found.positions, found.velocities, found.accelerations)
+    for k in range(given):
+        assert np.allclose(met[k], rows[k], atol=1e-6 * (1 + np.abs(met[k]).max()))
+    assert trajectory.duration == pytest.approx(times[-1] - times[0])
+
+
+def test_each_piece_has_the_order_that_both_its_ends_allow():
+    times = np.arange(5.0)
+    p, v, a = np.random.default_rng(4).normal(size=(3, 5, 2))
+    v[0] = a[:2] = a[4] = np.nan  # linear, cubic, quintic, cubic
+    trajectory = Trajectory.through(NAMES, times, p, v, a)
+    found = trajectory.sample(times[:-1])
+    assert np.allclose(found.velocities[0], p[1] - p[0])
+    assert np.allclose(found.velocities[1:], v[1:4])
+    assert np.allclose(found.accelerations[2], a[2])
+    ahead = trajectory.sample(np.arange(1.0, 5.0) - 1e-9)
+    assert np.allclose(ahead.positions, p[1:], atol=1e-7)
+    assert np.allclose(ahead.velocities[1:], v[2:], atol=1e-6)
+    assert np.allclose(ahead.accelerations[2], a[3], atol=1e-6)
+    assert not ahead.accelerations[0].any()
+    assert not trajectory.polynomial.c[:2, [0, 1, 3]].any(), "quintic where it should not be"
+
+
+def test_long_motions_of_many_joints_pass_through_their_points():
+    times = np.arange(5000) * 0.002
+    p = np.cumsum(np.random.default_rng(0).normal(size=(5000, 14)), axis=0) * 1e-3
+    v = np.gradient(p, times, axis=0)
+    trajectory = Trajectory.through([f"j{k}" for k in range(14)], times, p, v, np.zeros_like(p))
+    assert np.abs(trajectory.positions(times) - p).max() < 1e-12
+
+
+def test_positions_alone_are_joined_by_straight_lines():
+    trajectory = Trajectory.through(NAMES, [1.0, 2.0, 4.0], [[0.0, 0], [1, 2], [3, 2]])
+    found = trajectory.sample(np.array([0.5, 2.0]))
+    assert found.positions.tolist() == [[0.5, 1.0], [2.0, 2.0]]
+    assert found.velocities.tolist() == [[1.0, 2.0], [1.0, 0.0]]
+    assert not found.accelerations.any()
+
+
+def test_it_rests_beyond_its_ends():
+    trajectory = Trajectory.through(NAMES, [0.0, 1.0], np.eye(2), np.ones((2, 2)))
+    found = trajectory.sample(np.array([-1.0, 5.0]))
+    assert np.allclose(found.positions, np.eye(2))
+    assert not found.velocities.any()
+    assert np.allclose(trajectory.positions(np.array([-1.0, 5.0])), np.eye(2))
+
+
+def test_a_single_point_is_held():
+    trajectory = Trajectory.through(NAMES, [3.0], [[1.0, 2.0]])
+    assert trajectory.positions(np.array([0.0, 7.0])).tolist() == [[1.0, 2.0], [1.0, 2.0]]
+
+
+@pytest.mark.parametrize(
+    ("times", "rows", "message"),
+    [
+        ([0.0, 0.0], [np.zeros((2, 2))], "time of point 1 is 0 s, not after the 0 s"),
+        ([0.0, np.nan], [np.zeros((2, 2))], "time of point 1 is not finite"),
+        ([], [np.zeros((0, 2))], "with a point at least"),
+        ([0.0, 1e308], [np.zeros((2, 2))], r"takes 1e\+308 s: more than 1e\+08 s is no motion"),
+        ([0.0, 1e-308], [np.zeros((2, 2))], "points 0 and 1 are 1e-308 s apart"),
+        ([0.0, 1.0], [np.zeros((2, 3))], r"positions have shape \(2, 3\); \(2, 2\) is right"),
+        ([0.0, 1.0], [np.full((2, 2), np.inf)], "positions of point 0 are not finite"),
+        ([0.0, 1.0], [np.zeros((2, 2)), None, np.zeros((2, 2))], "without velocities"),
+        ([0.0, 1.0], [np.zeros((2, 2)), np.zeros((1, 2))], "velocities have shape"),
+        ([0.0, 1.0], [np.zeros((2, 2)), np.full((2, 2), np.inf)], "velocities of point 0 are not"),
+        ([0.0, 1.0], [np.zeros((2, 2)), [[0, 0], [0, np.nan]]], "velocities of point 1 are not"),
+    ],
+)
+def test_bad_points_are_refused_by_name(times, rows, message):
+    if len(rows) == 3:
+        rows = [rows[0], None, rows[2]]
+    with pytest.raises(TrajectoryError, match=message):
+        Trajectory.through(NAMES, times, *rows)
+
+
+def test_accelerations_of_a_point_without_velocities_are_refused():
+    v = np.array([[0.0, 0.0], [np.nan, np.nan]])
+    with pytest.raises(TrajectoryError, match="accelerations of point 1 are given without vel"):
+        Trajectory.through(NAMES, [0.0, 1.0], np.zeros((2, 2)), v, np.zeros((2, 2)))

@@ -1,0 +1,82 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Levels of boxes: which ones are shown, where, and how many at most."""
+
+import numpy as np
+import pytest
+from support.robots.toys import chain
+
+from collision_monitor import CollisionModel
+from collision_monitor.errors import ConfigurationError
+
+pytest.importorskip("rclpy", reason="rclpy is not installed")
+
+from builtin_interfaces.msg import Time  # noqa: E402
+from support.ros.rviz_twin import RvizTwin, markers_of  # noqa: E402
+from visualization_msgs.msg import Marker  # noqa: E402
+
+from collision_monitor.nodes.markers import aabb_markers  # noqa: E402
+from collision_monitor.nodes.markers.aabb_markers import ALL, AabbMarkers, levels_of  # noqa: E402
+
+
+@pytest.mark.parametrize(
+    ("text", "levels"),
+    [
+        ("", set()), ("  ", set()), ("3", {3}), ("0-2", {0, 1, 2}), (" 0 - 1 , 5,", {0, 1, 5}),
+        ("2,2-3", {2, 3}),
+    ],
+)  # fmt: skip
+def test_levels_are_numbers_and_ranges(text, levels):
+    assert levels_of(text) == levels
+    assert levels_of("all") is ALL
+
+
+@pytest.mark.parametrize("text", ["-1", "2-1", "a", "1.5", "1;2", "All", "1--2", "0-999", "9" * 30])
+def test_what_is_no_level_is_refused_by_name(text):
+    with pytest.raises(ConfigurationError, match="show_aabb_levels") as caught:
+        levels_of(text)
+    assert repr(text) in str(caught.value)
+
+
+def make(kind, namespace, number, longer=1.0):
+    """A marker in the base frame."""
+    marker = Marker(type=kind, ns=namespace, id=number)
+    marker.header.frame_id = "l0"
+    return marker
+
+
+def test_lines_of_a_level_are_around_all_leaves_below_it():
+    model = CollisionModel.from_urdf(chain(6))
+    q = model.random_configurations(1)[0]
+    segments = model.leaf_segments(q)
+    found = AabbMarkers(model, ALL, make, 0.01)
+    message = found.message(segments, Time(sec=3))
+    RvizTwin().take(message)
+    markers = markers_of([message])
+    assert [m.id for m in markers] == list(range(len(markers))) == list(found.shown)
+    assert {(m.ns, m.type) for m in markers} == {("aabb", Marker.LINE_LIST)}
+    radii = np.array([leaf.radius for leaf in model.leaves])
+    moving = [k for k, leaf in enumerate(model.leaves) if leaf.link != "l0"]
+    top = np.array([[p.x, p.y, p.z] for p in markers[0].points]).reshape(-1, 24, 3)[0]
+    low = (segments[moving].min(axis=1) - radii[moving, None]).min(axis=0)
+    high = (segments[moving].max(axis=1) + radii[moving, None]).max(axis=0)
+    assert top.min(axis=0) == pytest.approx(low) and top.max(axis=0) == pytest.approx(high)
+    assert len({(m.color.r, m.color.g, m.color.b) for m in markers}) == len(markers)
+
+
+def test_levels_that_would_be_too_much_are_left_out_with_a_word(monkeypatch):
+    model = CollisionModel.from_urdf(chain(9))
+    everything = AabbMarkers(model, ALL, make, 0.01)
+    assert everything.remark == ""
+    monkeypatch.setattr(aabb_markers, "MOST_BOXES", 8)
+    some = AabbMarkers(model, ALL, make, 0.01)
+    assert some.shown == everything.shown[: len(some.shown)] and some.shown != everything.shown
+    markers = markers_of([some.message(model.leaf_segments([0.0] * 8), Time())])
+    assert 0 < sum(len(m.points) for m in markers) <= 8 * 24
+    assert "too many boxes" in some.remark and str(everything.shown[-1]) in some.remark
+
+
+def test_levels_that_do_not_exist_are_remarked():
+    found = AabbMarkers(CollisionModel.from_urdf(chain(3)), frozenset({0, 40}), make, 0.01)
+    assert found.shown == (0,)
+    assert found.remark == "the deepest of the levels is 1"

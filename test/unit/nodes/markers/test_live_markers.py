@@ -1,0 +1,267 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Live objects in RViz: what is there is shown where it is, and what goes is gone."""
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from scipy.spatial.transform import Rotation
+from support.robots.toys import chain
+
+from collision_monitor import CollisionModel
+from collision_monitor.model.live.live_object import Bounds
+from collision_monitor.model.live.live_scene import LiveScene
+from collision_monitor.robot.description import Shape
+
+pytest.importorskip("rclpy", reason="rclpy is not installed")
+
+from builtin_interfaces.msg import Time  # noqa: E402
+from support.ros.rviz_twin import RvizTwin, markers_of  # noqa: E402
+from visualization_msgs.msg import Marker  # noqa: E402
+
+from collision_monitor.nodes.markers import live_markers  # noqa: E402
+from collision_monitor.nodes.markers.live_markers import LiveMarkers  # noqa: E402
+
+GREEN, RED = (0.18, 0.65, 0.37, 0.35), (0.86, 0.16, 0.16, 0.35)
+HOME = np.eye(4)
+SHAPES = {
+    "box": Shape("box", HOME, (0.2, 0.3, 0.4)),
+    "ball": Shape("sphere", HOME, (0.2,)),
+    "can": Shape("cylinder", HOME, (0.1, 0.5)),
+    "balls": np.array([[0.0, 0.0, z, 0.0, 0.0, z, 0.1] for z in (0.0, 0.3, 0.6)]),
+    "stick": np.array([[0.0, 0.0, -0.3, 0.0, 0.0, 0.3, 0.1]]),
+    "mixed": np.array([[0, 0, 0, 0, 0, 0, 0.1], [0, 0, 0, 0.4, 0, 0, 0.2]], dtype=float),
+}
+COUNTS = {"stick": 3, "mixed": 4}  # markers; of others one
+MODEL = CollisionModel.from_urdf(chain(4))
+BOUNDS = Bounds(objects=30, leaves_per_object=4, voxels=50, carried=3)
+
+
+def at(x, y, z, rpy=(0.0, 0.0, 0.0)):
+    pose = np.eye(4)
+    pose[:3, :3], pose[:3, 3] = Rotation.from_euler("xyz", rpy).as_matrix(), (x, y, z)
+    return pose
+
+
+def make(kind, namespace, number):
+    marker = Marker(type=kind, ns=namespace, id=number)
+    marker.header.frame_id = "l0"
+    return marker
+
+
+def pose_of(marker):
+    p, o = marker.pose.position, marker.pose.orientation
+    pose = np.eye(4)
+    pose[:3, :3] = Rotation.from_quat([o.x, o.y, o.z, o.w]).as_matrix()
+    pose[:3, 3] = p.x, p.y, p.z
+    return pose
+
+
+class Show:
+    """Markers of a scene, and what RViz makes of them."""
+
+    def __init__(self, live=None, lifetime=1.0):
+        self.live = LiveScene(MODEL, BOUNDS) if live is None else live
+        self.live.clear()
+        self.markers = LiveMarkers(self.live, make, lifetime)
+        self.rviz, self.now = RvizTwin(), 100.0
+        self.colours = np.tile(GREEN, (1 + self.live.bounds.objects, 1))
+
+    def send(self, q=(0.0, 0.0, 0.0), seconds=0.1, stamp=None):
+        """A time more; the messages."""
+        self.now += seconds
+        self.rviz.wait(seconds)
+        stamp = Time(sec=int(self.now)) if stamp is None else stamp
+        found = list(self.markers.build(np.array(q), self.colours, stamp, self.now))
+        self.rviz.take(*found)
+        return found
+
+    def of(self, name):
+        """Markers that show an object, by number."""
+        slots, slot = 1 + self.live.bounds.objects, self.live.objects[name].slot
+        found = {k: m for k, m in self.rviz.shown.items() if k[1] % slots == slot}
+        return [found[k] for k in sorted(found, key=lambda k: k[1])]
+
+
+@pytest.fixture
+def show():
+    return Show()
+
+
+def test_solids_are_shown_as_they_are_and_others_by_their_leaves(show):
+    pose = at(1.0, 2.0, 3.0, (0.1, 0.2, 0.3))
+    for name, shape in SHAPES.items():
+        show.live.add(name, shape, "l0", pose)
+    show.send()
+    (box,), (ball,), (can,), (balls,) = (show.of(n) for n in ("box", "ball", "can", "balls"))
+    kinds = [(m.type, m.scale.x, m.scale.y, m.scale.z) for m in (box, ball, can, balls)]
+    assert kinds == [
+        (Marker.CUBE, 0.2, 0.3, 0.4), (Marker.SPHERE, 0.4, 0.4, 0.4),
+        (Marker.CYLINDER, 0.2, 0.2, 0.5), (Marker.SPHERE_LIST, 0.2, 0.2, 0.2),
+    ]  # fmt: skip
+    for marker in (box, ball, can, balls):
+        assert pose_of(marker) == pytest.approx(pose)
+    assert [p.z for p in balls.points] == [0.0, 0.3, 0.6]
+    one, other, middle = show.of("stick")
+    assert [m.type for m in (one, other, middle)] == [Marker.SPHERE] * 2 + [Marker.CYLINDER]
+    assert (middle.scale.x, middle.scale.z) == (0.2, pytest.approx(0.6))
+    assert pose_of(one)[:3, 3] == pytest.approx((pose @ [0, 0, -0.3, 1])[:3])
+    assert pose_of(other)[:3, 3] == pytest.approx((pose @ [0, 0, 0.3, 1])[:3])
+    assert pose_of(middle) @ [0, 0, 0.3, 1] == pytest.approx(pose @ [0, 0, 0.3, 1])
+    assert [m.type for m in show.of("mixed")] == [Marker.SPHERE] * 3 + [Marker.CYLINDER]
+    assert show.rviz.namespaces == {"scene"}
+    assert {m.header.frame_id for m in show.rviz.shown.values()} == {"l0"}
+
+
+def test_what_a_link_carries_moves_with_it_as_it_is_and_stays_where_it_is_left(show):
+    q = np.array([0.3, 0.4, -0.2])
+    show.live.add("box", SHAPES["box"], "l0", at(2.0, 1.0, 0.2))
+    show.send(q)
+    show.live.attach("box", "l3", q)
+    show.send(q)
+    (box,) = show.of("box")
+    assert (box.ns, box.type) == ("scene/carried", Marker.CUBE)
+    assert pose_of(box) == pytest.approx(at(2.0, 1.0, 0.2), abs=1e-9)
+    held = np.linalg.inv(MODEL.link_poses(q)["l3"]) @ at(2.0, 1.0, 0.2)
+    for other in ([0.9, 0.1, 0.0], [1.0, 0.1, 0.3]):
+        show.send(other)
+        (box,) = show.of("box")
+        assert pose_of(box) == pytest.approx(MODEL.link_poses(other)["l3"] @ held, abs=1e-9)
+    show.live.detach("box", other)
+    show.send([0.0, 0.0, 0.0])
+    (box,) = show.of("box")
+    assert box.ns == "scene"
+    assert pose_of(box) == pytest.approx(MODEL.link_poses(other)["l3"] @ held, abs=1e-9)
+
+
+def test_a_cloud_is_one_list_of_its_balls(show):
+    balls = np.column_stack([np.random.default_rng(0).normal(size=(40, 3)), np.full(40, 0.05)])
+    for count in (40, 7, 1):
+        show.live.set_cloud(balls[:count])
+        show.send()
+        (marker,) = show.rviz.shown.values()
+        assert marker.ns == "scene/cloud" and marker.scale.x == 0.1
+        where = [[p.x, p.y, p.z] for p in marker.points]
+        np.testing.assert_allclose(where, balls[:count, :3], atol=1e-12)
+    show.live.set_cloud(balls[:0])
+    show.send()
+    assert not show.rviz.shown
+
+
+def test_colours_are_those_of_their_slots_and_changes_are_sent(show):
+    for k in range(5):
+        show.live.add(f"o{k}", SHAPES["ball"], "l0", at(k, 3.0, 0.0))
+    show.send()
+    assert not show.send(seconds=0.0), "nothing is sent again while nothing changes"
+    show.colours[show.live.objects["o3"].slot] = RED
+    (message,) = show.send(seconds=0.0)
+    (marker,) = markers_of([message])
+    assert marker.color.r == pytest.approx(RED[0]) and marker.pose.position.x == 3.0
+
+
+@pytest.mark.parametrize("moves", ["wall", "stamps"])
+def test_nothing_vanishes_however_many_there_are_and_few_are_sent_each_time(monkeypatch, moves):
+    monkeypatch.setattr(live_markers, "SHARE", 4)
+    show = Show()
+    for k in range(30):
+        show.live.add(f"o{k}", SHAPES["stick" if k % 3 else "ball"], "l0", at(k, 3.0, 0.0))
+    names, sent = None, 0
+    for k in range(90):
+        if moves == "wall":  # simulated time that stands still
+            messages = show.send(stamp=Time(sec=7))
+        else:  # and simulated time that is faster than the wall's
+            show.rviz.wait(0.1)
+            stamp = Time(sec=k // 10, nanosec=(k % 10) * 10**8)
+            messages = list(show.markers.build(np.zeros(3), show.colours, stamp, 1e-4 * k))
+            show.rviz.take(*messages)
+        markers = markers_of(messages)
+        assert len(markers) <= 2 * 4
+        sent += len(markers)
+        if k == 30:
+            names = set(show.rviz.shown)
+        assert names is None or set(show.rviz.shown) == names, k
+    assert len(names) == 20 * 3 + 10 and sent > len(names)
+
+
+def test_the_most_alarming_change_comes_first(monkeypatch):
+    monkeypatch.setattr(live_markers, "SHARE", 2)
+    show = Show()
+    for k in range(30):
+        show.live.add(f"o{k}", SHAPES["ball"], "l0", at(k, 3.0, 0.0))
+    show.colours[show.live.objects["o17"].slot] = RED
+    show.send()
+    assert show.of("o17")
+
+
+class Changes(RuleBasedStateMachine):
+    """Whatever comes and goes, some times later RViz shows what is there and nothing else."""
+
+    @initialize()
+    def begin(self):
+        global SCENE
+        SCENE = LiveScene(MODEL, BOUNDS) if SCENE is None else SCENE
+        self.show = Show(SCENE)
+        self.q, self.kinds = np.zeros(3), {}
+
+    @rule(name=st.integers(0, 6), kind=st.sampled_from(sorted(SHAPES)), x=st.floats(-3, 3))
+    def add(self, name, kind, x):
+        self.show.live.add(f"o{name}", SHAPES[kind], "l0", at(x, 2.0, 1.0))
+        self.kinds[f"o{name}"] = kind
+
+    @rule(name=st.integers(0, 6))
+    def remove(self, name):
+        self.show.live.remove(f"o{name}")
+
+    @rule(name=st.integers(0, 6), link=st.sampled_from(["l0", "l2", "l3"]))
+    def attach(self, name, link):
+        live = self.show.live
+        carried = sum(thing.body > 0 for thing in live.objects.values())
+        if f"o{name}" in live.objects and carried < 3:
+            live.attach(f"o{name}", link, self.q)
+
+    @rule(count=st.integers(0, 5))
+    def cloud(self, count):
+        self.show.live.set_cloud(np.column_stack([np.eye(5, 3)[:count] + 3, np.full(count, 0.1)]))
+
+    @rule(angle=st.floats(-1, 1))
+    def turn(self, angle):
+        self.q = np.array([angle, 0.2, 0.3])
+
+    @rule()
+    def send(self):
+        self.show.send(self.q)
+
+    @rule()
+    def nobody_listens(self):
+        """For a while; what was shown goes by its lifetime."""
+        self.show.now += 60.0
+        self.show.rviz.wait(60.0)
+
+    @invariant()
+    def shows_what_is_there(self):
+        show, live = self.show, self.show.live
+        for _ in range(3):
+            show.send(self.q)
+        segments = live.segments(self.q)
+        shown = 0
+        for name, thing in live.objects.items():
+            markers = show.of(name)
+            shown += len(markers)
+            is_cloud = name == "cloud"
+            expected = 1 if is_cloud else COUNTS.get(self.kinds[name], 1)
+            assert len(markers) == expected
+            assert {m.ns for m in markers} == {
+                "scene/cloud" if is_cloud else "scene/carried" if thing.body else "scene"
+            }
+            if len(markers) == 1 and not markers[0].points:
+                middle = segments[name][0].reshape(-1, 3)
+                middle = 0.5 * (middle.min(axis=0) + middle.max(axis=0))
+                np.testing.assert_allclose(pose_of(markers[0])[:3, 3], middle, atol=1e-9)
+        assert shown == len(show.rviz.shown)
+
+
+SCENE = None
+Changes.TestCase.settings = settings(max_examples=12, stateful_step_count=12, deadline=None)
+TestChanges = Changes.TestCase

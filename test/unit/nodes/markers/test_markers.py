@@ -1,0 +1,287 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Markers: where they are, what colour they have, and that none stays when it should go."""
+
+import gc
+import math
+import weakref
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+from support.robots.toys import chain, joint, link, robot
+
+from collision_monitor import CollisionModel
+from collision_monitor.model.live.live_scene import LiveScene
+from collision_monitor.model.nearness import Nearness
+from collision_monitor.monitoring.monitor import Level, MonitorState
+
+pytest.importorskip("rclpy", reason="rclpy is not installed")
+
+from builtin_interfaces.msg import Time  # noqa: E402
+from support.ros.rviz_twin import RvizTwin, markers_of  # noqa: E402
+from visualization_msgs.msg import Marker  # noqa: E402
+
+from collision_monitor.nodes.markers.aabb_markers import ALL  # noqa: E402
+from collision_monitor.nodes.markers.markers import MarkerBuilder  # noqa: E402
+
+CAPSULE = '<capsule radius="0.05" length="0.6"/>'
+SCENE = {
+    "obstacles": [{"name": "ball", "type": "sphere", "radius": 0.3, "position": [0.0, 3.0, 0.0]}]
+}
+STAMP = Time(sec=12, nanosec=34)
+
+
+@pytest.fixture(scope="module")
+def arm():
+    """A ball on the floor, a capsule that turns about x, another that slides; an obstacle."""
+    return CollisionModel.from_urdf(
+        robot(
+            link("floor"), link("upper", CAPSULE, xyz="0 0 0.4"), link("lower", CAPSULE),
+            joint("turn", "floor", "upper", xyz="0 0 0.5", axis="1 0 0"),
+            joint("slide", "upper", "lower", "prismatic", xyz="0.5 0 1", axis="0 1 0"),
+        ),
+        scene=SCENE,
+    )  # fmt: skip
+
+
+def build(model, q, warn=0.1, stop=0.02, clearance="known", builder=None, stamp=STAMP):
+    """Markers of one moment, copied; by default of a state that knows the nearest pair."""
+    if clearance == "known":
+        clearance = model.distance(q)
+    state = MonitorState(Level.OK, clearance=clearance)
+    builder = MarkerBuilder(model, 1.5) if builder is None else builder
+    q = np.asarray(q, float)
+    thresholds = np.tile([stop, warn], (len(model.pairs), 1))
+    nearness = Nearness(model).of_leaves(q, thresholds)
+    return markers_of(builder.build(q, state, stamp, nearness))
+
+
+def rgb(marker):
+    """Colour of a marker."""
+    return np.array([marker.color.r, marker.color.g, marker.color.b])
+
+
+def of(markers, *namespaces):
+    """Those in the namespaces."""
+    return [m for m in markers if m.ns in namespaces]
+
+
+TURNS = [0.0, 0.3, -1.2, 2.0, math.pi / 2, math.pi - 1e-3, math.pi]
+
+
+@pytest.mark.parametrize("turn", [*TURNS, *np.random.default_rng(0).uniform(-3.0, 3.0, 5)])
+def test_capsules_are_two_balls_and_a_cylinder_along_their_segment(arm, turn):
+    q = np.array([turn, 0.7])
+    segments = arm.leaf_segments(q)
+    markers = build(arm, q)
+    by_id = {(m.ns, m.id): m for m in markers}
+    cylinders = of(markers, "leaves/cylinders")
+    assert [arm.leaves[m.id].link for m in cylinders] == ["upper", "lower"]
+    for marker in cylinders:
+        p0, p1 = segments[marker.id]
+        assert (marker.type, marker.action) == (Marker.CYLINDER, Marker.ADD)
+        o, p, size = marker.pose.orientation, marker.pose.position, marker.scale
+        assert np.linalg.norm([o.x, o.y, o.z, o.w]) == pytest.approx(1.0, abs=1e-9)
+        rotation = Rotation.from_quat([o.x, o.y, o.z, o.w])
+        half = rotation.apply([0.0, 0.0, 0.5 * size.z])
+        middle = np.array([p.x, p.y, p.z])
+        assert middle - half == pytest.approx(p0, abs=1e-9)
+        assert middle + half == pytest.approx(p1, abs=1e-9)
+        angle = math.acos(np.clip((p1 - p0)[2] / np.linalg.norm(p1 - p0), -1.0, 1.0))
+        assert rotation.magnitude() == pytest.approx(angle, abs=1e-6)  # the shortest turn
+        assert (size.x, size.y) == (2 * arm.leaves[marker.id].radius,) * 2
+        ends = by_id["leaves", marker.id].points
+        assert [[e.x, e.y, e.z] for e in ends] == segments[marker.id].tolist()
+
+
+def test_balls_have_their_diameter_and_a_sphere_has_one(arm):
+    markers = sorted(of(build(arm, [0.3, 0.2]), "leaves", "obstacles"), key=lambda m: m.id)
+    assert [m.id for m in markers] == list(range(len(arm.leaves)))
+    for marker, leaf in zip(markers, arm.leaves, strict=True):
+        diameter = 2 * leaf.radius
+        assert (marker.scale.x, marker.scale.y, marker.scale.z) == (diameter,) * 3
+        assert marker.pose.orientation.w == 1.0
+        if leaf.link == "ball":
+            assert (marker.ns, marker.type) == ("obstacles", Marker.SPHERE)
+            place = marker.pose.position
+            assert (place.x, place.y, place.z) == (0.0, 3.0, 0.0)
+        else:
+            assert (marker.ns, marker.type) == ("leaves", Marker.SPHERE_LIST)
+            assert len(marker.points) == (1 if leaf.kind == "sphere" else 2)
+    assert {leaf.kind for leaf in arm.leaves} == {"sphere", "capsule"}
+
+
+def test_every_marker_has_frame_stamp_lifetime_and_a_name_of_its_own(arm):
+    markers = build(arm, [0.3, 0.2])
+    assert len({(m.ns, m.id) for m in markers}) == len(markers)
+    assert {m.ns for m in markers} == {
+        "leaves", "leaves/cylinders", "obstacles", "nearest", "contact",
+    }  # fmt: skip
+    for marker in markers:
+        assert marker.header.frame_id == "floor"
+        assert marker.header.stamp == STAMP
+        assert (marker.lifetime.sec, marker.lifetime.nanosec) == (1, 500_000_000)
+        assert 0.0 < marker.color.a <= 1.0
+
+
+def test_places_stay_the_same_and_stamps_do_not(arm):
+    builder = MarkerBuilder(arm, 1.5)
+    first = build(arm, [0.3, 0.2], builder=builder)
+    second = build(arm, [-0.4, 0.1], builder=builder, stamp=Time(sec=13))
+    assert [(m.ns, m.id) for m in second] == [(m.ns, m.id) for m in first]
+    assert {(m.header.stamp.sec, m.header.stamp.nanosec) for m in second} == {(13, 0)}
+
+
+def test_colours_at_and_beside_the_borders():
+    model = CollisionModel.from_urdf(chain(3))  # stretched: one pair, its two ends
+    q = np.zeros(2)
+    distance = model.distance(q).distance
+    above, below = distance + 1e-9, distance - 1e-9
+    assert distance == pytest.approx(1.8)
+
+    def colour(warn, stop):
+        first, _, last = (rgb(m) for m in of(build(model, q, warn, stop), "leaves"))
+        return first if model.leaves[0].link != "l1" else last
+
+    green, yellow, red = colour(below, 0.1), colour(above, 0.1), colour(9.0, above)
+    assert green[1] > 1.5 * max(green[0], green[2])
+    assert red[0] > 3.0 * max(red[1], red[2])
+    assert min(yellow[0], yellow[1]) > 2.0 * yellow[2]
+    assert colour(0.2, 0.1) == pytest.approx(green)
+    assert colour(9.0, above) == pytest.approx(red)
+    assert colour(distance + 0.4, distance - 0.4) == pytest.approx(0.5 * (red + yellow))
+    assert colour(above, above) == pytest.approx(red)
+    assert colour(below, below) == pytest.approx(green)
+
+
+def test_only_links_that_are_near_are_red_and_a_link_without_partners_is_green():
+    model = CollisionModel.from_urdf(chain(3))  # l1 is a neighbour of both others
+    markers = of(build(model, [math.pi, 0.0]), "leaves")  # l2 folded back onto l0
+    by_link = {model.leaves[m.id].link: rgb(m) for m in markers}
+    assert by_link["l0"] == pytest.approx(by_link["l2"])
+    assert by_link["l0"][0] > 3.0 * by_link["l0"][1]
+    assert by_link["l1"][1] > 1.5 * by_link["l1"][0]
+
+
+def test_a_cylinder_and_an_obstacle_take_the_colour_of_their_link(arm):
+    rows = arm.random_configurations(100)
+    gaps = [arm.link_distances(q)["ball"] for q in rows]
+    near, far = rows[np.argmin(gaps)], rows[np.argmax(gaps)]
+    assert max(gaps) - min(gaps) > 0.5
+    touching = build(arm, near, warn=min(gaps) + 0.2, stop=min(gaps) + 0.1)
+    clear = build(arm, far, warn=min(gaps) + 0.2, stop=min(gaps) + 0.1)
+    for markers in (touching, clear):
+        balls = {m.id: rgb(m) for m in of(markers, "leaves", "obstacles")}
+        for marker in of(markers, "leaves/cylinders"):
+            assert rgb(marker).tolist() == balls[marker.id].tolist()
+    ball = next(k for k, leaf in enumerate(arm.leaves) if leaf.link == "ball")
+    pair = [next(m for m in markers if m.id == ball and m.ns == "obstacles")
+            for markers in (touching, clear)]  # fmt: skip
+    assert rgb(pair[0]).argmax() == 0 and rgb(pair[1]).argmax() == 1
+
+
+def test_the_nearest_line_ends_at_the_points_and_its_text_is_the_distance(arm):
+    q = [0.4, 0.9]
+    clearance = arm.distance(q)
+    line, text, ends = of(build(arm, q), "nearest")
+    assert (line.type, text.type) == (Marker.LINE_LIST, Marker.TEXT_VIEW_FACING)
+    assert {m.action for m in (line, text, ends)} == {Marker.ADD}
+    for marker in (line, ends):
+        assert [[p.x, p.y, p.z] for p in marker.points] == clearance.points.tolist()
+    assert text.text == f"{clearance.distance:.3f} m\n{' - '.join(clearance.links)}"
+    assert min(rgb(text)) > 0.8  # RViz is dark
+    place = text.pose.position
+    middle = clearance.points.mean(axis=0)
+    assert np.linalg.norm([place.x, place.y, place.z] - middle) < 0.1
+
+
+def test_penetration_is_a_negative_text():
+    model = CollisionModel.from_urdf(chain(3))
+    text = of(build(model, [math.pi, 0.0]), "nearest")[1].text
+    assert text.startswith("-0.200 m\n")
+
+
+def test_what_is_not_known_is_grey_and_has_no_nearest_line(arm):
+    builder = MarkerBuilder(arm, 1.0)
+    build(arm, [0.3, 0.2], builder=builder)
+    unknown = build(arm, [0.3, 0.2], clearance=None, builder=builder)
+    assert {m.action for m in of(unknown, "nearest", "contact")} == {Marker.DELETE}
+    shown = [m for m in unknown if m.ns not in ("nearest", "contact")]
+    assert {m.action for m in shown} == {Marker.ADD}
+    assert all(np.ptp(rgb(m)) < 0.1 for m in shown)
+    assert len({tuple(rgb(m)) for m in shown}) == 1
+    again = build(arm, [0.3, 0.2], builder=builder)
+    assert again == build(arm, [0.3, 0.2], builder=MarkerBuilder(arm, 1.0))
+
+
+def test_labels_are_as_large_as_the_robot_asks_for():
+    small, large = (
+        of(build(CollisionModel.from_urdf(chain(3, xyz=xyz)), [0.3, 0.3]), "nearest")[1].scale.z
+        for xyz in ("0.3 0 0", "30 0 0")
+    )
+    assert 0.01 < small < 0.03 and large == 0.5
+
+
+def test_clear_removes_what_was_shown():
+    (marker,) = MarkerBuilder.clear().markers
+    assert marker.action == Marker.DELETEALL
+
+
+SLIDES = {
+    "obstacles": [
+        {"name": "can", "type": "cylinder", "radius": 0.1, "length": 0.4, "position": [2, 0, 0]},
+        {"name": "stick", "type": "capsule", "radius": 0.1, "length": 0.4, "position": [0, -2, 0]},
+    ]
+}
+
+
+def test_nothing_is_left_behind_when_robots_obstacles_leaves_and_levels_go(arm):
+    rviz = RvizTwin()
+
+    def show(model, q, clearance="known", levels=frozenset(), builder=None):
+        """What the node does; returns the builder and what ought to be shown."""
+        fresh = builder is None
+        builder = MarkerBuilder(model, 1.5) if fresh else builder
+        if fresh:
+            rviz.take(builder.clear())
+        builder.show_levels(levels)
+        if clearance == "known":
+            clearance = model.distance(q)
+        state = MonitorState(Level.OK, clearance=clearance)
+        nearness = Nearness(model).of_leaves(np.array(q), np.zeros((len(model.pairs), 2)))
+        messages = list(builder.build(np.array(q), state, STAMP, nearness))
+        rviz.take(*messages)
+        wanted = {(m.ns, m.id) for m in markers_of(messages) if m.action == Marker.ADD}
+        assert set(rviz.shown) == wanted
+        return builder
+
+    everything = {"leaves", "leaves/cylinders", "obstacles", "nearest"}
+    builder = show(arm, [0.3, 0.2])
+    assert rviz.namespaces == everything
+    show(arm, [0.3, 0.2], levels=ALL, builder=builder)
+    assert rviz.namespaces == {*everything, "aabb"}
+    show(arm, [0.3, 0.2], levels=frozenset({1}), builder=builder)
+    assert {key for key in rviz.shown if key[0] == "aabb"} == {("aabb", 1)}
+    show(arm, [0.3, 0.2], clearance=None, builder=builder)
+    assert rviz.namespaces == everything - {"nearest"}
+    other = CollisionModel.from_urdf(chain(3), scene=SLIDES)  # fewer leaves, other obstacles
+    builder = show(other, [0.3, 0.2])
+    assert rviz.namespaces == {"leaves", "obstacles", "obstacles/cylinders", "nearest"}
+    show(CollisionModel.from_urdf(chain(3)), [0.3, 0.2])
+    assert rviz.namespaces == {"leaves", "nearest"}
+    rviz.wait(2.0)  # the node has died
+    assert rviz.shown == {}
+
+
+def test_what_is_not_shown_any_more_is_gone_without_a_search():
+    model = CollisionModel.from_urdf(chain(3))
+    live = LiveScene(model)
+    builder = MarkerBuilder(model, 1.0, live)
+    gone = [weakref.ref(each) for each in (model, live, builder)]
+    gc.disable()
+    try:
+        del builder, live, model
+        assert [each() for each in gone] == [None] * 3
+    finally:
+        gc.enable()

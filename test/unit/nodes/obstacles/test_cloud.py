@@ -1,0 +1,188 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Clouds that come before the robot is known, while it is swapped, and one upon another."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="rclpy is not installed")
+
+from sensor_msgs.msg import PointCloud2, PointField  # noqa: E402
+from support.robots.toys import chain  # noqa: E402
+from support.ros.scene_stub import NAMES, VALUES, Q, hear, robot, stub_node, watch  # noqa: E402
+
+from collision_monitor import CollisionModel  # noqa: E402
+from collision_monitor.model.live.live_object import Bounds  # noqa: E402
+from collision_monitor.model.live.live_scene import CLOUD, LiveScene  # noqa: E402
+from collision_monitor.nodes.obstacles import cloud  # noqa: E402
+from collision_monitor.nodes.obstacles.cloud import Cloud, robot_leaves  # noqa: E402
+from collision_monitor.nodes.obstacles.scene_topics import SceneTopics  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def model():
+    return robot()
+
+
+class Cell:
+    """What the node does with a cloud."""
+
+    def __init__(self, model):
+        self.scene = SceneTopics(stub_node(), VALUES, lambda: None)
+        self.cloud = Cloud(stub_node(), VALUES, self.scene, lambda: None)
+        self.attend(model)
+
+    def attend(self, model):
+        self.monitor = watch(model)
+        self.scene.attend(self.monitor)
+        self.cloud.attend()
+
+    def say(self, points, frame="l0", stamp=0.0):
+        points = np.asarray(points, dtype="<f4").reshape(-1, 3)
+        fields = [
+            PointField(name=name, offset=4 * k, datatype=PointField.FLOAT32, count=1)
+            for k, name in enumerate("xyz")
+        ]
+        message = PointCloud2(
+            height=1, width=len(points), fields=fields, point_step=12, row_step=12 * len(points),
+            data=points.tobytes(),
+        )  # fmt: skip
+        message.header.frame_id = frame
+        message.header.stamp.sec = int(stamp)
+        message.header.stamp.nanosec = int(1e9 * (stamp % 1.0))
+        self.cloud._on_cloud(message)
+
+    def until(self, condition):
+        end = time.monotonic() + 30.0
+        while not condition() and time.monotonic() < end:
+            if self.cloud.is_ready:
+                self.cloud.take()
+            self.cloud.retry()
+            time.sleep(0.005)
+        assert condition()
+
+    @property
+    def centre(self):
+        """Of the cloud, (3,); None without one."""
+        found = self.scene.live.objects.get(CLOUD)
+        return None if found is None else found.rows[:, :3].mean(axis=0)
+
+
+@pytest.fixture
+def cell(model):
+    found = Cell(model)
+    yield found
+    found.cloud.destroy()
+    found.scene.destroy()
+
+
+def is_near(cell, point):
+    return lambda: cell.centre is not None and np.abs(cell.centre - point).max() < 0.06
+
+
+def test_a_cloud_that_comes_before_joint_states_is_there_with_them(cell):
+    cell.say([[0.0, 3.0, 0.0]])
+    assert cell.centre is None
+    hear(cell.monitor)
+    cell.until(is_near(cell, [0.0, 3.0, 0.0]))
+
+
+def test_a_cloud_seen_from_a_link_that_was_not_known_where_is_an_error_until_the_next(cell):
+    cell.say([[0.0, 3.0, 0.0]], "l3")
+    hear(cell.monitor)
+    cell.until(lambda: "not known where 'l3' is" in cell.scene.fault(0.0))
+    assert cell.centre is None
+    cell.say([[0.0, 3.0, 0.0]], "l3")
+    cell.until(lambda: not cell.scene.fault(0.0))
+    pose = cell.scene.live.model.link_poses(np.array(Q))["l3"]
+    assert is_near(cell, pose[:3, :3] @ [0.0, 3.0, 0.0] + pose[:3, 3])()
+
+
+def test_a_cloud_is_where_its_camera_was_when_it_looked(cell):
+    model, now = cell.scene.live.model, time.time()
+    moved = np.array(Q) + [0.8, 0.0, 0.0]
+    for k in range(11):  # a second
+        at = np.array(Q) + 0.1 * k * (moved - Q)
+        cell.monitor.update(NAMES, at, time.monotonic(), now + 0.1 * k)
+    pose = model.link_poses(np.array(Q) + 0.25 * (moved - Q))["l3"]
+    cell.say([[0.0, 3.0, 0.0]], "l3", now + 0.25)
+    cell.until(is_near(cell, pose[:3, :3] @ [0.0, 3.0, 0.0] + pose[:3, 3]))
+    pose = model.link_poses(moved)["l3"]
+    cell.say([[0.0, 3.0, 0.0]], "l3", now + 1.01)  # newer than all joint states
+    cell.until(is_near(cell, pose[:3, :3] @ [0.0, 3.0, 0.0] + pose[:3, 3]))
+    cell.say([[0.0, 3.0, 0.0]], "l3", now - 5.0)  # longer ago than is known
+    cell.until(lambda: "not known where 'l3' is" in cell.scene.fault(0.0))
+    cell.say([[0.0, 2.0, 0.0]], "l0", now - 5.0)  # which does not move
+    cell.until(is_near(cell, [0.0, 2.0, 0.0]))
+
+
+def test_a_cloud_that_comes_while_the_robot_is_swapped_is_there_for_the_next(cell, model):
+    hear(cell.monitor)
+    cell.say([[0.0, 3.0, 0.0]])
+    cell.attend(model)  # whatever the thread has come to
+    hear(cell.monitor)
+    cell.until(is_near(cell, [0.0, 3.0, 0.0]))
+    cell.attend(model)
+    assert is_near(cell, [0.0, 3.0, 0.0])()
+
+
+def test_the_last_of_many_clouds_is_what_counts(cell):
+    hear(cell.monitor)
+    for k in range(200):
+        cell.say([[0.0, 3.0 + 0.1 * k, 0.0]])
+        if cell.cloud.is_ready:
+            cell.cloud.take()
+    cell.until(is_near(cell, [0.0, 22.9, 0.0]))
+    cell.say([])
+    cell.until(lambda: cell.centre is None)
+
+
+def test_what_a_scene_file_fixes_to_a_link_that_moves_is_the_robots_own(model):
+    ball = {"type": "sphere", "radius": 0.05}
+    scene = {"obstacles": [
+        {"name": "camera", "link": "l3", "position": [0.0, 0.0, 0.4], **ball},
+        {"name": "post", "position": [0.0, 2.0, 0.0], **ball},
+    ]}  # fmt: skip
+    live = LiveScene(CollisionModel.from_urdf(chain(4), scene=scene), Bounds(2, 2, 2))
+    q = np.array(Q)
+    ends, _ = robot_leaves(live, q)
+    segments = dict(zip((leaf.link for leaf in live.model.leaves), live.model.leaf_segments(q),
+                        strict=True))  # fmt: skip
+    there = ends.reshape(-1, 2, 3)[:, 0]
+    assert np.abs(there - segments["camera"][0]).max(axis=1).min() < 1e-9
+    assert np.abs(there - segments["post"][0]).max(axis=1).min() > 0.5
+
+
+def test_bytes_that_are_no_cloud_are_an_error_until_one_comes(cell):
+    cell.cloud._hear(b"\0\1\0\0 no cloud")
+    assert "cloud: a message that cannot be read" in cell.scene.fault(time.monotonic())
+
+
+def test_a_first_cloud_is_a_fault_until_its_kernels_are_there_and_it_is_checked(model, monkeypatch):
+    may_end = threading.Event()
+
+    class Compiling:
+        def wait(self):
+            assert may_end.wait(30.0)
+
+        def cancel(self):
+            may_end.set()
+
+    monkeypatch.setattr(cloud, "is_compiled", lambda which: False)
+    monkeypatch.setattr(cloud, "compile_ahead", lambda which: Compiling())
+    cell = Cell(model)
+    hear(cell.monitor)
+    assert cell.cloud.fault(time.monotonic()) == ""  # nothing has come, and nothing is compiled
+    cell.say([[3.0, 0.0, 0.0]])
+    for _ in range(5):
+        time.sleep(0.02)
+        assert "not checked yet" in cell.cloud.fault(time.monotonic())
+    assert cell.centre is None
+    may_end.set()
+    cell.until(lambda: cell.centre is not None)
+    assert cell.cloud.fault(time.monotonic()) == ""
+    cell.cloud.destroy()
+    cell.scene.destroy()

@@ -1,0 +1,214 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Markers as obstacles, clouds as points, frames as links: message by message, without a graph."""
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from support.robots.toys import chain
+
+pytest.importorskip("rclpy", reason="rclpy is not installed")
+
+from geometry_msgs.msg import Point, Pose, Quaternion, Vector3  # noqa: E402
+from sensor_msgs.msg import PointCloud2, PointField  # noqa: E402
+from visualization_msgs.msg import Marker  # noqa: E402
+
+from collision_monitor import CollisionModel  # noqa: E402
+from collision_monitor.errors import LiveSceneError  # noqa: E402
+from collision_monitor.geometry.leaf import distances_to_segment  # noqa: E402
+from collision_monitor.nodes.common.frames import Frames  # noqa: E402
+from collision_monitor.nodes.obstacles.marker_shapes import (
+    AT_ONCE,
+    MeshFile,
+    Triangles,
+    marker_name,
+    marker_shape,
+    plain_name,
+    pose_of,
+)
+from collision_monitor.nodes.obstacles.mesh_worker import MeshJobs  # noqa: E402
+from collision_monitor.nodes.obstacles.point_cloud import read_points  # noqa: E402
+
+
+def of(kind, x=0.2, y=0.2, z=0.2, **more):
+    return Marker(type=kind, scale=Vector3(x=x, y=y, z=z), **more)
+
+
+def some_points(count, seed=0):
+    rows = np.random.default_rng(seed).uniform(-1, 1, (count, 3))
+    return rows, [Point(x=x, y=y, z=z) for x, y, z in rows.tolist()]
+
+
+def outside(rows, points):
+    depth = [distances_to_segment(points, row[:3], row[3:6]) - row[6] for row in rows]
+    return np.min(depth, axis=0).max()
+
+
+def test_bodies_have_their_lengths():
+    box = marker_shape(of(Marker.CUBE, 0.1, 0.2, 0.3), 8)
+    assert (box.kind, box.size) == ("box", (0.1, 0.2, 0.3))
+    ball = marker_shape(of(Marker.SPHERE, 0.1, 0.4, 0.3), 8)
+    assert (ball.kind, ball.size) == ("sphere", (0.2,))  # around the ellipsoid
+    cylinder = marker_shape(of(Marker.CYLINDER, 0.1, 0.4, 0.3), 8)
+    assert (cylinder.kind, cylinder.size) == ("cylinder", (0.2, 0.3))
+    mesh = marker_shape(of(Marker.MESH_RESOURCE, 1.0, 2.0, 3.0, mesh_resource="package://a/b"), 8)
+    assert mesh == MeshFile("package://a/b", (1.0, 2.0, 3.0))
+
+
+def test_lists_enclose_all_that_is_in_them():
+    rows, points = some_points(40)
+    signs = np.array(np.meshgrid(*[[-0.5, 0.5]] * 3)).reshape(3, -1).T
+    cubes = marker_shape(of(Marker.CUBE_LIST, 0.1, 0.2, 0.3, points=points), 8)
+    corners = (rows[:, None] + signs * [0.1, 0.2, 0.3]).reshape(-1, 3)
+    assert outside(cubes, corners) <= 1e-12
+    balls = marker_shape(of(Marker.SPHERE_LIST, 0.1, 0.2, 0.3, points=points), 8)
+    np.testing.assert_allclose(balls[:, :3], rows)
+    assert (balls[:, 6] == 0.15).all()
+
+
+def test_triangles_are_scaled_and_many_of_them_take_their_time():
+    rows, points = some_points(30)
+    found = marker_shape(of(Marker.TRIANGLE_LIST, 2.0, 3.0, 0.5, points=points), 8)
+    assert outside(found, rows * [2.0, 3.0, 0.5]) <= 1e-12
+    rows, points = some_points(3 * AT_ONCE + 3)
+    found = marker_shape(of(Marker.TRIANGLE_LIST, 1.0, 1.0, 1.0, points=points), 8)
+    assert isinstance(found, Triangles)
+    assert outside(found.coarse, rows) <= 1e-12
+    jobs, taken = MeshJobs((), 8), {}
+    jobs.start("a", found)
+    jobs._pool.shutdown(wait=True)
+    jobs.done(taken.__setitem__)
+    assert outside(taken["a"], rows) <= 1e-12
+    assert len(taken["a"]) <= 8
+
+
+def test_a_job_that_cannot_be_done_says_why():
+    jobs, taken = MeshJobs((), 8), {}
+    jobs.start("a", MeshFile("gone.stl", (1.0, 1.0, 1.0)))
+    jobs.start("b", MeshFile("http://far/away.stl", (1.0, 1.0, 1.0)))
+    jobs.cancel("c")
+    jobs._pool.shutdown(wait=True)
+    jobs.done(taken.__setitem__)
+    assert "no file 'gone.stl'" in str(taken["a"])
+    assert "nothing is fetched over the network" in str(taken["b"])
+    assert jobs.known(MeshFile("gone.stl", (1.0, 1.0, 1.0))) is None
+
+
+@pytest.mark.parametrize(
+    ("bad", "why"),
+    [
+        (of(Marker.CUBE, 0.0), "its scale is"),
+        (of(Marker.SPHERE, -0.1), "its scale is"),
+        (of(Marker.CYLINDER, math.nan), "its scale is"),
+        (of(Marker.MESH_RESOURCE, math.inf), "its scale is"),
+        (of(Marker.ARROW), "type 0 is no body"),
+        (of(Marker.LINE_LIST), "type 5 is no body"),
+        (of(77), "type 77 is no body"),
+        (of(Marker.CUBE_LIST), "no points"),
+        (of(Marker.TRIANGLE_LIST), "no points"),
+        (of(Marker.TRIANGLE_LIST, points=[Point()] * 5), "5 points, which are no triangles"),
+        (of(Marker.SPHERE_LIST, points=[Point(x=math.inf)]), "not finite"),
+    ],
+)
+def test_what_is_no_body_is_refused(bad, why):
+    with pytest.raises(LiveSceneError, match=why):
+        marker_shape(bad, 8)
+
+
+def test_poses():
+    assert np.array_equal(pose_of(Pose(orientation=Quaternion(w=0.0))), np.eye(4))
+    turned = pose_of(Pose(orientation=Quaternion(z=math.sqrt(0.5), w=math.sqrt(0.5))))
+    np.testing.assert_allclose(turned[:3, :3] @ [1, 0, 0], [0, 1, 0], atol=1e-12)
+    for bad, why in ((Quaternion(x=math.nan), "not finite"), (Quaternion(w=2.0), "length 2")):
+        with pytest.raises(LiveSceneError, match=why):
+            pose_of(Pose(orientation=bad))
+
+
+def test_names_have_no_spaces_and_stay_different():
+    assert marker_name(Marker(ns="cell", id=3)) == "cell/3"
+    names = ["a b", "a%20b", "a\tb", "a_b", "a\nb", "ab"]
+    plain = [plain_name(name) for name in names]
+    assert len(set(plain)) == len(names)
+    assert all(name == "".join(name.split()) for name in plain)
+
+
+def cloud(rows, kind="<f4", gap=0, columns=None, **more):
+    """A message of points (n, 3), each with ``gap`` bytes behind it."""
+    kind = np.dtype(kind)
+    step = 3 * kind.itemsize + gap
+    data = b"".join(row.astype(kind).tobytes() + b"\xff" * gap for row in np.asarray(rows))
+    number = PointField.FLOAT32 if kind.itemsize == 4 else PointField.FLOAT64
+    fields = [
+        PointField(name=name, offset=k * kind.itemsize, datatype=number, count=1)
+        for k, name in enumerate("xyz")
+    ]
+    width = len(rows) if columns is None else columns
+    height = len(rows) // width if width else 1
+    message = PointCloud2(
+        height=height, width=width, fields=fields, point_step=step, row_step=step * width,
+        data=data, is_bigendian=kind.byteorder == ">",
+    )  # fmt: skip
+    for name, value in more.items():
+        setattr(message, name, value)
+    return message
+
+
+@pytest.mark.parametrize("kind", ["<f4", ">f4", "<f8", ">f8"])
+@pytest.mark.parametrize(("gap", "width"), [(0, None), (4, 3), (20, 2)])
+def test_points_are_read_however_they_lie(kind, gap, width):
+    rows = np.random.default_rng(0).uniform(-3, 3, (12, 3))
+    rows[3] = np.nan
+    found = read_points(cloud(rows, kind, gap, width))
+    np.testing.assert_allclose(found, rows.astype(np.dtype(kind)).astype(float))
+    assert found.dtype == np.float64
+    assert read_points(cloud(rows[:0], kind)).shape == (0, 3)
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ({"fields": []}, "no field 'x'"),
+        ({"fields": [PointField(name="x", datatype=PointField.UINT8)]}, "no field 'x'"),
+        ({"point_step": 8}, "beyond a point"),
+        ({"height": 2}, "are not"),
+        ({"row_step": 5}, "are not"),
+        ({"width": 2**31}, "are not"),
+    ],
+)
+def test_clouds_that_do_not_add_up_are_refused(more, why):
+    with pytest.raises(LiveSceneError, match=why):
+        read_points(cloud(np.zeros((4, 3)), **more))
+
+
+class Buffer:
+    """What tf2 would say."""
+
+    def lookup_transform(self, target, source, time):
+        if source != "map":
+            raise LookupError(f"{source} does not exist")
+        return SimpleNamespace(
+            transform=SimpleNamespace(
+                translation=Vector3(x=1.0, y=2.0, z=3.0), rotation=Quaternion(z=1.0, w=0.0)
+            )
+        )
+
+
+def test_frames_are_links_or_what_tf_knows():
+    model = CollisionModel.from_urdf(chain(3))
+    without, with_tf = Frames(None), Frames(Buffer())
+    for frames in (without, with_tf):
+        link, pose = frames.find("/l2", model)
+        assert link == "l2"
+        np.testing.assert_array_equal(pose, np.eye(4))
+        with pytest.raises(LiveSceneError, match="no frame"):
+            frames.find("", model)
+    with pytest.raises(LiveSceneError, match="'map' is no link of 'toy', .* tf2_ros is needed"):
+        without.find("map", model)
+    link, pose = with_tf.find("map", model)
+    assert link == "l0"
+    np.testing.assert_allclose(pose[:3, 3], [1, 2, 3])
+    np.testing.assert_allclose(pose[:3, :3], np.diag([-1, -1, 1]), atol=1e-12)
+    with pytest.raises(LiveSceneError, match="tf2 knows no way to 'l0': moon does not exist"):
+        with_tf.find("moon", model)

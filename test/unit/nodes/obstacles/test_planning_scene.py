@@ -1,0 +1,230 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""MoveIt's scenes, as messages with the fields of moveit_msgs and shape_msgs."""
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from support.robots.toys import chain
+
+pytest.importorskip("rclpy", reason="rclpy is not installed")
+
+from geometry_msgs.msg import Point, Pose  # noqa: E402
+from std_msgs.msg import Header  # noqa: E402
+
+from collision_monitor import CollisionModel  # noqa: E402
+from collision_monitor.model.live.desired_scene import SceneKeeper  # noqa: E402
+from collision_monitor.model.live.live_object import Bounds  # noqa: E402
+from collision_monitor.model.live.live_scene import LiveScene  # noqa: E402
+from collision_monitor.nodes.obstacles.marker_shapes import AT_ONCE, Triangles  # noqa: E402
+from collision_monitor.nodes.obstacles.planning_scene import (
+    ADD,
+    APPEND,
+    MOVE,
+    REMOVE,
+    PlanningSceneTopic,
+    message_type,
+    object_shape,
+)
+
+Q = np.array([0.5, 0.5, 0.3])
+
+
+def at(x=0.0, y=0.0, z=0.0):
+    pose = Pose()
+    pose.position.x, pose.position.y, pose.position.z = float(x), float(y), float(z)
+    return pose
+
+
+def primitive(kind, *dimensions):
+    return SimpleNamespace(type=kind, dimensions=list(dimensions))
+
+
+def mesh(corners):
+    points = [Point(x=x, y=y, z=z) for x, y, z in corners.reshape(-1, 3).tolist()]
+    triangles = [
+        SimpleNamespace(vertex_indices=np.array([3 * k, 3 * k + 1, 3 * k + 2], dtype=np.uint32))
+        for k in range(len(corners))
+    ]
+    return SimpleNamespace(vertices=points, triangles=triangles)
+
+
+def thing(name="box", operation=ADD, pose=None, frame="l0", **shapes):
+    fields = {
+        key: []
+        for key in ("primitives", "primitive_poses", "meshes", "mesh_poses", "planes")
+    }
+    return SimpleNamespace(
+        id=name, operation=bytes([operation]), pose=pose or at(), header=Header(frame_id=frame),
+        **(fields | shapes),
+    )  # fmt: skip
+
+
+def box(name="box", *, y=2.0, **more):
+    return thing(name, pose=at(0, y), primitives=[primitive(1, 0.2, 0.2, 0.2)],
+                 primitive_poses=[at()], **more)  # fmt: skip
+
+
+def scene(*things, attached=(), is_diff=True, octomap=b""):
+    return SimpleNamespace(
+        is_diff=is_diff,
+        robot_state=SimpleNamespace(attached_collision_objects=list(attached)),
+        world=SimpleNamespace(
+            collision_objects=list(things),
+            octomap=SimpleNamespace(octomap=SimpleNamespace(data=list(octomap))),
+        ),
+    )
+
+
+def held(message, link="l3", touch=("l2",)):
+    return SimpleNamespace(object=message, link_name=link, touch_links=list(touch))
+
+
+class Taken:
+    """What the node would do with shapes, without threads."""
+
+    def __init__(self):
+        model = CollisionModel.from_urdf(chain(4))
+        self.keeper = SceneKeeper()
+        self.keeper.attend(LiveScene(model, Bounds(objects=4, leaves_per_object=8, voxels=4)))
+        self.q = Q
+
+    def want(self, wish, shape):
+        from dataclasses import replace
+
+        self.keeper.want(
+            replace(wish, shape=shape.coarse if isinstance(shape, Triangles) else shape)
+        )
+
+    def drop(self, name):
+        self.keeper.drop(name)
+
+    @property
+    def objects(self):
+        return self.keeper.live.objects
+
+
+@pytest.fixture(scope="module")
+def only():
+    return Taken()
+
+
+@pytest.fixture
+def taken(only):
+    only.keeper.drop_all()
+    only.q = Q
+    return only, PlanningSceneTopic(only, 8)
+
+
+def centre(found, name):
+    ends, _ = found.keeper.live.segments(Q)[name]
+    return ends.reshape(-1, 3).mean(axis=0)
+
+
+def test_objects_are_added_moved_appended_and_removed(taken):
+    found, topic = taken
+    topic.take(scene(box("a b"), box("c", y=3.0)))
+    assert set(found.objects) == {"planning_scene/a%20b", "planning_scene/c"}
+    np.testing.assert_allclose(centre(found, "planning_scene/c"), [0, 3, 0], atol=1e-9)
+    topic.take(scene(thing("c", MOVE, at(0, 4))))
+    np.testing.assert_allclose(centre(found, "planning_scene/c"), [0, 4, 0], atol=1e-9)
+    before = len(found.objects["planning_scene/c"].rows)
+    more = thing("c", APPEND, at(0, 4), primitives=[primitive(2, 0.1)], primitive_poses=[at(0, 1)])
+    topic.take(scene(more))
+    assert len(found.objects["planning_scene/c"].rows) == before + 1
+    topic.take(scene(thing("a b", REMOVE)))
+    assert set(found.objects) == {"planning_scene/c"}
+    assert found.keeper.fault(0.0) == ""
+
+
+def test_a_whole_scene_replaces_what_was_there_and_a_difference_does_not(taken):
+    found, topic = taken
+    topic.take(scene(box("a"), box("b")))
+    topic.take(scene(box("c")))
+    assert len(found.objects) == 3
+    topic.take(scene(box("c"), is_diff=False))
+    assert set(found.objects) == {"planning_scene/c"}
+
+
+def test_what_is_attached_is_carried_and_goes_back_into_the_world(taken):
+    found, topic = taken
+    topic.take(scene(box("part")))
+    topic.take(scene(thing("part", REMOVE), attached=[held(box("part", frame="l3", y=0.3))]))
+    assert found.keeper.carried() == ["planning_scene/part"]
+    assert found.objects["planning_scene/part"].touch == {"l2"}
+    where = centre(found, "planning_scene/part")
+    topic.take(scene(attached=[held(thing("part", REMOVE))]))
+    assert found.keeper.carried() == []
+    np.testing.assert_allclose(centre(found, "planning_scene/part"), where, atol=1e-9)
+    topic.take(scene(attached=[held(thing("part"))]))  # by its name alone
+    assert found.keeper.carried() == ["planning_scene/part"]
+
+
+BAD = {
+    "it has a plane": thing(planes=[object()]),
+    "a primitive of type 9": thing(primitives=[primitive(9, 1.0)], primitive_poses=[at()]),
+    "the dimensions": thing(primitives=[primitive(1, 1.0, -1.0, 1.0)], primitive_poses=[at()]),
+    "2 shapes and 1 poses": thing(
+        primitives=[primitive(2, 1.0)] * 2, primitive_poses=[at()]
+    ),
+    "not finite": thing(primitives=[primitive(2, 1.0)], primitive_poses=[at(math.nan)]),
+    "no triangles": thing(meshes=[mesh(np.zeros((0, 3, 3)))], mesh_poses=[at()]),
+    "there is no such object": thing(operation=MOVE),
+    "its operation 9": thing(operation=9, primitives=[primitive(2, 1.0)]),
+    "no frame": box(frame=""),
+    "is no link": box(frame="moon"),
+}
+
+
+@pytest.mark.parametrize("why", BAD)
+def test_what_cannot_be_watched_is_a_fault(taken, why):
+    found, topic = taken
+    topic.take(scene(BAD[why]))
+    fault = found.keeper.fault(0.0)
+    if why == "no triangles":
+        why = "no points"
+    assert fault.startswith("scene refused: planning_scene/box")
+    assert why in fault
+    topic.take(scene(thing("box", REMOVE), thing("box box", REMOVE)))
+    topic.take(scene(is_diff=False))
+    assert found.keeper.fault(0.0) == ""
+
+
+def test_an_octomap_is_a_fault_as_long_as_it_is_there(taken):
+    found, topic = taken
+    topic.take(scene(octomap=b"123"))
+    assert "octomaps are not read" in found.keeper.fault(0.0)
+    topic.take(scene())
+    assert found.keeper.fault(0.0)
+    topic.take(scene(is_diff=False))
+    assert found.keeper.fault(0.0) == ""
+
+
+def test_meshes_are_enclosed_at_once_whatever_their_size():
+    rng = np.random.default_rng(0)
+    for count in (5, AT_ONCE + 1):
+        corners = rng.uniform(-1, 1, (count, 3, 3))
+        found = object_shape(thing(meshes=[mesh(corners)], mesh_poses=[at(1)]), 8)
+        if count > AT_ONCE:
+            np.testing.assert_allclose(found.corners, corners + [1, 0, 0])
+            found = found.coarse
+        gaps = [
+            np.linalg.norm(np.cross(corners - row[:3] + [1, 0, 0], _unit(row)), axis=-1) - row[6]
+            for row in found
+        ]
+        assert np.min(gaps, axis=0).max() <= 1e-9
+
+
+def _unit(row):
+    axis = row[3:6] - row[:3]
+    length = np.linalg.norm(axis)
+    return axis / length if length > 0.0 else np.array([0.0, 0.0, 1.0])
+
+
+def test_the_topic_is_there_where_its_message_is():
+    kind = message_type()
+    if kind is None:
+        pytest.skip("moveit_msgs is not installed")
+    assert kind.__name__ == "PlanningScene"

@@ -1,0 +1,219 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""What comes on ~/scene and ~/attach, in any order, without a graph."""
+
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="rclpy is not installed")
+
+from builtin_interfaces.msg import Duration  # noqa: E402
+from geometry_msgs.msg import Point  # noqa: E402
+from support.ros.scene_stub import VALUES, hear, robot, stub_node, watch  # noqa: E402
+from visualization_msgs.msg import Marker, MarkerArray  # noqa: E402
+
+from collision_monitor.monitoring.monitor import Level  # noqa: E402
+from collision_monitor.nodes.obstacles.scene_topics import SceneTopics  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def model():
+    return robot()
+
+
+@pytest.fixture
+def scene(model):
+    found = SceneTopics(stub_node(), VALUES, lambda: None)
+    found.monitor = watch(model)
+    found.monitor.scene_fault = found.fault
+    hear(found.monitor)
+    found.attend(found.monitor)
+    yield found
+    found.destroy()
+
+
+def marker(number=1, ns="cell", at=(0.0, 3.0, 0.0), frame="l0", size=0.2, **more):
+    found = Marker(ns=ns, id=number, type=Marker.SPHERE, **more)
+    found.header.frame_id = frame
+    found.pose.position.x, found.pose.position.y, found.pose.position.z = at
+    found.scale.x = found.scale.y = found.scale.z = size
+    return found
+
+
+def say(scene, *markers):
+    scene._on_scene(MarkerArray(markers=markers))
+
+
+def attach(scene, *markers):
+    scene._on_attach(MarkerArray(markers=markers))
+
+
+def refused(scene):
+    return scene.values().get("scene_refused", "")
+
+
+def test_all_of_a_namespace_goes_and_nothing_of_one_that_begins_alike(scene):
+    say(scene, marker(ns="cell"), marker(ns="cell/left"), marker(ns="cells"), marker(ns=""))
+    say(scene, marker(ns="cell", action=Marker.DELETEALL))
+    assert set(scene.live.objects) == {"cell/left/1", "cells/1", "/1"}
+    say(scene, Marker(action=Marker.DELETEALL))
+    assert not scene.live.objects
+
+
+def test_what_a_planning_scene_has_put_there_is_not_meant_by_all_markers(scene):
+    say(scene, marker(ns="planning_scene"), marker())
+    say(scene, Marker(action=Marker.DELETEALL))
+    assert set(scene.live.objects) == {"planning_scene/1"}
+
+
+def test_a_frame_may_begin_with_a_slash(scene):
+    say(scene, marker(frame="/l2"))
+    assert scene.live.objects["cell/1"].link == "l2"
+    say(scene, marker(frame="//l2"))
+    assert "frame '/l2' is no link" in refused(scene)
+
+
+def test_what_is_attached_while_nobody_knows_where_the_robot_is_waits(scene, model):
+    say(scene, marker())
+    scene.monitor = watch(model)
+    hear(scene.monitor, ago=2.0)  # where it was then is not where it is
+    scene.attend(scene.monitor)
+    attach(scene, marker(frame="l3", size=0.0))
+    assert "not known where the robot is" in refused(scene)
+    assert not scene.keeper.carried()
+    hear(scene.monitor)
+    scene.watch()
+    assert scene.keeper.carried() == ["cell/1"]
+    assert not refused(scene)
+
+
+def test_attaching_may_be_heard_before_what_is_attached(scene):
+    attach(scene, marker(frame="l3", size=0.0, text="l2"))
+    assert "no such object" in refused(scene)
+    say(scene, marker())
+    assert scene.keeper.carried() == ["cell/1"]
+    assert scene.live.objects["cell/1"].touch == {"l2"}
+    assert not refused(scene)
+
+
+def test_a_bad_word_about_a_mesh_that_is_being_loaded_stays_said(scene, tmp_path):
+    (tmp_path / "rock.stl").write_text(
+        "solid a\nfacet normal 0 0 0\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\n"
+        "endloop\nendfacet\nendsolid a\n"
+    )
+    mesh = marker(mesh_resource=f"file://{tmp_path / 'rock.stl'}")
+    mesh.type = Marker.MESH_RESOURCE
+    say(scene, mesh)
+    bad = marker(size=-1.0)
+    say(scene, bad)
+    end = time.monotonic() + 20.0
+    while not scene.live.objects and time.monotonic() < end:
+        scene.watch()
+        time.sleep(0.01)
+    assert "cell/1" in scene.live.objects
+    assert "its scale is" in refused(scene)
+    say(scene, mesh)
+    assert not refused(scene)
+
+
+def test_many_triangles_that_are_deleted_or_moved_meanwhile_do_not_come_back(scene):
+    corners = np.random.default_rng(1).uniform(-0.1, 0.1, (900, 3)).tolist()
+    many = marker(size=1.0, points=[Point(x=x, y=y, z=z) for x, y, z in corners])
+    many.type = Marker.TRIANGLE_LIST
+    say(scene, many)
+    assert "cell/1" in scene.live.objects
+    say(scene, marker(action=Marker.DELETE))
+    other = marker(2, at=(0.0, 4.0, 0.0), size=1.0, points=many.points)
+    other.type = Marker.TRIANGLE_LIST
+    say(scene, other)
+    other.pose.position.y = 5.0
+    say(scene, other)
+    end = time.monotonic() + 20.0
+    while scene._jobs._jobs and time.monotonic() < end:
+        scene.watch()
+        time.sleep(0.01)
+    assert set(scene.live.objects) == {"cell/2"}
+    assert scene.live.objects["cell/2"].pose[1, 3] == 5.0
+
+
+def test_lifetimes_stand_while_a_simulated_clock_does(scene, monkeypatch):
+    now = [time.monotonic()]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+
+    def pass_by(seconds, simulated):
+        for _ in range(round(seconds / 0.05)):
+            now[0] += 0.05
+            clock[0] += 0.05 * simulated
+            scene.watch(clock[0])
+            scene.live.expire(now[0])
+
+    clock = [100.0]
+    scene.watch(clock[0])
+    say(scene, marker(lifetime=Duration(sec=1)), marker(2, size=-1.0, lifetime=Duration(sec=1)))
+    pass_by(5.0, 0.0)
+    assert "cell/1" in scene.live.objects and "cell/2" in refused(scene)
+    clock[0] -= 50.0  # set back
+    pass_by(0.5, 0.5)
+    clock[0] += 500.0  # and forward
+    pass_by(0.3, 1.0)
+    assert "cell/1" in scene.live.objects
+    pass_by(1.0, 1.0)
+    assert not scene.live.objects and not refused(scene)
+    scene.watch(None)
+    say(scene, marker(lifetime=Duration(sec=1)))
+    now[0] += 1.1
+    scene.watch(None)
+    assert not scene.live.objects
+
+
+EXTREME = (0.0, -0.0, 5e-324, 1e-300, 1e-9, 1.0, 1e5, 1e9, 1e160, 1.7e308, -1.0, -1e308,
+           float("inf"), float("-inf"), float("nan"))  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_whatever_numbers_come_what_is_near_is_not_lost(scene):
+    """Refused, or there: the distance is never more than without it."""
+    rng = np.random.default_rng(7)
+    say(scene, marker(0, at=(1.5, 1.5, 0.5)))
+    least = hear(scene.monitor).clearance.distance
+    kinds = (Marker.CUBE, Marker.SPHERE, Marker.CYLINDER, Marker.CUBE_LIST, Marker.SPHERE_LIST,
+             Marker.TRIANGLE_LIST)  # fmt: skip
+    taken = 0
+    for k in range(300):
+        values = [float(v) for v in rng.choice(EXTREME, 19)]
+        for place in rng.choice(19, rng.integers(10, 20), replace=False):
+            values[place] = float(rng.uniform(0.05, 0.5))
+        one = marker(1, at=values[:3], frame=["l0", "l3"][k % 2])
+        one.type = kinds[k % 6]
+        one.scale.x, one.scale.y, one.scale.z = values[3:6]
+        if k % 4 == 0:
+            o = one.pose.orientation
+            o.x, o.y, o.z, o.w = values[6:10]
+        x, y, z = values[10::3], values[11::3], values[12::3]
+        one.points = [Point(x=x[m], y=y[m], z=z[m]) for m in range(3)]
+        say(scene, one)
+        assert refused(scene) or "cell/1" in scene.live.objects
+        taken += not refused(scene)
+        state = hear(scene.monitor)
+        if refused(scene) or state.clearance is None:
+            assert state.level == Level.ERROR
+        if state.clearance is not None:
+            assert state.clearance.distance <= least + 1e-9
+        say(scene, marker(1, action=Marker.DELETE))
+        assert not refused(scene)
+    assert taken > 10
+
+
+def test_what_has_waited_too_long_is_a_fault_until_all_is_taken(scene):
+    late = scene._subscriptions["attach"]
+    late.late = 0.4
+    assert scene.fault(time.monotonic()) == ""
+    late.late = 3.21
+    assert scene.fault(time.monotonic()) == (
+        "what came on ~/attach has waited for 3.2 s: there is more than can be worked on; "
+        "0.5 s are allowed"
+    )
+    scene.watch()  # nothing waits any more
+    assert scene.fault(time.monotonic()) == ""

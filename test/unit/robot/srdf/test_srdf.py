@@ -1,0 +1,249 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""An SRDF's pairs and groups, and what it says about links that are not there."""
+
+from __future__ import annotations
+
+import pytest
+from support.robots.robots import NAMES, require
+
+from collision_monitor.errors import SemanticDescriptionError
+from collision_monitor.robot.srdf.srdf import Semantics, load_srdf
+from collision_monitor.robot.urdf.urdf import load_robot
+
+
+def _urdf() -> str:
+    """Return base -j1- a -j2- b -(fixed)- c, and base -k1- d -(mimic of k1)- e."""
+    shape = "<collision><geometry><sphere radius='1'/></geometry></collision>"
+    links = "".join(f"<link name='{n}'>{shape}</link>" for n in ("base", "a", "b", "c", "d", "e"))
+    joints = "".join(
+        f"<joint name='{n}' type='{kind}'><parent link='{p}'/><child link='{c}'/>"
+        f"<limit lower='0' upper='1'/>{more}</joint>"
+        for n, kind, p, c, more in (
+            ("j1", "revolute", "base", "a", ""),
+            ("j2", "prismatic", "a", "b", ""),
+            ("weld", "fixed", "b", "c", ""),
+            ("k1", "continuous", "base", "d", ""),
+            ("k2", "revolute", "d", "e", "<mimic joint='k1'/>"),
+        )
+    )
+    return f"<robot name='r'>{links}{joints}</robot>"
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return load_robot(_urdf())
+
+
+def srdf(*lines, name="r") -> str:
+    return f"<robot name='{name}'>\n" + "\n".join(lines) + "\n</robot>"
+
+
+def pair(*names) -> frozenset:
+    return frozenset(names)
+
+
+def refused(robot, *lines) -> str:
+    with pytest.raises(SemanticDescriptionError) as caught:
+        load_srdf(srdf(*lines), robot)
+    return str(caught.value)
+
+
+def test_disabled_pairs_and_reasons(robot):
+    semantics = load_srdf(
+        srdf(
+            "<disable_collisions link1='a' link2='b' reason='Adjacent'/>",
+            "<disable_collisions link1='d' link2='a'/>",
+            "<disable_collisions link1='b' link2='a' reason='Never'/>",
+            "<virtual_joint name='v' type='fixed'/><group_state name='home'/>",
+        ),
+        robot,
+    )
+    assert semantics.disabled == {pair("a", "b"): "Never", pair("a", "d"): ""}
+    assert pair("b", "a") in semantics.disabled
+    assert semantics.warnings == ()
+    assert Semantics().disabled == {}
+
+
+def test_from_a_file(robot, tmp_path):
+    path = tmp_path / "r.srdf"
+    path.write_text(srdf("<disable_collisions link1='a' link2='b'/>"))
+    assert load_srdf(path, robot).disabled == {pair("a", "b"): ""}
+    path.write_text(srdf("", "<disable_collisions link1='a'/>"))
+    with pytest.raises(SemanticDescriptionError) as caught:
+        load_srdf(str(path), robot)
+    assert f"{path}:3: <disable_collisions> without link2=" in str(caught.value)
+    with pytest.raises(SemanticDescriptionError, match="no such file"):
+        load_srdf(tmp_path / "no.srdf", robot)
+
+
+def test_unknown_links_are_named_in_one_warning(robot):
+    semantics = load_srdf(
+        srdf(
+            "<disable_collisions link1='a' link2='gone'/>",
+            "<disable_collisions link1='ghost' link2='gone'/>",
+            "<disable_default_collisions link='phantom'/>",
+            "<disable_collisions link1='a' link2='b'/>",
+        ),
+        robot,
+    )
+    assert set(semantics.disabled) == {pair("a", "b")}
+    (warning,) = semantics.warnings
+    assert "unknown links" in warning
+    assert all(warning.count(f"'{name}'") == 1 for name in ("gone", "ghost", "phantom"))
+
+
+def test_disabled_by_default(robot):
+    semantics = load_srdf(
+        srdf(
+            "<disable_default_collisions link='c'/>",
+            "<enable_collisions link1='c' link2='e'/>",
+            "<enable_collisions link1='a' link2='d'/>",
+            "<disable_collisions link1='a' link2='d' reason='Never'/>",
+            "<disable_collisions link1='c' link2='a' reason='Never'/>",
+        ),
+        robot,
+    )
+    assert set(semantics.disabled) == {
+        *(pair("c", other) for other in ("base", "a", "b", "d")),
+        pair("a", "d"),
+    }
+    assert semantics.disabled[pair("c", "d")] == "off by default for 'c'"
+    assert semantics.disabled[pair("c", "a")] == "Never"
+
+
+def test_another_robots_name_is_a_warning(robot):
+    (warning,) = load_srdf(srdf(name="other"), robot).warnings
+    assert "'other'" in warning and "'r'" in warning
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("<disable_collisions link2='a'/>", ":2: <disable_collisions> without link1="),
+        ("<disable_collisions link1='' link2='a'/>", ":2: <disable_collisions> without link1="),
+        ("<disable_collisions link1='a' link2='a'/>", "link1 and link2 are both 'a'"),
+        ("<enable_collisions link1='a'/>", ":2: <enable_collisions> without link2="),
+        ("<disable_default_collisions/>", ":2: <disable_default_collisions> without link="),
+        ("<group/>", ":2: <group> without name="),
+        ("<group name='g'/>\n<group name='g'/>", ":3: a second group is named 'g'"),
+        ("<group name='g'><joint/></group>", ":2: <joint> without name="),
+        ("<group name='g'><chain base_link='a'/></group>", ":2: <chain> without tip_link="),
+        ("<group name='g'><chain base_link='a' tip_link='e'/></group>", "no chain leads from 'a'"),
+        ("<group name='g'><group name='g'/></group>", "contain each other: 'g' -> 'g'"),
+        (
+            "<group name='g'><group name='h'/></group><group name='h'><group name='g'/></group>",
+            "contain each other: 'g' -> 'h' -> 'g'",
+        ),
+        ("<unclosed>", ":3: not XML"),
+        ("<x:macro xmlns:x='http://ros.org/wiki/xacro'/>", ":2: xacro is not expanded"),
+    ],
+)
+def test_refused(robot, line, reason):
+    message = refused(robot, line)
+    assert reason in message
+    assert "semantic robot description" in message
+
+
+def test_not_an_srdf(robot):
+    with pytest.raises(SemanticDescriptionError, match="<sdf>, expected <robot>"):
+        load_srdf("<sdf/>", robot)
+    with pytest.raises(SemanticDescriptionError, match="DOCTYPE"):
+        load_srdf("<!DOCTYPE a><robot/>", robot)
+
+
+def test_groups(robot):
+    semantics = load_srdf(
+        srdf(
+            "<group name='all'><group name='later'/><group name='chain'/></group>",
+            "<group name='later'><joint name='k1'/><joint name='weld'/></group>",
+            "<group name='chain'><chain base_link='base' tip_link='c'/></group>",
+            "<group name='links'><link name='e'/><link name='base'/></group>",
+            "<group name='mixed'><joint name='j2'/><chain base_link='base' tip_link='d'/></group>",
+            "<group name='empty'/>",
+        ),
+        robot,
+    )
+    assert semantics.groups == {
+        "all": ("a", "b", "c", "d"),
+        "later": ("c", "d"),
+        "chain": ("a", "b", "c"),
+        "links": ("base", "e"),
+        "mixed": ("b", "d"),
+        "empty": (),
+    }
+    assert semantics.group_joints == {
+        "all": ("j1", "j2", "k1"),
+        "later": ("k1",),
+        "chain": ("j1", "j2"),
+        "links": ("k2",),
+        "mixed": ("j2", "k1"),
+        "empty": (),
+    }
+    assert semantics.warnings == ()
+
+
+def test_a_group_in_two_groups_is_no_cycle(robot):
+    semantics = load_srdf(
+        srdf(
+            "<group name='g'><group name='h'/><group name='i'/></group>",
+            "<group name='h'><group name='i'/></group>",
+            "<group name='i'><joint name='j1'/></group>",
+        ),
+        robot,
+    )
+    assert semantics.group_joints["g"] == ("j1",)
+
+
+def test_unknown_names_in_groups_are_one_warning(robot):
+    semantics = load_srdf(
+        srdf(
+            "<group name='g'><joint name='gone'/><link name='ghost'/><group name='none'/>",
+            "<chain base_link='base' tip_link='nowhere'/><joint name='j1'/></group>",
+        ),
+        robot,
+    )
+    assert semantics.group_joints["g"] == ("j1",)
+    (warning,) = semantics.warnings
+    for name in ("joint 'gone'", "link 'ghost'", "group 'none'", "link 'nowhere'"):
+        assert name in warning
+
+
+def test_a_virtual_joint_in_a_group_is_no_unknown_name(robot):
+    semantics = load_srdf(
+        srdf(
+            "<virtual_joint name='world_joint' type='fixed' child_link='base'/>",
+            "<group name='g'><joint name='world_joint'/><joint name='j1'/></group>",
+        ),
+        robot,
+    )
+    assert (semantics.group_joints["g"], semantics.warnings) == (("j1",), ())
+
+
+def test_deeply_nested_groups(robot):
+    lines = [f"<group name='g{i}'><group name='g{i + 1}'/></group>" for i in range(3000)]
+    lines.append("<group name='g3000'><joint name='j1'/></group>")
+    assert "inside each other" in refused(robot, *lines)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_real_robots(name):
+    files = require(name)
+    if files.srdf is None:
+        pytest.skip(f"{name} comes without an SRDF")
+    robot = load_robot(files.urdf)
+    semantics = load_srdf(files.srdf, robot)
+    assert semantics.disabled
+    assert all(len(p) == 2 and p <= set(robot.links) for p in semantics.disabled)
+    assert set(semantics.groups) == set(semantics.group_joints)
+
+
+def test_groups_of_a_dual_arm():
+    robot = load_robot(require("pr2").urdf)
+    groups = load_srdf(require("pr2").srdf, robot).group_joints
+    names = ("shoulder_pan", "shoulder_lift", "upper_arm_roll", "elbow_flex", "forearm_roll",
+             "wrist_flex", "wrist_roll")  # fmt: skip
+    arms = {side: {f"{side}_{name}_joint" for name in names} for side in "lr"}
+    assert set(groups["left_arm"]) == arms["l"]
+    assert set(groups["right_arm"]) == arms["r"]
+    assert set(groups["arms"]) == arms["l"] | arms["r"]

@@ -1,0 +1,299 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""A scene is read whole, and what is wrong in it is named by the key's path."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import yaml
+
+from collision_monitor.errors import SceneError
+from collision_monitor.robot.scene import load_scene
+from collision_monitor.robot.urdf.urdf import load_robot
+
+SPHERE = "<collision><geometry><sphere radius='1'/></geometry></collision>"
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return load_robot(
+        f"<robot name='r'><link name='base'>{SPHERE}</link><link name='hand'>{SPHERE}</link>"
+        "<joint name='j' type='continuous'><parent link='base'/><child link='hand'/></joint>"
+        "</robot>"
+    )
+
+
+def box(**keys) -> dict:
+    return {"name": "table", "type": "box", "size": [1, 2, 3], **keys}
+
+
+def refused(robot, source) -> str:
+    with pytest.raises(SceneError) as caught:
+        load_scene(source, robot)
+    return str(caught.value)
+
+
+def one(robot, **keys):
+    (obstacle,) = load_scene({"obstacles": [keys]}, robot).obstacles
+    return obstacle
+
+
+def test_the_documented_example(robot, tmp_path):
+    (tmp_path / "meshes").mkdir()
+    (tmp_path / "meshes" / "m.obj").write_text("v 1000 0 0\nv 0 1000 0\nv 0 0 1000\nf 1 2 3\n")
+    path = tmp_path / "cell.yaml"
+    path.write_text(
+        """
+obstacles:
+  - name: table
+    type: box
+    size: [1.2, 0.8, 0.05]
+    position: [0.5, 0.0, -0.03]
+    rpy: [0.0, 0.0, 1.5707963267948966]
+    link: hand
+  - {name: column, type: cylinder, radius: 0.1, length: 2}
+  - {name: pipe, type: capsule, radius: 0.1, length: 2.0}
+  - {name: ball, type: sphere, radius: 1}
+  - name: fixture
+    type: mesh
+    file: meshes/m.obj
+    scale: 0.001
+    orientation: [0, 0, 0.70710678, 0.70710678]
+ignore:
+  - [table, hand]
+  - [ball, pipe]
+"""
+    )
+    scene = load_scene(path, robot)
+    table, column, pipe, ball, fixture = scene.obstacles
+    assert [o.name for o in scene.obstacles] == ["table", "column", "pipe", "ball", "fixture"]
+    assert [o.link for o in scene.obstacles] == ["hand", "base", "base", "base", "base"]
+    kinds = [o.shape.kind for o in scene.obstacles]
+    assert kinds == ["box", "cylinder", "capsule", "sphere", "mesh"]
+    assert (table.shape.size, column.shape.size) == ((1.2, 0.8, 0.05), (0.1, 2.0))
+    assert (pipe.shape.size, ball.shape.size) == ((0.1, 2.0), (1.0,))
+    quarter = np.array([[0, -1, 0], [1, 0, 0], [0, 0, 1]])
+    np.testing.assert_allclose(table.shape.pose[:3, :3], quarter, atol=1e-12)
+    np.testing.assert_allclose(table.shape.pose[:, 3], [0.5, 0, -0.03, 1])
+    np.testing.assert_allclose(fixture.shape.pose[:3, :3], quarter, atol=1e-7)
+    np.testing.assert_allclose(np.sort(fixture.shape.vertices.max(axis=0)), [1, 1, 1])
+    assert fixture.shape.source == str(tmp_path / "meshes" / "m.obj")
+    assert table.shape.source == "obstacle 'table'"
+    assert scene.ignore == (("table", "hand"), ("ball", "pipe"))
+
+
+def test_patterns_ignore_all_pairs_that_they_name_once_each(robot):
+    balls = [{"name": f"ball{k}", "type": "sphere", "radius": 1.0} for k in range(3)]
+    scene = load_scene(
+        {"obstacles": balls, "ignore": [["ball*", "ball*"], ["han?", "ball[01]"]]}, robot
+    )
+    assert scene.ignore == (
+        ("ball0", "ball1"), ("ball0", "ball2"), ("ball1", "ball2"),
+        ("hand", "ball0"), ("hand", "ball1"),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ["", "\n# nothing\n", "---\n", "obstacles:\nignore:\n", "{}"])
+def test_an_empty_scene_is_one_with_a_warning(robot, tmp_path, text, caplog):
+    path = tmp_path / "cell.yaml"
+    path.write_text(text)
+    scene = load_scene(str(path), robot)
+    assert scene.obstacles == () and scene.ignore == ()
+    assert [r.getMessage() for r in caplog.records] == [f"{path}: is empty; no obstacle is watched"]
+
+
+def test_a_mapping_instead_of_a_file(robot):
+    obstacle = one(robot, **box(size=np.array([1, 2, 3]), position=(0, np.float32(1), 0)))
+    assert obstacle.shape.size == (1.0, 2.0, 3.0)
+    assert all(type(value) is float for value in obstacle.shape.size)
+    assert refused(robot, {"obstacles": [box(size=1)]}).startswith("scene: obstacles[0].size: ")
+
+
+def test_rpy_turns_about_fixed_axes(robot):
+    pose = one(robot, **box(rpy=[math.pi / 2, 0, math.pi / 2])).shape.pose
+    # y goes to z by the roll, and z stays z under the yaw.
+    np.testing.assert_allclose(pose[:3, :3] @ [0, 1, 0], [0, 0, 1], atol=1e-12)
+    np.testing.assert_allclose(pose[:3, :3] @ [1, 0, 0], [0, 1, 0], atol=1e-12)
+
+
+def test_quaternion_of_three_digits_is_normalised(robot):
+    rotation = one(robot, **box(orientation=[0, 0.707, 0, 0.707])).shape.pose[:3, :3]
+    np.testing.assert_allclose(rotation @ rotation.T, np.eye(3), atol=1e-12)
+    np.testing.assert_allclose(rotation @ [0, 0, 1], [1, 0, 0], atol=1e-12)
+
+
+def test_scale_of_three_and_mirror(robot, tmp_path):
+    mesh = tmp_path / "m.obj"
+    mesh.write_text("v 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\n")
+    obstacle = one(robot, name="m", type="mesh", file=str(mesh), scale=[1, -2, 3])
+    assert sorted(map(tuple, obstacle.shape.vertices)) == [(0, -2, 0), (0, 0, 3), (1, 0, 0)]
+
+
+def test_mesh_from_a_package(robot, tmp_path):
+    (tmp_path / "pkg").mkdir()
+    (tmp_path / "pkg" / "m.obj").write_text("v 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\n")
+    data = {"obstacles": [{"name": "m", "type": "mesh", "file": "package://pkg/m.obj"}]}
+    assert load_scene(data, robot, [tmp_path]).obstacles[0].shape.kind == "mesh"
+    message = refused(robot, data)
+    assert message.startswith("scene: obstacles[0].file: no file 'package://pkg/m.obj'")
+
+
+BAD = {
+    "not a mapping": ([1], "expected a mapping with the keys obstacles, joints, ignore, got list"),
+    "text": ("obstacles", "expected a mapping"),
+    "unknown key": ({"obstacle": []}, "obstacle: unknown key; did you mean 'obstacles'?"),
+    "far off": ({"xyz": []}, "xyz: unknown key; known: obstacles, joints, ignore"),
+    "number as key": ({1: []}, "1: unknown key"),
+    "no list": ({"obstacles": {"name": "a"}}, "obstacles: expected a list, got dict"),
+    "no mapping": ({"obstacles": ["table"]}, "obstacles[0]: expected a mapping"),
+    "nothing": ({"obstacles": [None]}, "obstacles[0]: expected a mapping with the keys name"),
+    "second": ({"obstacles": [box(), box(name="b", size=0)]}, "obstacles[1].size: expected a list"),
+    "misspelt": (box(sise=1), "obstacles[0].sise: unknown key; did you mean 'size'?"),
+    "another kind's": (box(radius=1), "obstacles[0].radius: a box has no such key; it takes name"),
+    "no name": ({"type": "box", "size": [1, 1, 1]}, "obstacles[0].name: is missing"),
+    "name a number": (box(name=7), "obstacles[0].name: expected a text, got int 7"),
+    "empty name": (box(name=" "), "obstacles[0].name: expected a text"),
+    "name twice": ({"obstacles": [box(), box()]}, "obstacles[1].name: 'table' is already an obst"),
+    "name of a link": (box(name="hand"), "obstacles[0].name: 'hand' is already a link"),
+    "no type": ({"name": "a"}, "obstacles[0].type: is missing"),
+    "type": (box(type="boxx"), "obstacles[0].type: unknown value 'boxx'; did you mean 'box'?"),
+    "type list": (box(type=["box"]), "obstacles[0].type: expected a text"),
+    "link": (box(link="hant"), "obstacles[0].link: unknown link 'hant'; did you mean 'hand'?"),
+    "no size": ({"name": "a", "type": "box"}, "obstacles[0].size: is missing"),
+    "short size": (box(size=[1, 2]), "obstacles[0].size: expected a list of 3 numbers, got [1, 2]"),
+    "size a word": (box(size=[1, 2, "x"]), "obstacles[0].size[2]: expected a number, got str 'x'"),
+    "size a bool": (box(size=[1, 2, True]), "obstacles[0].size[2]: expected a number, got bool"),
+    "size nothing": (box(size=None), "obstacles[0].size: expected a list of 3 numbers, got None"),
+    "size zero": (box(size=[1, 0, 1]), "obstacles[0].size[1]: should be positive, got 0"),
+    "negative": (box(size=[1, -1, 1]), "obstacles[0].size[1]: should be positive, got -1"),
+    "nan": (box(size=[1, math.nan, 1]), "obstacles[0].size[1]: expected a finite number, got nan"),
+    "huge": (box(size=[1, 10**400, 1]), "obstacles[0].size[1]: expected a finite number, got inf"),
+    "quoted": (box(size=[1, 1, "1.5"]), "write numbers without quotes"),
+    "radius": ({"name": "a", "type": "sphere", "radius": 0}, "obstacles[0].radius: should be pos"),
+    "no length": ({"name": "a", "type": "capsule", "radius": 1}, "obstacles[0].length: is missing"),
+    "radius list": (
+        {"name": "a", "type": "sphere", "radius": [1]},
+        "obstacles[0].radius: expected a number, got list [1]",
+    ),
+    "position": (box(position=[0, 0]), "obstacles[0].position: expected a list of 3 numbers"),
+    "position inf": (box(position=[0, 0, math.inf]), "obstacles[0].position[2]: expected a finite"),
+    "both": (
+        box(rpy=[0, 0, 0], orientation=[0, 0, 0, 1]),
+        "obstacles[0].rpy: give orientation or rpy, not both",
+    ),
+    "rpy": (box(rpy=[0, 0, 0, 1]), "obstacles[0].rpy: expected a list of 3 numbers"),
+    "quaternion": (box(orientation=[0, 0, 1]), "obstacles[0].orientation: expected a list of 4"),
+    "zero norm": (box(orientation=[0, 0, 0, 0]), "obstacles[0].orientation: a quaternion x y z w"),
+    "far norm": (box(orientation=[0, 0, 1, 1]), "has 1.414"),
+    "no file": ({"name": "a", "type": "mesh"}, "obstacles[0].file: is missing"),
+    "file list": ({"name": "a", "type": "mesh", "file": []}, "obstacles[0].file: expected a text"),
+    "file gone": (
+        {"name": "a", "type": "mesh", "file": "gone.stl"},
+        "obstacles[0].file: no file 'gone.stl'; looked at",
+    ),
+    "file http": (
+        {"name": "a", "type": "mesh", "file": "http://a/b.stl"},
+        "obstacles[0].file: 'http://a/b.stl': scheme 'http' is not supported",
+    ),
+    "scale zero": (
+        {"name": "a", "type": "mesh", "file": "cell.yaml", "scale": 0},
+        "obstacles[0].scale: no factor may be zero",
+    ),
+    "scale short": (
+        {"name": "a", "type": "mesh", "file": "cell.yaml", "scale": [1, 2]},
+        "obstacles[0].scale: expected a list of 3 numbers",
+    ),
+    "mesh format": (
+        {"name": "a", "type": "mesh", "file": "cell.yaml"},
+        "cannot read '.yaml'; use .stl, .obj, .dae",
+    ),
+    "ignore": ({"ignore": "table"}, "ignore: expected a list, got str"),
+    "ignore one": ({"ignore": [["hand"]]}, "ignore[0]: expected a pair of names, got ['hand']"),
+    "ignore text": ({"ignore": ["ab"]}, "ignore[0]: expected a pair of names, got 'ab'"),
+    "ignore who": (
+        {"ignore": [["base", "hand"], ["base", "hamd"]]},
+        "ignore[1]: 'hamd' is no link and no obstacle; did you mean 'hand'?",
+    ),
+    "ignore number": ({"ignore": [["base", 1]]}, "ignore[0]: 1 is no link and no obstacle"),
+    "ignore nobody": (
+        {"ignore": [["han?", "[x]*"]]}, "ignore[0]: ['han?', '[x]*'] names no two links"
+    ),
+    "ignore one alone": (
+        {"ignore": [["hand*", "han?"]]}, "ignore[0]: ['hand*', 'han?'] names no two links"
+    ),
+    "ignore itself": ({"ignore": [["hand", "hand"]]}, "ignore[0]: both names are 'hand'"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_refused_with_the_keys_path(robot, tmp_path, name):
+    data, reason = BAD[name]
+    if isinstance(data, dict) and "type" in data:
+        data = {"obstacles": [data]}
+    if isinstance(data, dict) and "name" in data:
+        data = {"obstacles": [data]}
+    path = tmp_path / "cell.yaml"
+    path.write_text(yaml.safe_dump(data))
+    message = refused(robot, path)
+    assert message.startswith("cell.yaml: ")
+    assert reason in message
+    assert len(message) < 1000
+
+
+def test_syntax_error_names_the_line(robot, tmp_path):
+    path = tmp_path / "cell.yaml"
+    path.write_text("obstacles:\n  - name: [a\n")
+    assert refused(robot, path).startswith("cell.yaml:3: not YAML: ")
+    path.write_text("obstacles: []\nignore: []\nobstacles: []\n")
+    assert refused(robot, path) == "cell.yaml:3: not YAML: the key 'obstacles' is there twice"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "!!python/object/apply:os.system ['true']",
+        "!!timestamp x",
+        "!!int ''",
+        "!!map [1]",
+        "? [a]\n: 1",
+        "a: \0",
+        "[" * 5000,
+        "a: " + "9" * 10_000,
+        "obstacles: &a [*a]",
+        "\xff",
+    ],
+)
+def test_odd_yaml(robot, tmp_path, text):
+    path = tmp_path / "cell.yaml"
+    path.write_bytes(text.encode("latin-1"))
+    assert refused(robot, path).startswith("cell.yaml")
+
+
+def test_aliases_that_expand_to_billions(robot, tmp_path):
+    lines = ["a0: &a0 [x, x]"] + [f"a{i}: &a{i} [{f'*a{i - 1}, ' * 9}]" for i in range(1, 40)]
+    lines.append("obstacles: [*a39]\nignore: [*a39]")
+    path = tmp_path / "cell.yaml"
+    path.write_text("\n".join(lines))
+    assert "unknown key" in refused(robot, path)
+    path.write_text(
+        "obstacles:\n  - name: &a0 [x, x]\n"
+        + "".join(
+            f"    {key}: &a{i} [{f'*a{i - 1}, ' * 9}]\n"
+            for i, key in enumerate(("size", "position", "rpy", "radius", "length", "scale"), 1)
+        )
+    )
+    assert "expected a text" in refused(robot, path)
+
+
+def test_files_that_cannot_be_read(robot, tmp_path):
+    assert "no such file" in refused(robot, tmp_path / "no.yaml")
+    assert str(tmp_path) in refused(robot, tmp_path)
+    assert "a\0b" in refused(robot, "a\0b")
+    large = tmp_path / "large.yaml"
+    with open(large, "wb") as file:
+        file.truncate(11_000_000)
+    assert "larger than 10000000 bytes, no scene is" in refused(robot, large)
+    assert "got int" in refused(robot, 7)

@@ -1,0 +1,68 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""`CollisionModel.with_scene`: the answers of a model that was loaded with that scene."""
+
+import numpy as np
+import pytest
+from support.robots.toys import chain
+
+from collision_monitor import CollisionModel
+from collision_monitor.robot.scene import Scene, load_scene
+
+BALL = {"name": "ball", "type": "sphere", "radius": 0.2, "position": [1.5, 0.8, 0.0]}
+DOOR = {
+    "obstacles": [
+        {"name": "panel", "type": "box", "size": [0.5, 0.1, 0.6], "joint": "door"},
+        {**BALL, "name": "post", "position": [0.0, -0.7, 0.1]},
+    ],
+    "joints": [
+        {"name": "door", "type": "revolute", "axis": [0, 0, 1], "lower": -1, "upper": 1,
+         "position": [2.0, -0.9, 0.0]},
+    ],
+}  # fmt: skip
+SCENES = {
+    "none": {},
+    "a ball": {"obstacles": [BALL]},
+    "a ball that moves along": {"obstacles": [{**BALL, "link": "l2", "position": [0, 0.7, 0]}]},
+    "a ball that may touch": {"obstacles": [BALL], "ignore": [["ball", "l3"], ["ball", "l1"]]},
+    "a door": DOOR,
+}
+
+
+@pytest.mark.parametrize("before", ["none", "a ball", "a door"])
+@pytest.mark.parametrize("after", SCENES)
+def test_it_is_the_model_of_that_scene(before, after):
+    loaded = CollisionModel.from_urdf(chain(5), scene=SCENES[after])
+    first = CollisionModel.from_urdf(chain(5), scene=SCENES[before])
+    scene = load_scene(SCENES[after], CollisionModel.from_urdf(chain(5)).robot)
+    model = first.with_scene(scene)
+    assert model.joint_names == loaded.joint_names
+    assert model.pairs == loaded.pairs
+    assert set(map(tuple, model.unmonitored_pairs)) == set(map(tuple, loaded.unmonitored_pairs))
+    rows = loaded.random_configurations(50)
+    assert (model.random_configurations(50) == rows).all()
+    assert model.min_distances(rows) == pytest.approx(loaded.min_distances(rows), abs=1e-12)
+    for q in rows[:5]:
+        assert model.distances(q) == pytest.approx(loaded.distances(q), abs=1e-12)
+        assert model.link_poses(q).keys() == loaded.link_poses(q).keys()
+    exact = [one.distance(rows[0], exact=True).distance for one in (model, loaded)]
+    assert exact[0] == pytest.approx(exact[1], abs=1e-9)
+
+
+def test_the_model_before_it_is_as_it_was():
+    model = CollisionModel.from_urdf(chain(5), scene={"obstacles": [BALL]})
+    rows = model.random_configurations(20)
+    before, pairs = model.min_distances(rows), list(model.pairs)
+    other = model.with_scene(Scene())
+    other.min_distances(rows)
+    assert model.pairs == pairs and "ball" in model.link_names
+    assert (model.min_distances(rows) == before).all()
+    assert np.array([other.min_distances(rows) >= before]).all()
+
+
+def test_pairs_of_links_stay_as_they_were_chosen():
+    model = CollisionModel.from_urdf(chain(5))
+    fewer = model.twin(model.pairs[:2])
+    scene = load_scene({"obstacles": [BALL]}, model.robot)
+    own = [pair for pair in fewer.with_scene(scene).pairs if "ball" not in pair]
+    assert own == model.pairs[:2]

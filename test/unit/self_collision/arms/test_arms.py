@@ -1,0 +1,235 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""The right and the left arm: of real robots, by groups, by links, by themselves."""
+
+
+import pytest
+from support.paths import ROOT
+from support.robots.robots import require
+from support.robots.toys import chain, joint, link, robot
+
+from collision_monitor.errors import ArmsError
+from collision_monitor.robot.srdf.discovery import srdf_beside
+from collision_monitor.robot.srdf.srdf import load_srdf
+from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.self_collision.arms.arms import find_arms
+
+# (robot, joints of the right arm, its tip with the SRDF beside it, without)
+PR2 = [
+    "shoulder_pan", "shoulder_lift", "upper_arm_roll", "elbow_flex", "forearm_roll", "wrist_flex",
+    "wrist_roll",
+]  # fmt: skip
+REAL = {
+    "baxter": ([f"right_{x}" for x in ("s0", "s1", "e0", "e1", "w0", "w1", "w2")],
+               "right_hand_link", "right_hand_link"),
+    "pr2": ([f"r_{x}_joint" for x in PR2], "r_wrist_roll_link", "r_gripper_palm_link"),
+    "tiago_dual": ([f"arm_right_{k}_joint" for k in range(1, 8)],
+                   "wrist_right_ft_tool_link", "wrist_right_ft_tool_link"),
+    "talos": ([f"arm_right_{k}_joint" for k in range(1, 8)],
+              "wrist_right_ft_tool_link", "gripper_right_base_link"),
+}  # fmt: skip
+
+
+def load(name):
+    """A real robot, and its SRDF where one lies beside it."""
+    files = require(name)
+    robot = load_robot(files.urdf, files.package_dirs)
+    srdf = srdf_beside(files.urdf) if name != "talos" else files.srdf
+    return robot, srdf and load_srdf(srdf, robot)
+
+
+def other_side(name):
+    """The name on the left; written without the code under test."""
+    for a, b in (("right", "left"), ("r_", "l_")):
+        if a in name:
+            return name.replace(a, b, 1)
+    raise AssertionError(name)
+
+
+@pytest.mark.parametrize("name", REAL)
+@pytest.mark.parametrize("with_srdf", [True, False], ids=["srdf", "urdf"])
+def test_the_arms_of_real_robots_are_found(name, with_srdf):
+    robot, semantics = load(name)
+    right, left = find_arms(robot, semantics if with_srdf else None)
+    joints, *tips = REAL[name]
+    assert list(right.joint_names) == joints
+    assert list(left.joint_names) == [other_side(joint) for joint in joints]
+    assert right.tip_link == tips[not with_srdf]
+    assert left.tip_link == other_side(right.tip_link)
+    assert not set(right.links) & set(left.links)
+    for arm, word in ((right, "right"), (left, "left")):
+        assert len(arm.links) == len(set(arm.links)) > len(joints)
+        assert arm.tip_link in arm.links
+        if name != "pr2":
+            assert all(word in link or link[0] == word[0] for link in arm.links), arm.links
+
+
+def test_links_are_all_below_the_first_joint_fingers_too():
+    robot, semantics = load("pr2")
+    right, _ = find_arms(robot, semantics)
+    carried = {"r_shoulder_pan_link"}
+    for item in robot.joints:
+        if item.parent in carried:
+            carried.add(item.child)
+    assert set(right.links) == carried
+    assert {"r_gripper_palm_link", "r_gripper_l_finger_tip_link"} <= carried
+
+
+def test_the_arms_of_the_own_robot_are_its_groups():
+    robot = load_robot(ROOT / "urdf/dual_arm.urdf")
+    semantics = load_srdf(ROOT / "urdf/dual_arm.srdf", robot)
+    right, left = find_arms(robot, semantics)
+    assert (right.name, left.name) == ("right_arm", "left_arm")
+    assert right.links == (*(f"right_link_{k}" for k in range(1, 8)), "right_tool")
+    assert find_arms(robot, semantics, ["left_arm", "right_arm"]) == (right, left)
+    by_links = find_arms(robot, None, ["torso:left_tool", " torso : right_tool"])
+    assert [arm.name for arm in by_links] == ["torso..right_tool", "torso..left_tool"]
+    assert [arm.joint_names for arm in by_links] == [right.joint_names, left.joint_names]
+
+
+@pytest.mark.parametrize("name", ["panda", "ur5", "xarm7"])
+@pytest.mark.parametrize("with_srdf", [True, False], ids=["srdf", "urdf"])
+def test_one_arm_is_not_two(name, with_srdf):
+    robot, semantics = load(name)
+    with pytest.raises(ArmsError, match="no two arms found") as caught:
+        find_arms(robot, semantics if with_srdf else None)
+    assert f"'{robot.name}'" in str(caught.value)
+
+
+def two_arms(torso="revolute", fingers=""):
+    """A torso, and on it two arms a and b of three joints, whose names say no side."""
+    parts = [link("base"), link("torso"), joint("waist", "base", "torso", kind=torso)]
+    for arm in ("a", "b"):
+        links = ["torso", *(f"{arm}{k}" for k in range(1, 4))]
+        parts += [link(name) for name in links[1:]]
+        parts += [joint(f"{arm}_joint{k}", links[k - 1], links[k]) for k in range(1, 4)]
+        for k in fingers:
+            parts += [link(f"{arm}_f{k}"), joint(f"{arm}_open{k}", f"{arm}3", f"{arm}_f{k}")]
+    return load_robot(robot(*parts))
+
+
+def groups(robot, **contents):
+    """An SRDF with these groups."""
+    text = "".join(f'<group name="{name}">{inner}</group>' for name, inner in contents.items())
+    return load_srdf(f'<robot name="{robot.name}">{text}</robot>', robot)
+
+
+def to(tip, base="torso"):
+    """A chain."""
+    return f'<chain base_link="{base}" tip_link="{tip}"/>'
+
+
+def test_two_chains_that_say_no_side_are_taken_in_the_order_of_the_file():
+    robot = two_arms()
+    semantics = groups(
+        robot, second=to("b3"), first=to("a3"), waist='<joint name="waist"/>',
+        both='<group name="first"/><group name="second"/>',
+    )  # fmt: skip
+    arms = find_arms(robot, semantics)
+    assert [arm.name for arm in arms] == ["second", "first"]
+    assert [arm.name for arm in find_arms(robot, semantics, ["first", "second"])] == [
+        "first", "second",
+    ]  # fmt: skip
+
+
+def test_groups_with_the_torso_are_passed_over_and_refused_by_name():
+    robot = two_arms()
+    semantics = groups(
+        robot, right=to("a3"), left=to("b3"), right_torso=to("a3", "base"),
+        left_torso=to("b3", "base"),
+    )  # fmt: skip
+    assert [arm.name for arm in find_arms(robot, semantics)] == ["right", "left"]
+    with pytest.raises(ArmsError, match="'right_torso' and 'left_torso' share waist"):
+        find_arms(robot, semantics, ["right_torso", "left_torso"])
+    with pytest.raises(ArmsError, match="'right_torso' carries arm 'left'"):
+        find_arms(robot, semantics, ["right_torso", "left"])
+    with pytest.raises(ArmsError, match="share waist"):
+        find_arms(robot, None, ["base:a3", "base:b3"])
+
+
+def test_a_hand_in_a_group_is_not_part_of_the_chain_but_of_the_links():
+    robot = two_arms(fingers="12")
+    hands = {
+        name: f'<group name="{name}_only"/><link name="{arm}_f1"/><link name="{arm}_f2"/>'
+        for name, arm in (("right_arm", "a"), ("left_arm", "b"))
+    }
+    semantics = groups(robot, right_arm_only=to("a3"), left_arm_only=to("b3"), **hands)
+    for names in (None, ["right_arm", "left_arm"]):
+        right, left = find_arms(robot, semantics, names)
+        assert right.joint_names == ("a_joint1", "a_joint2", "a_joint3")
+        assert right.links == ("a1", "a2", "a3", "a_f1", "a_f2")
+        assert (right.tip_link, left.tip_link) == ("a3", "b3")
+
+
+@pytest.mark.parametrize(
+    ("names", "says"),
+    [
+        (["first", "third"], "no group 'third'.*groups that are chains: first, second; others"),
+        (["frist", "second"], "close to it: first"),
+        (["first", "both"], "group 'both' is not one chain"),
+        (["first", "none"], "group 'none' has no moving joints"),
+        (["first"], "two names are needed"),
+        ("first,second", "two names are needed"),
+        (["first", "first"], "share a_joint1, a_joint2, a_joint3"),
+        (["torso:a3", "torso:b9"], "no link 'b9'; close to it: b"),
+        (["torso:a3", "a1:b3"], "no chain leads from 'a1' to 'b3'"),
+        (["torso:a3", "b3:b3"], "no chain leads from 'b3' to 'b3'"),
+        (["torso:a3", "base:torso"], "carries arm 'torso..a3'"),
+    ],
+)
+def test_names_that_mean_no_two_arms_are_refused(names, says):
+    robot = two_arms()
+    semantics = groups(
+        robot, first=to("a3"), second=to("b3"), none='<link name="base"/>',
+        both='<group name="first"/><group name="second"/>',
+    )  # fmt: skip
+    with pytest.raises(ArmsError, match=says):
+        find_arms(robot, semantics, names)
+
+
+def test_without_an_srdf_a_group_is_unknown_and_the_message_says_why():
+    with pytest.raises(ArmsError, match="no group 'right_arm'.*no SRDF"):
+        find_arms(two_arms(), None, ["right_arm", "left_arm"])
+    with pytest.raises(ArmsError, match="no joint moves between 'base' and 'torso'"):
+        find_arms(two_arms(torso="fixed"), None, ["base:torso", "torso:a3"])
+
+
+def test_an_arm_that_follows_the_other_is_refused():
+    parts = [link("base"), link("right_1"), link("right_2"), link("left_1"), link("left_2")]
+    follows = '<mimic joint="right_j2"/>'
+    coupled = load_robot(
+        robot(
+            *parts,
+            joint("right_j1", "base", "right_1"), joint("right_j2", "right_1", "right_2"),
+            joint("left_j1", "base", "left_1"),
+            joint("left_j2", "left_1", "left_2", extra=follows),
+        )
+    )  # fmt: skip
+    with pytest.raises(ArmsError, match="'left_j2' of arm .* follows 'right_j2'"):
+        find_arms(coupled, None, ["base:right_2", "base:left_2"])
+
+
+def limbs(*names):
+    """Two chains of these links, right and left."""
+    parts = [link("base")]
+    for side in ("right", "left"):
+        links = ["base", *(f"{side}_{name}" for name in names)]
+        parts += [link(name) for name in links[1:]]
+        parts += [joint(f"{b}_joint", a, b) for a, b in zip(links, links[1:], strict=False)]
+    return load_robot(robot(*parts))
+
+
+def test_legs_are_not_arms():
+    with pytest.raises(ArmsError, match="no two arms found"):
+        find_arms(limbs("hip", "knee", "foot"), None)
+
+
+def test_a_chain_that_ends_in_a_hand_is_an_arm():
+    right, left = find_arms(limbs("1", "2", "hand"), None)
+    assert right.joint_names == ("right_1_joint", "right_2_joint", "right_hand_joint")
+    assert left.tip_link == "left_hand"
+
+
+def test_a_chain_of_joints_is_one_arm():
+    with pytest.raises(ArmsError, match="'toy': no two arms"):
+        find_arms(load_robot(chain(5)), None)

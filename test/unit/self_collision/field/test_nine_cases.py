@@ -1,0 +1,237 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""The nine cases of two segments, each against least squares, a grid and the other kernel."""
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy.optimize import lsq_linear
+
+from collision_monitor.geometry.segments import capsule_distance, nearest_parameters
+from collision_monitor.self_collision.field.nine_cases import control_points
+from collision_monitor.self_collision.field.nine_cases_kernels import (
+    common_perpendicular,
+    leaf_gaps,
+    nine_cases,
+)
+
+coordinate = st.floats(-2.0, 2.0).map(lambda x: round(x, 6))
+point = st.tuples(coordinate, coordinate, coordinate).map(np.array)
+segment = st.tuples(point, point).map(np.array)
+inside = st.floats(0.0, 1.0)
+RANGES = (st.floats(-3.0, -1e-3), inside, st.floats(1.001, 4.0))
+
+
+def least_squares(first, second):
+    """Distance as a box-constrained linear least-squares problem, by scipy."""
+    matrix = np.column_stack([first[1] - first[0], second[0] - second[1]])
+    target = second[0] - first[0]
+    x = lsq_linear(matrix, target, bounds=(0.0, 1.0), method="bvls", tol=1e-15).x
+    return np.linalg.norm(matrix @ x - target)
+
+
+def by_the_other_kernel(first, second):
+    u, v = first[1] - first[0], second[1] - second[0]
+    s, t = nearest_parameters(*first[0], *u, *second[0], *v)
+    return np.linalg.norm(first[0] + s * u - second[0] - t * v)
+
+
+def by_grid(first, second, count=201):
+    """An upper bound of the distance, and how far it may be above."""
+    k = np.linspace(0.0, 1.0, count)[:, None]
+    p, q = (a[0] + k * (a[1] - a[0]) for a in (first, second))
+    lengths = [np.linalg.norm(a[1] - a[0]) for a in (first, second)]
+    gaps = np.linalg.norm(p[:, None] - q[None, :], axis=2)
+    return gaps.min(), 0.5 * sum(lengths) / (count - 1)
+
+
+def check(first, second, tolerance=1e-9):
+    """What holds for any two segments; returns the answer."""
+    found = control_points(first, second)
+    assert found.distance == pytest.approx(least_squares(first, second), abs=tolerance)
+    assert found.distance == pytest.approx(by_the_other_kernel(first, second), abs=tolerance)
+    upper, slack = by_grid(first, second)
+    assert upper - slack - tolerance <= found.distance <= upper + tolerance
+    assert np.linalg.norm(found.second - found.first) == pytest.approx(found.distance, abs=1e-12)
+    for at, (a, b) in ((found.first, first), (found.second, second)):
+        assert np.linalg.norm(at - a) + np.linalg.norm(b - at) == pytest.approx(
+            np.linalg.norm(b - a), abs=1e-7
+        )
+    turned = control_points(second, first)
+    assert turned.distance == pytest.approx(found.distance, abs=tolerance)
+    assert 1 <= found.case <= 9
+    return found
+
+
+@st.composite
+def segments_of(draw, a, b):
+    """Two segments whose lines come nearest at k1, k2 of the given sides, at a known height."""
+    u, v = draw(point), draw(point)
+    n = np.cross(u, v)
+    assume(np.linalg.norm(n) > 0.05 * np.linalg.norm(u) * np.linalg.norm(v) > 1e-3)
+    k1, k2, height = draw(RANGES[a]), draw(RANGES[b]), draw(st.floats(0.0, 1.0))
+    foot = draw(point)
+    p = foot - k1 * u
+    q = foot + height * n / np.linalg.norm(n) - k2 * v
+    return np.array([p, p + u]), np.array([q, q + v]), (k1, k2, height)
+
+
+@pytest.mark.parametrize("b", range(3))
+@pytest.mark.parametrize("a", range(3))
+def test_each_case_is_exact_and_known_by_its_number(a, b):
+    @given(segments_of(a, b))
+    @settings(max_examples=120, deadline=None)
+    def run(drawn):
+        first, second, (k1, k2, height) = drawn
+        found = check(first, second)
+        # on the very border of [0, 1] rounding may tell otherwise
+        if all(min(abs(k), abs(k - 1.0)) > 1e-9 for k in (k1, k2)):
+            assert found.case == 1 + 3 * a + b
+        if a == b == 1:
+            assert found.distance == pytest.approx(height, abs=1e-9)
+        else:
+            assert found.distance >= height - 1e-9
+
+    run()
+
+
+EXAMPLES = {  # k1, k2 by construction; segments from the foot of a common perpendicular 0.5 high
+    1: (-1.0, -0.5), 2: (-1.0, 0.5), 3: (-1.0, 1.5),
+    4: (0.25, -0.5), 5: (0.25, 0.5), 6: (0.25, 1.5),
+    7: (2.0, -0.5), 8: (2.0, 0.5), 9: (2.0, 1.5),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("case", "k"), EXAMPLES.items())
+def test_an_example_of_each_case_at_right_angles(case, k):
+    first = np.array([[-k[0], 0, 0], [1 - k[0], 0, 0]])
+    second = np.array([[0, -k[1], 0.5], [0, 1 - k[1], 0.5]])
+    found = check(first, second)
+    assert found.case == case
+    limited = np.clip(k, 0.0, 1.0)
+    # at right angles, and only there, each k may be limited on its own
+    assert found.first == pytest.approx([limited[0] - k[0], 0, 0], abs=1e-15)
+    assert found.second == pytest.approx([0, limited[1] - k[1], 0.5], abs=1e-15)
+
+
+@pytest.mark.parametrize("case", [1, 2, 3, 4, 6, 7, 8, 9])
+def test_limiting_each_parameter_on_its_own_would_be_too_far(case):
+    """In every case but the fifth there are segments that the naive clamp gets wrong."""
+    rng = np.random.default_rng(case)
+    worst = 0.0
+    for _ in range(4000):
+        first, second = rng.uniform(-1.0, 1.0, (2, 2, 3))
+        found = control_points(first, second)
+        if found.case != case:
+            continue
+        u, v = first[1] - first[0], second[1] - second[0]
+        k = np.clip(common_perpendicular(*first[0], *u, *second[0], *v), 0.0, 1.0)
+        naive = np.linalg.norm(first[0] + k[0] * u - second[0] - k[1] * v)
+        assert naive >= found.distance - 1e-12
+        worst = max(worst, naive - found.distance)
+    assert worst > 0.1
+
+
+@given(segment, segment)
+@settings(max_examples=400, deadline=None)
+def test_any_two_segments(first, second):
+    check(first, second)
+
+
+@given(segment, point, st.sampled_from([1.0, -1.0, 0.5, -2.0]), inside)
+@settings(max_examples=200, deadline=None)
+def test_parallel_and_anti_parallel(first, offset, stretch, along):
+    u = first[1] - first[0]
+    start = first[0] + along * u + offset
+    check(first, np.array([start, start + stretch * u]), tolerance=1e-8)
+
+
+@given(segment, st.floats(-2.0, 2.0), st.floats(-2.0, 2.0))
+@settings(max_examples=200, deadline=None)
+def test_on_one_line(first, start, end):
+    u = first[1] - first[0]
+    found = check(first, np.array([first[0] + start * u, first[0] + end * u]), tolerance=1e-8)
+    gap = max(min(start, end) - 1.0, -max(start, end), 0.0)
+    assert found.distance == pytest.approx(gap * np.linalg.norm(u), abs=1e-8)
+
+
+@given(segment, point, inside, inside)
+@settings(max_examples=200, deadline=None)
+def test_crossing_and_touching(first, v, s, t):
+    meeting = first[0] + s * (first[1] - first[0])
+    found = check(first, np.array([meeting - t * v, meeting + (1.0 - t) * v]), tolerance=1e-8)
+    assert found.distance == pytest.approx(0.0, abs=1e-8)
+
+
+@given(segment, point)
+@settings(max_examples=200, deadline=None)
+def test_one_of_no_length(first, at):
+    found = check(first, np.array([at, at]))
+    assert np.array_equal(found.second, at)
+
+
+@given(point, point)
+def test_both_of_no_length(a, b):
+    found = control_points([a, a], [b, b])
+    assert found.distance == pytest.approx(np.linalg.norm(b - a), abs=1e-15)
+    assert found.case == 5
+
+
+@given(segment, point, st.floats(1e-13, 1e-3), inside)
+@settings(max_examples=300, deadline=None)
+def test_nearly_parallel_segments_that_cross_are_found_to_touch(first, direction, angle, where):
+    u = first[1] - first[0]
+    side = np.cross(u, direction)
+    length = np.linalg.norm(u)
+    assume(length > 1e-2 and np.linalg.norm(side) > 1e-2)
+    v = u + angle * length * side / np.linalg.norm(side)
+    meeting = first[0] + where * u
+    found = control_points(first, [meeting - 0.5 * v, meeting + 0.5 * v])
+    assert found.distance < 1e-11 * (1.0 + length)
+
+
+@pytest.mark.parametrize("border", [0.0, 1.0])
+@pytest.mark.parametrize("other", [-0.5, 0.0, 0.5, 1.0, 1.5])
+def test_the_borders_between_cases_are_continuous(border, other):
+    """A step across the border moves the distance no farther than the segment moved."""
+    slanted = np.array([0.6, 0.8, 0.0])
+    for step in (1e-3, 1e-6, 1e-12):
+        near = []
+        for k1 in (border - step, border, border + step):
+            first = np.array([[-k1, 0.0, 0.0], [1.0 - k1, 0.0, 0.0]])
+            second = np.array([-other * slanted, (1.0 - other) * slanted]) + [0.0, 0.0, 0.3]
+            near.append(check(first, second).distance)
+        assert np.ptp(near) <= 2.0 * step + 1e-15
+
+
+def test_numbers_are_returned_where_nothing_is_defined():
+    zero = np.zeros(3)
+    assert nine_cases(*zero, *zero, *zero, *zero) == (0.0, 0.0, 0.0, 5)
+
+
+def test_many_leaves_at_once_are_the_capsules_of_the_other_kernel():
+    rng = np.random.default_rng(3)
+    ends, radii = rng.uniform(-1.0, 1.0, (40, 2, 3)), rng.uniform(0.0, 0.2, 40)
+    first, second = rng.integers(0, 40, (2, 300))
+    out = np.empty(300)
+    leaf_gaps(ends, radii, first, second, np.inf, out)
+    flat, column = ends.reshape(40, 6), radii[:, None]
+    expected = [capsule_distance(flat, column, i, j) for i, j in zip(first, second, strict=True)]
+    assert out == pytest.approx(expected, abs=1e-12)
+    quick = np.empty(300)
+    leaf_gaps(ends, radii, first, second, 0.2, quick)
+    far = quick != out
+    assert 0 < far.sum() < 300
+    assert np.all(quick[far] >= 0.2) and np.all(quick[far] <= out[far] + 1e-12)
+
+
+@pytest.mark.parametrize(
+    "bad", [np.zeros((2, 2)), np.zeros(3), [[0.0, 0.0, np.nan], [1.0, 0.0, 0.0]]]
+)
+def test_what_is_no_segment_is_refused(bad):
+    good = np.eye(3)[:2]
+    with pytest.raises(ValueError, match="second segment.*two finite points"):
+        control_points(good, bad)
+    with pytest.raises(ValueError, match="first segment.*two finite points"):
+        control_points(bad, good)

@@ -1,0 +1,159 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Desired trajectories: what is taken, and what is refused by name."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from collision_monitor.errors import TrajectoryError
+from collision_monitor.motion.motion import Motion
+from collision_monitor.self_collision.filter.desired import (
+    DesiredTrajectory,
+    checked,
+    checked_point,
+    distance_from,
+)
+
+ARMS = ("r1", "r2", "l1", "l2")
+PRESENT = {"torso": 0.4, "r1": 0.1, "r2": -0.2, "l1": 0.3, "l2": 0.0}
+LIMITS = dict.fromkeys(PRESENT, 2.0)
+HERE = [PRESENT[name] for name in ARMS]
+THERE = [x + 0.5 for x in HERE]
+
+
+def check(names=ARMS, times=(0.0, 1.0), positions=(HERE, THERE), extras=None, limits=LIMITS):
+    desired = DesiredTrajectory(tuple(names), times, positions, extras)
+    return checked(desired, ARMS, PRESENT, 0.01, limits)
+
+
+def test_a_trajectory_from_where_the_robot_stands_is_taken_as_it_is():
+    way = check()
+    assert not way.added_start
+    assert way.motion.joint_names == ARMS
+    assert way.motion.times.tolist() == [0.0, 1.0]
+    assert way.motion.positions.tolist() == [HERE, THERE]
+
+
+def test_the_order_of_names_is_that_of_the_message():
+    way = check(names=("l2", "r1"), positions=([0.0, 0.1], [1.0, 1.1]))
+    assert way.motion.joint_names == ("l2", "r1")
+
+
+@given(off=st.floats(-0.1, 0.1), joint=st.sampled_from(range(4)))
+def test_the_start_may_be_off_by_the_tolerance_and_no_more(off, joint):
+    start = list(HERE)
+    start[joint] += off
+    if abs(start[joint] - HERE[joint]) <= 0.01:
+        assert check(positions=(start, THERE)).motion.positions[0].tolist() == start
+    else:
+        with pytest.raises(TrajectoryError, match=f"'{ARMS[joint]}'.*0.01 is allowed"):
+            check(positions=(start, THERE))
+
+
+def test_a_first_point_for_later_is_gone_to_from_the_present_state():
+    way = check(times=(0.5, 1.0), positions=(THERE, HERE))
+    assert way.added_start
+    assert way.motion.times.tolist() == [0.0, 0.5, 1.0]
+    assert way.motion.positions.tolist() == [HERE, THERE, HERE]
+
+
+def test_one_point_means_go_there():
+    way = check(times=(2.0,), positions=(THERE,))
+    assert way.motion.times.tolist() == [0.0, 2.0]
+    assert way.motion.positions.tolist() == [HERE, THERE]
+
+
+def test_one_point_at_time_0_is_gone_to_as_fast_as_the_slowest_joint_may():
+    limits = {**LIMITS, "l1": 0.25}
+    way = check(times=(0.0,), positions=(THERE,), limits=limits)
+    assert way.motion.times.tolist() == [0.0, pytest.approx(0.5 / 0.25)]
+    assert way.motion.positions.tolist() == [HERE, THERE]
+
+
+def test_one_point_at_time_0_where_the_robot_stands_still_takes_some_time():
+    way = check(times=(0.0,), positions=(HERE,), limits=dict.fromkeys(PRESENT, math.inf))
+    assert way.motion.times[1] > 0.0
+
+
+@pytest.mark.parametrize("limit", [math.inf, math.nan, 0.0])
+def test_one_point_at_time_0_needs_a_velocity_limit(limit):
+    with pytest.raises(TrajectoryError, match="'r2' has no velocity limit.*time_from_start"):
+        check(times=(0.0,), positions=(THERE,), limits={**LIMITS, "r2": limit})
+
+
+@pytest.mark.parametrize(
+    ("names", "says"),
+    [
+        ((), "names no joints"),
+        (("r1", "r2", "r1", "l2"), "names joint 'r1' twice"),
+        (("r1", "r2", "l1", "elbow"), "names 'elbow', which the robot does not have.*l1, l2, r1"),
+        (("r1", "r2", "l1", "torso"), "names 'torso', which is of neither arm.*l1, l2, r1"),
+    ],
+)
+def test_wrong_names_are_refused_by_name(names, says):
+    with pytest.raises(TrajectoryError, match=says):
+        check(names=names)
+
+
+NAN_ROW = [0.1, math.nan, 0.3, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("times", "positions", "says"),
+    [
+        ((), (), "no points"),
+        ((0.0, 1.0), (HERE, THERE[:3]), "point 1 has 3 positions for 4 joints"),
+        ((0.0, 1.0), (HERE, [*THERE, 0.0]), "point 1 has 5 positions for 4 joints"),
+        ((0.0, 1.0), (HERE, []), "point 1 has 0 positions for 4 joints"),
+        ((0.0, 1.0), (HERE, NAN_ROW), "point 1: position of joint 'r2' is nan"),
+        ((0.0, 1.0), (HERE, [math.inf] * 4), "point 1: position of joint 'r1' is inf"),
+        ((0.0, 1.0), (NAN_ROW, HERE), "point 0: position of joint 'r2' is nan"),
+        ((0.0, 2.0, 1.0), (HERE, THERE, HERE), "point 2 .* at 1 s, not after point 1 at 2 s"),
+        ((0.0, 1.0, 1.0), (HERE, THERE, HERE), "point 2 .* at 1 s, not after point 1 at 1 s"),
+        ((0.0, 0.0), (HERE, THERE), "point 1 .* at 0 s, not after"),
+        ((-1.0, 1.0), (HERE, THERE), "point 0 is to be reached -1 s after the start"),
+        ((0.0, math.nan), (HERE, THERE), "point 1 is to be reached nan s"),
+        ((0.0,), (HERE, THERE), "1 times for 2 points"),
+    ],
+)
+def test_wrong_points_are_refused_by_number(times, positions, says):
+    with pytest.raises(TrajectoryError, match=says):
+        check(times=times, positions=positions)
+
+
+def test_further_fields_must_fit_or_be_empty():
+    assert check(extras={"velocities": [4, 0], "effort": [0, 0]}).motion.times[1] == 1.0
+    with pytest.raises(TrajectoryError, match="point 1 has 3 accelerations for 4 joints"):
+        check(extras={"velocities": [4, 4], "accelerations": [4, 3]})
+
+
+def test_a_point_of_a_stream_names_every_joint_of_both_arms_in_any_order():
+    names = ARMS[::-1]
+    point = DesiredTrajectory(names, [0.02], [[1.0, 2.0, 3.0, 4.0]])
+    wanted = dict(zip(names, (1.0, 2.0, 3.0, 4.0), strict=True))
+    assert checked_point(point, ARMS, PRESENT) == wanted
+
+
+@pytest.mark.parametrize(
+    ("names", "times", "positions", "says"),
+    [
+        (ARMS, [0.0, 0.1], [HERE, THERE], "has 2 points"),
+        (ARMS, [], [], "has 0 points"),
+        (ARMS[:3], [0.1], [HERE[:3]], "does not name 'l2'"),
+        ((*ARMS, "torso"), [0.1], [[*HERE, 0.4]], "'torso', which is of neither arm"),
+        (ARMS, [0.1], [NAN_ROW], "'r2' is nan"),
+        (ARMS, [-0.1], [HERE], "-0.1 s after the start"),
+    ],
+)
+def test_a_wrong_point_of_a_stream_is_refused(names, times, positions, says):
+    with pytest.raises(TrajectoryError, match=says):
+        checked_point(DesiredTrajectory(tuple(names), times, positions), ARMS, PRESENT)
+
+
+def test_the_joint_farthest_from_its_start_is_found():
+    motion = Motion(("r2", "l1"), np.zeros(1), np.array([[0.0, 0.2]]))
+    assert distance_from(motion, PRESENT) == ("r2", pytest.approx(0.2))

@@ -1,0 +1,231 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""The gate: what passes between whoever wants two arms to move and the controller."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from support.robots.two_slides import ARMS, JOINTS, apart, model
+
+from collision_monitor.errors import CollisionMonitorError, TrajectoryError
+from collision_monitor.motion.motion import Motion
+from collision_monitor.self_collision.filter import trajectory_filter as gate_module
+from collision_monitor.self_collision.filter.desired import DesiredTrajectory
+from collision_monitor.self_collision.filter.hold_supervisor import Guard
+from collision_monitor.self_collision.filter.trajectory_filter import Adjusted, Gate, Settings
+
+NAMES = (*JOINTS, "mast_joint")
+MODEL = model()
+NOW, CLOCK = 100.0, 5000.0
+FAR, FARTHER = apart(0.5), apart(0.9)
+SETTINGS = Settings()
+
+
+class Cell:
+    """A gate, and a robot that stands where it is told to."""
+
+    def __init__(self):
+        self.guard = Guard(MODEL, ARMS)
+        self.gate = Gate(MODEL, ARMS, self.guard)
+        self.stand(FAR)
+
+    def stand(self, q, mast=0.0, now=NOW):
+        return self.guard.update(NAMES, [*q, mast], now)[1]
+
+    def job(self, names=JOINTS, rows=(FAR, FARTHER), times=(0.0, 2.0), start=0.0, **options):
+        settings = replace(SETTINGS, **options)
+        desired = DesiredTrajectory(tuple(names), times, rows)
+        return self.gate.job(desired, start, settings, CLOCK, NOW)
+
+    def release(self, job, motion=None, clock=CLOCK + 0.2, now=NOW):
+        adjustment = SimpleNamespace(motion=job.motion if motion is None else motion)
+        return self.gate.release(job, Adjusted(adjustment, 0.1), clock, now)
+
+
+@pytest.fixture
+def cell():
+    return Cell()
+
+
+def test_a_trajectory_becomes_a_job_that_knows_the_present_state(cell):
+    job = cell.job()
+    assert job.motion.positions.tolist() == [FAR, FARTHER]
+    assert job.held == dict(zip(NAMES, [*FAR, 0.0], strict=True))
+    assert (job.start, job.notes, job.settings.yielding) == (0.0, (), "both")
+
+
+def test_the_work_is_handed_to_the_library_with_all_its_settings(cell, monkeypatch):
+    asked = {}
+
+    def adjust(model, motion, arms, **options):
+        asked.update(options, model=model, motion=motion, arms=arms)
+        return "an adjustment"
+
+    monkeypatch.setattr(gate_module, "adjust", adjust)
+    job = cell.job(
+        safe_distance=0.2, danger_distance=0.1, method="published", yielding="left",
+        tip_weight=3.0, acceleration_limit=4.0,
+    )  # fmt: skip
+    adjusted = cell.gate.adjust(job)
+    assert adjusted.adjustment == "an adjustment" and adjusted.seconds >= 0.0
+    model = asked.pop("model")
+    assert model is not MODEL and model is not cell.guard.model and model.pairs == MODEL.pairs
+    assert asked == {
+        "motion": job.motion, "arms": ARMS, "safe_distance": 0.2, "danger_distance": 0.1,
+        "method": "published", "every_pair": False, "yielding": "left", "tip_weight": 3.0,
+        "held": {"mast_joint": 0.0}, "acceleration_limits": 4.0,
+    }  # fmt: skip
+    cell.gate.adjust(cell.job())
+    assert asked["acceleration_limits"] is None
+
+
+@pytest.mark.parametrize("names", [JOINTS, JOINTS[:2], JOINTS[:0:-1] + JOINTS[:1]])
+def test_the_library_takes_what_it_is_handed(cell, names):
+    columns = [JOINTS.index(name) for name in names]
+    rows = [[row[k] for k in columns] for row in (FAR, FARTHER)]
+    adjustment = cell.gate.adjust(cell.job(names, rows)).adjustment
+    assert adjustment.motion.joint_names == names
+    assert adjustment.motion.positions[[0, -1]].tolist() == rows
+    assert adjustment.certified >= SETTINGS.safe_distance
+
+
+def test_arms_that_all_but_touch_are_led_away(cell):
+    cell.stand(apart(0.001))
+    job = cell.job(rows=(apart(0.001), FAR), start_tolerance=0.01)
+    assert job.settings.danger_distance == 0.0
+    motion = cell.gate.adjust(job).adjustment.motion
+    assert motion.positions[[0, -1]].tolist() == [apart(0.001), FAR]
+
+
+@pytest.mark.parametrize(
+    ("names", "yielding", "held"), [(JOINTS[:2], "right", "left"), (JOINTS[2:], "left", "right")]
+)
+def test_an_arm_that_is_not_named_is_held_and_cannot_yield(cell, names, yielding, held):
+    row = [FAR[JOINTS.index(name)] for name in names]
+    job = cell.job(names, (row, [x + 0.1 for x in row]), yielding="both")
+    assert job.settings.yielding == yielding
+    assert f"'{held}' is not named" in " ".join(job.notes)
+
+
+def test_a_part_of_an_arm_is_refused(cell):
+    with pytest.raises(TrajectoryError, match="names 1 of the 2 joints of 'left', but not l_y"):
+        cell.job(JOINTS[:3], (FAR[:3], FARTHER[:3]))
+
+
+def test_more_points_than_allowed_are_refused(cell):
+    with pytest.raises(TrajectoryError, match="has 3 points; max_points allows 2"):
+        cell.job(rows=[FAR] * 3, times=[0, 1, 2], max_points=2)
+
+
+@pytest.mark.parametrize("old", [0.6, 100.0])
+def test_without_a_fresh_joint_state_everything_is_refused(cell, old):
+    desired = DesiredTrajectory(JOINTS, (0.0, 2.0), (FAR, FARTHER))
+    with pytest.raises(TrajectoryError, match="not known: joint states are .* old"):
+        cell.gate.job(desired, 0.0, SETTINGS, CLOCK, NOW + old)
+    fresh = Gate(MODEL, ARMS, Guard(MODEL, ARMS))
+    with pytest.raises(TrajectoryError, match="no joint state has come in yet"):
+        fresh.job(desired, 0.0, SETTINGS, CLOCK, NOW)
+
+
+def test_a_stamp_in_the_past_is_remarked_and_means_now(cell):
+    job = cell.job(start=CLOCK - 3.0)
+    assert job.start == 0.0
+    assert "3 s in the past" in job.notes[0]
+
+
+def test_a_stamp_that_passes_meanwhile_is_remarked_one_ahead_is_kept(cell):
+    release = cell.release(cell.job(start=CLOCK + 0.1), clock=CLOCK + 0.2)
+    assert release.start == 0.0 and "passed while it was adjusted" in release.notes[0]
+    release = cell.release(cell.job(start=CLOCK + 9.0), clock=CLOCK + 0.2)
+    assert (release.start, release.notes) == (CLOCK + 9.0, ())
+    assert cell.gate.running(CLOCK + 9.0 + 1.9) and not cell.gate.running(CLOCK + 9.0 + 2.1)
+
+
+def test_what_is_released_is_under_way_for_as_long_as_it_takes(cell):
+    assert not cell.gate.running(CLOCK)
+    assert cell.gate.moving_joints == JOINTS
+    cell.release(cell.job(JOINTS[:2], (FAR[:2], FARTHER[:2])))
+    assert cell.gate.running(CLOCK + 2.1) and not cell.gate.running(CLOCK + 2.3)
+    assert cell.gate.moving_joints == JOINTS[:2]
+    cell.gate.over()
+    assert not cell.gate.running(CLOCK + 1.0)
+
+
+def test_one_arm_waits_for_the_other_and_both_together_may_replace_it(cell):
+    cell.release(cell.job(JOINTS[:2], (FAR[:2], FARTHER[:2])), clock=CLOCK)
+    with pytest.raises(TrajectoryError, match="not name r_x, r_y, which an earlier .* for 2 s"):
+        cell.job(JOINTS[2:], (FAR[2:], FARTHER[2:]))
+    assert cell.job(JOINTS[:2], (FAR[:2], FARTHER[:2])).settings.yielding == "right"
+    assert cell.job().settings.yielding == "both"
+
+
+def test_a_trajectory_that_waited_while_another_was_released_is_refused(cell):
+    left = cell.job(JOINTS[2:], (FAR[2:], FARTHER[2:]))
+    cell.release(cell.job(JOINTS[:2], (FAR[:2], FARTHER[:2])), clock=CLOCK)
+    with pytest.raises(TrajectoryError, match="an earlier trajectory still moves"):
+        cell.release(left, clock=CLOCK)
+
+
+def test_a_robot_that_moved_meanwhile_is_not_sent_off_from_elsewhere(cell):
+    job = cell.job()
+    cell.stand([FAR[0] + 0.02, *FAR[1:]], now=NOW + 0.1)
+    with pytest.raises(TrajectoryError, match="joint 'r_x' moved: it stands 0.02 from"):
+        cell.release(job, now=NOW + 0.1)
+    assert not cell.gate.running(CLOCK + 0.3)
+
+
+def test_nor_is_one_whose_held_arm_moved_but_endless_joints_may_turn(cell):
+    job = cell.job(JOINTS[:2], (FAR[:2], FARTHER[:2]))
+    cell.stand(FAR, mast=0.3, now=NOW + 0.1)
+    cell.release(job, now=NOW + 0.1)
+    cell.gate.over()
+    cell.stand([*FAR[:3], 0.03], mast=0.3, now=NOW + 0.2)
+    with pytest.raises(TrajectoryError, match="joint 'l_y' moved"):
+        cell.release(job, now=NOW + 0.2)
+
+
+def test_what_comes_out_while_the_joint_state_is_lost_stays_here(cell):
+    with pytest.raises(TrajectoryError, match="joint state was lost: joint states are .* old"):
+        cell.release(cell.job(), now=NOW + 3.0)
+
+
+def test_what_was_begun_before_the_arms_came_too_near_stays_here(cell):
+    job = cell.job()
+    assert cell.stand(apart(0.01), now=NOW + 0.1)
+    cell.stand(FAR, now=NOW + 0.2)
+    with pytest.raises(TrajectoryError, match="came too near"):
+        cell.release(job, now=NOW + 0.2)
+
+
+def test_after_an_event_a_motion_that_leads_away_is_let_go_and_watched(cell):
+    assert cell.stand(apart(0.03), now=NOW)
+    job = cell.job(rows=(apart(0.03), FARTHER))
+    assert job.settings.danger_distance == pytest.approx(0.028)
+    assert job.settings.safe_distance == SETTINGS.safe_distance
+    assert "0.030 m apart: it must lead them away" in job.notes[0]
+    cell.release(job)
+    assert not cell.stand(apart(0.032), now=NOW + 0.1)
+    assert cell.stand(apart(0.02), now=NOW + 0.2)
+
+
+
+@pytest.mark.parametrize(
+    ("names", "times", "rows"),
+    [
+        (JOINTS[::-1], [0.0, 1.0], [FAR, FAR]),
+        (JOINTS[:2], [0.0, 1.0], [FAR[:2], FAR[:2]]),
+        (JOINTS, [0.0, 0.0], [FAR, FAR]),
+        (JOINTS, [0.0, np.nan], [FAR, FAR]),
+        (JOINTS, [0.0, 1.0], [FAR, [np.nan] * 4]),
+        (JOINTS, [0.0, 1.0], [FAR, [np.inf] * 4]),
+        (JOINTS, [0.0, 1.0], [FAR]),
+        (JOINTS, [], np.empty((0, 4))),
+    ],
+)
+def test_what_is_no_sound_trajectory_never_passes(cell, names, times, rows):
+    motion = Motion(tuple(names), np.array(times), np.array(rows))
+    with pytest.raises(CollisionMonitorError, match="internal error"):
+        cell.release(cell.job(), motion)
+    assert not cell.gate.running(CLOCK + 0.3)

@@ -1,0 +1,146 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""The guard: one order to hold for each time that two arms come too near."""
+
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.robots.toys import joint, link
+from support.robots.two_slides import ARMS, JOINTS, URDF, apart, distance, model
+
+from collision_monitor import CollisionModel
+from collision_monitor.errors import ArmsError
+from collision_monitor.monitoring.monitor import Level
+from collision_monitor.self_collision.filter.hold_supervisor import Guard, names_of, pairs_between
+
+NAMES = (*JOINTS, "mast_joint")
+MODEL = model()
+
+
+class Watched:
+    """A guard that hears a joint state every 10 ms."""
+
+    def __init__(self):
+        self.guard = Guard(MODEL, ARMS, 0.1, 0.05)
+        self.now = 100.0
+
+    def at(self, gap: float) -> bool:
+        """Whether it orders to hold at this gap."""
+        self.now += 0.01
+        state, hold = self.guard.update(NAMES, [*apart(gap), 0.5], self.now)
+        assert state.distance == pytest.approx(gap, abs=1e-12)
+        assert self.guard.distance == state.distance
+        return hold
+
+
+@pytest.fixture
+def watched():
+    return Watched()
+
+
+def test_only_pairs_between_the_arms_are_watched():
+    assert pairs_between(MODEL, ARMS) == [("r_ball", "l_ball")]
+    assert len(MODEL.pairs) == 3  # and each ball against the mast
+    guard = Guard(MODEL, ARMS)
+    assert guard.model.pairs == [("r_ball", "l_ball")]
+    assert guard.model is not MODEL
+
+
+def test_what_an_arm_carries_is_a_part_of_it():
+    scene = {
+        "obstacles": [
+            {"name": name, "link": link, "type": "sphere", "radius": 0.05, "position": [0, 0, z]}
+            for name, link, z in (("tool", "r_ball", 0.3), ("stone", "base", 1.0))
+        ]
+    }
+    carrying = CollisionModel.from_urdf(URDF, scene=scene)
+    assert names_of(carrying, ARMS[0]) == {"r_cart", "r_ball", "tool"}
+    assert names_of(carrying, ARMS[1]) == {"l_cart", "l_ball"}
+    between = {frozenset(pair) for pair in pairs_between(carrying, ARMS)}
+    assert between == {frozenset(("r_ball", "l_ball")), frozenset(("tool", "l_ball"))}
+
+
+def test_links_that_are_hardly_ever_apart_are_no_event():
+    # Shoulders that turn on the spot, 20 mm apart, beside the balls.
+    fixed = "".join(
+        link(f"{side}_shoulder", '<sphere radius="0.1"/>')
+        + joint(f"{side}_turn", "base", f"{side}_shoulder", xyz=f"{x} 0 9")
+        for side, x in (("r", -0.11), ("l", 0.11))
+    )
+    arms = tuple(
+        replace(arm, links=(*arm.links, f"{arm.name[0]}_shoulder")) for arm in ARMS
+    )
+    shoulders = CollisionModel.from_urdf(URDF.replace("</robot>", f"{fixed}</robot>"))
+    guard = Guard(shoulders, arms)
+    assert guard.left_out == [("r_shoulder", "l_shoulder")]
+    assert frozenset(("r_ball", "l_ball")) in set(map(frozenset, guard.model.pairs))
+    assert guard.update(shoulders.joint_names, [0.1] * 7, 1.0)[1] is False
+    with pytest.raises(ArmsError, match="nearer than 100 m in nearly all"):
+        Guard(shoulders, arms, 200.0, 100.0)
+
+
+def test_arms_between_which_nothing_is_checked_are_refused():
+    with pytest.raises(ArmsError, match="between 'right' and 'right' is checked"):
+        Guard(MODEL, (ARMS[0], ARMS[0]))
+
+
+@given(st.tuples(*[st.floats(-1.0, 1.0)] * 4))
+@settings(max_examples=50, deadline=None)
+def test_the_distance_is_that_of_the_balls(q):
+    guard = Guard(MODEL, ARMS)
+    state, _ = guard.update(NAMES, [*q, 0.0], 1.0)
+    if state.clearance is not None:  # four zeros need confirmation
+        assert state.distance == pytest.approx(distance(*q), abs=1e-12)
+
+
+def test_one_order_for_one_event(watched):
+    assert not any(watched.at(gap) for gap in (0.5, 0.2, 0.1, 0.0501))
+    assert watched.at(0.0499)
+    assert not any(watched.at(gap) for gap in (0.04, 0.0, -0.1, 0.0, 0.049, 0.051, 0.0549))
+    assert watched.guard.in_event and watched.guard.events == 1
+    assert not watched.at(0.0551)
+    assert not watched.guard.in_event
+    assert watched.at(0.04)
+    assert watched.guard.events == 2
+
+
+def test_a_motion_that_leads_away_is_not_held_again_one_that_leads_nearer_is(watched):
+    assert watched.at(0.03)
+    watched.guard.allow_leaving()
+    assert not any(watched.at(gap) for gap in (0.031, 0.03, 0.0275, 0.0251, 0.04))
+    assert watched.at(0.0249)
+    assert not any(watched.at(gap) for gap in (0.02, 0.0))  # held; it may take a moment
+    watched.guard.allow_leaving()
+    assert not any(watched.at(gap) for gap in (0.01, 0.04, 0.06))
+    assert watched.guard.events == 1
+
+
+def test_nothing_is_known_before_the_first_state_and_after_the_last(watched):
+    assert "no joint state" in watched.guard.doubt(99.0)
+    assert math.isnan(watched.guard.distance)
+    watched.at(0.3)
+    assert watched.guard.doubt(watched.now + 0.4) == ""
+    assert "old" in watched.guard.doubt(watched.now + 0.6)
+    assert watched.guard.present() == dict(zip(NAMES, [*apart(0.3), 0.5], strict=True))
+
+
+def test_a_joint_that_is_not_heard_of_is_named(watched):
+    watched.guard.update(JOINTS, apart(0.01), 1.0)
+    assert "mast_joint" in watched.guard.doubt(1.0)
+    assert not watched.guard.in_event
+
+
+def test_bad_data_are_a_doubt_and_no_order(watched):
+    watched.at(0.06)
+    state, hold = watched.guard.update(NAMES, [math.nan] * 5, watched.now)
+    assert (state.level, hold) == (Level.ERROR, False)
+    assert "nan" in watched.guard.doubt(watched.now)
+
+
+def test_distances_may_be_changed(watched):
+    assert not watched.at(0.2)
+    watched.guard.set_distances(0.4, 0.25)
+    assert watched.at(0.2)

@@ -1,0 +1,603 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""`adjust`, as a user calls it: what comes out is safe, small and told truly, or is an error."""
+
+from copy import copy
+from functools import cache
+
+import numpy as np
+import pytest
+from support.robots.dual_arm_cases import (
+    CASES,
+    CROSSING,
+    JOINTS,
+    PAPER,
+    ROOT,
+    capsule_model,
+    joint_centres,
+    largest_deviation,
+    largest_step,
+    refined,
+)
+from support.robots.planar_arms import JOINTS as PLANAR
+from support.robots.planar_arms import SRDF, arm_distance, ball, meeting, planar_model, planar_urdf
+
+from collision_monitor import CollisionModel
+from collision_monitor.errors import (
+    AdjustmentError,
+    ArmsError,
+    CollisionMonitorError,
+    ConfigurationError,
+    MotionError,
+    NothingToCheckError,
+)
+from collision_monitor.motion.motion import Motion, read_motion
+from collision_monitor.robot.scene import load_scene
+from collision_monitor.self_collision import adjust
+
+CLOSE = {"safe_distance": 0.1, "danger_distance": 0.05}
+
+
+def motion_of(case):
+    return Motion(JOINTS, case.times, case.desired)
+
+
+@cache
+def adjusted(case, method="robust", **options):
+    """An adjustment of a case; each is worked out once."""
+    return adjust(
+        capsule_model(case.offset), motion_of(case), safe_distance=case.safe - 0.1,
+        danger_distance=case.danger - 0.1, method=method, **options,
+    )  # fmt: skip
+
+
+@cache
+def fitted(with_scene=False):
+    """The package's dual arm as it is: leaves fitted to its meshes."""
+    scene = ROOT / "urdf/dual_arm_scene.yaml" if with_scene else None
+    return CollisionModel.from_urdf(
+        ROOT / "urdf/dual_arm.urdf", srdf=ROOT / "urdf/dual_arm.srdf", scene=scene
+    )
+
+
+MOTION = read_motion(ROOT / "config/dual_arm_motion.csv")
+
+
+def check_report(model, found):
+    """Every number of an adjustment, worked out again by model.distances and pose by pose."""
+    margins, names = found.margins, found.motion.joint_names
+    columns = [model.joint_names.index(name) for name in names]
+    rest = np.clip(0.0, model.lower, model.upper)
+    for positions, index, clearance in (
+        (found.desired.positions, found.index_before, found.clearance_before),
+        (found.motion.positions, found.index_after, found.clearance),
+    ):
+        for k, row in enumerate(positions):
+            q = rest.copy()
+            q[columns] = row
+            distances = model.distances(q)
+            missing = margins.safe - distances
+            expected = missing[missing > 0.0].sum()
+            expected = np.inf if (distances < margins.danger).any() else expected
+            assert index[k] == pytest.approx(expected, abs=1e-9)
+            assert clearance[k] == pytest.approx(distances[margins.kept].min(), abs=1e-9)
+            if clearance is found.clearance:
+                pair = model.pairs.index(found.closest[k])
+                assert distances[pair] == pytest.approx(clearance[k], abs=1e-9)
+    assert np.array_equal(found.joint_change, found.motion.positions - found.desired.positions)
+    assert found.largest_change == np.abs(found.joint_change).max()
+    assert found.changed == (found.largest_change > 0.0)
+
+
+# -- the paper's experiment, and harder ones -----------------------------------------------
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+@pytest.mark.parametrize("method", ["robust", "published"])
+def test_the_cases_are_solved_at_every_instant(case, method):
+    found = adjusted(case, method)
+    rows = found.motion.positions
+    assert found.method == method and found.motion.joint_names == JOINTS
+    assert case.segment_distances(refined(rows)).min() >= case.safe - 1e-9
+    assert np.array_equal(rows[[0, -1]], case.desired[[0, -1]])
+    assert np.array_equal(found.desired.positions, case.desired)
+    assert found.certified == pytest.approx(case.safe - 0.1)
+    assert found.certified_elsewhere == np.inf  # arms of capsules, and nothing else
+    assert (found.index_after == 0.0).all()
+    most = 11.5 if method == "robust" or case is PAPER else 12.0
+    assert largest_deviation(rows, case.desired) <= most
+    limit = 1.1 if method == "robust" or case is PAPER else 1.5
+    assert largest_step(rows) <= limit * largest_step(case.desired)
+    assert found.largest_step == pytest.approx(np.radians(largest_step(rows)))
+
+
+@pytest.mark.parametrize("method", ["robust", "published"])
+def test_the_paper_s_collision_is_detected_and_gone(method):
+    found = adjusted(PAPER, method)
+    assert np.flatnonzero(found.index_before > 0.0).tolist() == list(range(41, 60))
+    assert np.flatnonzero(np.isinf(found.index_before)).tolist() == list(range(43, 59))
+    near = PAPER.segment_distances(PAPER.desired) < 0.4
+    expected = PAPER.segment_distances(PAPER.desired)[near] - 0.1
+    assert found.clearance_before[near] == pytest.approx(expected, abs=1e-9)
+    check_report(capsule_model(PAPER.offset), found)
+    tips = [joint_centres(m.positions, PAPER.offset)[:, :, -1] for m in
+            (found.motion, found.desired)]  # fmt: skip
+    moved = np.linalg.norm(tips[0] - tips[1], axis=2)
+    assert found.tip_displacement == pytest.approx(moved, abs=1e-9)
+
+
+@pytest.mark.parametrize("method", ["robust", "published"])
+@pytest.mark.parametrize("yielding", ["left", "right"])
+def test_the_arm_that_does_not_yield_is_left_alone(method, yielding):
+    found = adjusted(PAPER, method, yielding=yielding)
+    kept = slice(0, 7) if yielding == "left" else slice(7, 14)
+    assert not found.joint_change[:, kept].any() and found.changed
+    assert found.tip_displacement[:, 0 if yielding == "left" else 1].max() < 1e-12
+    assert PAPER.segment_distances(refined(found.motion.positions)).min() >= PAPER.safe - 1e-9
+
+
+def test_a_tip_weight_displaces_tips_less():
+    free, weighted = adjusted(PAPER), adjusted(PAPER, tip_weight=5.0)
+    assert (weighted.tip_displacement**2).sum() < 0.97 * (free.tip_displacement**2).sum()
+    assert (weighted.joint_change**2).sum() > (free.joint_change**2).sum()
+    assert PAPER.segment_distances(refined(weighted.motion.positions)).min() >= PAPER.safe - 1e-9
+
+
+@pytest.mark.parametrize(
+    ("method", "with_scene"), [("robust", False), ("robust", True), ("published", False)]
+)
+def test_the_robot_as_it_is_with_its_meshes(method, with_scene):
+    model = fitted(with_scene)
+    found = adjust(model, MOTION, method=method, **CLOSE)
+    rows = found.motion.positions
+    # the meshes enclose the segments by 0.05 m each, and the leaves enclose the meshes
+    assert PAPER.segment_distances(refined(rows)).min() >= 0.2 - 1e-9
+    between = [k for k, (a, b) in enumerate(model.pairs) if {a[:5], b[:5]} == {"right", "left_"}]
+    assert len(between) == 49
+    others = np.setdiff1d(np.flatnonzero(found.margins.kept), between)
+    fine = np.array([model.distances(q) for q in refined(rows, 5)])
+    assert fine[:, between].min() >= 0.1 - 1e-9
+    assert found.certified == 0.1
+    if method == "robust":
+        assert len(others) > (100 if with_scene else 5)
+        assert fine[:, others].min() >= found.certified_elsewhere - 1e-9
+        assert 0.05 <= found.certified_elsewhere <= 0.1
+        assert (fine >= found.margins.safe - 1e-9).all()  # eased pairs too
+        assert largest_deviation(rows, MOTION.positions) <= 12.0
+    else:
+        assert not len(others) and found.certified_elsewhere == np.inf
+    assert np.array_equal(rows[[0, -1]], MOTION.positions[[0, -1]])
+    check_report(model, found)
+
+
+def test_the_published_method_may_have_to_keep_every_pair(tmp_path):
+    found = adjust(fitted(True), MOTION, method="published", every_pair=True, **CLOSE)
+    assert found.method == "published" and found.changed and found.certified == 0.1
+    fine = np.array([fitted(True).distances(q) for q in refined(found.motion.positions, 5)])
+    assert (fine >= found.margins.safe - 1e-9).all()
+    others = adjust(fitted(True), MOTION, **CLOSE).margins.kept
+    assert (found.margins.kept == others).all() and found.certified_elsewhere < 0.1
+    # The right arm is to sweep past a ball, and there is nothing to part it from but the ball.
+    model = fitted(False)
+    way = np.repeat(MOTION.positions[:1], 40, axis=0)
+    way[:, 1] += np.linspace(0.0, 0.6, 40)
+    tip = model.link_poses(way[20])[found.arms[0].tip_link][:3, 3].tolist()
+    scene = f"obstacles: [{{name: ball, type: sphere, radius: 0.02, position: {tip}}}]"
+    (tmp_path / "scene.yaml").write_text(scene)
+    model = model.with_scene(load_scene(tmp_path / "scene.yaml", model.robot))
+    motion = Motion(JOINTS, np.arange(40.0), way)
+    assert not adjust(model, motion, method="published", **CLOSE).changed
+    with pytest.raises(AdjustmentError, match="'ball'.*try method robust"):
+        adjust(model, motion, method="published", every_pair=True, **CLOSE)
+
+
+# -- motions of all sorts ------------------------------------------------------------------
+
+
+def test_a_safe_motion_comes_back_as_it_was():
+    model = capsule_model(PAPER.offset)
+    piece = Motion(JOINTS, MOTION.times[:40], MOTION.positions[:40])
+    for method in ("robust", "published"):
+        found = adjust(model, piece, method=method, **CLOSE)
+        assert not found.changed and found.largest_change == 0.0
+        assert np.array_equal(found.motion.positions, piece.positions)
+        assert np.array_equal(found.motion.times, piece.times)
+        assert not found.tip_displacement.any()
+
+
+@pytest.mark.parametrize("hold", [41, 45, 50])
+def test_one_arm_may_move_while_the_other_is_held(hold):
+    model = capsule_model(PAPER.offset)
+    held = dict(zip(JOINTS[7:], MOTION.positions[hold, 7:], strict=True))
+    right = Motion(JOINTS[:7], MOTION.times, MOTION.positions[:, :7])
+    found = adjust(model, right, held=held, **CLOSE)
+    assert found.motion.joint_names == JOINTS[:7] and found.changed
+    left = np.repeat(MOTION.positions[hold : hold + 1, 7:], len(found.motion.times), axis=0)
+    rows = np.hstack([found.motion.positions, left])
+    assert PAPER.segment_distances(refined(rows)).min() >= PAPER.safe - 1e-9
+    assert found.tip_displacement[:, 1].max() == 0.0
+    with pytest.raises(ConfigurationError, match="the left arm is to give way"):
+        adjust(model, right, held=held, yielding="left", **CLOSE)
+
+
+def test_the_order_of_joints_is_that_of_the_motion():
+    order = np.random.default_rng(5).permutation(14)
+    names = tuple(JOINTS[k] for k in order)
+    motion = Motion(names, MOTION.times, MOTION.positions[:, order])
+    found = adjust(capsule_model(PAPER.offset), motion, ("left_arm", "right_arm"), **CLOSE)
+    assert found.motion.joint_names == names
+    expected = adjusted(PAPER).motion.positions[:, order]
+    assert found.motion.positions == pytest.approx(expected, abs=1e-12)
+    assert [arm.name for arm in found.arms] == ["right_arm", "left_arm"]
+
+
+@pytest.mark.parametrize("first", [0, 40])
+def test_waypoints_are_put_in_where_a_motion_is_coarse(first):
+    coarse = Motion(JOINTS, np.array([3.0, 13.0]), MOTION.positions[[first, 62]])
+    found = adjust(capsule_model(PAPER.offset), coarse, **CLOSE)
+    count = len(found.motion.times)
+    assert 10 < count < 60
+    parts = (found.desired.times - 3.0) / 10.0
+    straight = coarse.positions[0] + parts[:, None] * np.diff(coarse.positions, axis=0)
+    assert found.desired.positions == pytest.approx(straight, abs=1e-12)
+    assert PAPER.segment_distances(refined(straight)).min() < PAPER.safe
+    assert PAPER.segment_distances(refined(found.motion.positions)).min() >= PAPER.safe - 1e-9
+    assert np.array_equal(found.motion.positions[[0, -1]], coarse.positions)
+    assert np.isin(coarse.times, found.desired.times).all()
+
+
+def test_one_waypoint_is_a_motion_too():
+    model = capsule_model(PAPER.offset)
+    found = adjust(model, Motion(JOINTS, np.array([2.0]), MOTION.positions[:1]), **CLOSE)
+    assert not found.changed and found.motion.times.tolist() == [2.0]
+    assert found.largest_step == 0.0
+    with pytest.raises(AdjustmentError) as caught:
+        adjust(model, Motion(JOINTS, np.array([2.0]), MOTION.positions[50:51]), **CLOSE)
+    assert caught.value.safe_prefix is None and caught.value.time == 2.0
+
+
+def test_repeated_waypoints():
+    rows = np.repeat(MOTION.positions, 2, axis=0)
+    found = adjust(capsule_model(PAPER.offset), Motion(JOINTS, np.arange(126.0), rows), **CLOSE)
+    assert PAPER.segment_distances(refined(found.motion.positions)).min() >= PAPER.safe - 1e-9
+    assert largest_deviation(found.motion.positions, rows) < 12.0
+
+
+def test_ten_thousand_waypoints():
+    times = np.linspace(0.0, 62.0, 10_000)
+    rows = np.array([np.interp(times, MOTION.times, column) for column in MOTION.positions.T]).T
+    found = adjust(capsule_model(PAPER.offset), Motion(JOINTS, times, rows), **CLOSE)
+    assert found.motion.positions.shape == rows.shape
+    assert PAPER.segment_distances(found.motion.positions).min() >= PAPER.safe - 1e-9
+    assert largest_deviation(found.motion.positions, rows) < 12.0
+
+
+def test_lists_and_integers_are_numbers():
+    model = capsule_model(PAPER.offset)
+    lists = Motion(list(JOINTS), list(range(63)), MOTION.positions.tolist())
+    found = adjust(model, lists, **CLOSE)
+    assert np.array_equal(found.motion.positions, adjust(model, MOTION, **CLOSE).motion.positions)
+
+
+# -- starts, goals and ways that cannot be --------------------------------------------------
+
+
+def check_prefix(model, error, motion, safe, **held):
+    """What is said to be safe is safe by dense sampling, and begins where the motion does."""
+    prefix = error.safe_prefix
+    assert prefix.joint_names == tuple(motion.joint_names)
+    assert np.array_equal(prefix.positions[0], motion.positions[0])
+    assert prefix.times[0] == motion.times[0] and prefix.times[-1] < motion.times[-1]
+    assert (np.diff(prefix.times) > 0.0).all()
+    columns = [model.joint_names.index(name) for name in prefix.joint_names]
+    q = np.repeat(np.clip(0.0, model.lower, model.upper)[None], len(prefix.times), axis=0)
+    q[:, columns] = prefix.positions
+    between = [k for k, (a, b) in enumerate(model.pairs) if {a[:4], b[:4]} == {"righ", "left"}]
+    fine = refined(q) if len(q) > 1 else q
+    assert min(model.distances(row)[between].min() for row in fine) >= safe - 1e-9
+
+
+@pytest.mark.parametrize("method", ["robust", "published"])
+def test_a_goal_that_is_too_near(method):
+    model = capsule_model(PAPER.offset)
+    motion = Motion(JOINTS, 10.0 + MOTION.times[:51], MOTION.positions[:51])
+    with pytest.raises(AdjustmentError, match="waypoint 50 at 60 s: ") as caught:
+        adjust(model, motion, method=method, **CLOSE)
+    error = caught.value
+    assert (error.waypoint, error.time) == (50, 60.0)
+    assert error.distance == pytest.approx(0.014067 - 0.1, abs=1e-6)
+    assert error.safe_prefix.times[-1] == 50.0  # 41 s of the motion is the first too near
+    check_prefix(model, error, motion, 0.1)
+
+
+def test_a_start_in_the_danger_zone():
+    model = capsule_model(PAPER.offset)
+    motion = Motion(JOINTS, MOTION.times[50:], MOTION.positions[50:])
+    with pytest.raises(AdjustmentError, match="start is in the danger zone") as caught:
+        adjust(model, motion, **CLOSE)
+    assert (caught.value.waypoint, caught.value.time) == (0, 50.0)
+    assert caught.value.safe_prefix is None
+
+
+@pytest.mark.parametrize("first", [42, 59])
+def test_a_start_between_danger_and_safe_is_led_out(first):
+    model = capsule_model(PAPER.offset)
+    motion = Motion(JOINTS, MOTION.times[first:], MOTION.positions[first:])
+    found = adjust(model, motion, safe_distance=0.1, danger_distance=0.02)
+    rows = found.motion.positions
+    before = PAPER.segment_distances(motion.positions)[0] - 0.1
+    fine = PAPER.segment_distances(refined(rows)) - 0.1
+    out = np.flatnonzero(fine >= 0.1)[0]
+    assert fine.min() >= found.certified - 1e-9
+    assert before - 0.002 <= found.certified <= before
+    assert fine[out:].min() >= 0.1 - 1e-9
+    assert np.array_equal(rows[[0, -1]], motion.positions[[0, -1]])
+    with pytest.raises(AdjustmentError, match="first waypoint is to be kept"):
+        adjust(model, motion, method="published", safe_distance=0.1, danger_distance=0.02)
+
+
+def sweep(count=41):
+    """The right arm sweeps through the left one, which is held."""
+    rows = np.zeros((count, 6))
+    rows[:, 0] = np.linspace(-0.4, 1.9, count)
+    rows[:, 3] = 0.2
+    return Motion(PLANAR, np.arange(float(count)), rows)
+
+
+@pytest.mark.parametrize("count", [41, 2])
+def test_arms_that_would_have_to_pass_through_each_other(count):
+    model = planar_model()
+    stiff = {name: (-1e-3, 1e-3) for name in PLANAR if not name.endswith("j1")}
+    motion = sweep(count)
+    with pytest.raises(AdjustmentError, match="no way around") as caught:
+        adjust(
+            model, motion, yielding="right", position_limits=stiff, safe_distance=0.1,
+            danger_distance=0.02,
+        )  # fmt: skip
+    error = caught.value
+    check_prefix(model, error, motion, 0.1)
+    assert len(error.safe_prefix.times) > 5
+    assert error.distance < 0.1
+    # counted as in the motion that was given, whatever was put in
+    assert motion.times[error.waypoint] <= error.time
+    assert error.waypoint == len(motion.times) - 1 or error.time < motion.times[error.waypoint + 1]
+    assert f"waypoint {error.waypoint} at" in str(error)
+
+
+def test_a_folded_arm_finds_the_way_that_a_stiff_one_does_not():
+    model = planar_model()
+    motion = sweep()
+    try:
+        found = adjust(model, motion, yielding="right", safe_distance=0.05, danger_distance=0.02)
+    except AdjustmentError as error:
+        check_prefix(model, error, motion, 0.05)
+        return
+    assert min(map(arm_distance, refined(found.motion.positions))) >= 0.05 - 1e-9
+    assert np.array_equal(found.motion.positions[-1], motion.positions[-1])
+
+
+def test_an_obstacle_between():
+    model = planar_model(ball("ball", 1.15, -0.55))
+    motion = Motion(PLANAR, np.arange(41.0), meeting(41, 0.6))
+    pairs = [k for k, pair in enumerate(model.pairs) if "ball" in pair]
+    found = adjust(model, motion, safe_distance=0.08, danger_distance=0.02)
+    assert np.isinf(found.index_before).any()
+    fine = refined(found.motion.positions)
+    assert min(model.distances(q)[pairs].min() for q in fine) >= 0.08 - 1e-9
+    assert found.certified_elsewhere == 0.08
+    check_report(model, found)
+
+
+def test_what_a_hand_carries_is_kept_away_from_things_too():
+    part = {**ball("part", 0.45, 0.0), "link": "right_3"}
+    motion = Motion(PLANAR, np.arange(41.0), meeting(41, 0.5))
+    bare = planar_model(ball("post", 1.3, -0.5, 0.02))
+    assert not adjust(bare, motion, safe_distance=0.02, danger_distance=0.0).changed
+    model = planar_model(part, ball("post", 1.3, -0.5, 0.02))
+    pair = model.pairs.index(("part", "post"))
+    fine = refined(motion.positions)
+    assert min(model.distances(q)[pair] for q in fine) < 0.0
+    found = adjust(model, motion, safe_distance=0.02, danger_distance=0.0)
+    fine = refined(found.motion.positions)
+    assert min(model.distances(q)[pair] for q in fine) >= 0.02 - 1e-9
+
+
+def test_a_hand_that_is_sent_to_an_obstacle_may_go_there():
+    # 0.05 m from the tip at the end
+    model = planar_model(ball("cup", 1.2, -0.37))
+    rows = np.linspace([-0.6, 0, 0, 0.4, 0, 0], [0.0, 0, 0, 0.4, 0, 0], 21)
+    motion = Motion(PLANAR, np.arange(21.0), rows)
+    pair = model.pairs.index(("right_3", "cup"))
+    end = model.distances(rows[-1])[pair]
+    assert end == pytest.approx(0.05, abs=1e-6)
+    found = adjust(model, motion, safe_distance=0.1, danger_distance=0.02)
+    assert np.array_equal(found.motion.positions[-1], rows[-1])
+    assert end - 0.005 <= found.certified_elsewhere <= end
+    assert found.certified == 0.1
+
+
+# -- times ---------------------------------------------------------------------------------
+
+
+def test_times_are_kept_where_limits_are_and_never_shorter():
+    model = capsule_model(PAPER.offset)
+    found = adjusted(PAPER)
+    assert np.array_equal(found.motion.times, MOTION.times)
+    fast = Motion(JOINTS, MOTION.times / 50.0, MOTION.positions)
+    slowed, not_slowed = (adjust(model, fast, retime=r, **CLOSE) for r in (True, False))
+    assert np.array_equal(not_slowed.motion.times, fast.times)
+    assert np.array_equal(slowed.motion.positions, not_slowed.motion.positions)
+    spans = np.diff(slowed.motion.times)
+    assert (spans >= np.diff(fast.times)).all()
+    rates = np.abs(np.diff(slowed.motion.positions, axis=0)) / spans[:, None]
+    assert (rates <= model.velocity_limits * (1.0 + 1e-6)).all()
+    assert np.array_equal(slowed.desired.times, fast.times)
+
+
+@pytest.mark.parametrize(
+    "options", [{"velocity_limits": {JOINTS[3]: 0.05}}, {"acceleration_limits": 0.005},
+                {"acceleration_limits": {JOINTS[3]: 0.005}}]
+)  # fmt: skip
+def test_limits_that_are_given_count(options):
+    found = adjust(capsule_model(PAPER.offset), MOTION, **CLOSE, **options)
+    spans = np.diff(found.motion.times)
+    rates = np.diff(found.motion.positions, axis=0) / spans[:, None]
+    assert found.motion.duration > MOTION.duration
+    if "velocity_limits" in options:
+        assert np.abs(rates[:, 3]).max() <= 0.05 * (1.0 + 1e-6)
+    else:
+        columns = slice(None) if options["acceleration_limits"] == 0.005 else 3
+        between = 0.5 * (spans[1:] + spans[:-1])[:, None]
+        accelerations = np.abs(np.diff(rates, axis=0)) / between
+        assert accelerations[:, columns].max() <= 0.005 * (1.0 + 1e-6)
+
+
+def test_limits_of_positions_are_kept_and_the_model_is_not_changed():
+    model = capsule_model(PAPER.offset)
+    lower, upper = model.lower.copy(), model.upper.copy()
+    free = adjusted(PAPER).motion.positions
+    column = JOINTS.index("left_joint_3")
+    assert free[:, column].min() < -0.45
+    found = adjust(model, MOTION, position_limits={"left_joint_3": (-0.45, 9.0)}, **CLOSE)
+    assert found.motion.positions[:, column].min() >= -0.45 - 1e-12
+    assert PAPER.segment_distances(refined(found.motion.positions)).min() >= PAPER.safe - 1e-9
+    assert np.array_equal(model.lower, lower) and np.array_equal(model.upper, upper)
+    with pytest.raises(MotionError, match=r"'left_joint_3' is at -0\.4004.*limits -0\.4 to"):
+        adjust(model, MOTION, position_limits={"left_joint_3": (-0.4, 9.0)}, **CLOSE)
+
+
+@pytest.mark.parametrize("method", ["robust", "published"])
+def test_a_robot_that_stands_a_little_beyond_its_limits_is_adjusted(method):
+    # At rest right_joint_1 reads beyond its limit, as left_joint_7 does all along.
+    rows = MOTION.positions.copy()
+    model = copy(capsule_model(PAPER.offset))
+    model.lower, model.upper = model.lower.copy(), model.upper.copy()
+    first, other = JOINTS.index("right_joint_1"), JOINTS.index("left_joint_7")
+    rows[:, other] = rows[0, other]
+    model.lower[first] = rows[0, first] + 1e-4
+    model.upper[other] = rows[0, other] - 1e-3
+    found = adjust(model, Motion(JOINTS, MOTION.times, rows), method=method, **CLOSE)
+    after = found.motion.positions
+    assert found.changed and np.array_equal(after[[0, -1]], rows[[0, -1]])
+    assert (after >= np.minimum(model.lower, rows[0])).all()
+    assert (after <= np.maximum(model.upper, rows[0])).all()
+    assert PAPER.segment_distances(refined(after)).min() >= PAPER.safe - 1e-9
+
+
+# -- what means nothing --------------------------------------------------------------------
+
+
+def changed(row, column, value):
+    rows = MOTION.positions.copy()
+    rows[row, column] = value
+    return Motion(JOINTS, MOTION.times, rows)
+
+
+@pytest.mark.parametrize(
+    ("motion", "says"),
+    [
+        (Motion(JOINTS, np.empty(0), np.empty((0, 14))), "no waypoints"),
+        (changed(3, 2, 9.0), "waypoint 3 at 3 s: joint 'right_joint_3' is at 9, beyond its limits"),
+        (changed(3, 2, np.nan), "waypoint 3 at 3 s: joint 'right_joint_3' is at nan"),
+        (changed(0, 0, -np.inf), "waypoint 0 at 0 s: joint 'right_joint_1' is at -inf"),
+        (Motion(("nose", *JOINTS[1:]), MOTION.times, MOTION.positions), "no joint 'nose'"),
+        (Motion((JOINTS[1], *JOINTS[1:]), MOTION.times, MOTION.positions), "twice"),
+        (Motion(JOINTS[:5], MOTION.times, MOTION.positions), r"positions of shape \(63, 14\)"),
+        (Motion(JOINTS, MOTION.times[:9], MOTION.positions), r"times of shape \(9,\)"),
+        (Motion(JOINTS, MOTION.times[::-1], MOTION.positions), "waypoint 1: time 61 does not"),
+        (Motion(JOINTS, 0.0 * MOTION.times, MOTION.positions), "waypoint 1: time 0 does not"),
+        (Motion(JOINTS, np.nan * MOTION.times, MOTION.positions), "waypoint 0: its time is nan"),
+        (Motion(JOINTS, ["soon"], [["far"] * 14]), "not arrays of numbers"),
+    ],
+)
+@pytest.mark.parametrize("retime", [True, False])
+def test_motions_that_cannot_be_used_are_refused(motion, says, retime):
+    with pytest.raises(MotionError, match=says):
+        adjust(capsule_model(PAPER.offset), motion, retime=retime, **CLOSE)
+
+
+def test_a_motion_of_neither_arm_is_refused():
+    urdf = planar_urdf().replace(
+        "</robot>",
+        '<link name="head"/><joint name="neck" type="revolute"><parent link="base"/>'
+        '<child link="head"/><axis xyz="0 0 1"/>'
+        '<limit lower="-1" upper="1" effort="1" velocity="1"/></joint></robot>',
+    )
+    model = CollisionModel.from_urdf(urdf, srdf=SRDF)
+    with pytest.raises(MotionError, match="names no joint of 'right_arm' or 'left_arm'"):
+        adjust(model, Motion(("neck",), np.arange(2.0), np.zeros((2, 1))))
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "says"),
+    [
+        ({"safe_distance": np.nan}, ConfigurationError, "safe_distance: nan"),
+        ({"safe_distance": "0.1"}, ConfigurationError, "safe_distance: '0.1'"),
+        ({"safe_distance": -0.1, "danger_distance": -0.2}, ConfigurationError, "safe_distance"),
+        ({"danger_distance": 0.3}, ConfigurationError, "above safe_distance"),
+        ({"method": "magic"}, ConfigurationError, "method: 'magic' is none of robust, published"),
+        ({"yielding": "nobody"}, ConfigurationError, "yielding: 'nobody'"),
+        ({"tip_weight": -1.0}, ConfigurationError, "tip_weight: -1.0"),
+        ({"tip_weight": 1.1e6}, ConfigurationError, "tip_weight: 1100000.0"),
+        ({"safe_distance": 5.0}, ConfigurationError, "safe_distance: 5.0 m: all links of"),
+        ({"tip_weight": np.inf}, ConfigurationError, "tip_weight: inf"),
+        ({"tip_weight": "3"}, ConfigurationError, "tip_weight: '3'"),
+        ({"held": {"nose": 0.1}}, ConfigurationError, "held: 'dual_arm' has no joint 'nose'"),
+        ({"held": {JOINTS[0]: np.nan}}, ConfigurationError, "held: nan for 'right_joint_1'"),
+        ({"acceleration_limits": -1.0}, ConfigurationError, "acceleration_limits: -1.0"),
+        ({"acceleration_limits": np.nan}, ConfigurationError, "acceleration_limits: nan"),
+        ({"acceleration_limits": {"nose": 1.0}}, ConfigurationError, "no joint 'nose'"),
+        ({"velocity_limits": {JOINTS[0]: 0.0}}, ConfigurationError, "velocity_limits: 0.0"),
+        ({"velocity_limits": {"nose": 1.0}}, ConfigurationError, "no joint 'nose'"),
+        ({"position_limits": {"nose": (0.0, 1.0)}}, ConfigurationError, "no joint 'nose'"),
+        ({"position_limits": {JOINTS[0]: (5.0, 9.0)}}, ConfigurationError, "nothing is left"),
+        ({"position_limits": {JOINTS[0]: (np.nan, 9.0)}}, ConfigurationError, "position_limits"),
+        ({"arms": ("right_arm", "tail")}, ArmsError, "no group 'tail'"),
+        ({"arms": ("right_arm",)}, ArmsError, "two names are needed"),
+        ({"arms": ()}, ArmsError, "two names are needed"),
+        ({"arms": "right_arm"}, ArmsError, "two names are needed"),
+    ],
+)
+def test_options_that_mean_nothing_are_refused(options, error, says):
+    with pytest.raises(error, match=says):
+        adjust(capsule_model(PAPER.offset), MOTION, **{**CLOSE, **options})
+    assert issubclass(error, CollisionMonitorError)
+
+
+def test_a_robot_in_which_nothing_is_checked_is_not_called_safe():
+    pairs = "".join(
+        f'<disable_collisions link1="{a}" link2="{b}"/>' for a, b in planar_model().pairs
+    )
+    srdf = SRDF.replace("</robot>", pairs + "</robot>")
+    model = CollisionModel.from_urdf(planar_urdf(), srdf=srdf)
+    with pytest.raises(NothingToCheckError, match="'planar': no pair of links is checked"):
+        adjust(model, Motion(PLANAR, np.arange(41.0), meeting()))
+
+
+def test_a_held_joint_that_is_no_number_is_refused():
+    right = Motion(JOINTS[:7], MOTION.times, MOTION.positions[:, :7])
+    with pytest.raises(ConfigurationError, match="held: nan for 'left_joint_1'"):
+        adjust(capsule_model(PAPER.offset), right, held={"left_joint_1": np.nan})
+    with pytest.raises(MotionError, match="'left_joint_1' is at 7, beyond its limits"):
+        adjust(capsule_model(PAPER.offset), right, held={"left_joint_1": 7.0})
+
+
+def test_the_crossing_motion_is_adjusted_the_same_way_twice():
+    first = adjusted(CROSSING).motion.positions
+    again = adjust(
+        capsule_model(CROSSING.offset), motion_of(CROSSING), safe_distance=CROSSING.safe - 0.1,
+        danger_distance=CROSSING.danger - 0.1,
+    )  # fmt: skip
+    assert np.array_equal(again.motion.positions, first)
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_one_arm_gives_way_on_the_robot_as_it_is(side):
+    """Fitted leaves, and the torso near both arms; the other arm is as desired to the bit."""
+    model = CollisionModel.from_urdf(ROOT / "urdf/dual_arm.urdf", ROOT / "urdf/dual_arm.srdf")
+    motion = read_motion(ROOT / "config/dual_arm_motion.csv")
+    adjustment = adjust(model, motion, yielding=side)
+    still = [not name.startswith(side) for name in motion.joint_names]
+    assert np.array_equal(adjustment.motion.positions[:, still], motion.positions[:, still])
+    assert adjustment.certified == 0.1
+    assert np.degrees(adjustment.largest_change) < 30.0

@@ -1,0 +1,72 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Ways around, and poses spread over waypoints: against all possibilities of small cases."""
+
+from itertools import combinations_with_replacement
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.robots.planar_arms import arm_distance, meeting, planar_model
+
+from collision_monitor.model.proximity import Proximity
+from collision_monitor.self_collision.detour import find_detour, spread
+from collision_monitor.self_collision.stepper import Stepper
+
+numbers = st.floats(-3.0, 3.0, allow_subnormal=False)
+
+
+def jump_of(rows, path):
+    return max(1, int(np.ceil(1.5 * (len(path) - 1) / max(1, len(rows) - 1))))
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    path=st.lists(numbers, min_size=2, max_size=6), rows=st.lists(numbers, min_size=2, max_size=6)
+)
+def test_poses_are_spread_as_well_as_can_be(path, rows):
+    path, rows = (np.array(values)[:, None] for values in (path, rows))
+    out = spread(path, rows)
+    assert out.shape == rows.shape
+    assert out[0] == path[0] and out[-1] == path[-1]
+    best = np.inf
+    for inner in combinations_with_replacement(range(len(path)), len(rows) - 2):
+        places = (0, *inner, len(path) - 1)
+        if np.diff(places).max() <= jump_of(rows, path):
+            best = min(best, ((path[list(places)] - rows) ** 2).sum())
+    assert ((out - rows) ** 2).sum() == pytest.approx(best, abs=1e-9)
+
+
+def test_a_path_that_is_the_rows_stays_so():
+    rows = np.random.default_rng(2).normal(size=(30, 6))
+    assert np.array_equal(spread(rows, rows), rows)
+
+
+MODEL = planar_model()
+LIMITS = np.array([-np.inf if "base" in p or p[0][:4] == p[1][:4] else 0.1 for p in MODEL.pairs])
+
+
+def check(way, start, goal):
+    assert np.array_equal(way[0], start)
+    assert way[-1] == pytest.approx(goal, abs=1e-6)
+    assert min(map(arm_distance, way)) > 0.1 - 1e-6
+
+
+def test_walking_on_arrives_late():
+    stepper = Stepper(Proximity(MODEL), np.arange(6), LIMITS, np.eye(6), 0.003)
+    rows = meeting(41)
+    ahead = stepper.walk(rows, 0.02, np.full(40, 0.05))  # too slow to be back in time
+    assert np.abs(ahead[-1] - rows[-1]).max() > 0.05
+    check(find_detour(stepper, rows, ahead), rows[0], rows[-1])
+
+
+def test_no_way_is_none():
+    stepper = Stepper(Proximity(MODEL), np.array([0]), LIMITS, np.eye(1), 0.003)
+    rows = np.zeros((41, 6))
+    rows[:, 0] = np.linspace(-0.4, 1.9, 41)  # a stiff right arm sweeps through the left one
+    rows[:, 3] = 0.2
+    assert arm_distance(rows[0]) > 0.1 and arm_distance(rows[-1]) > 0.1
+    ahead = stepper.walk(rows, 0.02, np.full(40, 0.2))
+    assert np.abs(ahead[-1] - rows[-1]).max() > 0.5
+    assert find_detour(stepper, rows, ahead) is None

@@ -1,0 +1,184 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Margins: which pair is kept how far apart, against a table worked out from names."""
+
+import numpy as np
+import pytest
+from support.robots.dual_arm_cases import JOINTS, ROOT, capsule_model
+from support.robots.planar_arms import ball, meeting, planar_model
+
+from collision_monitor.errors import ConfigurationError
+from collision_monitor.motion.motion import read_motion
+from collision_monitor.self_collision.arms.arms import find_arms
+from collision_monitor.self_collision.margins import Margins, choose_margins, sides
+
+EASE = 0.004  # m: documented room of a pair that may not come nearer than desired
+
+
+def eased_to(least):
+    """The bound of a pair whose leaves come as near as ``least`` or d_dan."""
+    return least - EASE if least < 0.0 else max(least - EASE, 0.0)
+
+
+def kind_of(a, b):
+    """What a pair is to two arms, by the names of its links."""
+    owner = {name.split("_")[0] for name in (a, b)} & {"right", "left"}
+    both = all(name.split("_")[0] in ("right", "left") for name in (a, b))
+    return "between" if len(owner) == 2 else "inside" if both else "outside" if owner else "none"
+
+
+@pytest.mark.parametrize("scene", [(), (ball("ball", 0.6, 0.0), ball("far", 3.0, 3.0))])
+def test_pairs_are_sorted_by_the_arms_of_their_links(scene):
+    for model in (planar_model(*scene), capsule_model(0.195)):
+        arms = find_arms(model.robot, model.semantics)
+        kinds = sides(model, arms)
+        for k, pair in enumerate(model.pairs):
+            found = [name for name in ("between", "inside", "outside") if getattr(kinds, name)[k]]
+            assert found == [kind_of(*pair)] or (not found and kind_of(*pair) == "none")
+        swapped = sides(model, arms[::-1])
+        assert all(
+            np.array_equal(getattr(kinds, name), getattr(swapped, name))
+            for name in ("between", "inside", "outside")
+        )
+
+
+def test_what_an_arm_carries_belongs_to_it():
+    part = {**ball("part", 0.5, 0.0), "link": "right_3"}
+    model = planar_model(part, ball("table", 1.0, -1.0))
+    kinds = sides(model, find_arms(model.robot, model.semantics))
+    kind = {}
+    for k, pair in enumerate(model.pairs):
+        if "part" in pair:
+            other = (set(pair) - {"part"}).pop()
+            kind[other] = [n for n in ("between", "inside", "outside") if getattr(kinds, n)[k]]
+    assert kind["left_3"] == kind["left_1"] == ["between"]
+    assert kind["right_1"] == ["inside"]
+    assert kind["table"] == kind["base"] == ["outside"]
+
+
+def test_every_pair_has_the_distance_that_its_kind_asks_for():
+    # The motion ends 0.043 m from one ball, and 0.014 m from another one.
+    model = planar_model(ball("cup", 1.2, 0.0, 0.05), ball("wall", 0.6, -0.85, 0.05))
+    arms = find_arms(model.robot, model.semantics)
+    desired = meeting(11)
+    desired[-1, :3] = [0.32, 0.0, 0.0]
+    margins = choose_margins(model, arms, desired, 0.1, 0.02)
+    along = np.array([model.distances(q) for q in desired])
+    ends = np.minimum(along[0], along[-1])
+    seen = set()
+    for k, (a, b) in enumerate(model.pairs):
+        kind = kind_of(a, b)
+        if kind == "between":
+            expected = (0.1, 0.02, False)
+        elif kind == "inside":
+            bound = eased_to(min(along[:, k].min(), 0.02))
+            expected = (bound, bound, True)
+        elif margins.eased[k]:
+            bound = eased_to(min(along[:, k].min(), 0.02))
+            assert "base" in (a, b)  # a link beside its own root
+            expected = (bound, bound, True)
+        else:
+            expected = (min(0.1, max(0.02, ends[k] - EASE)), 0.02, False)
+            kind = ("near" if expected[0] < 0.1 else "far") + " outside"
+        assert (margins.safe[k], margins.danger[k], margins.eased[k]) == pytest.approx(expected)
+        seen.add(kind)
+    assert seen >= {"between", "inside", "near outside", "far outside"}
+    assert not (margins.kept & margins.eased).any()
+    assert (margins.danger <= margins.safe).all()
+
+
+@pytest.fixture(scope="module")
+def dual_arm():
+    """The capsule robot, its arms and its motion."""
+    model = capsule_model(0.195)
+    motion = read_motion(ROOT / "config/dual_arm_motion.csv")
+    assert motion.joint_names == JOINTS == model.joint_names
+    return model, find_arms(model.robot, model.semantics), motion.positions
+
+
+def test_a_desired_motion_keeps_what_it_is_eased_to(dual_arm):
+    model, arms, desired = dual_arm
+    for danger in (0.05, 0.001, 0.0):
+        margins = choose_margins(model, arms, desired, 0.1, danger)
+        assert margins.eased.sum() == 6  # three inside each arm
+        least = np.min([model.distances(q) for q in desired], axis=0)[margins.eased]
+        bound = margins.safe[margins.eased]
+        assert bound == pytest.approx([eased_to(min(d, danger)) for d in least])
+        assert (bound <= least).all() and (bound >= 0.0).all()
+        assert margins.safe[margins.kept] == pytest.approx(0.1)
+
+
+def test_leaves_that_overlap_on_the_desired_motion_may_stay_so():
+    model = planar_model()
+    desired = meeting(11)
+    desired[:, 1:3] = np.linspace(0.0, 2.2, 11)[:, None]  # the right arm folds into itself
+    arms = find_arms(model.robot, model.semantics)
+    margins = choose_margins(model, arms, desired, 0.1, 0.02)
+    k = model.pairs.index(("right_1", "right_3"))
+    least = min(model.distances(q)[k] for q in desired)
+    assert least < 0.0
+    assert margins.safe[k] == margins.danger[k] == pytest.approx(least - EASE)
+
+
+def test_a_goal_in_the_danger_zone_is_not_eased_away():
+    model = planar_model(ball("cup", 1.1, 0.0, 0.05))
+    arms = find_arms(model.robot, model.semantics)
+    desired = meeting(5)
+    desired[-1, :3] = [np.arctan2(0.5, 1.1), 0.0, 0.0]  # into the cup
+    margins = choose_margins(model, arms, desired, 0.1, 0.02)
+    pair = model.pairs.index(("right_3", "cup"))
+    assert model.distances(desired[-1])[pair] < 0.0
+    assert margins.safe[pair] == margins.danger[pair] == 0.02
+
+
+def test_a_large_safe_distance_does_not_let_arms_meet(dual_arm):
+    model, arms, desired = dual_arm
+    margins = choose_margins(model, arms, desired, 1.5, 0.05)
+    pair = model.pairs.index(("right_link_5", "left_link_5"))
+    assert margins.eased[pair]  # 1.5 m is more than these two hardly ever have
+    assert min(model.distances(q)[pair] for q in desired) < 0.0
+    assert margins.safe[pair] == margins.danger[pair] == pytest.approx(0.05 - EASE)
+    ends = choose_margins(model, arms, desired[[0, 50]], 1.5, 0.05)  # it ends in the other arm
+    assert ends.safe[pair] == 0.0
+    with pytest.raises(ConfigurationError, match=r"safe_distance: 5.0 m: all links of 'right_arm'"):
+        choose_margins(model, arms, desired, 5.0, 0.05)
+
+
+def test_nor_arms_run_into_what_they_can_leave_alone():
+    model = planar_model(ball("cup", 1.0, 0.0, 0.05))
+    arms = find_arms(model.robot, model.semantics)
+    pair = model.pairs.index(("right_3", "cup"))
+    far, into = np.zeros(6), np.zeros(6)
+    far[:3], into[0] = [-1.2, 0.0, 0.0], np.arctan2(0.5, 1.0)
+    assert model.distances(into)[pair] < 0.0 < 0.3 < model.distances(far)[pair]
+    for desired, bound in (
+        ([far, into, far], 0.02 - EASE),
+        ([far, into], model.distances(into)[pair] - EASE),
+    ):
+        margins = choose_margins(model, arms, np.array(desired), 1.2, 0.02)
+        assert margins.eased[pair]
+        assert margins.safe[pair] == pytest.approx(bound)
+
+
+def test_margins_without_eased_pairs_keep_all_that_take_part():
+    margins = Margins(np.array([0.1, -np.inf]), np.array([0.0, -np.inf]))
+    assert margins.kept.tolist() == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("safe", "danger", "says"),
+    [
+        (np.nan, 0.0, "safe_distance: nan"),
+        (np.inf, 0.0, "safe_distance: inf"),
+        ("0.1", 0.0, "safe_distance: '0.1'"),
+        (None, 0.0, "safe_distance: None"),
+        (-0.1, -0.2, "safe_distance: -0.1"),
+        (0.1, -0.01, "danger_distance: -0.01"),
+        (0.1, np.nan, "danger_distance: nan"),
+        (0.1, 0.2, r"danger_distance: 0\.2 m is above safe_distance, 0\.1 m"),
+    ],
+)
+def test_distances_that_mean_nothing_are_refused(dual_arm, safe, danger, says):
+    model, arms, desired = dual_arm
+    with pytest.raises(ConfigurationError, match=says):
+        choose_margins(model, arms, desired, safe, danger)

@@ -1,0 +1,182 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Re-timing: within limits, never earlier, and no change without need."""
+
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from collision_monitor.errors import MissingDependencyError, MotionError
+from collision_monitor.self_collision.retiming import retime
+
+NONE = np.inf
+
+
+def velocities(times, positions):
+    """Of every interval, (n - 1, joints)."""
+    return (positions[1:] - positions[:-1]) / (times[1:] - times[:-1])[:, None]
+
+
+def accelerations(times, positions):
+    """Finite differences at the inner waypoints, (n - 2, joints), one waypoint at a time."""
+    v = velocities(times, positions)
+    return np.array(
+        [
+            (v[k] - v[k - 1]) / (0.5 * (times[k + 1] - times[k - 1]))
+            for k in range(1, len(times) - 1)
+        ]
+    ).reshape(-1, positions.shape[1])
+
+
+def checked(times, positions, fastest, hardest):
+    """The new times, after everything that is promised of all of them has been looked at."""
+    pytest.importorskip("toppra")
+    before = times.copy(), positions.copy()
+    new = retime(times, positions, fastest, hardest)
+    assert (times == before[0]).all() and (positions == before[1]).all()
+    assert new.shape == times.shape and np.isfinite(new).all()
+    assert new[0] == times[0]
+    assert (np.diff(new) >= np.diff(times)).all()
+    if len(times) > 1:
+        assert (np.abs(velocities(new, positions)) <= np.asarray(fastest) * (1 + 1e-6)).all()
+        assert (np.abs(accelerations(new, positions)) <= np.asarray(hardest) * (1 + 1e-6)).all()
+    return new
+
+
+def wave(n=80, joints=3, seed=0):
+    """A smooth motion of ``n`` waypoints, 10 a second, all joints at about 1 rad/s."""
+    times = 0.1 * np.arange(n)
+    phases = np.random.default_rng(seed).uniform(0, 6, joints)
+    return times, np.sin(times[:, None] * (1 + np.arange(joints) / 3) + phases)
+
+
+@pytest.mark.parametrize("limits", [(NONE, NONE), (5.0, 5.0), (5.0, NONE), (0.0, np.nan)])
+def test_a_motion_within_its_limits_keeps_its_times_exactly(limits):
+    times, positions = wave()
+    new = retime(times, positions, *limits)
+    assert (new == times).all()
+    assert new is not times
+
+
+@given(
+    positions=arrays(float, (12, 2), elements=st.floats(-3, 3, width=16)),
+    spans=arrays(float, 11, elements=st.floats(0.015625, 4, width=16)),
+    fastest=st.floats(0.01, 10),
+    hardest=st.floats(0.01, 10),
+)
+@settings(deadline=None, max_examples=150)
+def test_any_motion_comes_back_within_its_limits_and_not_earlier(
+    positions, spans, fastest, hardest
+):
+    times = np.concatenate([[0.0], np.cumsum(spans)])
+    checked(times, positions, fastest, hardest)
+
+
+@pytest.mark.parametrize("fastest", [NONE, 0.4])
+@pytest.mark.parametrize("hardest", [0.5, 1e-2, 1e-6])
+def test_smooth_motions_are_slowed_no_more_than_needed(fastest, hardest):
+    times, positions = wave()
+    new = checked(times, positions, fastest, hardest)
+    used_v = np.abs(velocities(new, positions)).max(axis=1) / fastest
+    used_a = np.abs(accelerations(new, positions)).max(axis=1) / hardest
+    slowed = np.diff(new) > np.diff(times) * (1 + 1e-5)
+    # Each slowed interval lies at a limit, or beside a waypoint that does.
+    at_limit = np.maximum(used_v, np.maximum(np.r_[0, used_a], np.r_[used_a, 0]))
+    assert at_limit[slowed].min() > 0.9
+    assert slowed.any()
+
+
+def test_what_is_slow_enough_is_left_alone():
+    times, positions = wave(300, 1)
+    positions[150] += 0.2  # one bump
+    new = checked(times, positions, NONE, 4.0)
+    stretch = np.diff(new) / np.diff(times)
+    assert (new[:130] == times[:130]).all()
+    assert stretch[170:] == pytest.approx(1.0, abs=1e-12)
+    assert stretch[149:151].min() > 1.5
+
+
+def test_velocities_alone_need_no_solver(monkeypatch):
+    monkeypatch.setitem(sys.modules, "toppra", None)
+    times = np.array([0.0, 1.0, 2.0, 3.0])
+    positions = np.array([[0.0, 0.0], [1.0, 0.1], [1.5, 3.1], [1.5, 3.1]])
+    new = retime(times, positions, [0.5, 1.0], NONE)
+    assert new == pytest.approx([0.0, 2.0, 5.0, 6.0])
+    with pytest.raises(MissingDependencyError, match=r"collision_monitor\[adjust\]"):
+        retime(times, positions, NONE, 0.1)
+
+
+def test_both_ends_are_as_fast_as_they_were_where_that_is_possible():
+    times = np.arange(60) * 0.1
+    positions = times[:, None].copy()  # 1 rad/s
+    positions[25:35] = positions[25]  # stands for a second
+    positions[35:] -= positions[35] - positions[25]
+    new = checked(times, positions, 2.0, 2.0)
+    assert velocities(new, positions)[[0, -1]] == pytest.approx(1.0)
+    assert np.diff(new)[20] > 0.1, "brakes before the stop"
+    assert np.diff(new)[40] > 0.1, "and takes up speed after it"
+
+
+def test_pauses_and_repeated_waypoints_last_as_long_as_they_did():
+    times, positions = wave(40)
+    still = np.repeat(positions, 3, axis=0)
+    new = checked(np.arange(120) * 0.05, still, 1.0, 5.0)
+    assert new[-1] > 119 * 0.05
+    stands = np.zeros((50, 2))
+    assert (retime(np.arange(50.0), stands, 1e-3, 1e-3) == np.arange(50.0)).all()
+
+
+def test_two_waypoints_and_one():
+    new = checked(np.array([3.0, 4.0]), np.array([[0.0], [10.0]]), 2.0, 0.1)
+    assert new == pytest.approx([3.0, 8.0])
+    assert retime([1.0], [[2.0]], 1.0, 1.0) == pytest.approx([1.0])
+
+
+def test_limits_of_single_joints_count():
+    times, positions = wave(50, 3)
+    checked(times, positions, [NONE, 0.1, 10.0], [0.2, NONE, 1.0])
+    # Joint 1 has no limit and may be ever so fast; zero and nan mean none too.
+    positions[:, 1] *= 1e6
+    positions[:, [0, 2]] = 0.0
+    assert (retime(times, positions, [1.0, 0.0, 1.0], [1.0, np.nan, 1.0]) == times).all()
+
+
+def test_intervals_of_all_lengths():
+    times = np.concatenate([[0.0], np.cumsum(np.tile([1.0, 0.5, 0.25, 0.125, 0.125], 12))])
+    positions = np.column_stack([np.sin(times), np.cos(2 * times)])
+    checked(times, positions, 1.0, 0.3)
+
+
+def test_ten_thousand_waypoints():
+    times, positions = wave(10_000, 14)
+    checked(times, positions, 1.0, 1.0)
+    noise = np.random.default_rng(1).normal(size=(10_000, 4))
+    checked(times, noise, 2.0, 5.0)
+
+
+def test_times_of_the_wall_clock():
+    times, positions = wave(30)
+    new = retime(times + 1.7e9, positions, 0.5, 1.0)
+    assert (np.diff(new) >= np.diff(times + 1.7e9)).all()
+    assert new[-1] - new[0] == pytest.approx(retime(times, positions, 0.5, 1.0)[-1], rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("times", "positions", "v", "a", "says"),
+    [
+        ([0.0, 1.0], [[0.0]], 1, 1, r"shape \(2,\) and positions of shape \(1, 1\)"),
+        ([], np.zeros((0, 2)), 1, 1, "n of at least 1"),
+        ([0.0, 0.0], [[0.0], [1.0]], 1, 1, "waypoint 1: time 0 does not increase"),
+        ([0.0, np.nan], [[0.0], [1.0]], 1, 1, "waypoint 1: a time is nan"),
+        ([0.0, 1.0], [[0.0], [np.inf]], 1, 1, "waypoint 1: a position is inf"),
+        ([0.0, 1.0], [[0.0], [1.0]], [1, 2], 1, r"velocity limits of shape \(2,\); \(1,\)"),
+        ([0.0, 1.0], [[0.0], [1.0]], 1, -3, "acceleration limit -3 is below zero"),
+    ],
+)
+def test_what_cannot_be_retimed_is_refused(times, positions, v, a, says):
+    with pytest.raises(MotionError, match=says):
+        retime(np.array(times), np.array(positions), v, a)

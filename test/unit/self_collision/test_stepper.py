@@ -1,0 +1,155 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Single steps: the quadratic program against scipy, and what no step may do."""
+
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+from support.robots.planar_arms import arm_distance, ball, meeting, planar_model
+
+from collision_monitor.errors import MissingDependencyError
+from collision_monitor.model.proximity import Proximity
+from collision_monitor.self_collision.stepper import Stepper
+
+BUFFER = 0.003
+MODEL = planar_model(ball("ball", 0.9, 0.0))
+ALL = np.arange(6)
+
+
+def stepper(columns=ALL, safe=0.1, weights=None):
+    """Keeps all pairs that take part at safe, but those inside an arm and with the base."""
+    limits = np.array(
+        [-np.inf if "base" in p or p[0][:4] == p[1][:4] else safe for p in MODEL.pairs]
+    )
+    weights = np.eye(len(columns)) if weights is None else weights
+    return Stepper(Proximity(MODEL), columns, limits, weights, BUFFER)
+
+
+def missing(limits, q):
+    """By how much the worst pair is too near."""
+    return float((limits - MODEL.distances(q)).max())
+
+
+angles = st.lists(st.floats(-2.0, 2.0), min_size=6, max_size=6).map(np.array)
+
+
+@settings(max_examples=150, deadline=None)
+@given(q=angles, target=angles, reach=st.floats(1e-3, 0.3), which=st.sampled_from([1, 2, 3]))
+def test_a_step_keeps_reach_and_limits_and_moves_what_it_may(q, target, reach, which):
+    columns = ALL[: 3 * which] if which < 3 else ALL[3:]
+    work = stepper(columns)
+    q = q.copy()
+    q[3:] = np.where(np.isin(ALL[3:], columns), q[3:], target[3:])
+    start, wanted = q.copy(), target.copy()
+    after = work.step(q, target, reach)
+    assert np.array_equal(q, start) and np.array_equal(target, wanted)
+    assert np.abs(after[columns] - q[columns]).max() <= reach + 1e-12
+    others = np.setdiff1d(ALL, columns)
+    assert np.array_equal(after[others], target[others])
+    assert (MODEL.lower <= after).all() and (after <= MODEL.upper).all()
+
+
+@settings(max_examples=100, deadline=None)
+@given(q=angles, target=angles)
+def test_where_nothing_is_near_a_step_goes_straight_for_the_target(q, target):
+    work = stepper()
+    reach = 0.02
+    if missing(work.limits + 0.3, q) > 0.0:
+        return
+    assert work.step(q, target, reach) == pytest.approx(q + np.clip(target - q, -reach, reach))
+
+
+def test_steps_are_the_solutions_of_the_quadratic_program():
+    rng = np.random.default_rng(4)
+    weights = np.diag(rng.uniform(0.5, 2.0, 6)) + 0.1
+    work = stepper(weights=weights)
+    proximity, reach, tested = Proximity(MODEL), 0.05, 0
+    for q in np.vstack([meeting(40, 0.62), rng.uniform(-1.0, 1.0, (150, 6))]):
+        near = proximity.near(q, work.limits + BUFFER + 0.02 + 2.0 * reach)
+        rows, short = near.gradients.copy(), work.limits[near.pairs] + BUFFER - near.distances
+        if not len(short):
+            continue
+        target = q + rng.uniform(-0.2, 0.2, 6)
+        want = target - q
+
+        def cost(x, want=want):
+            return 0.5 * (x - want) @ weights @ (x - want)
+
+        reference = minimize(
+            cost, np.zeros(6), jac=lambda x, want=want: weights @ (x - want), method="SLSQP",
+            bounds=[(-reach, reach)] * 6, options={"ftol": 1e-14, "maxiter": 300},
+            constraints={"type": "ineq", "fun": lambda x, r=rows, s=short: r @ x - s,
+                         "jac": lambda x, r=rows: r},
+        )  # fmt: skip
+        if not reference.success or (rows @ reference.x - short).min() < -1e-9:
+            continue  # no step keeps them all: they are soft
+        step = work.step(q, target, reach) - q
+        assert (rows @ step - short).min() > -1e-6
+        assert cost(step) == pytest.approx(cost(reference.x), abs=1e-6)
+        tested += np.abs(step - np.clip(want, -reach, reach)).max() > 1e-3
+    assert tested > 15
+
+
+def test_a_step_from_too_near_leads_out():
+    work = stepper()
+    rng = np.random.default_rng(6)
+    led = 0
+    for q in rng.uniform(-0.8, 0.8, (200, 6)):
+        before = missing(work.limits, q)
+        if not 0.005 < before < 0.1:
+            continue
+        after = q
+        for _ in range(12):
+            after = work.step(after, after, 0.02)
+        assert missing(work.limits, after) < max(0.5 * before, 1e-3)
+        led += 1
+    assert led > 10
+
+
+def test_a_start_beyond_the_limits_is_led_back_within_reach():
+    work = stepper()
+    q = np.array([2.3, 0.0, 0.0, -2.3, 0.0, 0.0])
+    after = work.step(q, q, 0.1)
+    assert np.abs(after - q).max() <= 0.1 + 1e-12
+    assert after[0] == pytest.approx(2.2) and after[3] == pytest.approx(-2.2)
+
+
+def test_a_walk_follows_as_near_as_clearances_allow():
+    work = stepper()
+    rows = meeting(41)
+    assert min(map(arm_distance, rows)) < -2.0 * 0.03 + 1e-6  # through each other
+    out = work.walk(rows, np.radians(1.0), np.full(40, 0.2))
+    assert np.array_equal(out[0], rows[0])
+    assert min(map(arm_distance, out)) > 0.1
+    free = [k for k, q in enumerate(rows) if missing(work.limits, q) < -0.3]
+    assert [k for k in free if k < 15]
+    assert out[[k for k in free if k < 15]] == pytest.approx(rows[[k for k in free if k < 15]])
+    assert np.abs(np.diff(out, axis=0)).max() <= 0.2 + 1e-9
+    reaches = np.linspace(0.01, 0.2, 40)
+    slow = np.abs(np.diff(work.walk(rows, 0.02, reaches), axis=0)).max(axis=1)
+    assert (slow <= reaches + 1e-9).all()
+    elsewhere = rows[0] + 0.05
+    assert np.array_equal(work.walk(rows, 0.02, reaches, start=elsewhere)[0], elsewhere)
+
+
+def test_a_push_arrives_or_stops():
+    work = stepper()
+    start, goal = meeting()[0], np.array([-1.0, 0.5, 0.5, 1.0, -0.5, -0.5])
+    there = work.push(start, goal, 0.05, 400)
+    assert there[-1] == pytest.approx(goal, abs=1e-9) and np.array_equal(there[0], start)
+    through = np.array([1.0, 0.0, 0.0, -1.0, 0.0, 0.0])  # each on the other's side
+    stuck = work.push(start, through, 0.05, 400)
+    assert len(stuck) < 400
+    assert np.abs(stuck[-1] - through).max() > 0.1
+    assert max(missing(work.limits, q) for q in stuck) < 1e-3
+    assert len(work.push(start, through, 0.05, 3)) == 4
+
+
+def test_a_solver_that_is_missing_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "daqp", None)
+    with pytest.raises(MissingDependencyError, match=r"daqp.*collision_monitor\[adjust\]"):
+        stepper()

@@ -1,0 +1,114 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""The URDF with Gazebo's tags, and what sdformat's own tool makes of it."""
+
+import os
+import shutil
+import subprocess
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+from support.paths import ROOT
+from support.robots import toys
+
+from collision_monitor.errors import RobotDescriptionError
+from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.simulation.gazebo_robot import gazebo_description
+
+URDF = ROOT / "urdf/dual_arm.urdf"
+# What Debian's tool says of itself, whatever it is asked.
+ABOUT_ITSELF = "libignition-tools-backward.so"
+
+
+def sdf_tool():
+    """The command that converts to SDF; skips where there is none."""
+    for name in ("gz", "ign"):
+        path = shutil.which(name)
+        if path is None:
+            continue
+        asked = subprocess.run([path, "sdf", "--help"], capture_output=True, check=False)
+        if asked.returncode == 0:
+            return [path, "sdf"]
+    pytest.skip("neither gz sdf nor ign sdf is there (Debian: libsdformat-dev, ignition-tools)")
+
+
+def run(tool, *arguments):
+    """What the tool prints; it must have nothing to warn of."""
+    home = os.path.dirname(arguments[-1])  # it keeps a log there
+    done = subprocess.run([*tool, *arguments], capture_output=True, text=True, check=False,
+                          env={**os.environ, "HOME": home})  # fmt: skip
+    said = [line for line in done.stderr.splitlines() if line and ABOUT_ITSELF not in line]
+    assert done.returncode == 0 and said == [], done.stderr
+    return done.stdout
+
+
+def test_it_converts_to_sdf_without_warnings(tmp_path):
+    path = tmp_path / "robot.urdf"
+    path.write_text(gazebo_description(URDF, "/a folder/controllers.yaml", {"left_joint_2": 0.5}))
+    sdf = ElementTree.fromstring(run(sdf_tool(), "-p", str(path)))
+    model = sdf.find("model")
+    robot = load_robot(URDF)
+    moving = {joint.name for joint in robot.joints if joint.moves}
+    kinds = {joint.get("name"): joint.get("type") for joint in model.findall("joint")}
+    assert {name for name, kind in kinds.items() if kind == "revolute"} == moving
+    assert kinds["world_joint"] == "fixed"
+    assert model.find("joint[@name='world_joint']/parent").text == "world"
+    plugin = model.find("plugin")
+    assert plugin.get("name") == "gz_ros2_control::GazeboSimROS2ControlPlugin"
+    assert plugin.find("parameters").text == "/a folder/controllers.yaml"
+    masses = [float(mass.text) for mass in model.findall("link/inertial/mass")]
+    assert sum(masses) == pytest.approx(130.3, abs=0.1)
+    uris = {uri.text for uri in model.iter("uri")}
+    assert all(uri.startswith("model://collision_monitor/urdf/meshes/") for uri in uris)
+    assert all((ROOT / uri.removeprefix("model://collision_monitor/")).is_file() for uri in uris)
+
+
+def test_every_joint_has_its_interfaces():
+    root = ElementTree.fromstring(gazebo_description(URDF, "c.yaml", {"left_joint_2": 0.5}))
+    control = root.find("ros2_control")
+    assert control.find("hardware/plugin").text == "gz_ros2_control/GazeboSimSystem"
+    robot = load_robot(URDF)
+    joints = {joint.get("name"): joint for joint in control.findall("joint")}
+    assert list(joints) == [joint.name for joint in robot.joints if joint.moves]
+    command = joints["left_joint_2"].find("command_interface[@name='position']")
+    limits = {param.get("name"): float(param.text) for param in command}
+    assert limits == {"min": pytest.approx(-1.745329), "max": pytest.approx(1.745329)}
+    for name, joint in joints.items():
+        states = [state.get("name") for state in joint.findall("state_interface")]
+        assert states == ["position", "velocity", "effort"]
+        start = float(joint.find("state_interface/param[@name='initial_value']").text)
+        assert start == (0.5 if name == "left_joint_2" else 0.0)
+
+
+def test_the_robot_is_the_same_to_us():
+    robot, again = load_robot(URDF), load_robot(gazebo_description(URDF, "c.yaml"), [ROOT])
+    assert set(again.links) == {*robot.links, "world"} and again.root == "world"
+
+
+HEAVY = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial></link>'
+MIMIC = toys.robot(
+    toys.link("world", ""), toys.link("b").replace("</link>", HEAVY),
+    toys.link("c").replace("</link>", HEAVY),
+    toys.joint("turn", "world", "b", "continuous"),
+    toys.joint("follow", "b", "c", extra='<mimic joint="turn"/>'),
+)  # fmt: skip
+
+
+def test_mimic_joints_take_no_commands_and_a_world_is_not_fixed_twice():
+    root = ElementTree.fromstring(gazebo_description(MIMIC, "c.yaml"))
+    turn, follow = root.findall("ros2_control/joint")
+    assert turn.find("command_interface") is not None
+    assert turn.find("command_interface/param") is None  # it goes round
+    assert follow.find("command_interface") is None
+    assert len(follow.findall("state_interface")) == 3
+    assert root.find("joint[@name='world_joint']") is None
+
+
+def test_what_cannot_be_is_refused():
+    with pytest.raises(RobotDescriptionError, match="no joint 'elbow' to start at"):
+        gazebo_description(MIMIC, "c.yaml", {"elbow": 1.0})
+    with pytest.raises(RobotDescriptionError, match="link 'b' has no mass: Gazebo would leave it"):
+        gazebo_description(MIMIC.replace(HEAVY, "</link>", 1), "c.yaml")
+    twice = MIMIC.replace("</robot>", '<ros2_control name="x" type="system"/></robot>')
+    with pytest.raises(RobotDescriptionError, match="has a <ros2_control> already"):
+        gazebo_description(twice, "c.yaml")

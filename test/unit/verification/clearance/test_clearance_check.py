@@ -1,0 +1,156 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Verdicts over a motion: free for certain, in collision and when, or not known where."""
+
+import numpy as np
+import pytest
+from support.geometry.scan_cases import random_motion, two_arms
+from support.robots.toys import joint, link, robot
+
+from collision_monitor import CollisionModel
+from collision_monitor.errors import ConfigurationError, NothingToCheckError, ThresholdsError
+from collision_monitor.model.thresholds import Rule, Thresholds
+from collision_monitor.motion.trajectory import Trajectory
+from collision_monitor.motion.violation import Code
+from collision_monitor.verification.clearance.clearance_check import Verdict, check_clearance
+from collision_monitor.verification.clearance.schedule import Scheduled
+
+# A ball of 0.1 m slides along x past a ball of 0.1 m that stands at (1, 0.25, 0).
+SLIDER = robot(
+    link("rail", ""), link("ball"),
+    joint("slide", "rail", "ball", "prismatic", xyz="0 0 0", axis="1 0 0"),
+)  # fmt: skip
+
+
+def slider(aside):
+    return CollisionModel.from_urdf(
+        SLIDER,
+        scene={"obstacles": [{"name": "post", "type": "sphere", "radius": 0.1,
+                              "position": [1.0, aside, 0.0]}]},
+    )  # fmt: skip
+
+
+def slide(end=2.0, duration=2.0):
+    """1 m/s."""
+    return Trajectory.through(("slide",), [0.0, duration], [[0.0], [end]])
+
+
+def test_a_motion_with_room_is_free_with_at_least_so_much():
+    found = check_clearance(slider(0.25), slide(), Thresholds(0.04, 0.02))
+    assert (found.verdict, found.ok, found.violations) == (Verdict.FREE, True, ())
+    assert 0.05 - 1.6e-3 <= found.at_least <= 0.05
+    assert found.time == pytest.approx(1.0, abs=0.05)
+    assert set(found.pair) == {"ball", "post"}
+    pair = found.series.minima[0]
+    assert pair.upper == pytest.approx(0.05, abs=1e-3)
+    assert not pair.exact
+    gap = pair.points[1] - pair.points[0]
+    assert np.linalg.norm(gap) == pytest.approx(pair.upper)
+
+
+def test_a_collision_is_told_with_its_first_instant_and_its_worst():
+    found = check_clearance(slider(0.1), slide(), Thresholds(0.05, 0.02))
+    assert (found.verdict, found.ok) == (Verdict.COLLIDES, False)
+    (broken,) = found.violations
+    assert (broken.code, broken.warning, broken.unit) == (Code.COLLISION, False, "m")
+    assert set(broken.subject.split(" - ")) == {"ball", "post"}
+    assert broken.first == pytest.approx(1.0 - np.sqrt(0.2**2 - 0.1**2), abs=1.1e-3)
+    assert found.time == broken.first
+    assert broken.worst == pytest.approx(1.0, abs=0.02)
+    assert broken.value == pytest.approx(-0.1, abs=2e-3)
+    warned = 1.0 - np.sqrt(0.25**2 - 0.1**2)
+    stopped = 1.0 - np.sqrt(0.22**2 - 0.1**2)
+    assert f"below 0.05 m (clearance-warn) from {warned:.2f}" in broken.text
+    assert f"below 0.02 m (clearance-stop) from {stopped:.2f}" in broken.text
+
+
+@pytest.mark.parametrize(
+    ("aside", "code", "warning"),
+    [(0.21, Code.CLEARANCE_STOP, False), (0.24, Code.CLEARANCE_WARN, True)],
+)
+def test_thresholds_are_told_apart(aside, code, warning):
+    found = check_clearance(slider(aside), slide(), Thresholds(0.05, 0.02))
+    (broken,) = found.violations
+    assert (broken.code, broken.warning) == (code, warning)
+    assert (found.verdict, found.ok) == (Verdict.FREE, warning)
+    assert broken.limit == (0.05 if warning else 0.02)
+
+
+def test_a_rule_counts_for_its_pair():
+    rule = Rule("b* po*", stop=0.06)
+    found = check_clearance(slider(0.25), slide(), Thresholds(rules=(rule,)))
+    assert [v.code for v in found.violations] == [Code.CLEARANCE_STOP]
+    with pytest.raises(ThresholdsError, match="names none"):
+        check_clearance(slider(0.25), slide(), Thresholds(rules=(Rule("arm *", 0.1),)))
+
+
+@pytest.mark.parametrize(("touch", "code"), [(0.05, "stop"), (0.0, "collision")])
+def test_what_grazes_a_threshold_is_undecided_and_not_silently_free(touch, code):
+    """A tenth of what rounding is given, at an instant that no bisection meets."""
+    motion = slide(2.0, 1.91)
+    found = check_clearance(slider(0.2 + touch + 1e-10), motion, Thresholds(touch, touch), bins=7)
+    (unknown,) = found.violations
+    assert (unknown.code, unknown.warning, unknown.limit) == (Code.UNDECIDED, False, touch)
+    assert found.ok is False
+    assert found.verdict is (Verdict.FREE if touch else Verdict.UNDECIDED)
+    assert unknown.first == pytest.approx(0.955, abs=0.02)
+    assert f"({'clearance-' if touch else ''}{code}) at 0.9" in unknown.text
+    room = check_clearance(slider(0.2 + touch + 1e-7), motion, Thresholds(touch, touch), bins=7)
+    assert (room.verdict, room.violations) == (Verdict.FREE, ())
+
+
+def test_a_start_within_a_range_is_free_only_if_all_are():
+    crossing = robot(
+        link("base", ""), link("east"), link("north"),
+        joint("x", "base", "east", "prismatic", xyz="0 0 0", axis="1 0 0"),
+        joint("y", "base", "north", "prismatic", xyz="0 0 0", axis="0 1 0"),
+    )  # fmt: skip
+    model = CollisionModel.from_urdf(crossing)
+    way = [[-1.0], [1.0]]
+    east = Trajectory.through(("x",), [0.0, 2.0], way)
+    north = Trajectory.through(("y",), [0.0, 2.0], way)
+    # Balls of 0.1 m at (s, 0) and (0, s - start): nearest by |start| / sqrt(2).
+    meets = 0.2 * np.sqrt(2.0)
+    for low, high, verdict in (
+        (meets + 0.01, 0.9, Verdict.FREE),
+        (meets - 0.01, 0.9, Verdict.COLLIDES),
+        (-0.9, -meets - 0.01, Verdict.FREE),
+        (-0.9, 0.9, Verdict.COLLIDES),
+    ):
+        found = check_clearance(model, [east, Scheduled(north, low, high)], bins=20)
+        assert found.verdict is verdict
+        if verdict is Verdict.FREE:
+            nearest = min(abs(low), abs(high)) / np.sqrt(2.0) - 0.2
+            assert nearest - 1.3e-3 <= found.at_least <= nearest
+
+
+def test_exact_pairs_are_told_as_such_and_bound_from_both_sides():
+    model = two_arms()
+    motion = random_motion(model, 4)
+    by_leaves = check_clearance(model, motion, bins=30)
+    found = check_clearance(model, motion, exact=True, bins=30)
+    assert by_leaves.verdict is Verdict.COLLIDES
+    assert 0 < found.series.exact.sum() < len(model.pairs)
+    rank = {pair: k for k, pair in enumerate(model.pairs)}
+    for pair in found.series.minima:
+        k = rank[pair.links]
+        assert pair.exact == found.series.exact[k]
+        assert (found.series.lower[:, k] >= by_leaves.series.lower[:, k]).all()
+        assert pair.lower <= pair.upper
+        if pair.exact and pair.upper > 0.0:
+            assert np.linalg.norm(pair.points[1] - pair.points[0]) == pytest.approx(pair.upper)
+    texts = {v.subject: v.text for v in found.violations if v.code is Code.COLLISION}
+    assert all("between meshes" in text for text in texts.values())
+
+
+def test_what_cannot_be_checked_is_an_error():
+    alone = CollisionModel.from_urdf(SLIDER)
+    with pytest.raises(NothingToCheckError):
+        check_clearance(alone, slide())
+    model = slider(0.25)
+    with pytest.raises(ConfigurationError, match=r"accuracy: 0\.0 is not a length"):
+        check_clearance(model, slide(), accuracy=0.0)
+    with pytest.raises(ConfigurationError, match="resolution: nan is not a length"):
+        check_clearance(model, slide(), resolution=np.nan)
+    with pytest.raises(ConfigurationError, match="bins: 0"):
+        check_clearance(model, slide(), bins=0)

@@ -1,0 +1,95 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Envelopes of the clearance of every pair: order, points, and the file for a plot."""
+
+import csv
+
+import numpy as np
+import pytest
+from support.geometry.scan_cases import random_motion, two_arms
+
+from collision_monitor.errors import ConfigurationError
+from collision_monitor.verification.clearance.clearance_series import clearance_series
+from collision_monitor.verification.clearance.schedule import Schedule, Scheduled
+
+
+@pytest.fixture(scope="module")
+def model():
+    return two_arms()
+
+
+@pytest.fixture(scope="module")
+def series(model):
+    return clearance_series(model, random_motion(model, 11, 5, 3), bins=25)
+
+
+def test_the_worst_comes_first_with_its_place(model, series):
+    uppers = [pair.upper for pair in series.minima]
+    assert uppers == sorted(uppers)
+    assert {pair.links for pair in series.minima} == set(model.pairs)
+    schedule = Schedule(model, random_motion(model, 11, 5, 3))
+    for pair in series.minima:
+        q = schedule.configuration(pair.time)
+        assert model.distances(q)[model.pairs.index(pair.links)] == pytest.approx(pair.upper)
+        one, other = (model.leaf_segments(q)[leaf] for leaf in pair.leaves)
+        assert tuple(model.leaves[leaf].link for leaf in pair.leaves) == pair.links
+        gap = np.linalg.norm(pair.points[1] - pair.points[0])
+        assert gap == pytest.approx(abs(pair.upper), abs=1e-9)
+        for point, ends, leaf in zip(pair.points, (one, other), pair.leaves, strict=True):
+            u = ends[1] - ends[0]
+            s = np.clip((point - ends[0]) @ u / max(u @ u, 1e-30), 0, 1)
+            off = np.linalg.norm(point - ends[0] - s * u)
+            assert off == pytest.approx(model.leaves[leaf].radius, abs=1e-6) or pair.upper < 0
+
+
+def test_envelopes_are_ordered_and_cover_all_of_the_motion(model, series):
+    assert series.edges[0] == 0.0
+    assert series.edges[-1] == pytest.approx(3.0)
+    assert series.lower.shape == (len(series.times), len(model.pairs))
+    assert (series.lower <= series.upper).all()
+    assert (series.when >= series.edges[:-1, None]).all()
+    assert (series.when <= series.edges[1:, None]).all()
+    for pair in series.minima:
+        k = model.pairs.index(pair.links)
+        assert series.lower[:, k].min() == pair.lower
+        assert series.upper[:, k].min() == pair.upper
+
+
+def test_the_file_has_them_worst_pair_first(series, tmp_path):
+    path = tmp_path / "clearance.csv"
+    series.write_csv(path, worst=3)
+    header, *rows = list(csv.reader(path.open()))
+    names = [" - ".join(pair.links) for pair in series.minima[:3]]
+    assert header == ["from", "to", *(f"{n} {side}" for n in names for side in ("lower", "upper"))]
+    table = np.array(rows, dtype=float)
+    k = series.pairs.index(series.minima[1].links)
+    assert np.allclose(table[:, 0], series.edges[:-1])
+    assert np.allclose(table[:, 4], series.lower[:, k], atol=1e-8)
+    assert np.allclose(table[:, 5], series.upper[:, k], atol=1e-8)
+    series.write_csv(path)
+    assert len(path.open().readline().split(",")) == 2 + 2 * len(series.pairs)
+
+
+def test_a_file_that_cannot_be_written_is_an_error(series, tmp_path):
+    with pytest.raises(ConfigurationError, match="cannot be written"):
+        series.write_csv(tmp_path / "none" / "clearance.csv")
+
+
+def test_pairs_of_interest_are_measured_between_their_shapes(model):
+    motion = random_motion(model, 11, 5, 3)
+    by_leaves = clearance_series(model, motion, bins=9)
+    free = next(pair.links for pair in by_leaves.minima if pair.upper > 0.1)
+    chosen = [model.pairs.index(free)]
+    found = clearance_series(model, motion, exact=True, exact_pairs=chosen, bins=9)
+    pair = next(p for p in found.minima if p.links == model.pairs[chosen[0]])
+    assert pair.exact
+    assert pair.upper >= pair.lower > 0.1
+
+
+def test_parts_may_begin_at_different_times(model):
+    motion = random_motion(model, 11, 5, 3)
+    early = clearance_series(model, motion, bins=9)
+    late = clearance_series(model, Scheduled(motion, 5.0), bins=9)
+    assert late.edges[0] == 5.0
+    assert [p.links for p in late.minima] == [p.links for p in early.minima]
+    assert late.minima[0].time == pytest.approx(early.minima[0].time + 5.0, abs=1e-6)

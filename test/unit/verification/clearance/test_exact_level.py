@@ -1,0 +1,126 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""What leaves cannot clear, decided by the shapes: against dense sampling and closed forms."""
+
+import numpy as np
+import pytest
+from support.geometry.scan_cases import random_motion, two_arms
+from support.robots.toys import joint, link, robot
+
+from collision_monitor import CollisionModel
+from collision_monitor.continuous.clearance_scan import Wanted
+from collision_monitor.motion.trajectory import Trajectory
+from collision_monitor.verification.clearance.mesh_level import ExactLevel
+from collision_monitor.verification.clearance.mesh_shapes import ShapeDecider
+from collision_monitor.verification.clearance.scanner import Scanner
+from collision_monitor.verification.clearance.schedule import Schedule, Scheduled
+from unit.continuous.test_clearance_scan import WANTED, limits_of
+
+# A flat box turns above a table: its one capsule dips into the table, the box does not.
+TABLE = {"obstacles": [{"name": "table", "type": "box", "size": [2, 2, 0.1],
+                        "position": [0, 0, -0.05]}]}  # fmt: skip
+TURNTABLE = robot(
+    link("base", ""), link("plate", '<box size="0.6 0.3 0.02"/>'),
+    joint("turn", "base", "plate", xyz="0 0 0.03", axis="0 0 1"),
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def arms():
+    model = two_arms()
+    return model, ShapeDecider(model)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_sample_is_below_what_is_certified(arms, seed):
+    model, decider = arms
+    schedule = Schedule(model, random_motion(model, seed, 4, 2))
+    edges, limits = schedule.bins(12), limits_of(model, 0.0, 0.02)
+    wanted = Wanted(1e-3, 0.1, 0.3, 1e-4)
+    leaf = Scanner(model).scan(schedule, edges, limits, wanted)
+    pairs = np.flatnonzero(leaf.lows.min(axis=0) < 0.02)
+    level = ExactLevel(Scanner(model), decider)
+    scan = level.scan(schedule, edges, limits, wanted, pairs)
+    assert len(pairs) > 3
+    times = np.linspace(schedule.begin, schedule.end, 301)
+    bins = np.clip(np.searchsorted(edges, times, "right") - 1, 0, len(edges) - 2)
+    for column, pair in enumerate(pairs):
+        rows = np.array([decider(schedule.configuration(t), pair)[0] for t in times])
+        assert (rows >= scan.lows[bins, column]).all()
+        assert scan.best[column] <= rows.min() + 1e-3 + 0.1 * abs(rows.min()) + 1e-9
+        assert (scan.lows[:, column] >= leaf.lows[:, pair] - 1e-12).all()
+        first = level.first_below(schedule, pair, 0.02, 0.0, schedule.end, 1e-3)
+        below = times[rows < 0.02]
+        assert first <= below.min(initial=np.inf) + 1e-3
+        if len(below):
+            q = schedule.configuration(first)
+            assert decider(q, pair)[0] < 0.02
+
+
+def test_what_only_leaves_touch_is_free():
+    model = CollisionModel.from_urdf(TURNTABLE, scene=TABLE, max_leaves_per_link=1)
+    turn = Schedule(model, Trajectory.through(("turn",), [0.0, 5.0], [[-1.5], [1.5]]))
+    edges, limits = turn.bins(20), limits_of(model, 0.0, 0.01)
+    assert Scanner(model).scan(turn, edges, limits, WANTED).best.max() < 0.0
+    scan = ExactLevel(Scanner(model), ShapeDecider(model)).scan(turn, edges, limits, WANTED)
+    assert scan.best[0] == pytest.approx(0.02, abs=1e-9)  # the gap, whatever the angle
+    assert (scan.lows >= 0.01).all()
+    assert not np.isfinite(scan.doubts).any()
+
+
+def test_a_thin_plate_between_two_samples_is_found():
+    """A box of 1 mm flies at 100 m/s through a plate of 1 mm: in it for 20 us of 10 ms."""
+    shot = robot(
+        link("gun", ""), link("bullet", '<box size="0.001 0.01 0.01"/>'),
+        joint("fly", "gun", "bullet", "prismatic", xyz="0 0 0", axis="1 0 0"),
+    )  # fmt: skip
+    plate = {"obstacles": [{"name": "plate", "type": "box", "size": [0.001, 1, 1],
+                            "position": [0.0137, 0, 0]}]}  # fmt: skip
+    model = CollisionModel.from_urdf(shot, scene=plate)
+    flight = Schedule(model, Trajectory.through(("fly",), [0.0, 0.01], [[-0.5], [0.5]]))
+    level = ExactLevel(Scanner(model), ShapeDecider(model))
+    scan = level.scan(flight, np.array([0.0, 0.01]), limits_of(model, 0.0), WANTED)
+    assert scan.best[0] < 0.0
+    first = level.first_below(flight, 0, 0.0, 0.0, 0.01, 1e-8)
+    assert first == pytest.approx(0.005 + (0.0137 - 0.001) / 100.0, abs=3e-8)
+
+
+def test_a_start_that_collides_is_found_in_a_range():
+    """Two sliders on rails that cross: only starts within 0.2 s of the same one meet."""
+    crossing = robot(
+        link("base", ""),
+        *(link(name, '<box size="0.1 0.1 0.1"/>') for name in ("east", "north")),
+        joint("x", "base", "east", "prismatic", xyz="0 0 0", axis="1 0 0"),
+        joint("y", "base", "north", "prismatic", xyz="0 0 0", axis="0 1 0"),
+    )
+    model = CollisionModel.from_urdf(crossing)
+    level = ExactLevel(Scanner(model), ShapeDecider(model))
+    way = [[-1.0], [1.0]]
+
+    def scanned(earliest, latest):
+        east = Trajectory.through(("x",), [0.0, 2.0], way)
+        north = Scheduled(Trajectory.through(("y",), [0.0, 2.0], way), earliest, latest)
+        schedule = Schedule(model, [east, north])
+        wanted = Wanted(0.02, 0.1, 0.3, 1e-3)
+        return level.scan(schedule, schedule.bins(10), limits_of(model, 0.0), wanted)
+
+    met = scanned(0.15, 0.4)
+    assert met.best[0] < 0.0
+    assert met.instants[0, 2] <= 0.2
+    free = scanned(0.21, 0.4)
+    nearest = 0.005 * np.sqrt(2.0)  # at a start of 0.21 s: 5 mm along both rails
+    assert 0.0 <= free.lows.min() <= nearest <= free.best[0] <= nearest + 0.02
+
+
+def test_too_many_measurements_leave_it_undecided(arms):
+    model, decider = arms
+    schedule = Schedule(model, random_motion(model, 1, 4, 2))
+    scanner = Scanner(model)
+    leaf = scanner.scan(schedule, schedule.bins(4), limits_of(model, 0.0), WANTED)
+    pair = int(np.argmax((leaf.lows < 0.0).sum(axis=0)))
+    scan = ExactLevel(scanner, decider, most=3).scan(
+        schedule, schedule.bins(4), limits_of(model, 0.0), WANTED, [pair]
+    )
+    assert np.isfinite(scan.doubts).any()
+    assert (scan.lows[:, 0] >= leaf.lows[:, pair] - 1e-12).all()
+    assert scan.lows.min() < 0.0

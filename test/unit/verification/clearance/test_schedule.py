@@ -1,0 +1,103 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Trajectories that run together: where all joints are, and what is refused."""
+
+import numpy as np
+import pytest
+from support.geometry.scan_cases import two_arms
+from support.robots.toys import joint, link, robot
+
+from collision_monitor import CollisionModel
+from collision_monitor.errors import ConfigurationError, TrajectoryError
+from collision_monitor.motion.trajectory import Trajectory
+from collision_monitor.verification.clearance.schedule import Schedule, Scheduled
+
+
+@pytest.fixture(scope="module")
+def model():
+    return two_arms()
+
+
+def joint_at(name):
+    """A link on a joint from 0.5 to 1."""
+    child = link("top")
+    text = joint(name, "base", "top", "prismatic").replace('"-2"', '"0.5"').replace('"2"', '"1"')
+    return child + text
+
+
+def line(name, end, duration=2.0):
+    return Trajectory.through((name,), [0.0, duration], [[0.0], [end]])
+
+
+def curved(rate):
+    """From 0 to 0, with a velocity at the beginning."""
+    rates = [[rate], [0.0]]
+    return Trajectory.through(("1",), [0.0, 2.0], [[0.0], [0.0]], rates)
+
+
+def test_each_part_moves_its_joints_from_its_start_on(model):
+    parts = [line("a_1", 1.0), Scheduled(line("b_2", -1.0), 1.0, 3.0)]
+    schedule = Schedule(model, parts, held={"lift": 0.3})
+    assert (schedule.begin, schedule.end) == (0.0, 5.0)
+    at = dict(zip(model.joint_names, schedule.configuration(2.5, (0.0, 1.5)), strict=True))
+    assert at == {"lift": 0.3, "a_1": 1.0, "a_2": 0.0, "a_3": 0.0, "b_1": 0.0, "b_2": -0.5}
+    at = dict(zip(model.joint_names, schedule.configuration(9.0), strict=True))
+    assert (at["a_1"], at["b_2"]) == (1.0, -1.0)
+
+
+def test_a_prefix_tells_whose_joints_they_are(model):
+    schedule = Schedule(model, [Scheduled(line("1", 1.0), prefix="a_"), line("b_1", 2.0)])
+    at = dict(zip(model.joint_names, schedule.configuration(2.0), strict=True))
+    assert (at["a_1"], at["b_1"]) == (1.0, 2.0)
+    with pytest.raises(TrajectoryError, match="no joint 'c_1'"):
+        Schedule(model, Scheduled(line("1", 1.0), prefix="c_"))
+
+
+def test_joints_that_cannot_be_at_zero_rest_in_the_middle():
+    text = robot(link("base"), link("arm"), joint("turn", "base", "arm"), joint_at("lift"))
+    model = CollisionModel.from_urdf(text)
+    schedule = Schedule(model, line("turn", 1.0))
+    assert schedule.configuration(0.0).tolist() == [0.0, 0.75]
+
+
+def test_a_part_alone_has_a_time_of_its_own(model):
+    schedule = Schedule(model, [line("a_1", 1.0), Scheduled(line("b_2", -1.0), 1.0, 3.0)])
+    alone = schedule.only(1)
+    assert (alone.begin, alone.end) == (-3.0, 4.0)
+    assert alone.configuration(1.0)[model.joint_names.index("b_2")] == -0.5
+    assert not alone.widths.any()
+
+
+def test_bins_end_where_pieces_do_unless_these_are_many(model):
+    few = Trajectory.through(("a_1",), [0.0, 0.3, 2.0], [[0.0], [1.0], [0.0]])
+    edges = Schedule(model, [few, Scheduled(line("b_1", 1.0), 0.71)]).bins(10)
+    for time in (0.0, 0.3, 0.71, 2.0, 2.71):
+        assert np.abs(edges - time).min() < 1e-12
+    assert 9 <= len(edges) - 1 <= 14
+    assert (np.diff(edges) > 0.0).all()
+    many = Trajectory.through(("a_1",), np.arange(50.0), np.zeros((50, 1)))
+    assert len(Schedule(model, many).bins(10)) == 11
+
+
+@pytest.mark.parametrize(
+    ("motion", "held", "message"),
+    [
+        ([], {}, "no trajectory is given"),
+        (line("elbow", 1.0), {}, "no joint 'elbow' that a trajectory can move; it has lift, a_1"),
+        (line("b_3", 1.0), {}, "no joint 'b_3'"),  # it mimics
+        ([line("a_1", 1.0), line("a_1", 2.0)], {}, "'a_1' is moved by two trajectories"),
+        (line("a_1", 1.0), {"knee": 0.0}, "held: 'toy' has no joint 'knee'"),
+        (line("a_1", 1.0), {"lift": np.nan}, "held: nan for 'lift'"),
+        (line("a_1", 1e308), {}, r"'a_1' moves by up to 1e\+308 rad or m between 0 s and 2 s"),
+        (Scheduled(curved(1e9), prefix="a_"), {}, "'a_1' moves by up to .* no motion of a robot"),
+    ],
+)
+def test_what_does_not_fit_is_refused(model, motion, held, message):
+    with pytest.raises((TrajectoryError, ConfigurationError), match=message):
+        Schedule(model, motion, held)
+
+
+@pytest.mark.parametrize("span", [(2.0, 1.0), (np.nan, None), (0.0, np.inf)])
+def test_a_range_that_is_none_is_refused(span):
+    with pytest.raises(TrajectoryError, match="cannot begin between"):
+        Scheduled(line("a_1", 1.0), *span)

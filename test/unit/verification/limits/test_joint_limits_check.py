@@ -1,0 +1,229 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Limits of joints along whole motions: what is broken, where first, where worst."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.interpolate import PPoly
+from support.robots import toys
+from support.robots.robots import require
+
+from collision_monitor.errors import TrajectoryError
+from collision_monitor.motion.trajectory import Trajectory
+from collision_monitor.motion.violation import Code
+from collision_monitor.robot.joint_limits import JointLimits, joint_limits, urdf_limits
+from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.verification.limits.joint_limits_check import check_joint_limits
+
+CHAIN = load_robot(toys.chain(3))  # j1, j2: +-2 rad, 1 rad/s
+
+
+def peak(check, code, joint="j1"):
+    """The peak of one joint and rate."""
+    return next(p for p in check.peaks if (p.code, p.joint) == (code, joint))
+
+
+def trapezoid(height=1.0, ramp=0.5, cruise=1.0):
+    """j1 on a trapezoid of velocity: area ``height`` * (cruise + ramp); j2 at rest."""
+    a = height / ramp
+    c = np.zeros((3, 3, 2))
+    c[:, :, 0] = np.array([
+        [a / 2, 0.0, 0.0],
+        [0.0, height, a * ramp**2 / 2],
+        [-a / 2, height, a * ramp**2 / 2 + height * cruise],
+    ]).T  # fmt: skip
+    return Trajectory(("j1", "j2"), PPoly(c, [0.0, ramp, ramp + cruise, 2 * ramp + cruise]))
+
+
+def test_a_motion_at_its_limits_keeps_them():
+    limits = {"j1": JointLimits(0.0, 1.5, 1.0, 2.0)}
+    check = check_joint_limits(trapezoid(), CHAIN, limits)
+    assert check.violations == ()
+    assert peak(check, Code.JOINT_VELOCITY).value == pytest.approx(1.0)
+    assert peak(check, Code.JOINT_POSITION).value == pytest.approx(1.5)
+    assert "no limit of jerk, so not checked: any joint" in check.notes
+
+
+def test_each_limit_is_broken_where_the_formula_says():
+    limits = {"j1": JointLimits(-1.0, 1.4, 0.8, 1.9)}
+    found = {v.code: v for v in check_joint_limits(trapezoid(), CHAIN, limits).violations}
+    position, velocity = found[Code.JOINT_POSITION], found[Code.JOINT_VELOCITY]
+    acceleration = found[Code.JOINT_ACCELERATION]
+    assert position.first == pytest.approx(2.0 - math.sqrt(0.1), abs=1e-5)  # 1.5 - (2 - t)^2
+    assert (position.worst, position.value, position.limit) == pytest.approx((2.0, 1.5, 1.4))
+    assert velocity.first == pytest.approx(0.4, abs=1e-6)  # 2 t
+    assert (velocity.value, velocity.limit, velocity.unit) == (1.0, 0.8, "rad/s")
+    assert (acceleration.first, acceleration.value) == (0.0, 2.0)
+    assert [v.first for v in check_joint_limits(trapezoid(), CHAIN, limits).violations] == sorted(
+        v.first for v in found.values()
+    )
+
+
+def test_what_falls_below_is_told_with_its_sign():
+    backwards = trapezoid()
+    mirrored = Trajectory(
+        backwards.joint_names, PPoly(-backwards.polynomial.c, backwards.times)
+    )
+    found = check_joint_limits(mirrored, CHAIN, {"j1": JointLimits(-1.0, 2.0, 0.5)}).violations
+    assert [(v.code, v.value, v.limit) for v in found] == [
+        (Code.JOINT_VELOCITY, -1.0, -0.5),
+        (Code.JOINT_POSITION, pytest.approx(-1.5), -1.0),
+    ]
+
+
+def test_an_overshoot_between_points_is_found():
+    # Cubic from 0 to 0 with velocity +-4: peaks at 1 in the middle, both points at 0.
+    rows = np.zeros((2, 2)), np.array([[4.0, 0.0], [-4.0, 0.0]])
+    trajectory = Trajectory.through(("j1", "j2"), [0.0, 1.0], *rows)
+    limits = {"j1": JointLimits(-0.5, 0.5)}
+    (found,) = check_joint_limits(trajectory, CHAIN, limits).violations
+    assert (found.worst, found.value) == pytest.approx((0.5, 1.0))
+    assert found.first == pytest.approx(0.5 - math.sqrt(0.125), abs=1e-5)  # 4 t (1 - t) = 1/2
+
+
+@given(
+    arrays(float, (3, 5, 2), elements=st.floats(-3, 3)),
+    arrays(float, 5, elements=st.floats(0.05, 2.0)),
+    st.integers(2, 3),
+)
+def test_no_sample_is_beyond_a_peak(rows, gaps, given):
+    trajectory = Trajectory.through(("j1", "j2"), np.cumsum(gaps), *rows[:given])
+    check = check_joint_limits(trajectory, CHAIN, {}, from_rest=False)
+    samples = trajectory.sample(np.linspace(0.0, trajectory.duration, 2000))
+    for code, values in (
+        (Code.JOINT_POSITION, samples.positions),
+        (Code.JOINT_VELOCITY, samples.velocities),
+        (Code.JOINT_ACCELERATION, samples.accelerations),
+        (Code.JOINT_JERK, samples.jerks),
+    ):
+        for j, name in enumerate(("j1", "j2")):
+            highest = np.abs(values[:, j]).max()
+            assert abs(peak(check, code, name).value) >= highest * (1 - 1e-9) - 1e-9
+
+
+def test_samples_of_a_smooth_motion_have_its_rates():
+    """A table of positions alone, 100 Hz: second and third differences, not infinity."""
+    times = np.arange(301) / 100.0
+    rows = np.column_stack([1.0 - np.cos(2.0 * times), 0.0 * times])
+    rows[:, 0] *= 0.5
+    check = check_joint_limits(
+        Trajectory.through(("j1", "j2"), times, rows), CHAIN, {}, from_rest=False
+    )
+    assert abs(peak(check, Code.JOINT_VELOCITY).value) == pytest.approx(1.0, rel=1e-3)
+    assert abs(peak(check, Code.JOINT_ACCELERATION).value) == pytest.approx(2.0, rel=1e-3)
+    assert abs(peak(check, Code.JOINT_JERK).value) == pytest.approx(4.0, rel=1e-2)
+    middle = slice(10, -10)  # plots have them too
+    assert np.allclose(
+        check.accelerations[middle, 0], 2.0 * np.cos(2.0 * check.times[middle]), atol=0.03
+    )
+
+
+def test_a_start_at_full_speed_is_a_step_unless_told_otherwise():
+    times = np.arange(101) / 50.0
+    line = Trajectory.through(("j1", "j2"), times, np.column_stack([times * 0.9, times * 0.0]))
+    limits = {"j1": JointLimits(acceleration=10.0)}
+    (found,) = check_joint_limits(line, CHAIN, limits).violations
+    assert found.code is Code.JOINT_ACCELERATION
+    assert (found.first, abs(found.value)) == pytest.approx((0.0, 0.9 / 0.02))
+    assert "velocity steps by" in found.text
+    assert check_joint_limits(line, CHAIN, limits, from_rest=False).violations == ()
+
+
+def test_straight_lines_between_far_points_do_not_pass_for_gentle():
+    corner = Trajectory.through(("j1", "j2"), [0.0, 10.0, 20.0], [[0, 0], [1.0, 0], [0, 0]])
+    (found,) = check_joint_limits(
+        corner, CHAIN, {"j1": JointLimits(acceleration=1.5)}
+    ).violations
+    assert (found.worst, found.value) == pytest.approx((10.0, -0.2 / 0.1))
+    # Without a limit it is in the peaks, not a violation.
+    assert check_joint_limits(corner, CHAIN).violations == ()
+
+
+def test_jerk_of_acceleration_steps():
+    check = check_joint_limits(trapezoid(), CHAIN, {"j1": JointLimits(jerk=15.0)})
+    (found,) = check.violations
+    assert found.code is Code.JOINT_JERK
+    assert abs(found.value) == pytest.approx(2.0 / 0.1)  # steps of 2 rad/s^2
+    assert "acceleration steps by" in found.text
+
+
+def test_joints_that_follow_have_limits_of_their_own():
+    robot = load_robot(toys.robot(
+        toys.link("l0"), toys.link("l1"), toys.link("l2"),
+        toys.joint("j1", "l0", "l1"),
+        toys.joint("j2", "l1", "l2", extra='<mimic joint="j1" multiplier="-2" offset="0.5"/>'),
+    ))  # fmt: skip
+    trajectory = Trajectory.through(("j1",), [0.0, 2.0], [[0.0], [1.5]])
+    found = check_joint_limits(trajectory, robot).violations
+    assert [(v.code, v.subject, v.limit) for v in found] == [
+        (Code.JOINT_VELOCITY, "j2", -1.0),
+        (Code.JOINT_POSITION, "j2", -2.0),
+    ]
+    assert found[1].value == pytest.approx(-2.5)
+
+
+def test_continuous_joints_turn_for_ever_and_zeros_are_no_limits():
+    robot = load_robot(toys.robot(
+        toys.link("l0"), toys.link("l1"), toys.link("l2"),
+        '<joint name="turn" type="continuous"><parent link="l0"/><child link="l1"/>'
+        '<limit effort="0" velocity="0"/></joint>',
+        '<joint name="slide" type="prismatic"><parent link="l1"/><child link="l2"/>'
+        '<limit lower="0" upper="0.5" effort="0" velocity="0.1"/></joint>',
+    ))  # fmt: skip
+    trajectory = Trajectory.through(("turn", "slide"), [0.0, 2.0], [[-20.0, 0.0], [20.0, 0.5]])
+    check = check_joint_limits(trajectory, robot)
+    (found,) = check.violations
+    assert (found.subject, found.unit, found.limit) == ("slide", "m/s", 0.1)
+    assert "no limit of position or velocity, so not checked: turn" in check.notes
+
+
+def test_what_the_robot_lacks_is_refused():
+    with pytest.raises(TrajectoryError, match=r"no joint 'j9' that moves; it has j[12], j[12]"):
+        check_joint_limits(Trajectory.through(("j9",), [0.0], [[0.0]]), CHAIN)
+    with pytest.raises(TrajectoryError, match="'j1' is there twice"):
+        check_joint_limits(Trajectory.through(("j1", "j1"), [0.0], [[0.0, 0.0]]), CHAIN)
+
+
+@pytest.mark.parametrize("name", ["ur5", "panda", "baxter"])
+def test_real_robots_from_end_to_end_of_their_limits(name, tmp_path):
+    files = require(name)
+    robot = load_robot(files.urdf, files.package_dirs)
+    limits = urdf_limits(robot)
+    names = [n for n, row in limits.items() if math.isfinite(row.lower) and row.upper > row.lower]
+    names = [n for n in names if robot_joint(robot, n).mimic is None]
+    ends = np.array([[limits[n].lower for n in names], [limits[n].upper for n in names]])
+    slowest = max((ends[1, k] - ends[0, k]) / limits[n].velocity for k, n in enumerate(names))
+    # A cubic at rest at both ends is 1.5 times as fast in the middle as in the mean.
+    for factor, broken in ((1.51, False), (1.49, True)):
+        trajectory = Trajectory.through(names, [0.0, factor * slowest], ends, np.zeros_like(ends))
+        found = check_joint_limits(trajectory, robot).violations
+        assert bool(found) == broken
+        for violation in found:
+            assert violation.code is Code.JOINT_VELOCITY
+            assert violation.worst == pytest.approx(factor * slowest / 2)
+    path = tmp_path / "joint_limits.yaml"
+    path.write_text(f"joint_limits: {{{names[0]}: {{max_acceleration: 1.0e-3, max_jerk: 1.0e-3}}}}")
+    found = check_joint_limits(trajectory, robot, joint_limits(robot, path)).violations
+    assert {v.code for v in found if v.subject == names[0]} >= {
+        Code.JOINT_ACCELERATION, Code.JOINT_JERK,
+    }  # fmt: skip
+
+
+def robot_joint(robot, name):
+    """A joint by name."""
+    return next(joint for joint in robot.joints if joint.name == name)
+
+
+def test_plots_of_lines_have_accelerations_at_their_corners_alone():
+    lines = Trajectory.through(("j1",), [0.0, 4.0, 8.0], [[0.0], [1.0], [0.0]])
+    check = check_joint_limits(lines, CHAIN)
+    shaken = np.abs(check.accelerations[:, 0]) > 1e-9
+    from_corner = np.abs(check.times[:, None] - lines.times).min(axis=1)
+    assert from_corner[shaken].max() <= 0.05
+    assert check.accelerations[:, 0].min() == pytest.approx(-5.0)
+    assert len(check.times) == len(check.positions) == len(check.jerks)

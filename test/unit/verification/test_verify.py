@@ -1,0 +1,168 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""All checks of a motion come to one verdict."""
+
+import numpy as np
+import pytest
+from support.files.made_verifications import SETTINGS, colliding, model, motion, safe, unchecked
+from support.robots.toys import joint, link, robot
+
+from collision_monitor import CollisionModel
+from collision_monitor.model.thresholds import Rule, Thresholds
+from collision_monitor.motion.motion_files import LoadedMotion
+from collision_monitor.motion.trajectory import Trajectory
+from collision_monitor.motion.violation import Code
+from collision_monitor.robot.joint_limits import JointLimits
+from collision_monitor.robot.urdf.inertials import read_inertials
+from collision_monitor.verification.torques.actuators import Drive, Drives
+from collision_monitor.verification.verdict import Verdict
+from collision_monitor.verification.verify import Beside, Settings, Torques, verify
+
+
+def test_a_motion_that_keeps_clear_is_safe():
+    result = safe()
+    assert (result.verdict, result.violations) == (Verdict.SAFE, ())
+    assert {check.name: bool(check.skipped) for check in result.checks} == {
+        "distances between links": False,
+        "joint limits": False,
+        "torques": True,
+        "Cartesian line": True,
+    }
+    assert result.worst.distance == pytest.approx(model().distance(result.worst.q).distance)
+
+
+def test_a_collision_is_named_with_time_pair_and_the_configuration_of_the_worst_moment():
+    result = colliding()
+    assert result.verdict is Verdict.NOT_SAFE
+    first = result.violations[0]
+    assert first.code is Code.COLLISION
+    assert 0.0 < first.first < first.worst <= 5.0
+    worst = result.worst
+    assert worst.distance < 0.0
+    found = model().distance(worst.q)
+    assert found.distance == pytest.approx(worst.distance, abs=1e-9)
+    assert set(worst.pair) == set(found.links)
+    assert "a <note> & more" in result.notes
+
+
+def test_what_cannot_be_checked_is_no_error_but_a_verdict():
+    result = unchecked()
+    assert result.verdict is Verdict.NOT_CHECKED
+    assert "no_joint" in result.reason
+
+
+@pytest.mark.parametrize(
+    ("settings", "code"),
+    [
+        (Settings(limits={"j1": JointLimits(velocity=0.01)}, exact=False), Code.JOINT_VELOCITY),
+        (Settings(Thresholds(stop=1.79), exact=False), Code.CLEARANCE_STOP),
+    ],
+)
+def test_each_check_alone_makes_a_motion_unsafe(settings, code):
+    result = verify(model(), motion((0.3, 0.3, 0.3)), settings)
+    assert result.verdict is Verdict.NOT_SAFE
+    assert {v.code for v in result.violations if not v.warning} == {code}
+
+
+def test_a_warning_leaves_a_motion_safe():
+    settings = Settings(Thresholds(warn=1.79), exact=False)
+    result = verify(model(), motion((0.3, 0.3, 0.3)), settings)
+    assert result.verdict is Verdict.SAFE
+    assert {v.code for v in result.violations} == {Code.CLEARANCE_WARN}
+
+
+def test_violations_found_while_a_command_was_made_count():
+    from collision_monitor.motion.violation import Violation
+
+    given = motion((0.3, 0.3, 0.3))
+    violation = Violation(Code.SINGULARITY, "tip", 1.0, 1.0, 0.0, 0.01, "")
+    line = LoadedMotion(given.trajectory, (violation,), (), "line.yaml", along_line=True)
+    result = verify(model(), line, SETTINGS)
+    assert (result.verdict, result.violations) == (Verdict.NOT_SAFE, (violation,))
+    assert all(not check.skipped for check in result.checks if check.name == "Cartesian line")
+
+
+def test_motions_beside_each_other_meet_only_when_their_times_do():
+    """j1 folds and unfolds, j2 as well; the ends meet where both are folded at once."""
+    bend = 1.9
+    both, one = (model().distances(np.array(q))[2] for q in ((bend, bend, 0.0), (bend, 0.0, 0.0)))
+    threshold = Thresholds(rules=(Rule("l3 l0", stop=0.5 * (both + one)),))
+
+    def folding(*names):
+        rows = [[0.0] * len(names), [bend] + [0.0] * (len(names) - 1), [0.0] * len(names)]
+        trajectory = Trajectory.through(names, [0.0, 2.0, 4.0], rows)
+        return LoadedMotion(trajectory, (), (), names[0], named=frozenset(names))
+
+    verdicts = []
+    for earliest, latest in ((20.0, 20.0), (0.0, 0.0), (0.0, 20.0), (4.0, 20.0)):
+        beside = [Beside(folding("j2"), earliest, latest)]
+        settings = Settings(threshold, exact=False, beside=beside)
+        verdicts.append(verify(model(), folding("j1", "j3"), settings).verdict)
+    assert verdicts == [Verdict.SAFE, Verdict.NOT_SAFE, Verdict.NOT_SAFE, Verdict.SAFE]
+
+
+def test_joints_that_another_motion_moves_are_in_its_table_alone():
+    other = Trajectory.through(("j2",), [0.0, 2.0], [[0.0], [0.5]])
+    beside = Beside(LoadedMotion(other, (), (), "other", named=frozenset(["j2"])), 1.0, 1.0)
+    own = motion((0.3, 0.0, 0.3))
+    own = LoadedMotion(own.trajectory, (), (), "own", named=frozenset(["j1", "j3"]))
+    result = verify(model(), own, Settings(exact=False, beside=[beside]))
+    assert result.limits.joint_names == ("j1", "j3")
+    assert [c.limits.joint_names for c in result.companions] == [("j2",)]
+
+
+def test_joints_of_a_scene_move_no_mass_and_do_not_keep_torques_from_being_checked():
+    pytest.importorskip("pinocchio")
+    mass = (
+        '<inertial><mass value="2"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
+        "</inertial>"
+    )
+    text = robot(
+        link("base", '<sphere radius="0.1"/>'),
+        link("arm", '<sphere radius="0.1"/>', xyz="1 0 0"),
+        joint("j", "base", "arm"),
+    )
+    text = text.replace('<link name="arm">', f'<link name="arm">{mass}')
+    door = {"name": "door", "type": "revolute", "axis": [0, 0, 1], "lower": 0.0, "upper": 1.0}
+    panel = {"name": "panel", "type": "box", "size": [1, 1, 1], "position": [9, 0, 0]}
+    post = {"name": "post", "type": "sphere", "radius": 0.1, "position": [0, -3, 0]}
+    still = {"obstacles": [post]}
+    turning = {"joints": [door], "obstacles": [post, {**panel, "joint": "door"}]}
+    peaks = []
+    for around in (still, turning):
+        one = CollisionModel.from_urdf(text, scene=around)
+        names = one.joint_names
+        rows = [[0.0] * len(names), [0.5] * len(names)]
+        given = LoadedMotion(Trajectory.through(names, [0.0, 2.0], rows), (), (), "m.csv")
+        torques = Torques(read_inertials(text), Drives(default=Drive(stiffness=1e4, damping=9.0)))
+        result = verify(one, given, Settings(exact=False, torques=torques))
+        assert result.torques is not None, result.reason
+        assert result.torques.joint_names == ("j",)
+        peaks.append([peak.value for peak in result.torques.peaks])
+        assert ("door" in " ".join(result.notes)) == (around is turning)
+    assert peaks[0] == peaks[1]
+
+
+def test_torques_without_drives_are_told_once_and_what_is_not_monitored_is_told():
+    pytest.importorskip("pinocchio")
+    mass = '<inertial><mass value="2"/><inertia ixx="1" iyy="1" izz="1"/></inertial>'
+    text = robot(
+        link("base", '<sphere radius="0.1"/>'),
+        link("arm", '<sphere radius="0.1"/>', xyz="1 0 0"),
+        '<link name="seen"><visual><geometry><sphere radius="1"/></geometry></visual></link>',
+        joint("j", "base", "arm"),
+        joint("fixed", "arm", "seen", "fixed"),
+    )
+    text = text.replace('<link name="arm">', f'<link name="arm">{mass}')
+    post = {"name": "post", "type": "sphere", "radius": 0.1, "position": [0, -3, 0]}
+    one = CollisionModel.from_urdf(text, scene={"obstacles": [post]})
+    trajectory = Trajectory.through(("j",), [0.0, 2.0], [[0.0], [0.5]])
+    given = LoadedMotion(trajectory, (), (), "m.csv")
+    limits = {"j": JointLimits(effort=0.1)}
+    expected = {None: [Code.LINK_TORQUE], 1.0: [Code.LINK_TORQUE, Code.MOTOR_TORQUE]}
+    for inertia, codes in expected.items():
+        drives = Drives(default=Drive(rotor_inertia=inertia)) if inertia else Drives()
+        torques = Torques(read_inertials(text), drives)
+        result = verify(one, given, Settings(exact=False, limits=limits, torques=torques))
+        assert [v.code for v in result.violations] == codes
+        assert any("'seen'" in note and "not monitored" in note for note in result.notes)

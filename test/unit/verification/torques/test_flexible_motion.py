@@ -1,0 +1,272 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Springs in joints against closed forms, energy, mujoco, and what stiff springs come to."""
+
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import pytest
+from scipy.interpolate import PPoly
+from support.paths import ROOT
+from support.robots.mujoco_twin import Twin
+from support.robots.one_joint import INERTIA, LIGHT, ONE, dynamics_of, speeding, trapezoid
+from support.robots.robots import require
+
+from collision_monitor.errors import DynamicsError
+from collision_monitor.motion.trajectory import Trajectory
+from collision_monitor.robot.urdf.inertials import read_inertials
+from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.verification.torques.actuators import Drive
+from collision_monitor.verification.torques.dynamics import RobotDynamics
+from collision_monitor.verification.torques.flexible_joints import FlexibleJoints
+from collision_monitor.verification.torques.flexible_motion import driven, follow
+from collision_monitor.verification.torques.motor_command import MotorCommand
+
+SPACE_ARM = ROOT / "urdf" / "space_arm.urdf"
+
+
+def one_joint(frequency, ratio=0.0, rotor=0.0):
+    """One joint whose link swings at ``frequency`` rad/s, ``ratio`` of critical damping."""
+    stiffness = frequency**2 * INERTIA
+    drive = Drive(rotor, 1.0, stiffness, 2.0 * ratio * frequency * INERTIA)
+    return FlexibleJoints(dynamics_of(ONE), [drive])
+
+
+@pytest.mark.parametrize(("frequency", "ratio"), [(6.0, 0.0), (40.0, 0.05), (3000.0, 0.4)])
+def test_a_link_on_a_spring_whose_motor_speeds_up(frequency, ratio):
+    """Motor at constant acceleration a: the deflection swings about a / w^2 and is known."""
+    a, rotor = 0.8, 0.3
+    joints = one_joint(frequency, ratio, rotor)
+    motion = follow(joints, MotorCommand(speeding(a, 3.0)), tolerance=1e-9)
+    assert motion.method == ("DOP853" if frequency < 1000 else motion.method)
+    t, damped = motion.times, frequency * np.sqrt(1.0 - ratio**2)
+    part = np.cos(damped * t) + ratio * frequency / damped * np.sin(damped * t)
+    bent = a / frequency**2 * (1.0 - np.exp(-ratio * frequency * t) * part)
+    rate = a / damped * np.exp(-ratio * frequency * t) * np.sin(damped * t)
+    torque = INERTIA * (frequency**2 * bent + 2.0 * ratio * frequency * rate)
+    assert np.allclose(motion.deflections[:, 0], bent, atol=1e-6 * bent.max())
+    assert np.allclose(motion.link_torques[:, 0], torque, atol=1e-5 * torque.max())
+    assert np.allclose(motion.motor_torques[:, 0], torque + rotor * a, atol=1e-5 * torque.max())
+    assert motion.frequencies == pytest.approx([frequency / (2.0 * np.pi)])
+    # No damping: up to twice the rigid torque.
+    if ratio == 0.0:
+        assert motion.link_torques.max() == pytest.approx(2.0 * INERTIA * a, rel=1e-4)
+
+
+@pytest.mark.parametrize("method", ["auto", "Radau", "LSODA"])
+def test_two_masses_driven_apart_by_a_torque(method):
+    """Constant torque on the motor: both masses speed up together and swing about that."""
+    torque, rotor, stiffness = 1.5, 0.7, 90.0
+    joints = FlexibleJoints(dynamics_of(ONE), [Drive(rotor, 1.0, stiffness)])
+    motion = driven(joints, np.zeros(1), 2.0, lambda t: np.array([torque]), method, 1e-8)
+    t, w = motion.times, np.sqrt(stiffness * (1.0 / rotor + 1.0 / INERTIA))
+    bent = torque / (rotor * w**2) * (1.0 - np.cos(w * t))
+    link = (0.5 * torque * t**2 - rotor * bent) / (rotor + INERTIA)
+    assert np.allclose(motion.deflections[:, 0], bent, atol=1e-5 * bent.max())
+    assert np.allclose(motion.positions[:, 0], link, atol=1e-6 * link.max())
+    assert np.allclose(motion.link_torques[:, 0], stiffness * bent, atol=1e-3)
+    assert (motion.motor_torques == torque).all()
+
+
+def test_motors_driven_by_what_following_takes_follow():
+    """Spong's equations both ways: torques of motors that follow make them follow."""
+    joints = FlexibleJoints(dynamics_of(LIGHT), [Drive(0.4, 1.0, 300.0, 2.0)] * 2)
+    trajectory = Trajectory.through(
+        ("j1", "j2"), [0.0, 1.5], [[0.0, 0.0], [0.6, -0.4]], np.zeros((2, 2)), np.zeros((2, 2))
+    )
+    first = follow(joints, MotorCommand(trajectory), tolerance=1e-9)
+    rows = np.append(True, np.diff(first.times) > 0.0)
+
+    def torques(t):
+        return np.array([
+            np.interp(t, first.times[rows], first.motor_torques[rows, j]) for j in range(2)
+        ])  # fmt: skip
+
+    second = driven(joints, np.zeros(2), 1.5, torques, tolerance=1e-8)
+    assert np.allclose(second.positions[-1], first.positions[-1], atol=1e-3)
+
+
+@pytest.mark.parametrize("floating", [False, True])
+def test_energy_is_what_motors_give_and_dampers_take(floating):
+    gravity = None if floating else (0.0, -9.81, 1.0)
+    dynamics = dynamics_of(LIGHT, floating=floating, gravity=gravity)
+    drives = [Drive(stiffness=800.0, damping=3.0), Drive(stiffness=500.0, damping=1.0)]
+    joints = FlexibleJoints(dynamics, drives)
+    command = MotorCommand(trapezoid(("j1", "j2"), np.array([1.2, -0.9]), 2.0, 0.4), rest=1.0)
+    motion = follow(joints, command, tolerance=1e-9)
+    spring = 0.5 * (motion.deflections**2 @ [800.0, 500.0])
+    energy = spring + [
+        dynamics.energy(q, v) for q, v in zip(motion.positions, motion.velocities, strict=True)
+    ]
+    bending = np.concatenate([
+        command.at(motion.times[inside], end).velocities
+        for begin, end in command.segments
+        for inside in [rows_of(motion.times, begin, end)]
+    ])  # fmt: skip
+    work = (motion.link_torques * bending).sum(axis=1)
+    lost = ((bending - motion.velocities) ** 2) @ [3.0, 1.0]
+    gained = np.append(0.0, np.cumsum(0.5 * (work - lost)[1:] * np.diff(motion.times)))
+    gained += np.append(0.0, np.cumsum(0.5 * (work - lost)[:-1] * np.diff(motion.times)))
+    assert np.ptp(energy) > 0.05
+    assert np.allclose(energy - energy[0], gained, atol=2e-3 * np.ptp(energy))
+
+
+def rows_of(times, begin, end):
+    """Rows of one segment: a time that is there twice ends one and begins the next."""
+    first = np.searchsorted(times, begin, "right") - 1 if begin > 0.0 else 0
+    last = np.searchsorted(times, end, "left") + 1
+    return slice(first, last)
+
+
+def test_energy_stays_where_motors_rest_and_nothing_is_damped():
+    files = require("ur5")
+    robot = load_robot(files.urdf, files.package_dirs)
+    names = [j.name for j in robot.joints if j.moves]
+    dynamics = RobotDynamics(robot, read_inertials(files.urdf), names)
+    joints = FlexibleJoints(dynamics, [Drive(stiffness=k) for k in (9e3, 9e3, 9e3, 3e3, 3e3, 3e3)])
+    way = np.array([0.5, -0.6, 0.8, 0.4, -0.5, 0.3])
+    command = MotorCommand(trapezoid(tuple(names), way, 0.5, 0.1), rest=0.5)
+    motion = follow(joints, command, tolerance=1e-9)
+    after = np.flatnonzero(motion.times > 0.5)[::20]
+    spring = 0.5 * motion.deflections[after] ** 2 @ joints.stiffness
+    energy = spring + [dynamics.energy(motion.positions[k], motion.velocities[k]) for k in after]
+    swing = spring - spring.min()
+    assert swing.max() > 1e-3
+    assert np.ptp(energy) < 1e-6 * max(abs(energy).max(), 1.0)
+    # Springs hang in gravity at the start: nothing moves until the motors do.
+    hanging = dynamics.torques(motion.positions[0], np.zeros(6), np.zeros(6))
+    assert np.allclose(motion.link_torques[0], hanging)
+
+
+@pytest.mark.parametrize("urdf", [SPACE_ARM, LIGHT], ids=["space arm", "light base"])
+def test_mujoco_swings_the_same_way(urdf, tmp_path):
+    if not isinstance(urdf, Path):
+        (tmp_path / "light.urdf").write_text(urdf)
+        urdf = tmp_path / "light.urdf"
+    dynamics = dynamics_of(urdf, floating=True)
+    names = dynamics.joint_names
+    # The arm's wrist turns 7 kg m^2 to 0.2: springs that swing at some Hz each.
+    of_arm = [4e5, 4e5, 2e5, 5e4, 4e3, 2e3, 200.0]
+    stiffness = np.array(of_arm if len(names) == 7 else [300.0, 200.0])
+    damping = 0.002 * stiffness
+    drives = [Drive(stiffness=k, damping=d) for k, d in zip(stiffness, damping, strict=True)]
+    way = np.array([0.4, -0.3, 0.5, -0.6, 0.4, 0.5, -0.6])[: len(names)]
+    command = MotorCommand(trapezoid(names, way, 2.0, 0.5))
+    motion = follow(FlexibleJoints(dynamics, drives), command)
+    twin = Twin(urdf, names, floating=True, gravity=(0, 0, 0))
+    twin.model.opt.timestep = dt = 5e-4
+    joint_ids = [twin.model.joint(name).id for name in names]
+    twin.model.jnt_stiffness[joint_ids] = stiffness
+    twin.model.dof_damping[twin.v] = damping
+    torques = []
+    for k in range(round(command.duration / dt)):
+        now = command.at((k + 0.5) * dt, command.duration)
+        twin.model.qpos_spring[twin.q] = now.positions
+        twin.data.qfrc_applied[twin.v] = damping * now.velocities
+        mujoco.mj_step(twin.model, twin.data)
+        if k % 50 == 49:
+            now = command.at((k + 1) * dt, command.duration)
+            bent = now.positions - twin.data.qpos[twin.q]
+            rate = now.velocities - twin.data.qvel[twin.v]
+            torques.append(stiffness * bent + damping * rate)
+    times = 50 * dt * np.arange(1, len(torques) + 1)
+    inside = slice(0, -1)  # at the very end motors have stopped on one side
+    scale = np.abs(motion.link_torques).max(axis=0)
+    for j in range(len(names)):
+        ours = np.interp(times, motion.times, motion.link_torques[:, j])
+        assert np.allclose(ours[inside], np.array(torques)[inside, j], atol=5e-3 * scale[j])
+    assert np.allclose(twin.data.qpos[twin.q], motion.positions[-1], atol=1e-4)
+
+
+def test_stiff_springs_come_to_the_rigid_torque():
+    """By Radau, in no more steps than the motion asks for: the springs are fast, not the motion."""
+    dynamics = dynamics_of(LIGHT, gravity=(0.0, 0.0, -9.81))
+    drives = [Drive(0.5, 1.0, 1e9, 1e6)] * 2
+    rows = np.array([[0.0, 0.0], [1.0, -0.7]])
+    trajectory = Trajectory.through(("j1", "j2"), [0.0, 2.0], rows, 0 * rows, 0 * rows)
+    motion = follow(FlexibleJoints(dynamics, drives), MotorCommand(trajectory))
+    assert motion.method == "Radau"
+    assert len(motion.times) < 8 * 500
+    samples = trajectory.sample(motion.times)
+    right = [
+        dynamics.torques(*row)
+        for row in zip(samples.positions, samples.velocities, samples.accelerations, strict=True)
+    ]
+    scale = np.abs(right).max()
+    assert np.allclose(motion.link_torques[:-1], right[:-1], atol=2e-3 * scale)
+    motors = np.array(right) + 0.5 * samples.accelerations
+    assert np.allclose(motion.motor_torques[:-1], motors[:-1], atol=2e-3 * scale)
+
+
+def test_a_joint_without_a_spring_among_others_is_like_one_that_is_very_stiff():
+    dynamics = dynamics_of(LIGHT)
+    soft = Drive(stiffness=400.0, damping=2.0)
+    command = MotorCommand(trapezoid(("j1", "j2"), np.array([0.6, 0.8]), 1.0, 0.3), rest=0.2)
+    mixed = follow(FlexibleJoints(dynamics, [soft, Drive()]), command)
+    stiff = follow(FlexibleJoints(dynamics, [soft, Drive(stiffness=1e6, damping=2e3)]), command)
+    times = np.linspace(0.05, 1.15, 200)
+    for name in ("positions", "link_torques"):
+        ours, theirs = (
+            np.column_stack([np.interp(times, m.times, getattr(m, name)[:, j]) for j in range(2)])
+            for m in (mixed, stiff)
+        )
+        away = np.abs(times[:, None] - [0.3, 0.7, 1.0]).min(axis=1) > 0.03
+        assert np.allclose(ours[away], theirs[away], atol=6e-3 * np.abs(theirs).max())
+
+
+def test_a_step_of_velocity_of_a_rigid_joint_kicks_the_others():
+    """What is kicked keeps its momentum: M_ss dv_s + M_sh dv_h = 0."""
+    dynamics = dynamics_of(LIGHT)
+    joints = FlexibleJoints(dynamics, [Drive(stiffness=1e-6), Drive()])
+    jump = Trajectory.through(("j1", "j2"), [0.0, 1.0], [[0.0, 0.0], [0.0, 1e-3]])
+    motion = follow(joints, MotorCommand(jump))
+    mass, _ = dynamics.terms(np.zeros(2), np.zeros(2))
+    assert motion.velocities[0, 0] == pytest.approx(-mass[0, 1] / mass[0, 0] * 1e-3)
+
+
+def test_solvers_agree():
+    joints = one_joint(20.0, 0.05, 0.1)
+    command = MotorCommand(trapezoid(("j",), np.array([1.0]), 2.0, 0.3), rest=0.5)
+    times = np.linspace(0.01, 2.45, 100)
+    right = follow(joints, command, "DOP853", 1e-9).state(times)[0]
+    for method in ("RK45", "Radau", "BDF", "LSODA"):
+        assert np.allclose(follow(joints, command, method, 1e-7).state(times)[0], right, atol=1e-5)
+
+
+def test_sampled_positions_do_not_knock_on_springs():
+    """A table of positions at 100 Hz swings like the motion it was taken from."""
+    smooth = Trajectory.through(
+        ("j",), [0.0, 2.0], [[0.0], [1.0]], np.zeros((2, 1)), np.zeros((2, 1))
+    )
+    times = np.arange(201) / 100.0
+    table = Trajectory.through(("j",), times, smooth.positions(times))
+    found = [
+        follow(one_joint(30.0), MotorCommand(t, rest=0.5)).link_torques.max()
+        for t in (smooth, table)
+    ]
+    assert found[1] == pytest.approx(found[0], rel=1e-3)
+    # Two points alone are a line, and its ends knock: w I dv.
+    line = Trajectory.through(("j",), [0.0, 2.0], [[0.0], [1.0]])
+    knocked = follow(one_joint(30.0), MotorCommand(line))
+    assert knocked.link_torques.max() == pytest.approx(30.0 * INERTIA * 0.5, rel=1e-3)
+
+
+def test_what_cannot_be_is_refused(caplog):
+    with pytest.raises(DynamicsError, match="no joint has a stiffness"):
+        FlexibleJoints(dynamics_of(ONE), [Drive()])
+    joints = one_joint(10.0)
+    command = MotorCommand(speeding(0.1, 1.0))
+    with pytest.raises(DynamicsError, match="method: 'Euler' is none of auto, DOP853"):
+        follow(joints, command, "Euler")
+    with pytest.raises(DynamicsError, match="need rotor_inertia and stiffness: j"):
+        driven(joints, np.zeros(1), 1.0, lambda t: np.zeros(1))
+    weak = FlexibleJoints(dynamics_of(ONE, gravity=(0.0, -9.81, 0.0)), [Drive(stiffness=0.5)])
+    with pytest.raises(DynamicsError, match="springs are too soft to hold the robot"):
+        follow(weak, command)
+
+
+def test_what_takes_long_is_announced(caplog):
+    still = Trajectory(("j",), PPoly(np.zeros((1, 1, 1)), [0.0, 100.0]))
+    follow(one_joint(2.0 * np.pi * 150.0), MotorCommand(still))
+    assert "15000 periods of a mode of 150 Hz that is hardly damped" in caplog.text

@@ -1,0 +1,95 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Torques of motions that run beside each other."""
+
+import numpy as np
+import pytest
+from support.robots.toys import joint, link, robot
+
+from collision_monitor import CollisionModel
+from collision_monitor.motion.motion_files import LoadedMotion
+from collision_monitor.motion.trajectory import Trajectory
+from collision_monitor.motion.violation import Code
+from collision_monitor.robot.joint_limits import JointLimits
+from collision_monitor.robot.urdf.inertials import read_inertials
+from collision_monitor.verification.clearance.schedule import Scheduled
+from collision_monitor.verification.torques.combined_torques import STARTS, coupled, whole
+from collision_monitor.verification.verdict import Verdict
+from collision_monitor.verification.verify import Beside, Settings, Torques, verify
+
+MASS = (
+    '<inertial><mass value="2"/><origin xyz="1 0 0"/><inertia ixx="1" iyy="1" izz="1"/></inertial>'
+)
+BALL = '<sphere radius="0.1"/>'
+
+
+def two_arms_on_a_torso():
+    """Both arms turn about z, as the torso does, one 2 m above the other."""
+    text = robot(
+        link("base", ""),
+        link("chest", ""),
+        link("left", BALL, xyz="1 0 0"),
+        link("right", BALL, xyz="1 0 0"),
+        joint("torso", "base", "chest"),
+        joint("l", "chest", "left", xyz="0 3 0"),
+        joint("r", "chest", "right", xyz="0 3 2"),
+    )
+    for name in ("left", "right"):
+        text = text.replace(f'<link name="{name}">', f'<link name="{name}">{MASS}')
+    return text
+
+
+def turning(name, by=0.5, duration=1.0):
+    rates = np.zeros((2, 1))
+    trajectory = Trajectory.through((name,), [0.0, duration], [[0.0], [by]], rates, rates)
+    return LoadedMotion(trajectory, (), (), f"{name}.csv", named=frozenset([name]))
+
+
+def test_one_trajectory_is_that_of_all_parts_at_their_starts():
+    parts = [Scheduled(turning("l").trajectory), Scheduled(turning("r", 2.0).trajectory)]
+    one = whole(parts, (3.0, 1.0), ("r", "l"))
+    assert (one.joint_names, one.duration) == (("r", "l"), 3.0)
+    times = np.linspace(0.0, 3.0, 50)
+    assert np.allclose(one.positions(times)[:, 0], parts[1].trajectory.positions(times)[:, 0])
+    left = parts[0].trajectory.positions(times - 2.0)[:, 0]
+    assert np.allclose(one.positions(times)[:, 1], left)
+
+
+def test_joints_that_both_motions_load_are_coupled():
+    model = CollisionModel.from_urdf(two_arms_on_a_torso())
+    left, right, torso = (Scheduled(turning(n).trajectory) for n in ("l", "r", "torso"))
+    still = Scheduled(Trajectory.through(("torso",), [0.0, 1.0], [[0.3], [0.3]]))
+    assert coupled(model.robot, [left, right, still]) == ("torso",)
+    assert set(coupled(model.robot, [left, torso, right])) == {"torso", "l", "r"}
+    assert coupled(model.robot, [left, still]) == ()
+
+
+@pytest.mark.parametrize(
+    ("start", "unsafe"), [((0.0, 0.0), True), ((5.0, 5.0), False), ((0.0, 5.0), True)]
+)
+def test_a_torso_bears_both_arms_when_both_move(start, unsafe):
+    pytest.importorskip("pinocchio")
+    text = two_arms_on_a_torso()
+    model = CollisionModel.from_urdf(text)
+
+    def verified(effort, beside):
+        limits = {"torso": JointLimits(effort=effort)}
+        rows = turning("l").trajectory
+        names = model.joint_names
+        table = [[0.0] * 3, [0.5 * (n == "l") for n in names]]
+        rates = np.zeros((2, 3))
+        whole_body = Trajectory.through(names, rows.times, table, rates, rates)
+        motion = LoadedMotion(whole_body, (), (), "l.csv", named=frozenset(["l"]))
+        torques = Torques(read_inertials(text))
+        settings = Settings(exact=False, limits=limits, torques=torques, beside=beside)
+        return verify(model, motion, settings)
+
+    alone = verified(1e9, [])
+    peak = max(abs(p.value) for p in alone.torques.peaks if p.joint == "torso")
+    assert peak > 1.0
+    result = verified(1.2 * peak, [Beside(turning("r"), *start)])
+    found = {(v.code, v.subject) for v in result.violations}
+    assert result.verdict is (Verdict.NOT_SAFE if unsafe else Verdict.SAFE), result.reason
+    assert found == ({(Code.LINK_TORQUE, "torso")} if unsafe else set())
+    said = any(f"those of {STARTS} starts" in note for note in result.notes)
+    assert said == (start[0] < start[1])

@@ -1,0 +1,157 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Torques along whole motions: what is beyond a limit, with its band, on real robots too."""
+
+import math
+
+import mujoco
+import numpy as np
+import pytest
+from support.paths import ROOT
+from support.robots.mujoco_twin import Twin
+from support.robots.one_joint import INERTIA, LIGHT, ONE, dynamics_of, speeding, trapezoid
+from support.robots.robots import require
+
+from collision_monitor.errors import DynamicsError
+from collision_monitor.motion.violation import Code
+from collision_monitor.robot.joint_limits import JointLimits, urdf_limits
+from collision_monitor.robot.urdf.inertials import read_inertials
+from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.verification.torques import torque_check
+from collision_monitor.verification.torques.actuators import Drive, Drives
+from collision_monitor.verification.torques.dynamics import RobotDynamics
+from collision_monitor.verification.torques.torque_check import check_torques
+
+SPACE_ARM = ROOT / "urdf" / "space_arm.urdf"
+
+
+def only(drive):
+    """All joints have this drive."""
+    return Drives(default=drive)
+
+
+def test_link_and_motor_have_limits_of_their_own():
+    """2.2 kg m^2 at 2 rad/s^2, and a rotor of 0.5 behind the gear."""
+    rotor = Drive(rotor_inertia=5e-5, gear_ratio=100.0, max_motor_torque=5.3)
+    check = check_torques(
+        speeding(2.0, 1.0), dynamics_of(ONE), {"j": JointLimits(effort=4.5)}, only(rotor)
+    )
+    found = {v.code: v for v in check.violations}
+    # From rest: at the end it stops at once, within 0.1 s, in the middle of the slowing down.
+    assert check.link_torques[0, 0] == pytest.approx(2.0 * INERTIA)
+    assert check.motor_torques[0, 0] == pytest.approx(2.0 * (INERTIA + 0.5))
+    assert found[Code.MOTOR_TORQUE].first == 0.0
+    assert found[Code.MOTOR_TORQUE].limit == -5.3  # worst where it brakes
+    assert found[Code.LINK_TORQUE].first == 1.0
+    assert found[Code.LINK_TORQUE].value == pytest.approx(INERTIA * (1.0 - 2.0 / 0.1))
+    assert (found[Code.LINK_TORQUE].unit, check.notes) == ("N m", ())
+
+
+def test_the_band_counts():
+    motion, dynamics = speeding(2.0, 1.0), dynamics_of(ONE)
+    limits = {"j": JointLimits(effort=5.0)}
+    for relative, absolute, broken in ((0.1, 0.1, False), (0.1, 0.2, True), (0.14, 0.0, True)):
+        drive = Drive(relative_margin=relative, absolute_margin=absolute)
+        check = check_torques(motion, dynamics, limits, only(drive), from_rest=False)
+        assert bool(check.violations) == broken
+        assert np.allclose(check.link_bands, relative * 2.0 * INERTIA + absolute)
+    found = check.violations[0]
+    assert found.value == pytest.approx(2.0 * INERTIA * 1.14)
+    assert "4.4 N m computed, 0.616 N m of margin" in found.text
+
+
+def test_springs_make_a_trapezoid_heavier():
+    """Undamped, each step of acceleration doubles the torque, and springs ring on after the end."""
+    limits = {"j": JointLimits(effort=1.5 * INERTIA)}
+    motion = trapezoid(("j",), np.array([1.5]), 2.0, 0.5)  # 2 rad/s^2
+    rigid = check_torques(motion, dynamics_of(ONE), limits)
+    assert rigid.peaks[0].value == pytest.approx(2.0 * INERTIA)
+    # The ramp is half a period: springs are bent most when it ends.
+    frequency = math.pi / 0.5
+    spring = Drive(stiffness=frequency**2 * INERTIA)
+    check = check_torques(motion, dynamics_of(ONE), limits, only(spring))
+    assert abs(check.peaks[0].value) > 1.9 * 2.0 * INERTIA
+    assert check.times[-1] == pytest.approx(2.0 + 2.0 * 2.0 * math.pi / frequency)
+    # Steps of +a, -a, -a, +a at 0, 1, 3 and 4 half periods: each rings on at a, with signs
+    # +, +, +, + at the end, so at 4 a.
+    after = check.times > 2.01
+    ringing = np.abs(check.link_torques[after]).max()
+    assert ringing == pytest.approx(4.0 * 2.0 * INERTIA, rel=1e-2)
+
+
+def test_what_has_no_limit_is_noted():
+    check = check_torques(speeding(1.0, 1.0), dynamics_of(ONE), {})
+    assert check.violations == ()
+    assert check.notes == (
+        "no limit of effort, so not checked: j",
+        "no limit of motor torque, so not checked: j",
+    )
+    with pytest.raises(DynamicsError, match="the dynamics are those of j1, j2; the .* has j"):
+        check_torques(speeding(1.0, 1.0), dynamics_of(LIGHT), {})
+
+
+@pytest.mark.parametrize("name", ["ur5", "panda", "baxter"])
+def test_real_robots_track_a_motion_in_mujoco_with_our_torques(name):
+    """Forward simulation: our torques, and a controller that has next to nothing to add."""
+    files = require(name)
+    robot = load_robot(files.urdf, files.package_dirs)
+    leaders = {j.mimic.joint for j in robot.joints if j.mimic is not None}
+    names = [j.name for j in robot.joints if j.moves and j.mimic is None and j.name not in leaders]
+    names = [n for n in names if "gripper" not in n]
+    limits = urdf_limits(robot)
+    dynamics = RobotDynamics(robot, read_inertials(files.urdf), names)
+    middle = np.array([
+        0.5 * (limits[n].lower + limits[n].upper) if math.isfinite(limits[n].lower) else 0.0
+        for n in names
+    ])  # fmt: skip
+    way = 0.4 * np.cos(np.arange(len(names)))
+    motion = trapezoid(tuple(names), way, 1.5, 0.4)
+    motion.polynomial.c[-1] += middle
+    check = check_torques(motion, dynamics, limits)
+    assert check.base is None and len(check.peaks) == 2 * len(names)
+    twin = Twin(files.urdf, names)
+    twin.data.qpos[twin.q] = middle
+    dt, added, largest = twin.model.opt.timestep, 0.0, 0.0
+    for k in range(round(motion.duration / dt)):
+        now = motion.sample(np.array([(k + 0.5) * dt]))
+        torques = dynamics.torques(now.positions[0], now.velocities[0], now.accelerations[0])
+        start = motion.sample(np.array([k * dt]))
+        off = start.positions[0] - twin.data.qpos[twin.q]
+        slow = start.velocities[0] - twin.data.qvel[twin.v]
+        mass, _ = dynamics.terms(now.positions[0], now.velocities[0])
+        correction = mass @ (400.0 * off + 40.0 * slow)
+        twin.data.qfrc_applied[twin.v] = torques + correction
+        added, largest = max(added, abs(correction).max()), max(largest, abs(torques).max())
+        mujoco.mj_step(twin.model, twin.data)
+    assert added < 2e-3 * largest
+    assert np.allclose(twin.data.qpos[twin.q], motion.positions(np.array([1.5]))[0], atol=1e-4)
+    assert np.abs(check.link_torques).max() == pytest.approx(largest, rel=0.02)
+
+
+def test_a_floating_arm_has_its_base_motion_beside_its_torques():
+    dynamics = dynamics_of(SPACE_ARM, floating=True)
+    motion = trapezoid(dynamics.joint_names, 0.5 * np.ones(7), 20.0, 5.0)
+    limits = urdf_limits(load_robot(SPACE_ARM))
+    rigid = check_torques(motion, dynamics, limits)
+    assert rigid.violations == ()
+    assert rigid.base.poses.shape == (len(rigid.times), 4, 4)
+    spring = Drive(rotor_inertia=0.01, gear_ratio=100, stiffness=2e5, damping=2e3)
+    swinging = check_torques(motion, dynamics, limits, only(spring))
+    ratio = [b.value / a.value for a, b in zip(rigid.peaks, swinging.peaks, strict=True)]
+    assert max(np.abs(ratio[::2])) > 1.3  # integrated, not inverted
+    # The base ends where the rigid arm leaves it, but for what is still swinging.
+    assert np.allclose(swinging.base.poses[-1], rigid.base.poses[-1], atol=2e-3)
+    assert np.array_equal(swinging.base.times, swinging.times)
+
+
+def test_many_rows_are_thinned_and_keep_their_extremes(monkeypatch):
+    monkeypatch.setattr(torque_check, "_ROWS", 1000)
+    monkeypatch.setattr(torque_check, "_BINS", 100)
+    stiff = Drive(stiffness=400.0**2 * INERTIA)
+    check = check_torques(
+        trapezoid(("j",), np.array([1.0]), 1.0, 0.2), dynamics_of(ONE), {}, only(stiff)
+    )
+    assert len(check.motion.times) > 1000 > len(check.times)
+    whole = check.motion.link_torques
+    assert check.link_torques.max() == whole.max() and check.link_torques.min() == whole.min()
+    assert check.times[0] == 0.0 and check.times[-1] == check.motion.times[-1]

@@ -1,0 +1,122 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Sliders: one for each joint, from its limits, and only somebody's hand moves the robot."""
+
+import math
+
+import numpy as np
+import pytest
+from support.robots.toys import joint, link, robot
+
+from collision_monitor import CollisionModel
+from collision_monitor.errors import ConfigurationError
+from collision_monitor.viewer.joint_sliders import JointSliders, slider_specs
+
+
+def model_with(kind="revolute", lower=-2.0, upper=2.0):
+    """Two balls and a joint between them."""
+    text = robot(link("a"), link("b"), joint("j", "a", "b", kind))
+    limits = 'lower="-2" upper="2"'
+    assert limits in text
+    return CollisionModel.from_urdf(
+        text.replace(limits, f'lower="{lower}" upper="{upper}"'),
+        scene={"obstacles": [{"name": "ball", "type": "sphere", "radius": 0.1,
+                              "position": [0, 3, 0]}]},
+    )  # fmt: skip
+
+
+def spec_of(*arguments):
+    (spec,) = slider_specs(model_with(*arguments))
+    return spec
+
+
+def test_limits_units_and_steps_come_from_the_joint():
+    spec = spec_of("revolute", -1.5, 0.7)
+    assert (spec.lower, spec.upper, spec.step) == (-1.5, 0.7, 0.01)
+    assert spec.label == "j [rad]"
+    spec = spec_of("prismatic", 0.0, 0.4)
+    assert (spec.lower, spec.upper, spec.step) == (0.0, 0.4, 0.001)
+    assert spec.label == "j [m]"
+
+
+def test_a_continuous_joint_turns_once_around():
+    spec = spec_of("continuous")
+    assert (spec.lower, spec.upper) == (-3.141, 3.141)
+
+
+def test_limits_are_rounded_inwards():
+    spec = spec_of("revolute", -math.pi, 2 * math.pi)
+    assert (spec.lower, spec.upper) == (-3.141, 6.283)
+
+
+def test_a_short_range_has_finer_steps_and_keeps_its_limits():
+    spec = spec_of("prismatic", 0.0, 0.0123456)
+    assert spec.upper == 0.0123456
+    assert spec.step == pytest.approx(0.000123456)
+
+
+def test_a_joint_that_cannot_move_is_stuck():
+    assert spec_of("revolute", 0.25, 0.25).stuck
+    assert not spec_of("revolute", 0.25, 0.26).stuck
+
+
+def test_a_joint_of_enormous_range_still_has_a_slider():
+    spec = spec_of("prismatic", -1e6, 1e6)
+    assert (spec.lower, spec.upper) == (-1e3, 1e3)
+
+
+def test_limits_that_are_not_finite_are_an_error_that_names_the_joint():
+    model = model_with()
+    model.upper[0] = np.inf
+    with pytest.raises(ConfigurationError, match=r"joint 'j' of 'toy' has the limits \[-2, inf\]"):
+        slider_specs(model)
+
+
+class Slider:
+    """As viser's: a value set by the program is told too, with no client."""
+
+    def __init__(self, label, low, high, step, value, disabled):
+        self.label, self.disabled, self._value = label, disabled, value
+        self.min, self.max = low, high
+        assert low <= value <= high
+        self.calls = []
+
+    def on_update(self, call):
+        self.calls.append(call)
+
+    @property
+    def value(self):
+        return self._value
+
+    @value.setter
+    def value(self, value):
+        self.move(value, None)
+
+    def move(self, value, client):
+        self._value, self.client, self.target = value, client, self
+        for call in self.calls:
+            call(self)
+
+
+class Gui:
+    """Takes sliders."""
+
+    def __init__(self):
+        self.sliders = []
+
+    def add_slider(self, *arguments, **options):
+        self.sliders.append(Slider(*arguments, **options))
+        return self.sliders[-1]
+
+
+def test_a_hand_moves_the_joint_and_the_program_does_not():
+    gui, moves = Gui(), []
+    specs = [spec_of("revolute"), spec_of("prismatic", 0.0, 0.5), spec_of("revolute", 1.0, 1.0)]
+    sliders = JointSliders(gui, specs, np.array([0.5, 9.0, 1.0]), lambda *move: moves.append(move))
+    assert [slider.value for slider in gui.sliders] == [0.5, 0.5, 1.0]  # as far as they reach
+    assert [slider.disabled for slider in gui.sliders] == [False, False, True]
+    gui.sliders[1].move(0.2, client="a browser")
+    assert moves == [(1, 0.2)]
+    sliders.show(np.array([-1.0, 0.3, 1.0]))
+    assert [slider.value for slider in gui.sliders] == [-1.0, 0.2, 1.0]  # a hand was at that one
+    assert moves == [(1, 0.2)]

@@ -1,0 +1,79 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Motions on the page: of this robot, in its order, at the time that the page says."""
+
+import numpy as np
+import pytest
+from support.robots.toys import chain
+
+from collision_monitor import CollisionModel
+from collision_monitor.errors import MotionError
+from collision_monitor.motion.motion import Motion
+from collision_monitor.viewer.motions import Playback, curve_times, planned
+
+
+@pytest.fixture(scope="module")
+def model():
+    """Four balls in a row."""
+    return CollisionModel.from_urdf(chain(4))
+
+
+def motion(*names, end=2.0):
+    """From 0 to 1, 2, .. for the joints in the order of ``names``."""
+    goal = np.arange(1.0, len(names) + 1.0)
+    return Motion(names, np.array([5.0, 5.0 + end]), np.array([0.0 * goal, goal]))
+
+
+def test_joints_are_put_in_the_order_of_the_model_and_the_others_held(model):
+    one = planned(model, "one", motion("j3", "j1"), np.array([9.0, 0.25, 9.0]))
+    assert one.at(1.0).tolist() == [1.0, 0.25, 0.5]
+    assert one.at(-1.0).tolist() == [0.0, 0.25, 0.0]
+    assert one.at(9.0).tolist() == [2.0, 0.25, 1.0]
+
+
+def test_a_motion_of_another_robot_is_an_error_that_names_the_joint(model):
+    with pytest.raises(MotionError, match="far.csv: 'toy' has no joint 'j9'; it has j1, j2, j3"):
+        planned(model, "far.csv", motion("j1", "j9"), np.zeros(3))
+
+
+def test_distances_along_it_are_those_of_the_model(model):
+    one = planned(model, "one", motion("j1", "j2"), np.zeros(3))
+    times = np.linspace(0.0, 2.0, 7)
+    expected = [model.distance(one.at(time)).distance for time in times]
+    assert one.distances(model, times) == pytest.approx(expected, abs=1e-12)
+
+
+def test_the_curve_is_as_long_as_the_longest(model):
+    motions = [planned(model, "m", motion("j1", end=end), np.zeros(3)) for end in (2.0, 7.0)]
+    times = curve_times(motions)
+    assert times[0] == 0.0 and times[-1] == 7.0 and (np.diff(times) > 0.0).all()
+
+
+def test_it_plays_pauses_seeks_and_ends(model):
+    one = planned(model, "one", motion("j1"), np.zeros(3))
+    playback = Playback()
+    assert playback.configuration(0.0) is None
+    playback.play(one, 10.0)
+    assert playback.configuration(11.0)[0] == pytest.approx(0.5)
+    playback.pause()
+    assert playback.configuration(11.5) is None and playback.time == pytest.approx(1.0)
+    playback.play(one, 20.0)  # it goes on where it was
+    playback.speed = 0.5
+    assert playback.configuration(21.0)[0] == pytest.approx(0.75)
+    assert playback.seek(one, 0.4).tolist() == one.at(0.4).tolist()
+    assert not playback.playing and playback.time == 0.4
+    assert playback.seek(one, 99.0)[0] == 1.0 and playback.time == 2.0
+    playback.play(one, 30.0)  # from the start again
+    playback.speed = 1.0
+    assert playback.configuration(30.5)[0] == pytest.approx(0.25)
+    assert playback.configuration(99.0)[0] == 1.0
+    assert not playback.playing and playback.configuration(99.1) is None
+
+
+def test_another_motion_begins_at_its_start(model):
+    one, other = (planned(model, name, motion("j1"), np.zeros(3)) for name in "ab")
+    playback = Playback()
+    playback.play(one, 0.0)
+    playback.configuration(1.0)
+    playback.play(other, 1.0)
+    assert playback.time == 0.0 and playback.motion is other
