@@ -18,8 +18,8 @@ from rclpy.serialization import serialize_message
 from support.robots.robots import ROBOTS
 
 from collision_monitor import CollisionModel
-from collision_monitor.model.live.live_nearness import LiveNearness
 from collision_monitor.model.live.live_object import Bounds
+from collision_monitor.model.live.live_proximity import LiveNearness
 from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.nearness import Nearness
 from collision_monitor.monitoring.monitor import Level, MonitorState

@@ -32,7 +32,7 @@ from scipy.spatial import ConvexHull
 from support.robots.robots import RobotFiles
 
 from collision_monitor import CollisionModel
-from collision_monitor.fitting.published_capsule import fit_capsule
+from collision_monitor.fitting.least_capsule import fit_capsule
 from collision_monitor.fitting.shapes import single_leaf
 from collision_monitor.fitting.sphere import fit_sphere
 from collision_monitor.geometry.obb import fit_box, hull_points

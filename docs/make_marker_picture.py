@@ -18,7 +18,7 @@ from support.ros.rviz_twin import RvizTwin
 from visualization_msgs.msg import Marker
 
 from collision_monitor import CollisionModel
-from collision_monitor.model.live.live_nearness import LiveNearness
+from collision_monitor.model.live.live_proximity import LiveNearness
 from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.live.point_cloud import voxels_of
 from collision_monitor.model.nearness import Nearness

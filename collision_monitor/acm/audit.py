@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from collision_monitor.acm.confidence import share_bounds
 from collision_monitor.acm.matrix import (
     PairGeometries,
     Progress,
@@ -18,7 +17,7 @@ from collision_monitor.acm.matrix import (
     link_columns,
     where_links_meet,
 )
-from collision_monitor.acm.pair_verdict import Meeting, Verdict
+from collision_monitor.acm.pair_verdict import Meeting, Verdict, share_bounds
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.robot.pairs import neighbours
 

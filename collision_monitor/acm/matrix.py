@@ -11,11 +11,10 @@ from itertools import combinations
 
 import numpy as np
 
-from collision_monitor.acm.confidence import share_bounds
 from collision_monitor.acm.link_geometry import LinkGeometry, link_geometry
 from collision_monitor.acm.link_pair import LinkPair, between, link_pair
 from collision_monitor.acm.pair_search import PairSearch
-from collision_monitor.acm.pair_verdict import Ground, Meeting, Verdict
+from collision_monitor.acm.pair_verdict import Ground, Meeting, Verdict, share_bounds
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.geometry.leaf import Leaf
 from collision_monitor.model.collision_model import CollisionModel

@@ -7,9 +7,8 @@ from __future__ import annotations
 import numpy as np
 
 from collision_monitor.acm import range_proof, range_search
-from collision_monitor.acm.confidence import share_bounds
 from collision_monitor.acm.link_pair import LinkPair
-from collision_monitor.acm.pair_verdict import Ground, Meeting, Verdict
+from collision_monitor.acm.pair_verdict import Ground, Meeting, Verdict, share_bounds
 
 # Rows for boxes at first; boxes that may wait before the search goes deep, where hardly more do.
 _ROOM, _MOST_WAITING = 256, 20_000

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Yes or no for many configurations: eight at a time, and no further than the first hit.
 
-From coarse to fine: balls around links, capsules around links (`batch_clear/link_solid.py`),
+From coarse to fine: balls around links, capsules around links (`batch_clear/tables.py`),
 then their leaves, which are placed only when it comes to them. A lane that is decided asks
 for nothing more. Where many things stand still, each moving link descends a tree of boxes.
 """
@@ -13,7 +13,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from collision_monitor.batch_clear.simd import ALL, LANES, bits, greater, load, spread, store
+from collision_monitor.batch_clear.simd import (
+    ALL,
+    LANES,
+    any_angle,
+    bits,
+    greater,
+    load,
+    sine_cosine,
+    spread,
+    store,
+)
 from collision_monitor.batch_clear.simd_solids import (
     RADIUS,
     REACH,
@@ -24,7 +34,6 @@ from collision_monitor.batch_clear.simd_solids import (
     place_solid,
     solids_closer,
 )
-from collision_monitor.batch_clear.sine import any_angle, sine_cosine
 from collision_monitor.common.array_views import lend
 from collision_monitor.common.compiled import inlined_kernel, offline_kernel
 from collision_monitor.hierarchy.packed import PRISMATIC

@@ -11,13 +11,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from collision_monitor.acm.audit import audit
-from collision_monitor.acm.exemptions import exemptions
+from collision_monitor.acm.exemptions import exemptions, srdf_text
 from collision_monitor.acm.matrix import Progress, SearchSettings, classify
 from collision_monitor.acm.pair_verdict import Ground, Meeting, Verdict
-from collision_monitor.acm.srdf_text import srdf_text
 from collision_monitor.cli import acm_report
-from collision_monitor.cli.option_number import option_number
-from collision_monitor.cli.output_path import output_path
+from collision_monitor.cli.output_path import option_number, output_path
 from collision_monitor.common.atomic_file import write_text
 from collision_monitor.model.collision_model import CollisionModel
 

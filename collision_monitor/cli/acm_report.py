@@ -14,7 +14,7 @@ from collision_monitor.acm.audit import Audit, Finding
 from collision_monitor.acm.exemptions import Exemption, grounds
 from collision_monitor.acm.matrix import SearchSettings, default_pose
 from collision_monitor.acm.pair_verdict import Ground, Meeting, Verdict
-from collision_monitor.cli.table import text_table
+from collision_monitor.cli.output_path import text_table
 from collision_monitor.model.collision_model import CollisionModel
 
 # -- shared ------------------------------------------------------------------------------

@@ -17,8 +17,7 @@ import numpy as np
 from collision_monitor.cli import adjust_plot, adjust_report
 from collision_monitor.cli.distance import parse_positions
 from collision_monitor.cli.model_arguments import add_model_arguments, load_model
-from collision_monitor.cli.option_number import option_number
-from collision_monitor.cli.output_path import output_path
+from collision_monitor.cli.output_path import option_number, output_path
 from collision_monitor.errors import (
     AdjustmentError,
     ConfigurationError,

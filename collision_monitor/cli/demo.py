@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from collision_monitor.cli.option_number import option_number
+from collision_monitor.cli.output_path import option_number
 from collision_monitor.cli.view import add_page_arguments, announce
 from collision_monitor.errors import MissingDependencyError, MotionError
 from collision_monitor.model.collision_model import CollisionModel

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from collision_monitor.cli.model_arguments import add_model_arguments, load_model
-from collision_monitor.cli.output_path import output_path, png_path
-from collision_monitor.cli.table import text_table
+from collision_monitor.cli.output_path import output_path, png_path, text_table
 from collision_monitor.fitting.leaves_file import write_leaves
 from collision_monitor.geometry.leaf import Leaf
 from collision_monitor.model.collision_model import CollisionModel

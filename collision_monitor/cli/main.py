@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from collision_monitor.cli.lost_output import forget_output
+from collision_monitor.cli.output_path import forget_output
 from collision_monitor.errors import CollisionMonitorError
 
 _COMMANDS = ("fit", "distance", "thresholds", "adjust", "verify", "acm", "view", "demo")

@@ -18,9 +18,8 @@ from typing import Any
 
 from collision_monitor.cli.distance import parse_positions
 from collision_monitor.cli.live_progress import LiveProgress
-from collision_monitor.cli.lost_output import forget_output
 from collision_monitor.cli.model_arguments import add_model_arguments
-from collision_monitor.cli.output_path import output_path
+from collision_monitor.cli.output_path import forget_output, output_path
 from collision_monitor.cli.second_robot import (
     add_second_robot,
     inertials_of,

@@ -16,7 +16,7 @@ import numpy as np
 
 from collision_monitor.cli.distance import parse_configuration
 from collision_monitor.cli.model_arguments import add_model_arguments, load_model
-from collision_monitor.cli.option_number import option_number
+from collision_monitor.cli.output_path import option_number
 from collision_monitor.motion.motion import read_motion
 from collision_monitor.viewer.address import LOOPBACK, USUAL_PORT, free_address
 from collision_monitor.viewer.needs_viser import viser_library

@@ -11,9 +11,135 @@ import numpy as np
 from collision_monitor.common.array_views import borrow
 from collision_monitor.common.compiled import offline_kernel
 from collision_monitor.continuous.pair_sweep import Balls, place_balls
-from collision_monitor.continuous.path_range import SLOPE, SPAN, STRAY, Paths, path_range
 from collision_monitor.continuous.sweep import FAR, OFF, SIZE, TURN, Sweep
 from collision_monitor.hierarchy.kinematics import forward_kinematics, place_leaves
+
+# -- where joints are that follow piecewise polynomials, and how far they go about an instant --
+#
+# An instant of a path and some time about it are told as a straight motion and what the path
+# strays from it: q(c + s) = q(c) + slope s + rest, |s| <= half. Beyond its ends a path rests.
+
+
+class Paths(NamedTuple):
+    """Piecewise polynomials of one or more robots, each over a time of its own; all windows.
+
+    Attributes:
+        breaks: (breakpoints of all paths, 1), seconds, increasing within a path.
+        coefficients: (pieces x width, order): row ``piece * width + m`` belongs to the m-th joint
+            of the path; ascending powers of the time since the piece began.
+        paths: (paths, 4): first breakpoint, first piece, pieces, joints.
+        columns: (paths, width): entry of q that the m-th joint of a path is.
+    """
+
+    breaks: np.ndarray
+    coefficients: np.ndarray
+    paths: np.ndarray
+    columns: np.ndarray
+
+
+SLOPE, SPAN, STRAY = 0, 1, 2
+
+
+@offline_kernel
+def piece_at(breaks, first, pieces, time):
+    """Which of the pieces of a path (from 0) holds ``time``; the first or last beyond its ends."""
+    low, high = 0, pieces - 1
+    while low < high:
+        middle = (low + high + 1) // 2
+        if breaks[first + middle, 0] <= time:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+@offline_kernel
+def polynomial(coefficients, row, order, x):
+    """Value at ``x`` of the polynomial in a row."""
+    value = coefficients[row, order - 1]
+    for m in range(order - 2, -1, -1):
+        value = value * x + coefficients[row, m]
+    return value
+
+
+@offline_kernel
+def shifted(coefficients, row, order, x, work):
+    """Coefficients about ``x`` of the polynomial in a row into ``work`` (order, 1)."""
+    for m in range(order):
+        work[m, 0] = coefficients[row, m]
+    for low in range(order - 1):
+        for m in range(order - 2, low - 1, -1):
+            work[m, 0] += x * work[m + 1, 0]
+
+
+@offline_kernel
+def path_range(path, order, width, g, center, half, work, q, motion):
+    """Path ``g`` about ``center`` s: its place into ``q``, how it moves into ``motion``.
+
+    For each of its columns of q, row c of ``motion`` (nq, 3) gets, over ``half`` s to both sides:
+    the slope of a straight motion in units a second; how far the path goes from q at most; how
+    far from the straight motion at most. ``work`` (order, 1).
+    """
+    breaks, coefficients = path.breaks, path.coefficients
+    first, first_piece, pieces = path.paths[g, 0], path.paths[g, 1], path.paths[g, 2]
+    begin, end = breaks[first, 0], breaks[first + pieces, 0]
+    low, high = center - half, center + half
+    middle = min(max(center, begin), end)
+    at = piece_at(breaks, first, pieces, middle)
+    i, j = at, at
+    if half > 0.0:
+        i = piece_at(breaks, first, pieces, low)
+        j = piece_at(breaks, first, pieces, high)
+    one = i == j and low >= begin and high <= end
+    for m in range(path.paths[g, 3]):
+        column = path.columns[g, m]
+        row = (first_piece + at) * width + m
+        since = middle - breaks[first + at, 0]
+        if one:
+            shifted(coefficients, row, order, since, work)
+            stray, power = 0.0, half
+            for n in range(2, order):
+                power *= half
+                stray += abs(work[n, 0]) * power
+            slope = work[1, 0] if order > 1 else 0.0
+            q[column] = work[0, 0]
+            motion[column, SLOPE] = slope
+            motion[column, SPAN] = abs(slope) * half + stray
+            motion[column, STRAY] = stray
+            continue
+        place = polynomial(coefficients, row, order, since)
+        q[column] = place
+        u, v = min(max(low, begin), end), min(max(high, begin), end)
+        row = (first_piece + i) * width + m
+        start = polynomial(coefficients, row, order, u - breaks[first + i, 0])
+        row = (first_piece + j) * width + m
+        stop = polynomial(coefficients, row, order, v - breaks[first + j, 0])
+        slope = (stop - start) / (high - low)
+        span = max(abs(start - place), abs(stop - place))
+        stray = 0.0
+        if low < begin:
+            stray = abs(start - place + slope * half)
+        if high > end:
+            stray = max(stray, abs(stop - place - slope * half))
+        for piece in range(i, j + 1):
+            since = breaks[first + piece, 0]
+            u, v = max(low, since), min(high, breaks[first + piece + 1, 0])
+            if v < u:
+                continue
+            about, side = 0.5 * (u + v), 0.5 * (v - u)
+            shifted(coefficients, (first_piece + piece) * width + m, order, about - since, work)
+            tail, power = 0.0, side
+            for n in range(2, order):
+                power *= side
+                tail += abs(work[n, 0]) * power
+            rate = work[1, 0] if order > 1 else 0.0
+            off = work[0, 0] - place
+            span = max(span, abs(off) + abs(rate) * side + tail)
+            off -= slope * (about - center)
+            stray = max(stray, abs(off) + abs(rate - slope) * side + tail)
+        motion[column, SLOPE] = slope
+        motion[column, SPAN] = span
+        motion[column, STRAY] = stray
 
 
 class Motion(NamedTuple):

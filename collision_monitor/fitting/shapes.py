@@ -13,15 +13,42 @@ import numpy as np
 
 from collision_monitor.fitting.body import Body
 from collision_monitor.fitting.box_leaves import cover_box, covers_of_box
+from collision_monitor.fitting.coverage import gaps_to_union
 from collision_monitor.fitting.fit_settings import FitSettings
 from collision_monitor.fitting.least_capsule import fit_least_capsule
 from collision_monitor.fitting.multi_capsule_fit import fit_union, lost, thickness
 from collision_monitor.fitting.outermost import outermost
 from collision_monitor.fitting.sphere import fit_least_sphere
-from collision_monitor.fitting.union import union_volume
 from collision_monitor.geometry.leaf import Leaf, enclosing, moved
 from collision_monitor.geometry.obb import OrientedBox, box_along, fit_box, hull_points
 from collision_monitor.robot.description import Shape
+
+# -- the volume of leaves that overlap --
+
+
+_POINTS = 60_000
+
+
+def union_volume(capsules: np.ndarray, seed: int = 0) -> float:
+    """Volume (m^3) of the union of capsules (k, 7); exact for one.
+
+    For several an estimate from one random point in each cell of a grid; its error is below
+    0.3 % or so.
+    """
+    if len(capsules) == 1:
+        row, radius = capsules[0], float(capsules[0, 6])
+        length = float(np.linalg.norm(row[3:6] - row[:3]))
+        return math.pi * radius**2 * (length + 4.0 / 3.0 * radius)
+    radii = capsules[:, 6:]
+    low = np.minimum(capsules[:, :3] - radii, capsules[:, 3:6] - radii).min(axis=0)
+    high = np.maximum(capsules[:, :3] + radii, capsules[:, 3:6] + radii).max(axis=0)
+    step = float(np.cbrt(np.prod(high - low) / _POINTS))
+    counts = np.ceil((high - low) / step).astype(int)
+    cells = (high - low) / counts
+    grid = np.stack(np.meshgrid(*map(np.arange, counts), indexing="ij"), -1).reshape(-1, 3)
+    points = low + (grid + np.random.default_rng(seed).random(grid.shape)) * cells
+    return float((gaps_to_union(points, capsules) <= 0.0).mean() * np.prod(high - low))
+
 
 # Numbers of leaves that are tried, up to the budget.
 _COUNTS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)

@@ -46,7 +46,7 @@ State, floats:
 least        pairs x 1       distance of the nearest leaves of a pair that is near; else infinity
 kept         pairs x 13      a distance that a pair once had at least, and the pose of its second
                              link in its first then: the rotation row by row, then the origin
-reaches      nodes x 2       as in `mesh_distance/bvh/directional_extents.py`
+reaches      nodes x 2       as in `mesh_distance/mesh_pair_distance.py`
 ===========  ==============  ====================================================================
 """
 

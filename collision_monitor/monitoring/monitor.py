@@ -27,9 +27,14 @@ from collision_monitor.monitoring.joint_states.cell_buffer import CellBuffer
 from collision_monitor.monitoring.joint_states.joint_history import JointHistory
 from collision_monitor.monitoring.joint_states.joint_state_buffer import JointStateBuffer
 from collision_monitor.monitoring.speed_policy.braking_check import Bounds
-from collision_monitor.monitoring.speed_policy.decision import NONE, SLOWDOWN, STOP, Decision
+from collision_monitor.monitoring.speed_policy.decision import (
+    NONE,
+    SLOWDOWN,
+    STOP,
+    Decision,
+    sentence,
+)
 from collision_monitor.monitoring.speed_policy.latch import LATCHED
-from collision_monitor.monitoring.speed_policy.messages import sentence
 from collision_monitor.monitoring.speed_policy.speed_policy import Behaviour
 
 logger = logging.getLogger(__name__)

@@ -20,7 +20,7 @@ from rclpy.parameter import Parameter
 from collision_monitor.common.compile_log import log_compiling
 from collision_monitor.errors import CollisionMonitorError, JointStateError
 from collision_monitor.model.live.desired_scene import SceneKeeper
-from collision_monitor.model.live.live_nearness import LiveNearness
+from collision_monitor.model.live.live_proximity import LiveNearness
 from collision_monitor.model.loading.recipe import Loaded, Recipe
 from collision_monitor.model.nearness import Nearness
 from collision_monitor.monitoring.compile_ahead import compile_ahead

@@ -29,14 +29,13 @@ from collision_monitor.monitoring.monitor import Level
 from collision_monitor.nodes.common.executor import run_node
 from collision_monitor.nodes.common.log_bridge import bridge_logs
 from collision_monitor.nodes.common.qos import LATCHED, VALUES
-from collision_monitor.nodes.pacer import Pacer
 from collision_monitor.nodes.parameters.parameters import declare_parameters
 from collision_monitor.nodes.parameters.simulation_parameters import (
     PARAMETERS,
     refusal,
     start_positions,
 )
-from collision_monitor.nodes.simulation_state import contacts_status, status
+from collision_monitor.nodes.simulation_state import Pacer, contacts_status, status
 from collision_monitor.nodes.trajectories.follow_joint_trajectory import (
     follow_joint_trajectory_type,
 )

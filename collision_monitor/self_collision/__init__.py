@@ -15,7 +15,7 @@ from collision_monitor.self_collision.adjustment import Adjustment, adjust
 from collision_monitor.self_collision.arms.arms import Arm, find_arms
 from collision_monitor.self_collision.field.field import LinearField
 from collision_monitor.self_collision.field.nine_cases import ControlPoints, control_points
-from collision_monitor.self_collision.filter.streaming import Streamer
+from collision_monitor.self_collision.filter.point_stream import Streamer
 
 __all__ = [
     "Adjustment",

@@ -18,17 +18,35 @@ import numpy as np
 from collision_monitor.monitoring.joint_states.joint_state_buffer import name_some
 from collision_monitor.robot.bodies import Bodies, drive, rigid_bodies
 from collision_monitor.robot.description import Joint, Robot, Shape
-from collision_monitor.robot.pairs import UnmonitoredPair
+from collision_monitor.robot.pairs import NEIGHBOURS, UnmonitoredPair, neighbours
 from collision_monitor.robot.poses import joint_motion
 from collision_monitor.robot.scene import Scene
 from collision_monitor.robot.scene_joints import with_joints
 from collision_monitor.robot.srdf.srdf import Semantics
 from collision_monitor.robot.urdf.inertials import Inertial
 from collision_monitor.robot.urdf.joint_friction import JointFriction
-from collision_monitor.simulation.exclusions import excluded_pairs
-from collision_monitor.simulation.hulls import convex_hull
-from collision_monitor.simulation.masses import Principal, link_masses
+from collision_monitor.simulation.masses import Principal, convex_hull, link_masses
 from collision_monitor.simulation.needs_mujoco import mujoco_library
+
+# Which pairs of links a simulation does not let touch each other: those nobody watches either.
+
+
+def excluded_pairs(
+    robot: Robot, bodies: Bodies, semantics: Semantics, scene: Scene
+) -> dict[frozenset[str], str]:
+    """Reason by pair of names (links or obstacles), as a CollisionModel leaves them out.
+
+    Neighbours over one joint, what the SRDF disables and what the scene ignores. Links
+    of one rigid body need no exclusion: MuJoCo never lets them touch.
+    """
+    excluded = {pair: NEIGHBOURS for pair in neighbours(robot, bodies)}
+    for pair, reason in semantics.disabled.items():
+        text = f": {reason}" if reason else ""
+        excluded.setdefault(pair, f"disabled in the SRDF{text}")
+    for a, b in scene.ignore:
+        excluded.setdefault(frozenset((a, b)), "ignored by the scene")
+    return excluded
+
 
 ALWAYS = "their hulls always touch"
 _SAMPLES = 200

@@ -20,7 +20,14 @@ import numpy as np
 from collision_monitor.errors import CollisionMonitorError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.motion.motion import Motion
-from collision_monitor.viewer.address import LOOPBACK, Address, free_address
+from collision_monitor.viewer.address import (
+    LOOPBACK,
+    Address,
+    aim_camera,
+    free_address,
+    start_server,
+    stop_server,
+)
 from collision_monitor.viewer.clearance_curve import SECONDS, ClearanceCurve, add_chart, chart_data
 from collision_monitor.viewer.joint_sliders import JointSliders, slider_specs
 from collision_monitor.viewer.motion_panel import MotionPanel
@@ -29,7 +36,6 @@ from collision_monitor.viewer.needs_viser import viser_library
 from collision_monitor.viewer.obstacle_nodes import ObstacleNodes
 from collision_monitor.viewer.robot_nodes import RobotNodes
 from collision_monitor.viewer.scene_editor import SceneEditor
-from collision_monitor.viewer.server import aim_camera, start_server, stop_server
 from collision_monitor.viewer.status import NodeReport, status_html
 
 logger = logging.getLogger(__name__)

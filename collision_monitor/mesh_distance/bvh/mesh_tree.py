@@ -15,7 +15,7 @@ and in ``numbers``
 =========  =================  ==================================================================
 volumes    (nodes, columns)   see below
 corners    (triangles, 9)     x y z of the three corners, in the order of the leaves
-reaches    (nodes, 2)         work space, see `mesh_distance/bvh/directional_extents.py`
+reaches    (nodes, 2)         work space, see `mesh_distance/mesh_pair_distance.py`
 =========  =================  ==================================================================
 
 A box along the link's axes (kinds ``aabb`` and ``octree``) has 8 columns: centre, half sides,

@@ -7,6 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from collision_monitor.model.live.live_scene import LiveScene
+from collision_monitor.model.nearness import part_of
 from collision_monitor.model.proximity import Proximity
 
 
@@ -25,3 +26,32 @@ class LiveProximity(Proximity):
 
     def _arrays(self) -> tuple[np.ndarray, np.ndarray]:
         return self._live.numbers, self._live.index
+
+
+# -- how near links are to objects of a live scene, in parts of the distances that count there --
+
+
+class LiveNearness:
+    """As `nearness.Nearness`, of the pairs with objects."""
+
+    def __init__(self, live: LiveScene) -> None:
+        self._live = live
+        self._proximity = LiveProximity(live)
+
+    def of_leaves(
+        self, q: np.ndarray, thresholds: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """(links,), in the order of ``model.link_names``, and (slots,) of objects, at q (nq,).
+
+        ``thresholds`` (pair numbers, 2): stop and warning distance, metres.
+        """
+        above = np.nextafter(thresholds[:, 1], np.inf)
+        found = self._proximity.near(q, above, spread=0.0)
+        part = part_of(found.distances, thresholds[found.pairs])
+        of_links = np.full(len(self._live.model.link_names), np.inf)
+        links = self._live.links_of(found.pairs)
+        np.minimum.at(of_links, links[links >= 0], part[links >= 0])
+        of_slots = np.full(1 + self._live.bounds.objects, np.inf)
+        for slots in self._live.slots_of(found.pairs).T:
+            np.minimum.at(of_slots, slots[slots >= 0], part[slots >= 0])
+        return of_links, of_slots

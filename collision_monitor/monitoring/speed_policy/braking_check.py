@@ -25,8 +25,7 @@ from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.monitoring.speed_policy import decision_kernels
 from collision_monitor.monitoring.speed_policy.decision import CALM, Decision
 from collision_monitor.monitoring.speed_policy.live_paths import LivePaths
-from collision_monitor.monitoring.speed_policy.model_paths import ModelPaths
-from collision_monitor.monitoring.speed_policy.paths import Way
+from collision_monitor.monitoring.speed_policy.paths import ModelPaths, Way
 from collision_monitor.monitoring.speed_policy.settings import Settings
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from collision_monitor.model.live.live_object import LiveObject
 from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.reach import reach
 from collision_monitor.model.thresholds import Thresholds
-from collision_monitor.monitoring.speed_policy.model_paths import weights_together
-from collision_monitor.monitoring.speed_policy.paths import Paths
+from collision_monitor.monitoring.speed_policy.paths import Paths, weights_together
 
 
 class LivePaths(Paths):

@@ -14,7 +14,7 @@ from collision_monitor.errors import MotionError, TrajectoryError
 from collision_monitor.motion.bags.bags import STATES, read_topics
 from collision_monitor.motion.bags.commands import commanded
 from collision_monitor.motion.bags.states import recorded
-from collision_monitor.motion.piecewise import joined
+from collision_monitor.motion.hermite import joined
 from collision_monitor.motion.trajectory import Trajectory
 
 _NANO = 1e9

@@ -15,7 +15,7 @@ from collision_monitor.motion.commands.cartesian_line import CartesianLine
 from collision_monitor.motion.commands.command_file import JointCommand, LineCommand, Ramps
 from collision_monitor.motion.commands.line_motion import follow_line
 from collision_monitor.motion.commands.trapezoid import Trapezoid
-from collision_monitor.motion.piecewise import joined
+from collision_monitor.motion.hermite import joined
 from collision_monitor.motion.robot_joints import on_robot
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.motion.violation import Violation

@@ -5,13 +5,48 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from typing import Any
 
+import rclpy
 from rclpy.parameter import Parameter
+from rclpy.signals import SignalHandlerOptions
+from rclpy.utilities import remove_ros_args
 
 from collision_monitor.errors import RosArgumentsError
-from collision_monitor.nodes.common.ros_arguments import own_arguments
+
+# -- what is wrong with the ROS arguments of a program, in a sentence and not as a traceback --
+
+
+def init(args: list[str] | None) -> None:
+    """``rclpy.init``; signals are left to the caller.
+
+    Raises:
+        RosArgumentsError: an unknown log level, a file of parameters that is not there ...
+    """
+    try:
+        rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    except RuntimeError as error:
+        raise RosArgumentsError(_sentence(error)) from None
+
+
+def own_arguments(args: list[str]) -> list[str]:
+    """Those that are not for ROS, without the program.
+
+    Raises:
+        RosArgumentsError: those for ROS are wrong.
+    """
+    try:
+        return remove_ros_args(args)[1:]
+    except RuntimeError as error:
+        raise RosArgumentsError(_sentence(error)) from None
+
+
+def _sentence(error: RuntimeError) -> str:
+    """What rcl says, without where in its sources it says so."""
+    text = re.sub(r",? at /\S+:\d+", "", " ".join(str(error).split()))
+    return re.sub(r"^(failed to initialize rcl|Failed to parse ROS arguments): ", "", text)
 
 
 def split_arguments(args: list[str] | None) -> tuple[dict[str, Any], list[str]]:

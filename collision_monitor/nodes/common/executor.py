@@ -14,7 +14,7 @@ from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedE
 from rclpy.node import Node
 
 from collision_monitor.errors import CollisionMonitorError
-from collision_monitor.nodes.common.ros_arguments import init
+from collision_monitor.nodes.common.arguments import init
 
 _SIGNAL_SECONDS = 0.2  # between two looks whether a signal has come, where no timer runs
 

@@ -16,7 +16,7 @@ from visualization_msgs.msg import Marker
 from collision_monitor.model.live.live_object import LiveObject
 from collision_monitor.model.live.live_scene import CLOUD, LiveScene
 from collision_monitor.nodes.markers.leaf_markers import MakeMarker, placed_along
-from collision_monitor.nodes.markers.marker_buffer import PointsTemplate, SolidTemplate
+from collision_monitor.nodes.markers.marker_template import PointsTemplate, SolidTemplate
 
 SCENE, CARRIED, CLOUDS = "scene", "scene/carried", "scene/cloud"
 SHARE = 100  # markers each time of what has changed, and as many of what was not sent for longest

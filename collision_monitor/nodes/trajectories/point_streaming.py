@@ -18,8 +18,12 @@ from collision_monitor.nodes.trajectories.trajectory_messages import (
     seconds_of,
 )
 from collision_monitor.self_collision.filter.desired import checked_point
-from collision_monitor.self_collision.filter.point_stream import ROUNDING, PointStream, Streamed
-from collision_monitor.self_collision.filter.streaming import Streamer
+from collision_monitor.self_collision.filter.point_stream import (
+    ROUNDING,
+    PointStream,
+    Streamed,
+    Streamer,
+)
 from collision_monitor.self_collision.filter.trajectory_filter import Gate
 
 

@@ -18,9 +18,10 @@ from collision_monitor.self_collision.arms.kinematic_chains import (
     independent,
     is_arm,
     is_something_else,
+    mirrored,
     mirrored_limbs,
+    side,
 )
-from collision_monitor.self_collision.arms.left_right_names import mirrored, side
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,170 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
-from collision_monitor.errors import TrajectoryError
+from collision_monitor.errors import AdjustmentError, ConfigurationError, TrajectoryError
+from collision_monitor.hierarchy.warm_up import warm_up_for_states
+from collision_monitor.model.proximity import Proximity
+from collision_monitor.self_collision.arms.arms import Arm, find_arms
+from collision_monitor.self_collision.margins import choose_margins
+from collision_monitor.self_collision.preparation import is_number
+from collision_monitor.self_collision.problem import Problem
+from collision_monitor.self_collision.sharing import joint_weights
+from collision_monitor.self_collision.stepper import Stepper
+
+if TYPE_CHECKING:
+    from collision_monitor.model.collision_model import CollisionModel
+
+
+# -- adjusting single points ahead of time, one after another --
+
+
+_SUBSTEP = np.radians(1.0)
+_BUFFER = 0.003  # m above the limits, for dips between points
+_HALVINGS = 6  # of a substep that is not certified
+_SLACK = 1e-4  # m that a pair may come nearer than its limit, or than it is where it is below
+
+
+class Streamer:
+    """Desired configurations in, safe ones out, each reached from the last.
+
+    No look ahead: it keeps as near to the newest desired point as clearances and velocity
+    limits allow, and stands still where nothing else is safe. Every move that it
+    returns is certified from its start to its end.
+    """
+
+    def __init__(
+        self,
+        model: CollisionModel,
+        arms: tuple[Arm, Arm] | Sequence[str] | None = None,
+        safe_distance: float = 0.1,
+        danger_distance: float = 0.05,
+        yielding: str = "both",
+    ) -> None:
+        """Options as those of `adjustment.adjust`; `reset` sets where the arms are."""
+        if yielding not in ("both", "left", "right"):
+            raise ConfigurationError(f"yielding: {yielding!r} is none of both, left, right")
+        if arms is None or len(arms) != 2 or isinstance(arms[0], str):
+            arms = find_arms(model.robot, model.semantics, arms)
+        warm_up_for_states()
+        self.model = model
+        self.arms = arms
+        self._distances = safe_distance, danger_distance
+        self._yielding = yielding
+        self._proximity = Proximity(model)
+        self._columns = tuple(
+            np.array([model.joint_names.index(n) for n in arm.joint_names]) for arm in arms
+        )
+        self._stepper: Stepper | None = None
+        self._q = np.empty(0)
+
+    def reset(self, q: np.ndarray) -> None:
+        """Start from the configuration ``q`` (nq,) at which the robot is.
+
+        Raises:
+            AdjustmentError: the arms are nearer than danger_distance there.
+            ConfigurationError: q has the wrong shape or a value that is not finite.
+        """
+        q = self._configuration("q", q)
+        margins = choose_margins(self.model, self.arms, q[None, :], *self._distances)
+        near = self._proximity.near(q, margins.danger)
+        if len(near.pairs):
+            k = int(near.distances.argmin())
+            pair, distance = self.model.pairs[near.pairs[k]], float(near.distances[k])
+            raise AdjustmentError(
+                f"'{pair[0]}' and '{pair[1]}' are {distance:.4f} m apart, less than "
+                f"{margins.danger[near.pairs[k]]:.4f} m: the arms cannot be led from there",
+                pair=pair,
+                distance=distance,
+            )
+        self._limits = margins.safe
+        problem = Problem(
+            self.model, self.arms, np.zeros(1), q[None, :], self._columns, margins, self._yielding
+        )
+        which = {"right": (0,), "left": (1,), "both": (0, 1)}[self._yielding]
+        columns = np.concatenate([self._columns[k] for k in which])
+        self._stepper = Stepper(
+            self._proximity, columns, self._limits, joint_weights(problem, (0.5, 0.5)), _BUFFER
+        )
+        limits = self.model.velocity_limits
+        self._fastest = np.where(limits > 0.0, limits, np.inf)
+        self._velocity = self._fastest[columns]
+        self._floor = np.full(len(self._limits), -np.inf)
+        self._q = q
+
+    def step(self, desired: np.ndarray, dt: float) -> tuple[np.ndarray, float, tuple[str, str]]:
+        """(q, clearance, pair): the point (nq,) to be reached within ``dt`` s, on to ``desired``.
+
+        ``clearance`` is that of the closest ``pair`` of all that take part, metres.
+
+        Raises:
+            ConfigurationError: `reset` was not called, dt is not above 0, or desired is not finite.
+        """
+        if self._stepper is None:
+            raise ConfigurationError("the streamer does not know where the robot is: call reset()")
+        if not (is_number(dt) and dt > 0.0):
+            raise ConfigurationError(f"dt: {dt!r} is not a time above 0 s")
+        desired = self._configuration("desired", desired)
+        arms = np.concatenate(self._columns)  # where the others are is a fact
+        desired[arms] = np.clip(desired[arms], self.model.lower[arms], self.model.upper[arms])
+        desired = self._q + np.clip(desired - self._q, -self._fastest * dt, self._fastest * dt)
+        reach = float(self._velocity.min()) * dt
+        way = float(np.abs(desired - self._q).max())
+        reach = min(reach, way) if np.isfinite(reach) else way
+        path = [self._q]
+        steps = max(1, int(np.ceil(reach / _SUBSTEP)))
+        for _ in range(steps):
+            path.append(self._stepper.step(path[-1], desired, reach / steps))
+        q = self._q = self._certified(path)
+        clearance, pair = self._closest(q)
+        return q.copy(), clearance, pair
+
+    def _configuration(self, name: str, values: np.ndarray) -> np.ndarray:
+        values = np.array(values, dtype=float)
+        count = len(self.model.joint_names)
+        if values.shape != (count,) or not np.isfinite(values).all():
+            raise ConfigurationError(
+                f"{name}: {values} is not a configuration of {count} finite numbers"
+            )
+        return values
+
+    def _certified(self, path: list[np.ndarray]) -> np.ndarray:
+        """A pose far along ``path`` that is certified to be reached in a straight line."""
+        # Never lower than they were: many small steps must not creep nearer.
+        self._floor = np.maximum(self._floor, np.minimum(self._limits, self._now() - _SLACK))
+        at = len(path) - 1  # the path bends around the other arm: its chord may be too near
+        while at > 0:
+            if self._proximity.certify(self._q, path[at], self._floor).holds:
+                return path[at]
+            at //= 2
+        q = path[1]
+        for _ in range(_HALVINGS):
+            q = 0.5 * (self._q + q)
+            if self._proximity.certify(self._q, q, self._floor).holds:
+                return q
+        return self._q
+
+    def _now(self) -> np.ndarray:
+        """Distances (pairs,) where the robot is; inf for pairs that are not near."""
+        out = np.full(len(self._limits), np.inf)
+        near = self._proximity.near(self._q, self._limits + 1e-3)
+        np.minimum.at(out, near.pairs, near.distances)
+        return out
+
+    def _closest(self, q: np.ndarray) -> tuple[float, tuple[str, str]]:
+        taking_part = self._limits > -np.inf
+        for more in (0.1, 0.4):
+            near = self._proximity.near(q, self._limits + more)
+            if len(near.pairs):
+                k = int(near.distances.argmin())
+                return float(near.distances[k]), self.model.pairs[near.pairs[k]]
+        distances = np.where(taking_part, self.model.distances(q), np.inf)
+        k = int(distances.argmin())
+        return float(distances[k]), self.model.pairs[k]
+
 
 ROUNDING = 1e-6  # rad or m off what was wanted that nobody calls adjusted
 

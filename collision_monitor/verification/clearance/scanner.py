@@ -12,8 +12,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from collision_monitor.continuous.clearance_scan import LIMITS, Found, Wanted, look, scan
-from collision_monitor.continuous.first_below import first_below
+from collision_monitor.continuous.clearance_scan import (
+    LIMITS,
+    Found,
+    Wanted,
+    first_below,
+    look,
+    scan,
+)
 from collision_monitor.continuous.scan_space import Motion, Space
 from collision_monitor.hierarchy.packed import windows
 from collision_monitor.verification.clearance.schedule import Schedule

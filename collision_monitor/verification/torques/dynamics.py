@@ -12,16 +12,34 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
+from importlib import import_module
+from types import ModuleType
 
 import numpy as np
 from scipy.linalg.lapack import dposv
 
-from collision_monitor.errors import DynamicsError
+from collision_monitor.errors import DynamicsError, MissingDependencyError
 from collision_monitor.robot.bodies import Bodies, rigid_bodies
 from collision_monitor.robot.description import Robot
 from collision_monitor.robot.urdf.inertials import Inertial
 from collision_monitor.verification.torques.actuators import Payload
-from collision_monitor.verification.torques.needs_pinocchio import pinocchio
+
+# -- the library of rigid-body dynamics, which only torques need --
+
+
+def pinocchio() -> ModuleType:
+    """The module (Carpentier et al., The Pinocchio C++ library, SII 2019).
+
+    Raises:
+        MissingDependencyError: it is not installed.
+    """
+    try:
+        return import_module("pinocchio")
+    except ImportError:
+        raise MissingDependencyError(
+            "torques need pinocchio: pip install 'collision_monitor[verify]'"
+        ) from None
+
 
 EARTH = (0.0, 0.0, -9.81)  # m/s^2
 _NOTHING = np.zeros(6)  # the wrench on a base that floats

@@ -11,7 +11,7 @@ the rigid torque. Around every torque lies a band for what the model leaves out,
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,13 +20,60 @@ from collision_monitor.errors import DynamicsError
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.motion.violation import Code, Violation
 from collision_monitor.robot.joint_limits import JointLimits
+from collision_monitor.verification.limits.velocity_discontinuities import steps_of
 from collision_monitor.verification.torques.actuators import Drive, Drives
 from collision_monitor.verification.torques.base_motion import BaseMotion, base_motion
 from collision_monitor.verification.torques.dynamics import RobotDynamics
 from collision_monitor.verification.torques.flexible_joints import FlexibleJoints
 from collision_monitor.verification.torques.flexible_motion import TOLERANCE, FlexibleMotion, follow
 from collision_monitor.verification.torques.motor_command import MotorCommand
-from collision_monitor.verification.torques.rigid_motion import RigidMotion, rigid_motion
+from collision_monitor.verification.torques.sample_times import instants_of
+
+# -- torques of rigid joints along a trajectory, by inverse dynamics --
+
+
+RESOLUTION = 0.01  # seconds
+
+
+@dataclass(frozen=True, eq=False)
+class RigidMotion:
+    """Links and motors at ``times`` (n,), which do not fall; (n, joints) each.
+
+    Where rates step, both sides are there. ``state`` gives positions and velocities (m, joints) at
+    any times (m,) of the motion.
+    """
+
+    times: np.ndarray
+    positions: np.ndarray
+    velocities: np.ndarray
+    link_torques: np.ndarray
+    motor_torques: np.ndarray
+    state: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+
+
+def rigid_motion(
+    trajectory: Trajectory,
+    dynamics: RobotDynamics,
+    drives: Sequence[Drive],
+    from_rest: bool = True,
+) -> RigidMotion:
+    """Torques at instants `RESOLUTION` apart or closer; motors turn their rotors besides."""
+    rows = instants_of(trajectory, steps_of(trajectory, from_rest), RESOLUTION)
+    torques = np.array([
+        dynamics.torques(*row)
+        for row in zip(rows.positions, rows.velocities, rows.accelerations, strict=True)
+    ])  # fmt: skip
+    rotors = np.array([drive.reflected_inertia for drive in drives])
+    polynomial, rate = trajectory.polynomial, trajectory.polynomial.derivative()
+
+    def state(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return polynomial(times), rate(times)
+
+    return RigidMotion(
+        rows.times, rows.positions, rows.velocities, torques,
+        torques + rotors * rows.accelerations, state,
+    )  # fmt: skip
+
 
 _RINGING = 2.0  # periods of the slowest spring that are looked at after the motion
 _LONGEST_RINGING = 20.0  # seconds

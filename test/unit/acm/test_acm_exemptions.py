@@ -9,10 +9,9 @@ from support.geometry.acm_cases import ROBOT, srdf
 from support.robots import robots
 
 from collision_monitor import CollisionModel
-from collision_monitor.acm.exemptions import exemptions
+from collision_monitor.acm.exemptions import exemptions, srdf_text
 from collision_monitor.acm.matrix import SearchSettings, classify
 from collision_monitor.acm.pair_verdict import Ground, Meeting, Verdict
-from collision_monitor.acm.srdf_text import srdf_text
 from collision_monitor.errors import SemanticDescriptionError
 from collision_monitor.robot.srdf.srdf import load_srdf
 

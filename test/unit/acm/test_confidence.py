@@ -5,7 +5,7 @@
 import pytest
 from scipy.stats import binom, binomtest
 
-from collision_monitor.acm.confidence import share_bounds
+from collision_monitor.acm.pair_verdict import share_bounds
 
 
 @pytest.mark.parametrize("confidence", [0.9, 0.95, 0.999])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collision_monitor.batch_clear.link_solid import link_solid
+from collision_monitor.batch_clear.tables import link_solid
 from collision_monitor.geometry.leaf import distances_to_segment
 
 

@@ -7,8 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from collision_monitor.batch_clear.simd import LANES, load, store
-from collision_monitor.batch_clear.sine import any_angle, sine_cosine
+from collision_monitor.batch_clear.simd import LANES, any_angle, load, sine_cosine, store
 from collision_monitor.common.compiled import kernel
 
 

@@ -5,7 +5,7 @@
 import pytest
 
 from collision_monitor.cli.main import main
-from collision_monitor.cli.option_number import option_number
+from collision_monitor.cli.output_path import option_number
 
 
 def test_a_number_is_taken_as_python_does():

@@ -11,9 +11,12 @@ from collision_monitor import CollisionModel
 from collision_monitor.hierarchy.packed import windows
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.robot.description import Shape
-from collision_monitor.verification.clearance.link_hulls import hull_points, link_hulls
 from collision_monitor.verification.clearance.mesh_level import Looker
-from collision_monitor.verification.clearance.mesh_shapes import exact_level
+from collision_monitor.verification.clearance.mesh_shapes import (
+    exact_level,
+    hull_points,
+    link_hulls,
+)
 from collision_monitor.verification.clearance.scanner import Scanner
 from collision_monitor.verification.clearance.schedule import Schedule, Scheduled
 

@@ -9,8 +9,15 @@ from hypothesis import strategies as st
 
 from collision_monitor.common.array_views import borrow
 from collision_monitor.common.compiled import offline_kernel
-from collision_monitor.continuous.path_range import SLOPE, SPAN, STRAY, path_range, piece_at
-from collision_monitor.continuous.scan_space import Motion, paths_of
+from collision_monitor.continuous.scan_space import (
+    SLOPE,
+    SPAN,
+    STRAY,
+    Motion,
+    path_range,
+    paths_of,
+    piece_at,
+)
 from collision_monitor.motion.trajectory import Trajectory
 
 JOINTS = ("a", "b")

@@ -8,7 +8,7 @@ import trimesh
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collision_monitor.fitting.published_capsule import (
+from collision_monitor.fitting.least_capsule import (
     capsule_along,
     fit_capsule,
     innermost_center,

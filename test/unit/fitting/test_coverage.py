@@ -14,7 +14,7 @@ from collision_monitor.fitting.coverage import (
     grow_to_enclose,
     winding_numbers,
 )
-from collision_monitor.fitting.enclosure_kernels import uncovered
+from collision_monitor.fitting.enclosure import uncovered
 from collision_monitor.geometry.leaf import distances_to_segment
 
 RNG = np.random.default_rng(7)

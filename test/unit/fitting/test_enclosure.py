@@ -13,10 +13,15 @@ from scipy.spatial.transform import Rotation
 from support.robots import robots
 
 from collision_monitor.errors import LeavesError
-from collision_monitor.fitting.enclosure import check_enclosing, gap, outer_triangles
-from collision_monitor.fitting.enclosure_kernels import outside_leaf, uncovered
+from collision_monitor.fitting.enclosure import (
+    check_enclosing,
+    gap,
+    outer_triangles,
+    outside_leaf,
+    uncovered,
+)
 from collision_monitor.fitting.fit_settings import FitSettings
-from collision_monitor.fitting.published_capsule import fit_capsule
+from collision_monitor.fitting.least_capsule import fit_capsule
 from collision_monitor.fitting.shapes import fit_shape
 from collision_monitor.geometry.leaf import Leaf
 from collision_monitor.robot.description import Link, Robot, Shape

@@ -12,8 +12,7 @@ from collision_monitor.fitting.body import Body
 from collision_monitor.fitting.coverage import gaps_to_union
 from collision_monitor.fitting.fit_settings import FitSettings
 from collision_monitor.fitting.multi_capsule_fit import enclose, fit_union, lost, thickness
-from collision_monitor.fitting.shapes import fit_shape, leaf_rows, single_leaf
-from collision_monitor.fitting.union import union_volume
+from collision_monitor.fitting.shapes import fit_shape, leaf_rows, single_leaf, union_volume
 from collision_monitor.geometry.obb import fit_box
 from collision_monitor.robot.urdf.urdf import load_robot
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from collision_monitor.fitting.union import union_volume
+from collision_monitor.fitting.shapes import union_volume
 
 BALL = 4.0 / 3.0 * math.pi
 

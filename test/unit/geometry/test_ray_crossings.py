@@ -8,7 +8,7 @@ import trimesh
 from support.geometry.mesh_cases import mesh, random_pose
 
 from collision_monitor.fitting.coverage import winding_numbers
-from collision_monitor.geometry.ray_crossings import any_inside, ray_winding_number
+from collision_monitor.robot.insides import any_inside, ray_winding_number
 
 
 def both(points, triangles):

@@ -12,7 +12,7 @@ from collision_monitor.common.compiled import kernel
 from collision_monitor.fitting.coverage import winding_numbers
 from collision_monitor.mesh_distance.bvh.mesh_tree import unpack_tree
 from collision_monitor.mesh_distance.bvh.triangle_tree import build_triangle_tree
-from collision_monitor.mesh_distance.containment import winding_number
+from collision_monitor.mesh_distance.part_distance import winding_number
 
 
 @kernel

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from collision_monitor.common.compiled import kernel
-from collision_monitor.mesh_distance.pair_set import add, empty_set
+from collision_monitor.mesh_distance.mesh_crossing import add, empty_set
 
 
 @kernel

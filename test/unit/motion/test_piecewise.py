@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.interpolate import PPoly
 
-from collision_monitor.motion.piecewise import joined
+from collision_monitor.motion.hermite import joined
 
 
 @st.composite

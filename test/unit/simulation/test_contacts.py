@@ -16,7 +16,7 @@ from collision_monitor.model.mesh_contacts import _one_holds_the_other, _Solid, 
 
 from collision_monitor.robot.urdf.urdf import load_robot  # isort: skip
 from collision_monitor.simulation.contacts import Contact, TouchLog, contacts_of  # isort: skip
-from collision_monitor.simulation.hulls import convex_hull  # isort: skip
+from collision_monitor.simulation.masses import convex_hull  # isort: skip
 from collision_monitor.simulation.simulation import Simulation  # isort: skip
 
 # m: rounding decides about what is nearer, and MuJoCo and coal round differently.

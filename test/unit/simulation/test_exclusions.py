@@ -7,7 +7,7 @@ from support.robots.robots import require
 from collision_monitor import CollisionModel
 from collision_monitor.robot.pairs import NEIGHBOURS, RIGID
 from collision_monitor.robot.scene import Scene, load_scene
-from collision_monitor.simulation.exclusions import excluded_pairs
+from collision_monitor.simulation.mujoco_model import excluded_pairs
 
 
 def test_they_are_those_that_the_model_leaves_out():

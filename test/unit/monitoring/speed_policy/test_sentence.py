@@ -4,8 +4,7 @@
 
 import pytest
 
-from collision_monitor.monitoring.speed_policy.decision import Decision
-from collision_monitor.monitoring.speed_policy.messages import sentence
+from collision_monitor.monitoring.speed_policy.decision import Decision, sentence
 
 STILL = {"distance": 0.05, "stop_distance": 0.02, "warn_distance": 0.1, "braking_clearance": 0.05}
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from collision_monitor.motion.commands.line_violations import OFF, off_the_line
+from collision_monitor.motion.commands.line_motion import OFF, off_the_line
 from collision_monitor.motion.violation import Code
 
 TIMES = np.array([0.0, 1.0, 2.0, 3.0])

@@ -7,8 +7,11 @@ import pytest
 rclpy = pytest.importorskip("rclpy", reason="rclpy is not installed")
 
 from collision_monitor.errors import RosArgumentsError  # noqa: E402
-from collision_monitor.nodes.common.arguments import split_arguments  # noqa: E402
-from collision_monitor.nodes.common.ros_arguments import init, own_arguments  # noqa: E402
+from collision_monitor.nodes.common.arguments import (  # noqa: E402
+    init,
+    own_arguments,
+    split_arguments,  # noqa: E402
+)
 from collision_monitor.nodes.self_collision import main  # noqa: E402
 
 BAD = [

@@ -12,7 +12,7 @@ pytest.importorskip("rclpy", reason="rclpy is not installed")
 from builtin_interfaces.msg import Time  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 
-from collision_monitor.nodes.demo.motion_player import MotionPlayer  # noqa: E402
+from collision_monitor.nodes.demo.demo import MotionPlayer  # noqa: E402
 
 
 class FakeNode:

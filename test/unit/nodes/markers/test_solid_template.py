@@ -14,7 +14,7 @@ from geometry_msgs.msg import Point  # noqa: E402
 from support.ros.rviz_twin import markers_of  # noqa: E402
 from visualization_msgs.msg import Marker  # noqa: E402
 
-from collision_monitor.nodes.markers.marker_buffer import (  # noqa: E402
+from collision_monitor.nodes.markers.marker_template import (  # noqa: E402
     PointsTemplate,
     SolidTemplate,
 )

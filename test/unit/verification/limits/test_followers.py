@@ -7,7 +7,7 @@ from support.robots import toys
 
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.robot.urdf.urdf import load_robot
-from collision_monitor.verification.limits.mimic_joints import with_followers
+from collision_monitor.verification.limits.joint_limits_check import with_followers
 
 ROBOT = load_robot(toys.robot(
     *(toys.link(f"l{k}") for k in range(4)),

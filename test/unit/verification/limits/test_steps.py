@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.interpolate import PPoly
 
-from collision_monitor.motion.piecewise import joined
+from collision_monitor.motion.hermite import joined
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.verification.limits.velocity_discontinuities import LONGEST_STEP, steps_of
 

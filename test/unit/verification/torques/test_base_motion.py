@@ -20,7 +20,7 @@ from collision_monitor.robot.urdf.urdf import load_robot
 from collision_monitor.verification.torques.actuators import Drive
 from collision_monitor.verification.torques.base_motion import base_motion
 from collision_monitor.verification.torques.dynamics import RobotDynamics
-from collision_monitor.verification.torques.rigid_motion import rigid_motion
+from collision_monitor.verification.torques.torque_check import rigid_motion
 
 SPACE_ARM = ROOT / "urdf" / "space_arm.urdf"
 WAY = np.array([1.0, -0.8, 0.9, -1.5, 0.5, 1.0, -2.0])
