@@ -6,11 +6,12 @@ TEST_ARGS ?=
 DEMO_ARGS ?=
 BENCH_ARGS ?=
 
-.PHONY: help test demo bench lint picture marker-picture view-picture parameters adjustment-plots verification-plots clean
+.PHONY: help test test-all demo bench lint picture marker-picture view-picture parameters adjustment-plots verification-plots clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make test     set up and run the tests       TEST_ARGS='-k urdf'"
+	@echo "make test-all set up and run all tests, the long ones too"
 	@echo "make demo     set up and run the demo        DEMO_ARGS='--seconds 10'"
 	@echo "make bench    set up and run the benchmark   BENCH_ARGS='--robots ur5'"
 	@echo "make lint     check style with ruff"
@@ -44,6 +45,9 @@ $(VENV)/.has-%: setup.py setup.cfg pyproject.toml | $(VENV)/.made
 # of several processes that want to be on time.
 WORKERS ?= $(shell cores=$$(nproc); echo $$(( (3 * cores + 1) / 2 )))
 test: $(VENV)/.has-test
+	"$(BIN)/python" -m pytest -n $(WORKERS) --maxprocesses 4 --dist loadscope --durations=15 -m "not slow" $(TEST_ARGS)
+
+test-all: $(VENV)/.has-test
 	"$(BIN)/python" -m pytest -n $(WORKERS) --maxprocesses 4 --dist loadscope --durations=15 $(TEST_ARGS)
 
 demo: $(VENV)/.has-demo

@@ -24,11 +24,11 @@ from collision_monitor.model.live.point_cloud import voxels_of
 from collision_monitor.model.nearness import Nearness
 from collision_monitor.monitoring.monitor import Monitor
 from collision_monitor.monitoring.speed_policy.speed_policy import Behaviour
-from collision_monitor.motion.motion import read_motion
+from collision_monitor.motion import read_motion
 from collision_monitor.nodes.markers.markers import TOUCHING, MarkerBuilder
 from collision_monitor.nodes.markers.path_markers import PathMarkers
 from collision_monitor.robot.description import Shape
-from collision_monitor.self_collision import adjust
+from collision_monitor import adjust
 from collision_monitor.self_collision.arms.arms import find_arms
 from collision_monitor.self_collision.control_points import control_points
 from collision_monitor.self_collision.filter.hold_supervisor import Guard, names_of

@@ -17,7 +17,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from collision_monitor import CollisionModel
-from collision_monitor.motion.motion import read_motion
+from collision_monitor.motion import read_motion
 from collision_monitor.viewer.picture import render
 
 ROOT = Path(__file__).resolve().parents[1]

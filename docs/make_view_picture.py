@@ -15,7 +15,7 @@ from PIL import Image
 from support.ros.browser import Tab, chromium
 
 from collision_monitor import CollisionModel
-from collision_monitor.motion.motion import read_motion
+from collision_monitor.motion import read_motion
 from collision_monitor.viewer.page import Page
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -5,7 +5,7 @@
 from pathlib import Path
 
 from collision_monitor import CollisionModel
-from collision_monitor.motion.motion import read_motion
+from collision_monitor.motion import read_motion
 from collision_monitor.self_collision import AdjustmentError, adjust
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -17,7 +17,7 @@ from rclpy.executors import ExternalShutdownException
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from collision_monitor.motion.motion import read_motion
+from collision_monitor.motion import read_motion
 
 arguments = argparse.ArgumentParser(description=__doc__)
 arguments.add_argument("motion", nargs="?", default="config/dual_arm_motion.csv")

@@ -14,7 +14,7 @@ import rclpy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64
 
-from collision_monitor.motion.motion import read_motion
+from collision_monitor.motion import read_motion
 
 ROOT = Path(__file__).resolve().parents[1]
 PERIOD, SILENCE = 0.01, 0.3  # seconds

@@ -19,6 +19,7 @@ settings.register_profile("steady", deadline=None, derandomize=True)
 settings.load_profile("steady")
 
 ROOT = Path(__file__).resolve().parents[1]
+_MARKERS = {"ros": "ros", "integration": "robots"}  # of all tests in a folder
 _COLCON = "import sys; from colcon_core.command import main; sys.exit(main())"
 
 
@@ -68,3 +69,11 @@ def workspace(tmp_path_factory) -> Workspace:
     )  # fmt: skip
     assert build.returncode == 0, build.stdout
     return Workspace(folder / "install", _sourced(folder / "install" / "setup.bash"))
+
+
+def pytest_collection_modifyitems(items) -> None:
+    """Mark the tests of some folders."""
+    for item in items:
+        folder = item.path.relative_to(ROOT / "test").parts[0]
+        if folder in _MARKERS:
+            item.add_marker(_MARKERS[folder])

@@ -8,7 +8,7 @@ import logging
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -146,8 +146,12 @@ _HELD = {
 }
 
 
+# A default that is made for the model; None means that distances alone decide.
+_BY_DEFAULT: Any = object()
+
+
 class Monitor:
-    """Watches one robot. Times are seconds of a steady clock.
+    """Monitors one robot. Times are seconds of a steady clock.
 
     ``warn_distance``, ``stop_distance`` (metres) and ``joint_state_timeout`` (seconds;
     0 switches the watchdog off) may be changed at any time, and so may ``narrow_phase``:
@@ -157,9 +161,9 @@ class Monitor:
     ``live``: objects that come and go; ``scene_fault`` says, at a time, what of them is not
     watched, so that the verdict is an error.
 
-    Without a `Behaviour` distances alone decide. With one it is also which way pairs go and what
-    comes of braking, thresholds may differ from pair to pair (`set_thresholds`), and levels are
-    held for some cycles.
+    ``behaviour`` is the speed policy; by default one with the settings of the node. It considers
+    whether pairs approach and whether the robot can brake in time, allows thresholds for single
+    pairs (`set_thresholds`), and holds levels for some cycles. With None distances alone decide.
 
     Where a model is one of several robots, ``robots`` has the joints of each, by its name: each is
     distrusted, and grows stale, by itself, and one that does makes the state of all.
@@ -173,11 +177,13 @@ class Monitor:
         joint_state_timeout: float = 0.5,
         zero_state_confirmation: float = 0.3,
         narrow_phase: str = "leaf",
-        behaviour: Behaviour | None = None,
+        behaviour: Behaviour | None = _BY_DEFAULT,
         robots: Mapping[str, Collection[str]] | None = None,
         live: LiveScene | None = None,
     ) -> None:
         """See the class; compiles what joint states run, and makes what exact distances need."""
+        if behaviour is _BY_DEFAULT:
+            behaviour = Behaviour(model, live=live)
         if behaviour is not None and behaviour.live is not live:
             raise ConfigurationError("the behaviour and the monitor have different live scenes")
         if narrow_phase not in NARROW_PHASES:

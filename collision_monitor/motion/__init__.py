@@ -1,3 +1,11 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Motions and trajectories, and the files that hold them."""
+"""Motions and trajectories, and the files that hold them: CSV, YAML, bags, command files.
+
+A `Motion` is a table of times and joint positions, a `Trajectory` polynomials over time.
+"""
+
+from collision_monitor.motion.motion import Motion, read_motion, write_motion
+from collision_monitor.motion.trajectory import Trajectory
+
+__all__ = ["Motion", "Trajectory", "read_motion", "write_motion"]

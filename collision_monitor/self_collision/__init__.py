@@ -4,7 +4,7 @@
 
 ::
 
-    from collision_monitor.self_collision import adjust
+    from collision_monitor import adjust
 
     adjustment = adjust(model, motion)    # or AdjustmentError with the reason
     adjustment.motion, adjustment.certified

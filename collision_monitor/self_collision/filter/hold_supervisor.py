@@ -98,6 +98,7 @@ class Guard:
             danger_distance,
             joint_state_timeout,
             zero_state_confirmation,
+            behaviour=None,
         )
         self.in_event = False
         self.events = 0

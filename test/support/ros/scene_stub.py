@@ -50,7 +50,7 @@ def robot(prefix: str = "") -> CollisionModel:
 def watch(model: CollisionModel, timeout: float = 0.5) -> Monitor:
     """A monitor that has heard nothing."""
     live = LiveScene(model, Bounds(8, 8, 50))
-    return Monitor(model, joint_state_timeout=timeout, live=live)
+    return Monitor(model, joint_state_timeout=timeout, behaviour=None, live=live)
 
 
 def hear(monitor: Monitor, ago: float = 0.0):

@@ -22,7 +22,7 @@ FOLDED = [0.1, 2.0, 2.0]  # the last link near the first
 
 def monitor(**options):
     """A monitor of a chain of four."""
-    return Monitor(MODEL, **options)
+    return Monitor(MODEL, behaviour=None, **options)
 
 
 def test_levels_follow_the_distance():
@@ -48,7 +48,7 @@ def test_the_speed_scale_falls_from_one_to_zero(distance, stop, band):
         def distance(self, q, exact=False):
             return Clearance(distance, ("a", "b"), np.zeros((2, 3)), [1, 0, 0])
 
-    m = Monitor(Fixed(), warn_distance=stop + band, stop_distance=stop)
+    m = Monitor(Fixed(), warn_distance=stop + band, stop_distance=stop, behaviour=None)
     scale = m.update(NAMES, STRETCHED, now=0.0).speed_scale
     assert 0.0 <= scale <= 1.0
     assert (scale == 0.0) == (distance <= stop) or 0.0 < distance - stop < 1e-12
@@ -89,7 +89,7 @@ class TwoPhases:
 )
 def test_triangles_are_asked_where_leaves_are_near(phase, leaf, asked, level):
     model = TwoPhases(leaf, mesh=0.2)
-    m = Monitor(model, warn_distance=0.1, narrow_phase=phase)
+    m = Monitor(model, warn_distance=0.1, narrow_phase=phase, behaviour=None)
     state = m.update(NAMES, STRETCHED, now=0.0)
     assert (model.asked, state.level) == (asked, level)
     assert model.prepared == (phase != "leaf")
@@ -104,7 +104,7 @@ def test_an_unknown_narrow_phase_is_refused_by_name():
 def test_contact_is_reported_with_its_depth_and_ends_by_itself():
     ball = {"name": "ball", "type": "sphere", "radius": 0.2, "position": [2.0, 0.0, 0.0]}
     model = CollisionModel.from_urdf(chain(4), scene={"obstacles": [ball]})
-    m = Monitor(model)
+    m = Monitor(model, behaviour=None)
     state = m.update(NAMES, [1e-9, 0.0, 0.0], now=0.0)
     assert state.level == Level.ERROR
     assert "collision: 0.300 m deep between l2 and ball" in state.message
@@ -201,7 +201,7 @@ def test_a_model_that_fails_is_an_error_and_the_monitor_lives_on(kind):
             return MODEL.distance(q)
 
     model = Failing()
-    m = Monitor(model)
+    m = Monitor(model, behaviour=None)
     state = m.update(NAMES, STRETCHED, now=0.0)
     assert (state.level, state.safe) == (Level.ERROR, False)
     assert "out of order" in state.message

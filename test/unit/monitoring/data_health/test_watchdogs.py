@@ -52,7 +52,7 @@ def test_with_the_watchdog_off_it_is_not(monitor):
 
 
 def test_nobody_to_wait_for_is_said():
-    waiting = Monitor(MODEL)
+    waiting = Monitor(MODEL, behaviour=None)
     waiting.watchdogs.publishers.look(0, 0.0)
     assert waiting.state(0.0).message == "no joint state has come in yet: nobody publishes them"
 
@@ -158,7 +158,7 @@ def test_what_is_refused_is_counted_by_kind(monitor, kind, message):
 
 
 def test_a_distance_that_cannot_be_found_is_counted_too():
-    broken = Monitor(MODEL)
+    broken = Monitor(MODEL, behaviour=None)
     broken._measure = lambda: 1 / 0
     assert broken.update(NAMES, STRETCHED, 0.0).level == Level.ERROR
     assert broken.watchdogs.refused == {"no_distance": 1}
@@ -203,7 +203,7 @@ def test_a_robot_of_several_whose_messages_are_merged_is_not_taken_to_stand():
 def test_counts_outlive_robots():
     kept = Watchdogs()
     for _ in range(2):
-        another = Monitor(MODEL)
+        another = Monitor(MODEL, behaviour=None)
         another.watchdogs = kept
         another.update(["x"], [1.0], 0.0)
     assert kept.counts()["refused_unknown"] == 2

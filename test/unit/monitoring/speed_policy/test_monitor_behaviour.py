@@ -24,6 +24,18 @@ PERIOD = 0.01
 BEHAVIOUR = Behaviour(MODEL, AT_ONCE)
 
 
+def test_the_default_policy_is_that_of_the_node():
+    story = Story(Settings())
+    by_default = Monitor(MODEL)
+    for gap in (0.4, 0.3, 0.2, 0.1, 0.05, 0.01, 0.05, 0.2):
+        expected = story.at(gap)
+        state = by_default.update(NAMES, (*apart(gap), 0.3), story.now, story.now)
+        assert (state.level, state.action, state.speed_scale) == (
+            expected.level, expected.action, expected.speed_scale,
+        )  # fmt: skip
+    assert {"decision": state.decision is not None} == {"decision": True}
+
+
 class Story:
     """Joint states of two balls on a line, one every PERIOD."""
 
@@ -158,7 +170,7 @@ def test_each_pair_has_thresholds_of_its_own():
 
 def test_rules_need_a_behaviour():
     with pytest.raises(ConfigurationError, match="need a monitor with a behaviour"):
-        Monitor(MODEL).set_thresholds(Thresholds(0.1, 0.02, (Rule("* *", 0.2),)))
+        Monitor(MODEL, behaviour=None).set_thresholds(Thresholds(0.1, 0.02, (Rule("* *", 0.2),)))
 
 
 def test_a_latched_stop_outlasts_its_cause_and_is_said_to():
