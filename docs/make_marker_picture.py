@@ -17,7 +17,7 @@ from scipy.spatial.transform import Rotation
 from support.ros.rviz_twin import RvizTwin
 from visualization_msgs.msg import Marker
 
-from collision_monitor import CollisionModel
+from collision_monitor import CollisionModel, adjust
 from collision_monitor.model.live.live_proximity import LiveNearness
 from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.live.point_cloud import voxels_of
@@ -28,7 +28,6 @@ from collision_monitor.motion import read_motion
 from collision_monitor.nodes.markers.markers import TOUCHING, MarkerBuilder
 from collision_monitor.nodes.markers.path_markers import PathMarkers
 from collision_monitor.robot.description import Shape
-from collision_monitor import adjust
 from collision_monitor.self_collision.arms.arms import find_arms
 from collision_monitor.self_collision.control_points import control_points
 from collision_monitor.self_collision.filter.hold_supervisor import Guard, names_of
