@@ -65,7 +65,7 @@ def workspace(tmp_path_factory) -> Workspace:
     command = [_python(folder), "-c", _COLCON, "build", "--base-paths", "src", "--merge-install"]
     build = subprocess.run(
         [*command, "--event-handlers", "console_direct+"],
-        cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120,
+        cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600,
     )  # fmt: skip
     assert build.returncode == 0, build.stdout
     return Workspace(folder / "install", _sourced(folder / "install" / "setup.bash"))

@@ -78,7 +78,7 @@ def command(folder, *arguments):
     environment = {**os.environ, "PYTHONPATH": os.fspath(ROOT)}
     return subprocess.run(
         [sys.executable, "-m", "collision_monitor", "adjust", *map(os.fspath, arguments)],
-        cwd=folder, env=environment, capture_output=True, text=True, timeout=300,
+        cwd=folder, env=environment, capture_output=True, text=True, timeout=900,
     )  # fmt: skip
 
 

@@ -177,7 +177,7 @@ def test_output_that_cannot_be_written_is_an_error(urdf):
     with open("/dev/full", "w") as full:
         done = subprocess.run(
             [sys.executable, "-m", "collision_monitor", "distance", urdf],
-            stdout=full, stderr=subprocess.PIPE, text=True, timeout=120,
+            stdout=full, stderr=subprocess.PIPE, text=True, timeout=600,
         )  # fmt: skip
     assert done.returncode == 1
     assert done.stderr.splitlines() == ["error: [Errno 28] No space left on device"]
@@ -188,7 +188,7 @@ def test_a_reader_that_goes_away_ends_it_without_a_word(urdf):
     os.close(read)
     done = subprocess.run(
         [sys.executable, "-m", "collision_monitor", "distance", urdf],
-        stdout=write, stderr=subprocess.PIPE, text=True, timeout=120,
+        stdout=write, stderr=subprocess.PIPE, text=True, timeout=600,
     )  # fmt: skip
     os.close(write)
     assert (done.returncode, done.stderr) == (1, "")
@@ -206,6 +206,6 @@ def test_ctrl_c_ends_it_in_one_line(urdf, monkeypatch, capsys):
 def test_the_module_runs_as_a_program(urdf):
     done = subprocess.run(
         [sys.executable, "-m", "collision_monitor", "distance", urdf, "--json"],
-        capture_output=True, text=True, timeout=120, check=True,
+        capture_output=True, text=True, timeout=600, check=True,
     )  # fmt: skip
     assert json.loads(done.stdout)["robot"] == "toy"

@@ -223,12 +223,12 @@ def test_groups_hold_the_joints_of_one_arm():
 
 def check(folder: Path) -> subprocess.CompletedProcess:
     command = [sys.executable, str(MAKER), "--check", "--output", str(folder)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+    return subprocess.run(command, capture_output=True, text=True, timeout=600)
 
 
 def test_the_files_are_those_that_the_script_makes():
     done = subprocess.run(
-        [sys.executable, str(MAKER), "--check"], capture_output=True, text=True, timeout=120
+        [sys.executable, str(MAKER), "--check"], capture_output=True, text=True, timeout=600
     )
     assert (done.returncode, done.stderr) == (0, "")
 

@@ -30,7 +30,7 @@ def run(name: str) -> str:
     """What an example prints, from the folder that the tutorial is read in."""
     done = subprocess.run(
         [sys.executable, EXAMPLES / f"{name}.py"], cwd=ROOT, text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, timeout=300,
+        env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, timeout=900,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -198,10 +198,10 @@ def test_a_fault_of_the_program_is_no_verdict(verify, monkeypatch):
 def test_the_exit_code_is_the_verdict_even_if_nobody_reads_it(cell):
     words = "verify robot.urdf motions/a.csv --level leaf"
     script = f"{sys.executable} -m collision_monitor {words} | true; exit ${{PIPESTATUS[0]}}"
-    done = subprocess.run(["bash", "-c", script], cwd=cell, capture_output=True, timeout=300)
+    done = subprocess.run(["bash", "-c", script], cwd=cell, capture_output=True, timeout=900)
     assert done.returncode == 0, done.stderr
     script = f"{sys.executable} -m collision_monitor {words} > /dev/full"
-    done = subprocess.run(["bash", "-c", script], cwd=cell, capture_output=True, timeout=300)
+    done = subprocess.run(["bash", "-c", script], cwd=cell, capture_output=True, timeout=900)
     assert done.returncode == 2
     assert b"cannot be written" in done.stderr
 
@@ -237,7 +237,7 @@ def test_it_runs_as_a_program_of_its_own(cell):
     done = subprocess.run(
         [sys.executable, "-m", "collision_monitor", "verify", "robot.urdf", "motions/b.csv",
          "--level", "leaf"],
-        cwd=cell, capture_output=True, text=True, timeout=300,
+        cwd=cell, capture_output=True, text=True, timeout=900,
     )  # fmt: skip
     assert done.returncode == 1, done.stderr
     assert done.stdout.startswith("Not safe")

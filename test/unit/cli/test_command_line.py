@@ -56,7 +56,7 @@ def test_every_benchmark_can_be_asked_for_its_arguments(name):
         pytest.importorskip(package)
     done = subprocess.run(
         [sys.executable, str(ROOT / f"benchmarks/{name}.py"), "--help"],
-        capture_output=True, text=True, timeout=120,
+        capture_output=True, text=True, timeout=600,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "--json" in done.stdout

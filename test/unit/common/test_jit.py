@@ -24,7 +24,7 @@ def ask(**environment):
     """Directory and a distance in a fresh process."""
     done = subprocess.run(
         [sys.executable, "-c", QUESTION],
-        env={**os.environ, **environment}, capture_output=True, text=True, timeout=120, check=True,
+        env={**os.environ, **environment}, capture_output=True, text=True, timeout=600, check=True,
     )  # fmt: skip
     directory, distance = done.stdout.split()[-2:]
     assert float(distance) == pytest.approx(3**0.5 * 3)
@@ -101,7 +101,7 @@ def test_processes_that_begin_together_compile_once(tmp_path):
         )
         for _ in range(2)
     ]  # fmt: skip
-    found = [process.communicate(timeout=120)[0].split() for process in both]
+    found = [process.communicate(timeout=600)[0].split() for process in both]
     assert sum(int(words[-1]) for words in found) == 1
     assert found[0][-2] == found[1][-2]
     assert not list(tmp_path.rglob("*.lock"))

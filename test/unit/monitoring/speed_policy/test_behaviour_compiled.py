@@ -37,6 +37,6 @@ assert after == before, {name: n for name, n in after.items() if before.get(name
 def test_the_first_contact_finds_everything_compiled():
     done = subprocess.run(
         [sys.executable, "-c", CODE], cwd=Path(__file__).parent, capture_output=True, text=True,
-        timeout=300,
+        timeout=900,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]

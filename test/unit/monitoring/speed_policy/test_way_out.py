@@ -85,5 +85,5 @@ def test_the_first_contact_waits_for_no_compiler():
     path = [entry for entry in sys.path if entry]
     subprocess.run(
         [sys.executable, "-c", f"import sys; sys.path[:0] = {path!r}\n{code}"],
-        check=True, timeout=120,
+        check=True, timeout=600,
     )  # fmt: skip
