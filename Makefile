@@ -6,7 +6,7 @@ TEST_ARGS ?=
 DEMO_ARGS ?=
 BENCH_ARGS ?=
 
-.PHONY: help test test-all demo bench lint picture marker-picture view-picture parameters adjustment-plots verification-plots clean
+.PHONY: help test test-all demo bench lint picture marker-picture view-picture parameters api adjustment-plots verification-plots clean
 .DEFAULT_GOAL := help
 
 help:
@@ -18,6 +18,7 @@ help:
 	@echo "make picture  render the picture of the README"
 	@echo "make marker-picture  draw what RViz shows from the messages of the nodes"
 	@echo "make parameters      write docs/parameters.md from what the nodes declare"
+	@echo "make api      write docs/api.md from the docstrings"
 	@echo "make view-picture  take the picture of the page in the browser (needs Chromium)"
 	@echo "make adjustment-plots  plot the published experiment of two arms, before and after"
 	@echo "make verification-plots  verify four motions of the space arm and plot them"
@@ -67,6 +68,9 @@ marker-picture: $(VENV)/.has-test
 
 parameters: $(VENV)/.has-demo
 	"$(BIN)/python" docs/make_parameters.py
+
+api: $(VENV)/.has-test
+	"$(BIN)/python" docs/make_api.py
 
 view-picture: $(VENV)/.has-test
 	PYTHONPATH=test "$(BIN)/python" docs/make_view_picture.py

@@ -102,6 +102,7 @@ setup(
             "pytest-xdist>=3",
             "hypothesis>=6.80",
             "pycollada>=0.7",
+            "griffe2md>=1.5,<1.6",  # writes docs/api.md; another version may format differently
             "ruff>=0.6",
             "colcon-common-extensions>=0.3",
         ],

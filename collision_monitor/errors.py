@@ -89,18 +89,18 @@ class BehaviourError(CollisionMonitorError, ValueError):
 
 
 class ArmsError(CollisionMonitorError, ValueError):
-    """Two arms that cannot be told: unknown groups or links, or arms that share a joint."""
+    """Two arms cannot be determined: unknown groups or links, or a common joint."""
 
 
 class AdjustmentError(CollisionMonitorError, ValueError):
-    """A motion that cannot be made safe, and what is known about why.
+    """A motion cannot be made safe.
 
     Attributes:
         waypoint: index of the first waypoint that cannot be made safe.
-        time: its time in the desired motion, s.
-        pair: the two links, or None where no pair is to blame.
-        distance: their clearance there, m; nan without a pair.
-        safe_prefix: the longest part of the motion, from its start, that is safe; or None.
+        time: its time in the desired motion, seconds.
+        pair: the two links that are too near, or None.
+        distance: their clearance there, metres; NaN without a pair.
+        safe_prefix: the longest safe part of the motion from its start, or None.
     """
 
     def __init__(

@@ -13,9 +13,15 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Leaf:
-    """All points within ``radius`` of the segment from ``p0`` to ``p1``; metres.
+    """A capsule: all points within ``radius`` of the segment from ``p0`` to ``p1``.
 
-    In a model the points are in the frame of ``link``. A sphere has p0 == p1.
+    A sphere has ``p0 == p1``.
+
+    Attributes:
+        link: name of the link or obstacle.
+        p0: (3,) first end point, metres; in a model in the frame of ``link``.
+        p1: (3,) second end point, likewise.
+        radius: metres.
     """
 
     link: str
@@ -25,7 +31,7 @@ class Leaf:
 
     @property
     def length(self) -> float:
-        """Distance between the end points."""
+        """Distance between the end points, metres."""
         return float(np.linalg.norm(self.p1 - self.p0))
 
     @property
@@ -43,7 +49,7 @@ class Leaf:
         return distances_to_segment(points, self.p0, self.p1) - self.radius
 
     def moved(self, pose: np.ndarray, link: str) -> Leaf:
-        """The same leaf seen from a frame in which its own has ``pose`` (4, 4)."""
+        """The leaf transformed by ``pose`` (4, 4) into another frame, as a leaf of ``link``."""
         return moved([self], pose, link)[0]
 
 

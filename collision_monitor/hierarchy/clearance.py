@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The answer to "how close, which two, and where?"."""
+"""Result of a distance query: minimum distance, the two links, nearest points and normal."""
 
 from __future__ import annotations
 
@@ -10,20 +10,16 @@ import numpy as np
 
 
 class Clearance:
-    """The smallest signed distance of a configuration, and where it is.
+    """The minimum signed distance of a configuration, with the nearest pair and points.
 
     Attributes:
-        distance: metres; negative is the depth of penetration: of the leaves, or, of an exact
-            one, as in docs/exact.md.
-        links: the two links (or obstacles) that are nearest.
-        leaves: indices of the two leaves in ``model.leaves``; (-1, -1) of an exact one.
-        exact: whether it was measured on the shapes themselves instead of the leaves.
-        triangles: numbers of the nearest triangles in the meshes of their links, those of several
-            meshes counted one after another; -1 at leaf level, and where the nearest shape is a
-            box, a cylinder, a sphere or a capsule.
-
-    Made at every joint state, so points and normal become arrays only when somebody
-    asks for them.
+        distance: metres; negative values are the depth of penetration, of the leaves or, for an
+            exact query, of the shapes (docs/exact.md).
+        links: names of the two nearest links or obstacles.
+        leaves: indices of the two leaves in ``model.leaves``; (-1, -1) for an exact query.
+        exact: whether the shapes were measured instead of the leaves.
+        triangles: indices of the nearest triangles in the meshes of the two links, counted
+            through all meshes of a link; -1 for leaves and for shapes that are no mesh.
     """
 
     __slots__ = ("_normal", "_points", "distance", "exact", "leaves", "links", "triangles")
@@ -38,7 +34,7 @@ class Clearance:
         exact: bool = False,
         triangles: tuple[int, int] = (-1, -1),
     ) -> None:
-        """``points``: six coordinates in any nesting; ``normal``: three."""
+        """``points`` are six coordinates, in any nesting; ``normal`` three. Made by queries."""
         self.distance = distance
         self.links = links
         self.leaves = leaves
@@ -49,15 +45,14 @@ class Clearance:
 
     @property
     def points(self) -> np.ndarray:
-        """(2, 3) nearest points on the surfaces of the two leaves or shapes, base frame, metres."""
+        """Nearest points (2, 3) on the surfaces of the two leaves or shapes, base frame, metres."""
         return np.array(self._points, dtype=float).reshape(2, 3)
 
     @property
     def normal(self) -> np.ndarray:
-        """(3,) unit vector from links[0] to links[1], base frame.
+        """Unit vector (3,) from ``links[0]`` to ``links[1]``, base frame.
 
-        Defined in contact and in penetration too:
-        points[1] - points[0] == distance * normal.
+        Also defined in contact and penetration: ``points[1] - points[0] == distance * normal``.
         """
         return np.array(self._normal, dtype=float)
 

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""CollisionModel: a robot and its scene, ready to be asked for distances."""
+"""CollisionModel: a robot and its scene, prepared for distance queries."""
 
 from __future__ import annotations
 
@@ -86,13 +86,24 @@ def _require_length(margin: float) -> None:
 
 
 class CollisionModel:
-    """Links as capsules and spheres under a hierarchy of boxes; see `from_urdf`.
+    """A robot and its scene, as capsules and spheres (leaves) below a hierarchy of boxes.
 
-    Distances are signed and in metres, points and normals in the frame of ``root``,
-    the robot's root link. A leaf encloses its piece of the robot, so no distance is
-    larger than the true one.
+    Create a model with `from_urdf`. Distances are signed and in metres; points and normals are in
+    the frame of ``root``. The leaves enclose the shapes, so a leaf distance is never larger than
+    the true distance. A model is not thread-safe: use a `twin` for each thread.
 
-    A model holds the work space of its queries: use one model per thread.
+    Attributes:
+        name: name of the robot.
+        root: root link of the robot; its frame is the base frame.
+        joint_names: (nq,) names of the joints, in the order of a configuration ``q``.
+        lower: (nq,) lower position limits, radians or metres.
+        upper: (nq,) upper position limits.
+        velocity_limits: (nq,) rad/s or m/s, from the URDF.
+        link_names: links and obstacles with shapes.
+        leaves: the leaves of all links and obstacles.
+        pairs: pairs of links that are checked.
+        unmonitored_pairs: pairs that are not checked: ``link_a``, ``link_b`` and ``reason``.
+        warnings: findings in the input that did not prevent loading.
     """
 
     def __init__(
@@ -104,10 +115,10 @@ class CollisionModel:
         leaves: Mapping[str, Sequence[Leaf]] | None = None,
         hierarchy: str = "obb",
     ) -> None:
-        """Fit, build and compile; most callers want `from_urdf`.
+        """The constructor takes parsed input; most callers use `from_urdf`.
 
-        Joints of ``scene`` are joints of the model, behind those of ``robot``.
-        ``leaves``: of every link with shapes, in its frame; taken as they are.
+        The joints of ``scene`` follow those of ``robot``. ``leaves`` are given for every link with
+        shapes, in its frame, and are not checked.
         """
         if hierarchy not in KINDS:
             raise FitError(f"unknown hierarchy {hierarchy!r}: choose from {', '.join(KINDS)}")
@@ -157,31 +168,32 @@ class CollisionModel:
         hierarchy: str = "obb",
         visual_meshes: bool = False,
     ) -> CollisionModel:
-        """Load a robot, and a scene around it.
+        """Load a robot and, optionally, a scene.
 
         Args:
-            urdf: path of a URDF, or its text.
+            urdf: path or text of a URDF.
             srdf: path or text of an SRDF; its ``disable_collisions`` are respected.
-            package_dirs: folders that hold packages, at any depth; ``package://`` is looked up
-                there first.
-            scene: path of a scene file, or its content (docs/scene.md).
-            max_leaves_per_link: more are tighter, and slower to query.
-            leaf_tolerance: metres by which leaves may stand off a mesh in the mean; no more
-                leaves are added once they do.
-            leaves: path of a file of leaves, or its content (docs/leaves.md), instead of
-                a fit; for the links of the robot, not for obstacles.
-            check_leaves: whether leaves from a file that do not enclose are refused.
-            hierarchy: over the triangles, for exact distances: ``aabb``, ``obb``, ``rss`` or
-                ``octree``. All give the same distances (depths of contacts are estimates, and may
-                differ); the default is the fastest in general.
-            visual_meshes: whether links without collision geometry take their visual one; links
-                that have both keep their collision geometry.
+            package_dirs: folders that contain packages, at any depth; searched first for
+                ``package://``.
+            scene: path or content of a scene file (docs/scene.md).
+            max_leaves_per_link: more leaves are tighter and slower to query.
+            leaf_tolerance: mean offset of the leaves from a mesh, in metres, below which no
+                leaves are added.
+            leaves: path or content of a leaves file (docs/leaves.md), used instead of a fit; for
+                links of the robot, not for obstacles.
+            check_leaves: whether to reject leaves from a file that do not enclose their link.
+            hierarchy: bounding volumes over triangles for exact distances: ``aabb``, ``obb``,
+                ``rss`` or ``octree``. All give the same distances; depths of contacts are
+                estimates and may differ. The default is generally the fastest.
+            visual_meshes: whether links without collision geometry use their visual geometry.
 
         Raises:
-            RobotDescriptionError, MeshError: the robot cannot be monitored whole.
-            SemanticDescriptionError, SceneError: the SRDF or the scene is faulty.
-            FitError: max_leaves_per_link, leaf_tolerance or hierarchy mean nothing.
-            LeavesError: the file of leaves is faulty, or they do not enclose a link.
+            RobotDescriptionError: the URDF cannot be loaded completely.
+            MeshError: a mesh is missing, unreadable, empty or not finite.
+            SemanticDescriptionError: the SRDF cannot be read.
+            SceneError: the scene is invalid.
+            FitError: max_leaves_per_link, leaf_tolerance or hierarchy is invalid.
+            LeavesError: the leaves file is invalid, or its leaves do not enclose a link.
         """
         robot = load_robot(urdf, package_dirs, visual_meshes)
         semantics = None if srdf is None else load_srdf(srdf, robot)
@@ -194,14 +206,16 @@ class CollisionModel:
         return cls(robot, semantics, surroundings, settings, given, hierarchy)
 
     def distance(self, q: Sequence[float] | np.ndarray, exact: bool = False) -> Clearance:
-        """The nearest pair at configuration ``q`` (nq,), radians and metres.
+        """Minimum distance and nearest pair at a configuration.
 
-        ``exact``: of the shapes themselves instead of their leaves (docs/exact.md). The first
-        such query gets ready for it, unless `prepare_exact` has.
+        Args:
+            q: (nq,) joint positions, radians or metres, in the order of ``joint_names``.
+            exact: whether to measure the shapes instead of the leaves (docs/exact.md). The first
+                exact query calls `prepare_exact`.
 
         Raises:
             ConfigurationError: q has the wrong shape or a value that is not finite.
-            NothingToCheckError: the robot has no pair that is checked.
+            NothingToCheckError: no pair of links is checked.
         """
         if exact:
             return self._exactly().nearest(self._configuration(q))
@@ -215,14 +229,17 @@ class CollisionModel:
     def distances(
         self, q: Sequence[float] | np.ndarray, exact: bool = False, within: float = np.inf
     ) -> np.ndarray:
-        """Signed distance of every pair, (len(pairs),), in the order of ``pairs``.
+        """Signed distances (len(pairs),) of all pairs, in the order of ``pairs``, metres.
 
-        ``exact`` as of `distance`, for the pairs whose leaves are at most ``within`` metres apart;
-        all of them take far longer than the nearest.
+        Args:
+            q: (nq,) joint positions, radians or metres.
+            exact: as in `distance`. This takes far longer than the nearest pair alone.
+            within: exact distances are only measured for pairs whose leaves are at most this far
+                apart, metres; the others keep the distance of their leaves.
 
         Raises:
             ConfigurationError: q has the wrong shape or a value that is not finite, or ``within``
-                is no length.
+                is not a length.
         """
         q = self._configuration(q)
         if not isinstance(within, float | int | np.number) or np.isnan(within):
@@ -238,14 +255,19 @@ class CollisionModel:
         within: float,
         loose: float = 1e-3,
     ) -> np.ndarray:
-        """Bounds from below (k,) of the exact distances of some pairs, in bounded time.
+        """Lower bounds (k,) of the exact distances of some pairs, in bounded time.
 
-        For consecutive q (nq,), as of a watch. ``pairs`` (k,): indices in ``pairs`` of the model;
-        ``leaves`` (k,): distances of their leaves at q. They are raised, where they are at most
-        ``within`` metres, by what earlier queries have found and links have moved since, and by
-        measuring one pair: that of which least is known, if it is not known whether it touches
-        or its bound may be more than ``loose`` metres below the truth. Shapes that touch have the
-        distance of their leaves.
+        For consecutive configurations, as in monitoring. The distances of the leaves are raised by
+        the results of earlier queries, less the motion of the links since then. At most one pair
+        is measured: the one with the loosest bound, if its contact is undecided or its bound may
+        be too low by more than ``loose``. Touching shapes get the distance of their leaves.
+
+        Args:
+            q: (nq,) joint positions, radians or metres.
+            pairs: (k,) indices into ``pairs`` of the model.
+            leaves: (k,) distances of the leaves of these pairs at q, metres.
+            within: only distances up to this one are raised, metres.
+            loose: tolerated error of a bound, metres.
 
         Raises:
             ConfigurationError: q has the wrong shape or a value that is not finite.
@@ -256,22 +278,21 @@ class CollisionModel:
         )
 
     def prepare_exact(self) -> None:
-        """Build hierarchies over all triangles, and compile what exact queries run.
+        """Build the hierarchies over all triangles and compile the exact queries.
 
-        Takes some two seconds for each 100,000 triangles, and the first time on a machine some
-        seconds more to compile; without it the first exact query does. Twins made later share the
-        hierarchies.
+        Otherwise the first exact query does this. It takes about two seconds per 100,000 triangles,
+        and some seconds to compile on first use on a machine. Later twins share the hierarchies.
         """
         self._exactly()
 
     def crossing_triangles(
         self, q: Sequence[float] | np.ndarray, pair: tuple[str, str], most: int = 1000
     ) -> Crossing:
-        """Triangles of two links or obstacles that cross at ``q``, up to ``most`` pairs of them.
+        """Pairs of crossing triangles of two links or obstacles at ``q`` (nq,), at most ``most``.
 
         Raises:
-            ConfigurationError: q is bad, the pair is none or names no links with shapes, or
-                ``most`` is no number above 0.
+            ConfigurationError: q is invalid, ``pair`` is not two different links or obstacles with
+                shapes, or ``most`` is not a positive integer.
         """
         if isinstance(pair, str) or len(pair) != 2 or pair[0] == pair[1]:
             raise ConfigurationError(f"pair: {pair!r} is not two different links or obstacles")
@@ -299,11 +320,14 @@ class CollisionModel:
         return self._exact
 
     def link_distances(self, q: Sequence[float] | np.ndarray) -> dict[str, float]:
-        """Distance of every link and obstacle to its nearest partner; inf without one."""
+        """Distance in metres of every link and obstacle to the nearest of its pairs at ``q`` (nq,).
+
+        inf if the link is in no pair.
+        """
         return self.nearest_of_links(self.distances(q))
 
     def nearest_of_links(self, distances: np.ndarray) -> dict[str, float]:
-        """The least of the ``distances`` (len(pairs),) of every link and obstacle, or inf."""
+        """The same as `link_distances`, from ``distances`` (len(pairs),) that are known already."""
         nearest = dict.fromkeys(self.link_names, np.inf)
         for (a, b), distance in zip(self.pairs, distances.tolist(), strict=True):
             nearest[a] = min(nearest[a], distance)
@@ -311,9 +335,15 @@ class CollisionModel:
         return nearest
 
     def min_distances(self, configurations: np.ndarray, threads: int = 1) -> np.ndarray:
-        """Smallest signed distance (N,) at each row of ``configurations`` (N, nq).
+        """Minimum signed distances (N,) of a batch, in metres.
 
-        ``threads``: processors to share the rows among; 0 takes all there are.
+        Args:
+            configurations: (N, nq) one configuration per row, radians or metres.
+            threads: number of threads; 0 uses all processors.
+
+        Raises:
+            ConfigurationError: configurations have the wrong shape or a value that is not finite.
+            NothingToCheckError: no pair of links is checked.
         """
         rows = self._configurations(configurations)
         self._require_pairs()
@@ -328,14 +358,21 @@ class CollisionModel:
     def is_clear(
         self, configurations: np.ndarray, margin: float = 0.0, threads: int = 1
     ) -> np.ndarray:
-        """Whether (N,) no checked pair is closer than ``margin`` metres, row by row.
+        """Whether no checked pair is closer than ``margin``, (N,) booleans.
 
-        The answers of ``min_distances(configurations) >= margin``, ten times as fast: eight
-        rows at a time, each to its first pair that is too close. ``configurations`` (N, nq)
-        and ``threads`` as there. The first call of a model builds its tables.
+        The result equals ``min_distances(configurations) >= margin`` and is ten times as fast:
+        eight rows are evaluated at a time, up to the first pair that is too close. The first call
+        of a model builds its tables.
+
+        Args:
+            configurations: (N, nq) one configuration per row, radians or metres.
+            margin: metres.
+            threads: number of threads; 0 uses all processors.
 
         Raises:
-            ConfigurationError: margin is not a finite number.
+            ConfigurationError: configurations have the wrong shape or a value that is not finite,
+                or margin is not a finite number.
+            NothingToCheckError: no pair of links is checked.
         """
         _require_length(margin)
         rows = self._configurations(configurations)
@@ -381,10 +418,11 @@ class CollisionModel:
     def contacts(
         self, q: Sequence[float] | np.ndarray, margin: float = 0.0
     ) -> list[tuple[int, int]]:
-        """Pairs of leaves nearer than ``margin`` metres, as indices into ``leaves``.
+        """Pairs of leaves nearer than ``margin`` metres at ``q`` (nq,), as indices into ``leaves``.
 
         Raises:
-            ConfigurationError: margin is not a finite number.
+            ConfigurationError: q has the wrong shape or a value that is not finite, or margin is
+                not a finite number.
         """
         _require_length(margin)
         return list(map(tuple, self._touching(self._configuration(q), margin).tolist()))
@@ -401,7 +439,7 @@ class CollisionModel:
             self._found = np.empty((2 * len(found), 2), dtype=np.int64)
 
     def leaf_segments(self, q: Sequence[float] | np.ndarray) -> np.ndarray:
-        """End points (len(leaves), 2, 3) of the leaves in the base frame, metres."""
+        """End points (len(leaves), 2, 3) of the leaves at ``q`` (nq,), base frame, metres."""
         q = self._configuration(q)
         out = np.empty((len(self.leaves), 6))
         code = query.leaf_segments(self._numbers, self._index, q, out)
@@ -410,30 +448,30 @@ class CollisionModel:
         return out.reshape(-1, 2, 3)
 
     def link_poses(self, q: Sequence[float] | np.ndarray) -> dict[str, np.ndarray]:
-        """Pose (4, 4) of every link of the robot in the base frame."""
+        """Pose (4, 4) of every link of the robot at ``q`` (nq,), in the base frame."""
         rows = self._configuration(q).reshape(1, -1)
         poses = link_poses(self._bodies, self.robot.links, rows)
         return {link: pose[0] for link, pose in poses.items()}
 
     def work_space(self) -> tuple[np.ndarray, np.ndarray]:
-        """Copies of the packed arrays (numbers, index), for a thread of its own."""
+        """Copies of the packed arrays (numbers, index), for use in another thread."""
         return self._numbers.copy(), self._index.copy()
 
     @property
     def bodies(self) -> Bodies:
-        """The kinematic tree: links that cannot move against each other are one body."""
+        """The kinematic tree; links that are rigidly connected are one body."""
         return self._bodies
 
     @property
     def moving_links(self) -> list[str]:
-        """Links with shapes that some joint moves, in the order of ``link_names``."""
+        """Links with shapes that are moved by a joint, in the order of ``link_names``."""
         return [name for name in self.link_names if self._body_of[name] > 0]
 
     def link_reach(self) -> np.ndarray:
-        """Upper bound (links, moving joints) of the travel of a link for a unit of a joint.
+        """Upper bounds (links, moving joints) of the travel of a link per unit of a joint.
 
-        Rows in the order of ``link_names``, columns as the kernels number joints (mimic joints
-        have columns of their own); metres per radian, 1 for joints that slide.
+        Rows are in the order of ``link_names``; mimic joints have their own columns. Metres per
+        radian; 1 for prismatic joints.
         """
         if self._reach is not None:
             return self._reach
@@ -445,13 +483,12 @@ class CollisionModel:
         return out
 
     def twin(self, pairs: Collection[tuple[str, str]] | None = None) -> CollisionModel:
-        """The same robot with a work space of its own, for another thread.
+        """A copy of the model for another thread; nothing is loaded or fitted again.
 
-        ``pairs``: those of ``self.pairs`` that the twin checks; all of them without it. What
-        it costs is packing: nothing is loaded or fitted again.
+        ``pairs`` is the subset of ``self.pairs`` that the copy checks, by default all.
 
         Raises:
-            ConfigurationError: a pair that this model does not check.
+            ConfigurationError: a pair is not checked by this model.
         """
         wanted = set(self.pairs if pairs is None else pairs)
         if unknown := sorted(wanted.difference(self.pairs)):
@@ -465,16 +502,16 @@ class CollisionModel:
         return twin
 
     def random_configurations(self, n: int, seed: int | None = 0) -> np.ndarray:
-        """``n`` configurations (n, nq), uniform within the joint limits."""
+        """Random configurations (n, nq), uniform within the joint limits."""
         rng = np.random.default_rng(seed)
         return rng.uniform(self.lower, self.upper, (n, len(self.joint_names)))
 
     def with_scene(self, scene: Scene) -> CollisionModel:
-        """The same robot among other obstacles, in a fraction of the time of a load.
+        """The same robot with another scene, in a fraction of the time of a load.
 
-        Its leaves stay, and so does which pairs of its links are checked. Links and joints that
-        ``scene`` names are those of the robot without the scene that it has now. All pairs with an
-        obstacle are checked but those that ``scene`` ignores.
+        The leaves and the checked pairs of the robot stay as they are. ``scene`` refers to links
+        and joints of the robot, not of the present scene. All pairs with an obstacle are checked,
+        except those that ``scene`` ignores.
         """
         other = copy.copy(self)
         other.scene = scene
@@ -747,7 +784,7 @@ class CollisionModel:
             )
 
     def refusal(self, code: int, q: Sequence[float] | np.ndarray) -> Exception:
-        """The error for a kernel's negative code: -1 no pairs, -2 - k a bad q[k]."""
+        """The error for the return code of a kernel: -1 no pairs, -2 - k an invalid q[k]."""
         if code == -1:
             return self._nothing_to_check()
         return ConfigurationError(

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""From joint states to a verdict: clear, near, too close, or not known. No ROS here."""
+"""From joint states to a MonitorState: clear, near, too close, or unknown. No ROS here."""
 
 from __future__ import annotations
 
@@ -58,24 +58,24 @@ class Level(IntEnum):
 
 
 class MonitorState(NamedTuple):
-    """One verdict; one is made for every joint state, so it costs little.
+    """The result of one update of a `Monitor`.
 
     Attributes:
-        level: OK above the warning distance, WARN at or below it, ERROR at or below
-            the stop distance and for data that cannot be used, STALE without fresh data. With a
-            behaviour WARN and ERROR also for what comes there while the robot brakes.
-        reason: why the state is not clear; empty when distances alone decide.
-        cause: what an unclear state is about: ``fault`` (data that cannot be used),
-            ``waiting`` (for first data), ``stale``, ``conflict`` (of two publishers), ``scene`` (an
-            object of the live scene that is not watched), ``latched``,
-            ``unacknowledged`` (a stop that is held), ``disabled``; empty when distances decide.
-            They decide as well, and something is to be said, with ``clock`` (it was set), ``late``
-            (stamps go back), ``publisher`` (one of several is gone), ``overrun`` (a late cycle).
-        clearance: the nearest pair; None when it is not known.
-        age: seconds since the oldest joint position used was measured; inf before any.
-        speed_scale: 0 (stop, or not known) to 1 (clear).
-        decision: of the behaviour; None without one, and where it is not known.
-        pair: the pair of links that decides; None where nothing is near.
+        level: ``Level.OK`` above the warning distance, WARN at or below it, ERROR at or below the
+            stop distance and for invalid data, STALE without fresh data. With a speed policy,
+            WARN and ERROR also apply if the distance is reached while braking.
+        reason: why the state is not clear; empty if only distances decide.
+        cause: category of the reason. ``fault`` (invalid data), ``waiting`` (for first data),
+            ``stale``, ``conflict`` (between publishers), ``scene`` (an object of the live scene
+            is not monitored), ``latched`` and ``unacknowledged`` (a stop is held), ``disabled``.
+            Remarks, with which distances still decide: ``clock`` (was set), ``late`` (stamps go
+            back), ``publisher`` (one of several is gone), ``overrun`` (a late cycle). Empty if
+            only distances decide.
+        clearance: the nearest pair; None if unknown.
+        age: seconds since the oldest joint position in use was measured; inf before the first.
+        speed_scale: from 0 (stop, or unknown) to 1 (clear).
+        decision: of the speed policy; None without one, or if unknown.
+        pair: the pair of links that decides; None if nothing is near.
     """
 
     level: Level
@@ -89,14 +89,14 @@ class MonitorState(NamedTuple):
 
     @property
     def message(self) -> str:
-        """One sentence for people."""
+        """The state in one sentence."""
         if self.reason or self.clearance is None:
             return self.reason
         return self.distance_message
 
     @property
     def distance_message(self) -> str:
-        """What distances say, in one sentence; empty when they are not known."""
+        """The distances in one sentence; empty if unknown."""
         if self.clearance is None:
             return ""
         if self.decision is not None and self.pair is not None:
@@ -114,7 +114,7 @@ class MonitorState(NamedTuple):
 
     @property
     def action(self) -> str:
-        """What the robot should do: ``none``, ``limit``, ``approach``, ``slowdown``, ``stop``."""
+        """Action for the robot: ``none``, ``limit``, ``approach``, ``slowdown`` or ``stop``."""
         if self.cause == "disabled":
             return NONE
         if not self.cause or self.cause in REMARKS:
@@ -125,18 +125,18 @@ class MonitorState(NamedTuple):
         return (NONE, SLOWDOWN, STOP, STOP)[self.level]
 
     def with_remark(self, text: str) -> MonitorState:
-        """The same with something to say beside it, and so at least a WARN."""
+        """The state with a remark appended to its reason, and at least WARN."""
         reason = f"{self.message}; {text}" if self.message else text
         return self._replace(level=max(self.level, Level.WARN), reason=reason)
 
     @property
     def safe(self) -> bool:
-        """Whether fresh data prove that nothing is too close."""
+        """Whether fresh data prove that no pair is too close."""
         return self.level in (Level.OK, Level.WARN)
 
     @property
     def distance(self) -> float:
-        """Metres; NaN when it is not known."""
+        """Minimum signed distance in metres; NaN if unknown."""
         return math.nan if self.clearance is None else self.clearance.distance
 
 
@@ -151,22 +151,31 @@ _BY_DEFAULT: Any = object()
 
 
 class Monitor:
-    """Monitors one robot. Times are seconds of a steady clock.
+    """Monitors joint states: each update gives a `MonitorState`. Times are seconds, steady clock.
 
-    ``warn_distance``, ``stop_distance`` (metres) and ``joint_state_timeout`` (seconds;
-    0 switches the watchdog off) may be changed at any time, and so may ``narrow_phase``:
-    ``leaf`` distances, exact ones on the triangles (``mesh``), or exact ones only where leaves are
-    as near as ``warn_distance`` (``auto``).
+    ``warn_distance``, ``stop_distance``, ``joint_state_timeout`` and ``narrow_phase`` may be
+    changed at any time.
 
-    ``live``: objects that come and go; ``scene_fault`` says, at a time, what of them is not
-    watched, so that the verdict is an error.
+    Args:
+        model: the robot and its scene.
+        warn_distance: WARN at or below this distance, metres.
+        stop_distance: ERROR at or below this distance, metres.
+        joint_state_timeout: STALE if a joint position is older than this, seconds; 0 disables it.
+        zero_state_confirmation: seconds for which a first joint state of only zeros must repeat
+            before it is accepted.
+        narrow_phase: ``leaf`` for distances of leaves, ``mesh`` for exact distances, ``auto`` for
+            exact distances only where leaves are as near as ``warn_distance``.
+        behaviour: the speed policy, by default one with the settings of the node. It considers
+            whether pairs approach and whether the robot can brake in time, allows thresholds for
+            single pairs (`set_thresholds`), and holds levels for some cycles. With None only
+            distances decide.
+        robots: joint names of each robot by its name, if the model contains several. Their data
+            are checked separately; one robot with invalid or stale data decides the state.
+        live: obstacles that change at run time. The attribute ``scene_fault`` is a function of
+            the time that returns why an object is not monitored, which makes the state ERROR.
 
-    ``behaviour`` is the speed policy; by default one with the settings of the node. It considers
-    whether pairs approach and whether the robot can brake in time, allows thresholds for single
-    pairs (`set_thresholds`), and holds levels for some cycles. With None distances alone decide.
-
-    Where a model is one of several robots, ``robots`` has the joints of each, by its name: each is
-    distrusted, and grows stale, by itself, and one that does makes the state of all.
+    Raises:
+        ConfigurationError: narrow_phase is unknown, or behaviour has another live scene.
     """
 
     def __init__(
@@ -181,7 +190,7 @@ class Monitor:
         robots: Mapping[str, Collection[str]] | None = None,
         live: LiveScene | None = None,
     ) -> None:
-        """See the class; compiles what joint states run, and makes what exact distances need."""
+        """The constructor compiles the update, and prepares exact distances if they are used."""
         if behaviour is _BY_DEFAULT:
             behaviour = Behaviour(model, live=live)
         if behaviour is not None and behaviour.live is not live:
@@ -209,7 +218,7 @@ class Monitor:
         self.forget()
 
     def forget(self) -> None:
-        """Wait for joint states as if none had ever come in."""
+        """Discard all joint states and wait for new ones."""
         names, limits = self.model.joint_names, self.model.velocity_limits
         zeros = self._zero_state_confirmation
         self.buffer: JointStateBuffer | CellBuffer
@@ -227,7 +236,7 @@ class Monitor:
 
     @property
     def warn_distance(self) -> float:
-        """WARN at or below, metres; of all pairs that no rule of `set_thresholds` names."""
+        """WARN at or below, metres; for pairs without a rule in `set_thresholds`."""
         return self._warn_distance
 
     @warn_distance.setter
@@ -237,7 +246,7 @@ class Monitor:
 
     @property
     def stop_distance(self) -> float:
-        """ERROR at or below, metres; as `warn_distance`."""
+        """ERROR at or below, metres; for pairs without a rule in `set_thresholds`."""
         return self._stop_distance
 
     @stop_distance.setter
@@ -246,12 +255,11 @@ class Monitor:
         self._use_thresholds()
 
     def set_thresholds(self, thresholds: Thresholds) -> None:
-        """All distances at once, with rules for some pairs.
+        """Set the warning and stop distances together, with rules for single pairs.
 
         Raises:
-            ThresholdsError: a rule that names no pair, or a distance that is none; nothing is
-                changed.
-            ConfigurationError: rules for a monitor without a behaviour.
+            ThresholdsError: a rule matches no pair, or a distance is invalid; nothing is changed.
+            ConfigurationError: there are rules, but the monitor has no behaviour.
         """
         if self.behaviour is None and thresholds.rules:
             raise ConfigurationError(
@@ -278,16 +286,19 @@ class Monitor:
         lag: float = 0.0,
         velocities: Sequence[float] = (),
     ) -> MonitorState:
-        """The verdict after a joint state; never raises for what a message may hold.
+        """Process a joint state and return the new state. Invalid data never raise an error.
 
         Args:
-            names: of the message, as they are.
-            positions: of the message, as they are; radians or metres.
-            now: steady clock.
-            stamp: of the message's header, 0 without one.
-            lag: how old the message is by its stamp.
-            velocities: of the message, as they are; rad/s or m/s, none where there are not as
-                many as positions.
+            names: joint names of the message, unchanged.
+            positions: positions of the message, unchanged, radians or metres.
+            now: time of the steady clock, seconds.
+            stamp: stamp of the message, seconds; 0 without one.
+            lag: age of the message by its stamp, seconds.
+            velocities: velocities of the message, unchanged, rad/s or m/s; ignored if their number
+                differs from that of the positions.
+
+        Returns:
+            The state; ERROR with the reason if the message cannot be used.
         """
         self._clearance = None
         try:
@@ -316,9 +327,9 @@ class Monitor:
         lag: float = 0.0,
         velocities: Sequence[float] = (),
     ) -> None:
-        """Take in a joint state without a verdict, for a newer one is there; see `update`.
+        """Process a joint state without a query, because a newer one is waiting; see `update`.
 
-        What is wrong with it will be said with that one.
+        Faults are reported with the next state.
         """
         self._clearance = None
         self.watchdogs.cycles.skipped += 1
@@ -354,10 +365,10 @@ class Monitor:
             )
 
     def take_over(self, old: Monitor, now: float) -> None:
-        """Go on where ``old`` is, which has another model of the same robot.
+        """Continue from ``old``, a monitor with another model of the same robot, at time ``now``.
 
-        Positions of joints of the same names are known, as old as they are, and where all are known
-        so is the verdict; with other joints it waits for data. Watchdogs are those of ``old``.
+        Positions of joints with the same names are kept with their age. If all are known, so is
+        the state; otherwise the monitor waits for data. The watchdogs of ``old`` are kept.
         """
         self.watchdogs, self._heard = old.watchdogs, old._heard
         self._set_back, self._set_back_time = old._set_back, old._set_back_time
@@ -396,7 +407,7 @@ class Monitor:
         self._fault, self._fault_time = text, now
 
     def refuse(self, error: JointStateError, now: float) -> MonitorState:
-        """The verdict after a joint state that could not even be read; ``now`` as of `update`."""
+        """The state after a joint state that could not be read, at time ``now`` as in `update`."""
         self._clearance = None
         self._refuse(error, now)
         return self.state(now)
@@ -434,10 +445,9 @@ class Monitor:
         return self.model.exact_bounds(self.buffer.q, pairs, leaves, within, loose)
 
     def distances(self) -> np.ndarray:
-        """Signed distance (len(pairs),) of every pair at the last pose, as the verdict measures.
+        """Signed distances (len(pairs),) of all pairs at the last joint positions, metres.
 
-        With ``auto`` those of leaves as near as ``warn_distance`` are exact; of the objects of a
-        live scene all are of leaves.
+        They are measured as ``narrow_phase`` says; objects of a live scene by their leaves.
         """
         found = self.model_distances()
         if self.live is None or self.live.is_empty:
@@ -446,18 +456,18 @@ class Monitor:
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
-        """Those of the model, and behind them those with objects of the live scene."""
+        """Pairs of the model, followed by those with objects of the live scene."""
         return self.model.pairs if self.live is None else self.model.pairs + self.live.pairs
 
     def model_distances(self) -> np.ndarray:
-        """`distances` of the pairs of the model alone."""
+        """Like `distances`, without the live scene."""
         if self.narrow_phase == "leaf":
             return self.model.distances(self.buffer.q)
         within = self._widest_warning() if self.narrow_phase == "auto" else math.inf
         return self.model.distances(self.buffer.q, exact=True, within=within)
 
     def state(self, now: float) -> MonitorState:
-        """The verdict at ``now``, without news."""
+        """The state at time ``now``, without a new joint state."""
         state = self._state(now)
         if self.behaviour is not None and not self.behaviour.enabled:
             return _disabled(state)

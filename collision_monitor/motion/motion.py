@@ -20,10 +20,10 @@ _YAML = (".yaml", ".yml")
 
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """Joint positions over time; linear in between.
+    """Waypoints of joint positions, with linear interpolation between them.
 
     Attributes:
-        joint_names: names of the columns.
+        joint_names: names of the joints, one per column.
         times: (n,) seconds, increasing.
         positions: (n, len(joint_names)) radians or metres.
     """
@@ -34,25 +34,28 @@ class Motion:
 
     @property
     def duration(self) -> float:
-        """Seconds from the first to the last row."""
+        """Seconds from the first to the last waypoint."""
         return float(self.times[-1] - self.times[0])
 
     def at(self, time: float) -> np.ndarray:
-        """Positions (len(joint_names),) at ``time`` s after the first row; held at the ends."""
+        """Positions (len(joint_names),) at ``time`` seconds after the first waypoint.
+
+        Before the first and after the last waypoint the positions are constant.
+        """
         t = self.times[0] + time
         return np.array([np.interp(t, self.times, column) for column in self.positions.T])
 
 
 def read_motion(path: str | os.PathLike) -> Motion:
-    """A motion from CSV, or from a JointTrajectory as YAML; seconds, radians or metres.
+    """Read a motion from CSV, or from a JointTrajectory in YAML; seconds, radians or metres.
 
-    A file ``*.yaml`` or ``*.yml`` is YAML, ``*.csv`` is CSV; others are YAML if the text
-    ``joint_names`` stands in them.
+    ``*.yaml`` and ``*.yml`` are YAML, ``*.csv`` is CSV. Other files are YAML if they contain
+    the text ``joint_names``.
 
     Raises:
-        MotionError: naming the file, and the line (CSV) or point (YAML); no such file, a
-            header without ``time`` or with a joint twice, a row that is short or not
-            finite, times that do not increase, no rows.
+        MotionError: the file is missing or empty, its header lacks ``time`` or repeats a joint, a
+            row is short or not finite, or times do not increase. The message names the file and
+            the line (CSV) or point (YAML).
     """
     path = Path(path)
     return Motion(*(read_yaml(path) if _is_yaml(path) else read_csv(path)))
@@ -70,14 +73,14 @@ def _is_yaml(path: Path) -> bool:
 
 
 def write_motion(path: str | os.PathLike, motion: Motion) -> None:
-    """Write a motion: a JointTrajectory as YAML to ``*.yaml`` and ``*.yml``, else CSV.
+    """Write a motion: a JointTrajectory in YAML to ``*.yaml`` and ``*.yml``, otherwise CSV.
 
-    CSV reads back bit by bit; YAML keeps times to the nanosecond. The file is replaced
-    whole, or left as it was.
+    CSV is lossless; YAML keeps times to the nanosecond. The file is replaced completely or not at
+    all.
 
     Raises:
-        MotionError: a value that is not finite, a time that does not fit into YAML, or a
-            file that cannot be written.
+        MotionError: a value is not finite, a time does not fit into the message, or the file
+            cannot be written.
     """
     path = Path(path)
     if not (np.isfinite(motion.times).all() and np.isfinite(motion.positions).all()):

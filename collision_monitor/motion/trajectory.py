@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""A motion as polynomials over time, so that it has rates between its points too."""
+"""A motion as polynomials over time, with rates between its points."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _SHORTEST = 1e-10  # seconds between two points; messages have nanoseconds
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """A trajectory at some instants: ``times`` (n,), all else (n, joints).
+    """A trajectory at some times: ``times`` (n,), all others (n, joints).
 
-    Seconds, radians or metres, and their rates.
+    Seconds, radians or metres, and their time derivatives.
     """
 
     times: np.ndarray
@@ -37,8 +37,8 @@ class Trajectory:
 
     Attributes:
         joint_names: names of the joints.
-        polynomial: scipy's PPoly in seconds, coefficients (order, pieces, joints); its breakpoints
-            begin at 0.
+        polynomial: ``scipy.interpolate.PPoly`` over seconds, with coefficients (order, pieces,
+            joints); its breakpoints begin at 0.
     """
 
     joint_names: tuple[str, ...]
@@ -53,16 +53,21 @@ class Trajectory:
         velocities: np.ndarray | None = None,
         accelerations: np.ndarray | None = None,
     ) -> Trajectory:
-        """Interpolate points as controllers do: the joint_trajectory_controller of ros2_control.
+        """Interpolate points like the joint_trajectory_controller of ros2_control.
 
-        Linear through positions (n, joints); cubic where velocities are given at both ends of a
-        piece; quintic where accelerations are given too. A row of NaN in velocities or
-        accelerations is one that is not given. ``times`` (n,) seconds, increasing; the
-        trajectory begins at the first.
+        A piece is linear, cubic if velocities are given at both of its ends, and quintic if
+        accelerations are given too. A row of NaN means that these values are not given.
+
+        Args:
+            joint_names: names of the joints.
+            times: (n,) seconds, increasing; the trajectory begins at the first.
+            positions: (n, joints) radians or metres.
+            velocities: (n, joints) rad/s or m/s, or None.
+            accelerations: (n, joints) rad/s^2 or m/s^2, or None.
 
         Raises:
-            TrajectoryError: fewer than one point, shapes that differ, times that do not
-                increase, values that are not finite, accelerations without velocities.
+            TrajectoryError: there is no point, shapes differ, times do not increase, values are
+                not finite, or accelerations are given without velocities.
         """
         times = np.asarray(times, dtype=float)
         if velocities is None and accelerations is not None:
@@ -97,22 +102,22 @@ class Trajectory:
 
     @property
     def duration(self) -> float:
-        """Seconds."""
+        """Seconds from the first to the last point."""
         return float(self.polynomial.x[-1])
 
     @property
     def is_straight(self) -> bool:
-        """Whether all its pieces are straight lines."""
+        """Whether all pieces are linear."""
         return not self.polynomial.c[:-2].any()
 
     def positions(self, times: np.ndarray) -> np.ndarray:
-        """Joint positions (n, joints) at ``times`` (n,), held beyond the ends."""
+        """Joint positions (n, joints) at ``times`` (n,), constant beyond the ends."""
         return self.polynomial(np.clip(times, 0.0, self.duration))
 
     def sample(self, times: np.ndarray) -> Samples:
-        """All rates at ``times`` (n,); where two pieces meet, those of the later one.
+        """Positions, velocities, accelerations and jerks at ``times`` (n,), seconds.
 
-        Beyond its ends a trajectory rests.
+        At a breakpoint the values are those of the later piece. Beyond the ends the rates are zero.
         """
         times = np.asarray(times, dtype=float)
         inside = ((times >= 0.0) & (times <= self.duration))[:, None]

@@ -50,26 +50,26 @@ _RAMP = 0.5  # s to the velocity limit: the acceleration limit where none is giv
 
 @dataclass(frozen=True, eq=False)
 class Adjustment:
-    """An adjusted motion, and what was done to it.
+    """The result of `adjust`; n waypoints, of which some may have been inserted.
 
     Attributes:
-        motion: adjusted and re-timed; joints as in the desired motion, with waypoints put in
-            where it was coarse.
+        motion: the adjusted and re-timed motion, with the joints of the desired one.
         desired: the desired motion at the same waypoints, with its own times.
-        arms: right and left.
+        arms: the right and the left arm.
         method: ``robust`` or ``published``.
-        joint_change: (n, joints) adjusted less desired, rad or m.
-        tip_displacement: (n, 2) how far the tips of the right and the left arm are displaced, m.
-        index_before: (n,) F of the repulsion field, m; infinite below d_dan.
-        index_after: (n,) the same of the adjusted motion.
-        clearance_before: (n,) least distance between leaves, m, of the pairs that are kept apart.
-        clearance: (n,) the same of the adjusted motion.
-        closest: (n,) the pair that it belongs to.
-        certified: m that the arms are apart at every instant; below ``safe_distance`` only if the
-            motion starts so. Pairs that can hardly be so far apart, two shoulders, do not count
-            (``margins.eased``).
-        certified_elsewhere: m that an arm keeps from all else that is kept apart from it; below
-            ``safe_distance`` where the motion begins or ends nearer to something. inf without such.
+        joint_change: (n, joints) adjusted minus desired positions, rad or m.
+        tip_displacement: (n, 2) displacement of the tips of the right and the left arm, m.
+        index_before: (n,) index F of the desired motion, m; infinite below d_dan.
+        index_after: (n,) index F of the adjusted motion, m.
+        clearance_before: (n,) minimum distance of the pairs that are kept apart, between leaves,
+            in the desired motion, m.
+        clearance: (n,) the same in the adjusted motion, m.
+        closest: (n,) the pairs that ``clearance`` belongs to.
+        certified: distance between the arms that holds at every instant, m; below
+            ``safe_distance`` only if the motion starts below it. Eased pairs, such as two
+            shoulders, are excluded (``margins.eased``).
+        certified_elsewhere: the same between an arm and everything else that is kept apart from
+            it; below ``safe_distance`` if the motion begins or ends nearer. inf without such pairs.
         margins: d_saf and d_dan of every pair of the model.
     """
 
@@ -90,7 +90,7 @@ class Adjustment:
 
     @property
     def changed(self) -> bool:
-        """Whether any joint is moved at any waypoint."""
+        """Whether any joint position was changed."""
         return bool(np.any(self.joint_change != 0.0))
 
     @property
@@ -100,7 +100,7 @@ class Adjustment:
 
     @property
     def largest_step(self) -> float:
-        """Largest step of a joint from waypoint to waypoint of the adjusted motion, rad or m."""
+        """Largest step of a joint between waypoints of the adjusted motion, rad or m."""
         return float(np.abs(np.diff(self.motion.positions, axis=0)).max(initial=0.0))
 
 
@@ -125,33 +125,37 @@ def adjust(
 
     Args:
         model: the robot and its scene.
-        motion: desired; joints of both arms or of one (the other is held), and others.
-        arms: two arms, or the names of two (`arms.find_arms`), or None to find them.
-        safe_distance: d_saf of both arms together, between leaves, metres.
-        danger_distance: d_dan likewise; nearer than that a motion must not start.
-        method: ``robust`` (all pairs, all waypoints together) or ``published`` (Wu et al.,
-            2018, with its printed errors mended: right arm against left arm only).
-        every_pair: whether the result of ``published`` has to be certified for all pairs that
-            ``robust`` keeps, an arm against everything else too. It is refused where it is not:
-            this method only moves the arms apart from each other.
+        motion: the desired motion, of joints of both arms or of one (the other is held) and any
+            other joints.
+        arms: two arms, the names of two (see `find_arms`), or None to detect them.
+        safe_distance: d_saf, the clearance to keep between leaves, metres.
+        danger_distance: d_dan; a motion that starts nearer is rejected, metres.
+        method: ``robust`` (all pairs, all waypoints together) or ``published`` (Wu et al., 2018,
+            with its printed errors corrected; right arm against left arm only).
+        every_pair: whether the result of ``published`` must be certified for all pairs that
+            ``robust`` keeps. It is rejected otherwise: this method does not move an arm away from
+            anything but the other arm.
         yielding: the arm that gives way: ``both``, ``left`` or ``right``.
-        tip_weight: rad/m by which displacing a tip counts against turning a joint, so that
-            redundancy is used before the task is given up, 1e6 at most; robust only.
-        held: positions of joints that the motion does not name; 0 within limits otherwise.
-        acceleration_limits: rad/s^2 or m/s^2 by joint, or one for all; by default what
-            reaches the velocity limit in half a second, or what the desired motion has.
-        velocity_limits: by joint, instead of those of the URDF.
-        position_limits: (lower, upper) by joint; count where they are tighter than the URDF's.
+        tip_weight: weight of tip displacement against joint displacement, rad/m, from 0 to 1e6;
+            ``robust`` only. Redundant joints then move first.
+        held: positions of joints that the motion does not name, rad or m; by default 0, or the
+            nearer limit.
+        acceleration_limits: rad/s^2 or m/s^2 by joint, or one value for all; by default what
+            reaches the velocity limit in half a second, or the acceleration of the desired motion
+            if that is higher.
+        velocity_limits: rad/s or m/s by joint, instead of those of the URDF.
+        position_limits: (lower, upper) by joint, rad or m; used if tighter than those of the URDF.
         retime: whether to slow the result down where it exceeds velocity or acceleration limits.
 
     Raises:
-        AdjustmentError: there is no safe adjustment; it says where, why, and what prefix is safe.
-        ArmsError: arms cannot be told.
-        MotionError: no waypoints, times that do not increase, a value that is not finite, a
-            joint twice or one that the robot lacks, or a position beyond its limits; where the
-            motion begins no more than 0.01 rad or m beyond one, it may stay as far beyond it.
-        ConfigurationError: an option that means nothing.
-        NothingToCheckError: no pair of links takes part.
+        AdjustmentError: there is no safe adjustment. The error has the place, the reason and the
+            safe part of the motion.
+        ArmsError: the arms cannot be determined.
+        MotionError: the motion has no waypoints, times that do not increase, values that are not
+            finite, duplicate or unknown joints, or positions beyond their limits. A motion that
+            begins at most 0.01 rad or m beyond a limit may stay as far beyond it.
+        ConfigurationError: an option is invalid.
+        NothingToCheckError: no checked pair contains a link of an arm.
         MissingDependencyError: a solver is not installed.
     """
     _check_options(method, yielding, tip_weight)

@@ -94,9 +94,18 @@ def verify(
     settings: Settings | None = None,
     told: Told = silent,
 ) -> Verification:
-    """All checks of one motion; what keeps it from being checked is a verdict, no error.
+    """Check one motion: joint limits, clearance between samples and, if requested, torques.
 
-    ``told`` is called now and then with what is being done, and what share of it is.
+    Args:
+        model: the robot and its scene.
+        motion: as `motion.motion_files.load_trajectory` reads it (docs/verify.md).
+        settings: thresholds, limits, torques and motions that run at the same time.
+        told: called with the name of the current step and the fraction done (0 to 1), from any
+            thread.
+
+    Returns:
+        The verdict with its violations. If the motion cannot be checked, the verdict is
+        ``Verdict.NOT_CHECKED`` with the reason; no error of the package is raised.
     """
     settings = Settings() if settings is None else settings
     begin = time.perf_counter()

@@ -196,6 +196,23 @@ def test_the_page_of_parameters_is_what_the_nodes_declare():
     assert done.returncode == 0, done.stderr
 
 
+def test_the_page_of_the_python_api_is_what_the_docstrings_say():
+    done = subprocess.run(
+        [sys.executable, ROOT / "docs/make_api.py", "--check"],
+        stderr=subprocess.PIPE, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_page_of_the_python_api_has_every_public_name():
+    import collision_monitor
+    from collision_monitor import motion, self_collision
+
+    headings = re.findall(r"^### `(\w+)`$", text_of(ROOT / "docs/api.md"), re.MULTILINE)
+    names = [name for m in (collision_monitor, motion, self_collision) for name in m.__all__]
+    assert sorted(headings) == sorted(set(names))
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_python_in_pages_is_python(page):
     for kind, block in FENCE.findall(text_of(page)):

@@ -29,10 +29,10 @@ class Arm:
     """One arm of a robot.
 
     Attributes:
-        name: its SRDF group, or ``<base>..<tip>``.
-        joint_names: its moving joints with an entry of q of their own, base to tip.
-        links: all links that its first joint moves, hand and fingers too, in the order
-            of the robot.
+        name: the SRDF group, or ``<base>..<tip>``.
+        joint_names: the independent moving joints, from base to tip.
+        links: all links moved by the first joint, including hand and fingers, in the order of the
+            robot.
         tip_link: the last link of the chain.
     """
 
@@ -47,19 +47,18 @@ def find_arms(
 ) -> tuple[Arm, Arm]:
     """The right and the left arm of a robot, in this order.
 
+    A group that contains a hand ends as an arm where its joints branch.
+
     Args:
         robot: the robot.
-        semantics: its SRDF, for the groups; None where there is none.
-        names: two groups of the SRDF, or two ``base_link:tip_link``; the order is free
-            where the names say a side, else the right arm comes first. Without names the
-            arms are two groups that are chains without a common joint, named alike but
-            for right and left; else, from the URDF alone, the longest two chains whose
-            first joints or links are.
-
-    A group with a hand in it ends as an arm where its joints branch.
+        semantics: its SRDF, for the groups, or None.
+        names: two groups of the SRDF, or two ``base_link:tip_link``. The right arm comes first,
+            unless the names state the sides. Without names, the arms are two groups that are
+            chains without a common joint, whose names differ only by right and left; otherwise
+            the two longest chains of the URDF whose first joints or links are named that way.
 
     Raises:
-        ArmsError: naming what was looked for, and which groups there are.
+        ArmsError: the arms are not found, or share a joint. The message names the known groups.
     """
     tree = Tree(robot)
     groups = {} if semantics is None else _groups(tree, semantics)

@@ -12,23 +12,24 @@ import numpy as np
 
 @dataclass(frozen=True)
 class LinearField:
-    """How strongly two links d metres apart repel each other (Wu et al., 2018).
-
-    ::
+    """The repulsion f between two links at a distance of d metres.
 
         f(d) = 0                  d >  safe
         f(d) = slope (safe - d)   danger <= d <= safe
         f(d) = infinite           d <  danger: motion must stop
 
-    The sum F of all f is the index of a configuration: a motion is free of self-collision
-    only if F = 0 at every instant. Wu Changzheng et al., J. Shanghai Jiao Tong University
-    52(1), 2018, 45-53. What d is measured between is the caller's matter: the segments of the
-    paper, or surfaces (then less by both radii, and ``danger`` may be zero or below).
+    The sum F of all f is the index of a configuration: a motion is free of self-collision only if
+    F = 0 at every instant. Wu Changzheng et al., J. Shanghai Jiao Tong University 52(1), 2018,
+    45-53. The caller chooses the distance: between the segments of the paper, or between surfaces
+    (smaller by both radii; ``danger`` may then be zero or negative).
 
     Attributes:
-        safe: d_saf, of both arms together, metres.
-        danger: d_dan, likewise.
-        slope: s, newton per metre where f is read as a force; any unit is as good.
+        safe: d_saf, for both arms together, metres.
+        danger: d_dan, for both arms together, metres.
+        slope: s, in newton per metre if f is a force; any unit is possible.
+
+    Raises:
+        ValueError: a value is not finite, danger is above safe, or the slope is not positive.
     """
 
     safe: float
@@ -58,11 +59,11 @@ class LinearField:
         danger_left: float,
         slope: float = 1.0,
     ) -> LinearField:
-        """The field between two arms, each with its own distances: they add up.
+        """The field between two arms with their own distances in metres, which are added.
 
         Raises:
-            ValueError: naming the value, when one is negative or not finite, danger is above
-                safe for an arm, or the slope is not positive.
+            ValueError: a distance is negative or not finite, danger is above safe for an arm, or
+                the slope is not positive.
         """
         arms = {"right": (safe_right, danger_right), "left": (safe_left, danger_left)}
         for arm, (safe, danger) in arms.items():
@@ -78,9 +79,9 @@ class LinearField:
         return cls(safe_right + safe_left, danger_right + danger_left, slope)
 
     def force(self, distance: float | np.ndarray) -> float | np.ndarray:
-        """The repulsion at ``distance``, of its shape; infinite below ``danger``, and for nan.
+        """The repulsion at ``distance`` in metres, with the shape of ``distance``.
 
-        An unknown distance is no safe one.
+        It is infinite below ``danger`` and for NaN: an unknown distance is not safe.
         """
         d = np.asarray(distance, dtype=float)
         inside = np.where(d >= self.danger, self.slope * (self.safe - d), np.inf)
@@ -88,5 +89,5 @@ class LinearField:
         return force if force.ndim else float(force)
 
     def index(self, distances: np.ndarray) -> float:
-        """F, the sum of f over ``distances`` of any shape."""
+        """The index F: the sum of f over ``distances`` of any shape, metres."""
         return float(np.sum(self.force(distances)))

@@ -33,11 +33,11 @@ _SLACK = 1e-4  # m that a pair may come nearer than its limit, or than it is whe
 
 
 class Streamer:
-    """Desired configurations in, safe ones out, each reached from the last.
+    """Adjusts desired configurations one by one, without look-ahead.
 
-    No look ahead: it keeps as near to the newest desired point as clearances and velocity
-    limits allow, and stands still where nothing else is safe. Every move that it
-    returns is certified from its start to its end.
+    Each result is as near to the newest desired configuration as clearances and velocity limits
+    allow. If no motion is safe, the arms stay where they are. Every returned motion is certified
+    from start to end. The arguments are those of `adjust`; call `reset` first.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Streamer:
         danger_distance: float = 0.05,
         yielding: str = "both",
     ) -> None:
-        """Options as those of `adjustment.adjust`; `reset` sets where the arms are."""
+        """The constructor finds the arms and compiles the update."""
         if yielding not in ("both", "left", "right"):
             raise ConfigurationError(f"yielding: {yielding!r} is none of both, left, right")
         if arms is None or len(arms) != 2 or isinstance(arms[0], str):
@@ -66,10 +66,10 @@ class Streamer:
         self._q = np.empty(0)
 
     def reset(self, q: np.ndarray) -> None:
-        """Start from the configuration ``q`` (nq,) at which the robot is.
+        """Start from the configuration ``q`` (nq,) of the robot.
 
         Raises:
-            AdjustmentError: the arms are nearer than danger_distance there.
+            AdjustmentError: the arms are nearer than danger_distance at q.
             ConfigurationError: q has the wrong shape or a value that is not finite.
         """
         q = self._configuration("q", q)
@@ -100,12 +100,18 @@ class Streamer:
         self._q = q
 
     def step(self, desired: np.ndarray, dt: float) -> tuple[np.ndarray, float, tuple[str, str]]:
-        """(q, clearance, pair): the point (nq,) to be reached within ``dt`` s, on to ``desired``.
+        """Move towards a desired configuration.
 
-        ``clearance`` is that of the closest ``pair`` of all that take part, metres.
+        Args:
+            desired: (nq,) desired configuration, radians or metres.
+            dt: time until the result is reached, seconds.
+
+        Returns:
+            The configuration (nq,) to command, the minimum clearance there in metres, and its pair.
 
         Raises:
-            ConfigurationError: `reset` was not called, dt is not above 0, or desired is not finite.
+            ConfigurationError: `reset` was not called, dt is not positive, or desired has the
+                wrong shape or a value that is not finite.
         """
         if self._stepper is None:
             raise ConfigurationError("the streamer does not know where the robot is: call reset()")
