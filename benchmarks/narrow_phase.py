@@ -34,7 +34,7 @@ from collision_monitor import CollisionModel  # noqa: E402
 from collision_monitor.cli.demo import demo_parameters, package_file  # noqa: E402
 from collision_monitor.monitoring.monitor import Monitor  # noqa: E402
 from collision_monitor.monitoring.speed_policy.speed_policy import Behaviour  # noqa: E402
-from collision_monitor.motion.motion import Motion, read_motion  # noqa: E402
+from collision_monitor.motion import Motion, read_motion  # noqa: E402
 from collision_monitor.nodes.common.executor import best_executor  # noqa: E402
 from collision_monitor.nodes.common.qos import VALUES  # noqa: E402
 

@@ -17,6 +17,7 @@ import numpy as np
 from collision_monitor.cli import adjust_plot, adjust_report
 from collision_monitor.cli.distance import parse_positions
 from collision_monitor.cli.model_arguments import add_model_arguments, load_model
+from collision_monitor.cli.motion_arguments import add_bag_arguments
 from collision_monitor.cli.output_path import option_number, output_path
 from collision_monitor.errors import (
     AdjustmentError,
@@ -26,7 +27,8 @@ from collision_monitor.errors import (
     SemanticDescriptionError,
 )
 from collision_monitor.model.collision_model import CollisionModel
-from collision_monitor.motion.motion import Motion, read_motion, write_motion
+from collision_monitor.motion import Motion, read_motion, write_motion
+from collision_monitor.motion.motion_files import open_motion
 from collision_monitor.robot.joint_limits import read_joint_limits
 from collision_monitor.robot.srdf.discovery import srdf_beside
 
@@ -63,8 +65,11 @@ def add_parser(commands: Any) -> None:
     )
     add_model_arguments(parser)
     parser.add_argument(
-        "motion", help="motion file: CSV 'time,<joint>,...', or a JointTrajectory as YAML"
+        "motion",
+        help="motion file: CSV 'time,<joint>,...', a JointTrajectory as YAML, a ROS 2 bag, or a "
+        "command file",
     )
+    add_bag_arguments(parser)
     parser.add_argument(
         "--output",
         type=output_path,
@@ -138,8 +143,9 @@ def run(options: argparse.Namespace) -> int:
     from collision_monitor.self_collision.adjustment import adjust  # other commands need no solver
 
     _check_outputs(options)
-    motion = read_motion(options.motion)
+    file = open_motion(options.motion)  # errors in it are reported before the model is loaded
     model = _load(options)
+    motion = read_motion(file, model.robot, topic=options.topic, stamps=options.stamps)
     held = _held(options.q, model, motion)
     limits = _limits(options.limits, model)
     try:

@@ -18,7 +18,7 @@ from collision_monitor.cli.view import add_page_arguments, announce
 from collision_monitor.errors import MissingDependencyError, MotionError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.monitoring.monitor import NARROW_PHASES
-from collision_monitor.motion.motion import Motion, read_motion
+from collision_monitor.motion import Motion, read_motion
 from collision_monitor.robot.packages import FileFinder
 from collision_monitor.viewer.address import free_address
 from collision_monitor.viewer.needs_viser import viser_library

@@ -19,6 +19,7 @@ from typing import Any
 from collision_monitor.cli.distance import parse_positions
 from collision_monitor.cli.live_progress import LiveProgress
 from collision_monitor.cli.model_arguments import add_model_arguments
+from collision_monitor.cli.motion_arguments import add_bag_arguments
 from collision_monitor.cli.output_path import forget_output, output_path
 from collision_monitor.cli.second_robot import (
     add_second_robot,
@@ -114,13 +115,7 @@ def add_parser(commands: Any) -> None:
         "--ignore", action="append", default=[], metavar="JOINT",
         help="joint in the motion that the robot lacks, with wildcards; may be given several times",
     )  # fmt: skip
-    motions.add_argument(
-        "--topic", action="append", help="topic of a bag; may be given several times"
-    )
-    motions.add_argument(
-        "--stamps", choices=("header", "receive"), default="header",
-        help="times of a bag: those in headers, or of recording (default %(default)s)",
-    )  # fmt: skip
+    add_bag_arguments(motions)
     motions.add_argument(
         "--beside", action="append", default=[], metavar="MOTION[@START[..LATEST]]",
         help="a motion of other joints that runs at the same time, and begins at START seconds, or "

@@ -9,15 +9,16 @@ import os
 import signal
 import sys
 import webbrowser
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from collision_monitor.cli.distance import parse_configuration
 from collision_monitor.cli.model_arguments import add_model_arguments, load_model
+from collision_monitor.cli.motion_arguments import add_bag_arguments
 from collision_monitor.cli.output_path import option_number
-from collision_monitor.motion.motion import read_motion
+from collision_monitor.motion import read_motion
+from collision_monitor.motion.motion_files import Kind, open_motion
 from collision_monitor.viewer.address import LOOPBACK, USUAL_PORT, free_address
 from collision_monitor.viewer.needs_viser import viser_library
 from collision_monitor.viewer.page import Page
@@ -41,8 +42,10 @@ def add_parser(commands: Any) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--motion", action="append", default=[], metavar="FILE",
-        help="a motion (CSV or JointTrajectory in YAML) to be played; may be given several times",
+        help="a motion (CSV, JointTrajectory in YAML, ROS 2 bag, command file) to be played; may "
+        "be given several times",
     )  # fmt: skip
+    add_bag_arguments(parser)
     parser.add_argument(
         "--warn-distance", type=_metres, default=0.1, metavar="METRES",
         help="colours turn below it (default %(default)s)",
@@ -109,8 +112,13 @@ def run(options: argparse.Namespace) -> int:
         )
     viser_library()  # to say so now and not after the load
     free_address(options.host, options.port)
-    motions = [(Path(path).stem, read_motion(path)) for path in options.motion]
+    files = [open_motion(path) for path in options.motion]
     model = load_model(options)
+    motions = []
+    for file in files:
+        topic = options.topic if file.kind is Kind.BAG else None
+        motion = read_motion(file, model.robot, topic=topic, stamps=options.stamps)
+        motions.append((file.path.stem, motion))
     q = np.clip(parse_configuration(options.q, model), model.lower, model.upper)
     page = Page(
         model, q, warn=options.warn_distance, stop=options.stop_distance,

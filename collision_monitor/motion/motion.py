@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""A motion as a table: times, and joint positions at them; read from files and written."""
+"""A motion as a table: times, and joint positions at them; written to files."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import numpy as np
 
 from collision_monitor.common.atomic_file import write_text
 from collision_monitor.errors import MotionError
-from collision_monitor.motion.motion_csv import csv_text, read_csv
-from collision_monitor.motion.motion_yaml import read_yaml, yaml_text
+from collision_monitor.motion.motion_csv import csv_text
+from collision_monitor.motion.motion_yaml import yaml_text
 
-_YAML = (".yaml", ".yml")
+YAML_SUFFIXES = (".yaml", ".yml")
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,32 +46,6 @@ class Motion:
         return np.array([np.interp(t, self.times, column) for column in self.positions.T])
 
 
-def read_motion(path: str | os.PathLike) -> Motion:
-    """Read a motion from CSV, or from a JointTrajectory in YAML; seconds, radians or metres.
-
-    ``*.yaml`` and ``*.yml`` are YAML, ``*.csv`` is CSV. Other files are YAML if they contain
-    the text ``joint_names``.
-
-    Raises:
-        MotionError: the file is missing or empty, its header lacks ``time`` or repeats a joint, a
-            row is short or not finite, or times do not increase. The message names the file and
-            the line (CSV) or point (YAML).
-    """
-    path = Path(path)
-    return Motion(*(read_yaml(path) if _is_yaml(path) else read_csv(path)))
-
-
-def _is_yaml(path: Path) -> bool:
-    suffix = path.suffix.lower()
-    if suffix in (*_YAML, ".csv"):
-        return suffix in _YAML
-    try:
-        with path.open("rb") as file:
-            return b"joint_names" in file.read(100_000)
-    except (OSError, ValueError) as error:
-        raise MotionError(f"{path}: cannot be read: {error}") from None
-
-
 def write_motion(path: str | os.PathLike, motion: Motion) -> None:
     """Write a motion: a JointTrajectory in YAML to ``*.yaml`` and ``*.yml``, otherwise CSV.
 
@@ -85,7 +59,7 @@ def write_motion(path: str | os.PathLike, motion: Motion) -> None:
     path = Path(path)
     if not (np.isfinite(motion.times).all() and np.isfinite(motion.positions).all()):
         raise MotionError(f"{path}: is not written: the motion has values that are not finite")
-    to_text = yaml_text if path.suffix.lower() in _YAML else csv_text
+    to_text = yaml_text if path.suffix.lower() in YAML_SUFFIXES else csv_text
     try:
         text = to_text(motion.joint_names, motion.times, motion.positions)
         write_text(path, text)

@@ -16,7 +16,7 @@ from collision_monitor.errors import MotionError
 
 
 def read_csv(path: Path) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
-    """Joint names, times (n,) and positions (n, joints) of a file; see `motion.read_motion`."""
+    """Joint names, times (n,) and positions (n, joints) ; see `motion_files.open_motion`."""
     try:
         data = read_bounded(path)
         if data is None:

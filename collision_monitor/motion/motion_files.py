@@ -1,12 +1,18 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Files of motions of every kind: a JointTrajectory as YAML, CSV, a bag, a command."""
+"""The loader of motion files: CSV, a JointTrajectory as YAML, ROS 2 bags, command files.
+
+`read_motion` gives a table of waypoints, `load_trajectory` polynomials over time of all joints of a
+robot. `open_motion` tells the kind of a file, and reads what can be read without the robot.
+"""
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +20,156 @@ import numpy as np
 from scipy.interpolate import PPoly
 
 from collision_monitor.errors import MotionError, TrajectoryError
-from collision_monitor.motion.bags.bags import is_bag, topic_names
+from collision_monitor.motion.bags.bags import bag_location, is_bag, topic_names
 from collision_monitor.motion.bags.motion import read_bag
 from collision_monitor.motion.commands.command_file import JointCommand, is_command, parse_command
 from collision_monitor.motion.commands.commands import joint_motion, line_motion
+from collision_monitor.motion.motion import YAML_SUFFIXES, Motion
 from collision_monitor.motion.motion_csv import read_csv
-from collision_monitor.motion.motion_yaml import documents, find_points
+from collision_monitor.motion.motion_yaml import Points, documents, find_points
 from collision_monitor.motion.robot_joints import led_by, on_robot
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.motion.violation import Violation
 from collision_monitor.robot.description import Robot
 
-_YAML = (".yaml", ".yml", ".json")
+logger = logging.getLogger(__name__)
+
+_CHORD = 1e-3  # rad or m between a curved piece and the straight lines of its waypoints
+_SHORT = 1e-6  # s; a breakpoint this close after another is left out where nothing moves
+_MOST = 1_000_000  # waypoints
+
+
+class Kind(Enum):
+    """What a motion file holds."""
+
+    CSV = "CSV"
+    JOINT_TRAJECTORY = "JointTrajectory"
+    COMMAND = "command"
+    BAG = "bag"
+
+
+@dataclass(frozen=True, eq=False)
+class MotionFile:
+    """A motion file, read as far as possible without the robot.
+
+    Attributes:
+        path: the file.
+        kind: what it holds.
+        points: of CSV and JointTrajectory; else None.
+        command: the YAML document of a command; else None.
+    """
+
+    path: Path
+    kind: Kind
+    points: Points | None = None
+    command: Any = None
+
+
+def open_motion(path: str | os.PathLike) -> MotionFile:
+    """Tell the kind of a motion file.
+
+    A folder, ``*.mcap``, ``*.db3`` and ``metadata.yaml`` are bags; ``*.yaml``, ``*.yml`` and
+    ``*.json`` are YAML, ``*.csv`` is CSV. Others are YAML if ``joint_names`` or ``mode:`` occurs in
+    them, else CSV. A YAML document with the key ``mode`` is a command.
+
+    Raises:
+        MotionError: naming the file, and the line (CSV) or point (YAML); no such file, a
+            header without ``time`` or with a joint twice, a row that is short or not
+            finite, times that do not increase, no rows.
+    """
+    path = Path(path)
+    if is_bag(path):
+        bag_location(path)
+        return MotionFile(path, Kind.BAG)
+    if not _is_yaml(path):
+        names, times, positions = read_csv(path)
+        none = np.full(positions.shape, np.nan)
+        return MotionFile(path, Kind.CSV, Points(names, times, positions, none, none, 0))
+    found = documents(path)
+    if len(found) == 1 and is_command(found[0]):
+        return MotionFile(path, Kind.COMMAND, command=found[0])
+    return MotionFile(path, Kind.JOINT_TRAJECTORY, find_points(found, path))
+
+
+def read_motion(
+    file: str | os.PathLike | MotionFile,
+    robot: Robot | None = None,
+    *,
+    topic: str | Sequence[str] | None = None,
+    stamps: str = "header",
+) -> Motion:
+    """A motion as a table of waypoints: seconds, radians or metres.
+
+    CSV and JointTrajectories give their own waypoints. Bags and commands give the joints that they
+    move, in the robot's order; curved pieces get waypoints within 0.001 rad or m of the curve.
+
+    Args:
+        file: the file, or what `open_motion` made of it.
+        robot: whose motion it is; needed for bags and commands.
+        topic: as of `load_trajectory`.
+        stamps: as of `load_trajectory`.
+
+    Raises:
+        MotionError: as of `open_motion` and `load_trajectory`; a bag or command without a robot, a
+            line that the robot cannot follow.
+        MissingDependencyError: a bag, and rosbags is not installed.
+    """
+    file = file if isinstance(file, MotionFile) else open_motion(file)
+    if file.points is not None:
+        _refuse_topic(file, topic)
+        points = file.points
+        with_rates = int((~np.isnan(points.velocities).all(axis=1)).sum())
+        if with_rates:
+            logger.warning(
+                "%s: velocities of %d points are not used: a motion is linear between its points, "
+                "and a controller that goes by velocities takes another way",
+                file.path, with_rates,
+            )  # fmt: skip
+        return Motion(points.joint_names, points.times, points.positions)
+    if robot is None:
+        raise MotionError(
+            f"{file.path}: is a {file.kind.value}, which cannot be read without its robot: "
+            "read_motion(path, model.robot)"
+        )
+    # Joints that are not named are not in the table; a line depends on where they are held.
+    along_line = file.kind is Kind.COMMAND and file.command["mode"] == "line"
+    elsewhere = () if along_line else [joint.name for joint in robot.joints]
+    loaded = load_trajectory(file, robot, topic=topic, stamps=stamps, elsewhere=elsewhere)
+    for warning in loaded.warnings:
+        logger.warning("%s", warning)
+    for violation in loaded.violations:
+        said = (
+            f"{violation.code.value}, {violation.subject} at {violation.worst:.3f} s: "
+            f"{violation.value:.4g} {violation.unit}, the limit is {violation.limit:.4g}"
+        )
+        if not violation.warning:
+            raise MotionError(f"{file.path}: the robot cannot follow this line: {said}")
+        logger.warning("%s: %s", file.path, said)
+    return _table(loaded.only(loaded.named).trajectory, str(file.path))
+
+
+def _table(trajectory: Trajectory, where: str) -> Motion:
+    """Waypoints of a trajectory: its breakpoints, and more where a piece is curved."""
+    polynomial, breaks = trajectory.polynomial, trajectory.times
+    steps = np.diff(breaks)
+    parts = np.ones(len(steps))
+    if not trajectory.is_straight:
+        # A chord of duration h is at most h^2 / 8 times the largest acceleration off the curve.
+        rates = np.abs(polynomial.derivative(2).c)
+        powers = np.arange(len(rates))[::-1, None, None]
+        with np.errstate(over="ignore"):
+            most = (rates * steps[:, None] ** powers).sum(axis=0).max(axis=1)
+            parts = np.maximum(np.ceil(steps * np.sqrt(most / (8.0 * _CHORD))), 1.0)
+    if not parts.sum() <= _MOST:
+        raise MotionError(f"{where}: more than {_MOST} waypoints would be needed")
+    parts = parts.astype(int)
+    piece = np.repeat(np.arange(len(parts)), parts)
+    number = np.arange(len(piece)) - np.repeat(np.cumsum(parts) - parts, parts)
+    times = np.append(breaks[piece] + steps[piece] * (number / parts[piece]), breaks[-1])
+    rows = polynomial(times)
+    moved = np.abs(np.diff(rows, axis=0)).max(axis=1, initial=0.0) > 1e-9
+    keep = np.concatenate([[True], moved | (np.diff(times) >= _SHORT)])
+    return Motion(trajectory.joint_names, times[keep], rows[keep])
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +203,7 @@ class LoadedMotion:
 
 
 def load_trajectory(
-    path: str | os.PathLike,
+    file: str | os.PathLike | MotionFile,
     robot: Robot,
     *,
     topic: str | Sequence[str] | None = None,
@@ -71,8 +215,8 @@ def load_trajectory(
     """A motion of ``robot`` from a file, see docs/verify.md.
 
     Args:
-        path: a YAML file with a JointTrajectory or a command of this package, CSV, or a
-            ROS 2 bag (its folder, or its file).
+        file: a YAML file with a JointTrajectory or a command of this package, CSV, or a
+            ROS 2 bag (its folder, or its file); or what `open_motion` made of it.
         robot: whose motion it is.
         topic: of a bag, one or several; not needed where it has one of joint states or joint
             trajectories.
@@ -87,27 +231,28 @@ def load_trajectory(
             robot.
         MissingDependencyError: a bag, and rosbags is not installed.
     """
-    path = Path(path)
     if stamps not in ("header", "receive"):
+        path = file.path if isinstance(file, MotionFile) else file
         raise MotionError(f"{path}: stamps: {stamps!r}; 'header' or 'receive' is right")
+    file = file if isinstance(file, MotionFile) else open_motion(file)
+    path = file.path
     with np.errstate(over="ignore", invalid="ignore"):  # what comes out is looked at
-        if is_bag(path):
+        if file.kind is Kind.BAG:
             turning = [joint.name for joint in robot.joints if joint.kind == "continuous"]
             motion, source, warnings = read_bag(path, topic_names(topic), stamps, turning)
-        elif topic is not None:
-            raise MotionError(f"{path}: is no bag, and has no topic {topic!r}")
-        elif _is_yaml(path):
-            found = documents(path)
-            if len(found) == 1 and is_command(found[0]):
-                return _commanded(found[0], path, robot, held, ignored, elsewhere)
-            motion, source, warnings = _from_yaml(found, path)
         else:
-            names, times, positions = read_csv(path)
-            motion = _through(path, names, times, positions)
-            source, warnings = f"{path.name} (CSV, {len(times)} rows)", _late(path, times)
+            _refuse_topic(file, topic)
+            if file.kind is Kind.COMMAND:
+                return _commanded(file.command, path, robot, held, ignored, elsewhere)
+            motion, source, warnings = _through(file)
         trajectory, more = on_robot(motion, robot, str(path), held, ignored, elsewhere)
     named = led_by(motion.joint_names, robot)
     return LoadedMotion(trajectory, (), (*warnings, *more), source, named=named)
+
+
+def _refuse_topic(file: MotionFile, topic: str | Sequence[str] | None) -> None:
+    if topic is not None:
+        raise MotionError(f"{file.path}: is no bag, and has no topic {topic!r}")
 
 
 def _commanded(
@@ -139,8 +284,8 @@ def _commanded(
 
 def _is_yaml(path: Path) -> bool:
     suffix = path.suffix.lower()
-    if suffix in (*_YAML, ".csv"):
-        return suffix in _YAML
+    if suffix in (*YAML_SUFFIXES, ".json", ".csv"):
+        return suffix != ".csv"
     try:
         with path.open("rb") as file:
             head = file.read(100_000)
@@ -150,8 +295,9 @@ def _is_yaml(path: Path) -> bool:
     return b"joint_names" in head or b"mode:" in head
 
 
-def _from_yaml(found: list[Any], path: Path) -> tuple[Trajectory, str, list[str]]:
-    points = find_points(found, path)
+def _through(file: MotionFile) -> tuple[Trajectory, str, list[str]]:
+    """A trajectory through the points of a file, what it was read from, and warnings."""
+    path, points = file.path, file.points
     warnings = _late(path, points.times)
     if points.efforts:
         warnings.append(f"{path}: efforts of {points.efforts} points are not used")
@@ -163,15 +309,12 @@ def _from_yaml(found: list[Any], path: Path) -> tuple[Trajectory, str, list[str]
                 f"{path}: {without} of {len(part)} points are without {what}: pieces between two "
                 "points are linear, cubic or quintic by what both of them have"
             )
-    motion = _through(path, points.joint_names, points.times, points.positions, *rates)
-    return motion, f"{path.name} (JointTrajectory, {len(points.times)} points)", warnings
-
-
-def _through(path: Path, *points: object) -> Trajectory:
     try:
-        return Trajectory.through(*points)
+        motion = Trajectory.through(points.joint_names, points.times, points.positions, *rates)
     except TrajectoryError as error:
         raise MotionError(f"{path}: {error}") from None
+    rows = "rows" if file.kind is Kind.CSV else "points"
+    return motion, f"{path.name} ({file.kind.value}, {len(points.times)} {rows})", warnings
 
 
 def _late(path: Path, times: np.ndarray) -> list[str]:

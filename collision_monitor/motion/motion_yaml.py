@@ -9,7 +9,6 @@ plan or an answer (``trajectory``, ``joint_trajectory`` and so on) is found.
 from __future__ import annotations
 
 import json
-import logging
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,8 +21,6 @@ from collision_monitor.common.safe_yaml import read_documents
 from collision_monitor.errors import MotionError
 from collision_monitor.robot.yaml_values import shown
 
-logger = logging.getLogger(__name__)
-
 _LARGEST_FILE = 200_000_000  # bytes
 _NANO = 1_000_000_000
 _DEEPEST = 8  # levels of messages around a JointTrajectory
@@ -32,7 +29,7 @@ _KEYS = {"joint_names", "points"}
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """The points of a JointTrajectory.
+    """The points of a JointTrajectory, or of CSV.
 
     Attributes:
         joint_names: names of the columns.
@@ -49,19 +46,6 @@ class Points:
     velocities: np.ndarray
     accelerations: np.ndarray
     efforts: int
-
-
-def read_yaml(path: Path) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
-    """Joint names, times (n,) and positions (n, joints) of a file; see `motion.read_motion`."""
-    points = find_points(documents(path), path)
-    with_rates = int((~np.isnan(points.velocities).all(axis=1)).sum())
-    if with_rates:
-        logger.warning(
-            "%s: velocities of %d points are not used: a motion is linear between its points, "
-            "and a controller that goes by velocities takes another way",
-            path, with_rates,
-        )  # fmt: skip
-    return points.joint_names, points.times, points.positions
 
 
 def documents(path: Path) -> list[Any]:
@@ -196,7 +180,7 @@ def _seconds(value: Any, where: str) -> float:
 
 
 def yaml_text(joint_names: Sequence[str], times: np.ndarray, positions: np.ndarray) -> str:
-    """A JointTrajectory that `read_yaml` reads back: positions bit by bit, times to the ns.
+    """A JointTrajectory that `find_points` reads back: positions bit by bit, times to the ns.
 
     Raises:
         MotionError: a time that a Duration cannot hold, or two within one nanosecond.

@@ -13,7 +13,7 @@ from support.robots.toys import chain
 from collision_monitor.errors import CollisionMonitorError
 from collision_monitor.fitting.leaves_file import read_leaves
 from collision_monitor.model.thresholds import load_thresholds
-from collision_monitor.motion.motion import read_motion
+from collision_monitor.motion import read_motion
 from collision_monitor.motion.motion_files import load_trajectory
 from collision_monitor.robot.joint_limits import read_joint_limits
 from collision_monitor.robot.urdf.urdf import load_robot

@@ -8,7 +8,7 @@ from support.ros.ros_graph import ERROR, Graph
 
 from collision_monitor import CollisionModel
 from collision_monitor.cli.demo import demo_parameters, package_file
-from collision_monitor.motion.motion import read_motion
+from collision_monitor.motion import read_motion
 from ros.test_collision_monitor_node import set_parameters
 
 WARN_DISTANCE = 0.05

@@ -15,7 +15,7 @@ from support.ros.ros_graph import ERROR, LATCHED, OK, STALE, WARN
 from support.ros.self_collision_cell import Cell, rows_of, set_parameters, times_of
 
 from collision_monitor import CollisionModel
-from collision_monitor.motion.motion import read_motion
+from collision_monitor.motion import read_motion
 from collision_monitor.self_collision.arms.arms import find_arms
 from collision_monitor.self_collision.filter.hold_supervisor import pairs_between
 

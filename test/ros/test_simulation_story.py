@@ -19,7 +19,7 @@ from diagnostic_msgs.msg import DiagnosticStatus  # isort: skip
 from trajectory_msgs.msg import JointTrajectory  # isort: skip
 
 from collision_monitor import CollisionModel  # isort: skip
-from collision_monitor.motion.motion import read_motion  # isort: skip
+from collision_monitor.motion import read_motion  # isort: skip
 
 
 FILES = {

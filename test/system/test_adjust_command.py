@@ -11,11 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.files.made_bags import state, write_bag
 from support.robots.dual_arm_cases import PAPER, ROOT, joint_centres, least_distances, refined
 from support.robots.planar_arms import JOINTS, SRDF, arm_distance, meeting, planar_urdf
 
 from collision_monitor.cli.main import main
-from collision_monitor.motion.motion import Motion, read_motion, write_motion
+from collision_monitor.motion import Motion, read_motion, write_motion
 from collision_monitor.self_collision import adjustment
 
 SAFE = 0.1
@@ -186,6 +187,22 @@ def test_a_safe_motion_is_written_as_it_is(place, capsys):
     assert run(place, "--json") == 0
     result = json.loads(capsys.readouterr().out)
     assert (result["result"], result["window"], result["output"]) == ("already safe", None, None)
+
+
+def test_a_bag_is_adjusted_by_its_topic(place, capsys):
+    rows = meeting(41, 0.85)
+    messages = [("/js", 1.0 + k, state(1.0 + k, JOINTS, row)) for k, row in enumerate(rows)]
+    bag = write_bag(place / "bag", [*messages, ("/other", 1.0, state(1.0, ["neck"], [0.0]))])
+    (place / "motion.csv").unlink()
+    arguments = ["adjust", str(place / "robot.urdf"), str(bag), "--danger-distance", "0.02"]
+    assert main(arguments) == 2
+    assert "which topic is meant (--topic)? there are: /js" in capsys.readouterr().err
+    assert main([*arguments, "--topic", "/js", "--output", str(place / "out.csv")]) == 0
+    with (place / "out.csv").open(newline="") as file:
+        header, *table = csv.reader(file)
+    table = np.array(table, dtype=float)[:, 1:]
+    assert sorted(header[1:]) == sorted(JOINTS)
+    assert least(table[:, [header.index(name) - 1 for name in JOINTS]]) >= SAFE
 
 
 def test_no_adjustment_is_exit_code_1_the_reason_and_no_file(place, capsys):

@@ -19,7 +19,7 @@ from scipy.optimize import lsq_linear
 from support.paths import ROOT
 
 from collision_monitor import CollisionModel
-from collision_monitor.motion.motion import read_motion
+from collision_monitor.motion import read_motion
 
 URDF = ROOT / "urdf/dual_arm.urdf"
 MOTION = ROOT / "config/dual_arm_motion.csv"

@@ -10,7 +10,7 @@ import sys
 import pytest
 from support.paths import ROOT
 
-from collision_monitor.motion.motion import read_motion
+from collision_monitor.motion import read_motion
 
 EXAMPLES = ROOT / "examples"
 # Each with what it prints; those on a ROS graph have a test of their own below.

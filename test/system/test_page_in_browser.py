@@ -12,7 +12,7 @@ from support.robots import robots
 from support.ros.browser import Tab, chromium
 
 from collision_monitor import CollisionModel
-from collision_monitor.motion.motion import read_motion
+from collision_monitor.motion import read_motion
 from collision_monitor.viewer.page import Page
 
 pytest.importorskip("viser", reason="viser is not installed (extra 'view')")

@@ -11,6 +11,7 @@ import sys
 import urllib.request
 
 import pytest
+from support.files.made_bags import state, write_bag
 from support.robots.toys import chain
 
 from collision_monitor.cli.main import main
@@ -41,6 +42,30 @@ def test_a_host_of_another_machine_is_an_error_before_the_load(capsys):
 def test_a_motion_that_is_not_there_is_an_error_before_the_load(capsys):
     assert main(["view", NOWHERE, "--motion", "/nowhere/motion.csv", "--port", "0"]) == 2
     assert "/nowhere/motion.csv: no such file" in capsys.readouterr().err
+
+
+def test_bags_and_commands_are_played(tmp_path, monkeypatch):
+    played = []
+
+    class Seen:
+        def __init__(self, model, q, **options):
+            played.extend(options["motions"])
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("collision_monitor.cli.view.Page", Seen)
+    (tmp_path / "chain.urdf").write_text(chain(3))
+    (tmp_path / "go.yaml").write_text(
+        "{mode: joint, start: {j1: 0}, target: {j1: 1}, tf: 4, tsa: 1, tsd: 1}"
+    )
+    (tmp_path / "move.csv").write_text("time,j2\n0,0\n1,0.5\n")
+    messages = [("/js", 1.0 + k, state(1.0 + k, ["j2"], [0.1 * k])) for k in range(3)]
+    messages += [("/other", 1.0, state(1.0, ["j1"], [0.0]))]
+    write_bag(tmp_path / "bag", messages)
+    options = [f"--motion={tmp_path / name}" for name in ("go.yaml", "move.csv", "bag")]
+    main(["view", str(tmp_path / "chain.urdf"), "--port", "0", *options, "--topic", "/js"])
+    assert [label for label, _ in played] == ["go", "move", "bag"]
+    assert [motion.joint_names for _, motion in played] == [("j1",), ("j2",), ("j2",)]
+    assert [motion.duration for _, motion in played] == pytest.approx([4.0, 1.0, 2.0])
 
 
 def test_a_robot_that_is_not_there_is_an_error(capsys):

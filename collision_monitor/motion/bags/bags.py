@@ -75,7 +75,7 @@ def read_topics(path: Path, names: Sequence[str] = ()) -> list[Topic]:
             cannot be used.
         MissingDependencyError: rosbags is not installed.
     """
-    bag = _bag(path)
+    bag = bag_location(path)
     try:
         with _library("rosbags.rosbag2").Reader(bag) as reader:
             chosen = _chosen(reader.connections, names, path)
@@ -99,8 +99,12 @@ def _library(name: str) -> ModuleType:
         ) from None
 
 
-def _bag(path: Path) -> Path:
-    """What rosbags opens: a folder with metadata.yaml, or a file."""
+def bag_location(path: Path) -> Path:
+    """What rosbags opens: a folder with metadata.yaml, or a file.
+
+    Raises:
+        MotionError: no such bag, one that was not closed, a folder without one.
+    """
     if path.name == "metadata.yaml":
         path = path.parent
     try:

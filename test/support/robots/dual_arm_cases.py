@@ -20,7 +20,7 @@ from functools import cache
 import numpy as np
 
 from collision_monitor import CollisionModel
-from collision_monitor.motion.motion import read_motion
+from collision_monitor.motion import read_motion
 from collision_monitor.self_collision.arms.arms import Arm
 from collision_monitor.self_collision.margins import Margins
 from collision_monitor.self_collision.problem import Problem

@@ -51,7 +51,7 @@ import resource, sys, tempfile
 from pathlib import Path
 
 from collision_monitor.errors import CollisionMonitorError
-from collision_monitor.motion.motion import read_motion
+from collision_monitor.motion import read_motion
 from collision_monitor.robot.joint_limits import read_joint_limits
 from collision_monitor.fitting.leaves_file import read_leaves
 from collision_monitor.robot.scene import load_scene

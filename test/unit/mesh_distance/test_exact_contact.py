@@ -16,7 +16,7 @@ from support.geometry.solid_cases import SOLIDS, solid_cases
 from support.paths import ROOT
 
 from collision_monitor import CollisionModel
-from collision_monitor.motion.motion import read_motion
+from collision_monitor.motion import read_motion
 from collision_monitor.robot.description import Shape
 from collision_monitor.robot.insides import Inside
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from collision_monitor.errors import MotionError
-from collision_monitor.motion.motion import Motion, read_motion, write_motion
+from collision_monitor.motion import Motion, read_motion, write_motion
 
 
 def write(tmp_path, text):

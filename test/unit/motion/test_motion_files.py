@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.files.made_bags import command, state, write_bag
 from support.robots.toys import chain
 
 from collision_monitor.errors import MotionError
-from collision_monitor.motion.motion_files import load_trajectory
+from collision_monitor.motion import read_motion
+from collision_monitor.motion.motion_files import Kind, load_trajectory, open_motion
 from collision_monitor.motion.violation import Code
 from collision_monitor.robot.batch_poses import link_poses
 from collision_monitor.robot.bodies import rigid_bodies
@@ -132,6 +134,81 @@ def test_files_that_are_not_there(tmp_path):
     for name in ("none", "none.csv", "none.yaml"):
         with pytest.raises(MotionError, match=name):
             load_trajectory(tmp_path / name, ROBOT)
+
+
+# -- tables of waypoints ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "kind"),
+    [
+        ("move.csv", CSV, Kind.CSV),
+        ("move.json", YAML, Kind.JOINT_TRAJECTORY),
+        ("move", COMMANDS["line"], Kind.COMMAND),
+    ],
+)
+def test_the_kind_of_a_file_is_told_without_its_robot(tmp_path, name, data, kind):
+    path = tmp_path / name
+    path.write_text(data)
+    file = open_motion(path)
+    assert file.kind is kind
+    assert load_trajectory(file, ROBOT).source == load_trajectory(path, ROBOT).source
+    assert read_motion(file, ROBOT).joint_names == read_motion(path, ROBOT).joint_names
+
+
+def test_recorded_states_are_waypoints_and_joints_that_are_not_recorded_are_not(tmp_path):
+    rows = [(10.0 + 0.5 * k, [0.1 * k, -0.2 * k]) for k in range(4)]
+    path = write_bag(tmp_path / "bag", [("/s", t, state(t, ["j3", "j1"], q)) for t, q in rows])
+    assert open_motion(path).kind is Kind.BAG
+    motion = read_motion(path, ROBOT)
+    assert motion.joint_names == ("j1", "j3")
+    assert motion.times == pytest.approx([0.0, 0.5, 1.0, 1.5])
+    assert motion.positions == pytest.approx(np.array([q[::-1] for _, q in rows]))
+
+
+def test_a_topic_is_for_bags(tmp_path):
+    go = [(0, [0.0], [0.0]), (2, [1.0], [0.0])]
+    path = write_bag(
+        tmp_path / "bag",
+        [("/a", 1.0, command(0, ["j1"], go)), ("/b", 1.0, command(0, ["j2"], go))],
+    )
+    with pytest.raises(MotionError, match="which topic is meant"):
+        read_motion(path, ROBOT)
+    assert read_motion(path, ROBOT, topic="/b").joint_names == ("j2",)
+    (tmp_path / "move.csv").write_text(CSV)
+    with pytest.raises(MotionError, match=r"move\.csv: is no bag, and has no topic '/b'"):
+        read_motion(tmp_path / "move.csv", ROBOT, topic="/b")
+
+
+@pytest.mark.parametrize("mode", sorted(COMMANDS))
+def test_waypoints_of_a_command_follow_its_curve(tmp_path, mode):
+    path = tmp_path / "go.yaml"
+    path.write_text(COMMANDS[mode])
+    motion = read_motion(path, ROBOT)
+    assert motion.joint_names == (("j1", "j2") if mode == "joint" else ("j1", "j2", "j3"))
+    assert len(motion.times) < 500 and np.diff(motion.times).min() > 1e-6
+    curve = load_trajectory(path, ROBOT).only(motion.joint_names).trajectory
+    assert motion.duration == pytest.approx(curve.duration)
+    times = np.linspace(0.0, curve.duration, 2000)
+    straight = np.array([motion.at(time) for time in times])
+    assert np.abs(straight - curve.positions(times)).max() <= 1e-3
+
+
+def test_a_line_that_cannot_be_followed_is_no_motion(tmp_path):
+    path = tmp_path / "go.yaml"
+    path.write_text(COMMANDS["line"].replace("-0.2, 0.1", "9, 0.1"))
+    with pytest.raises(MotionError, match=r"go\.yaml: the robot cannot follow this line: \S+, \S+"):
+        read_motion(path, ROBOT)
+
+
+def test_a_command_and_a_bag_need_their_robot(tmp_path):
+    (tmp_path / "go.yaml").write_text(COMMANDS["joint"])
+    bag = write_bag(tmp_path / "bag", [("/s", 1.0, state(1.0, ["j1"], [0.0]))])
+    for path, kind in ((tmp_path / "go.yaml", "command"), (bag, "bag")):
+        with pytest.raises(MotionError, match=f"{path.name}: is a {kind}, .* without its robot"):
+            read_motion(path)
+    with pytest.raises(MotionError, match=r"none\.mcap: no such bag"):
+        open_motion(tmp_path / "none.mcap")
 
 
 slow = settings(

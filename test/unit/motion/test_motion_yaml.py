@@ -9,7 +9,8 @@ import pytest
 import yaml
 
 from collision_monitor.errors import MotionError
-from collision_monitor.motion.motion_yaml import documents, find_points, read_yaml, yaml_text
+from collision_monitor.motion import read_motion
+from collision_monitor.motion.motion_yaml import documents, find_points, yaml_text
 
 # What `ros2 topic echo --once` prints.
 ECHO = """\
@@ -53,7 +54,8 @@ def read(tmp_path, text):
     """What is read from this text."""
     path = tmp_path / "motion.yaml"
     path.write_text(text)
-    return read_yaml(path)
+    motion = read_motion(path)
+    return motion.joint_names, motion.times, motion.positions
 
 
 def test_what_ros_prints_is_read(tmp_path):
@@ -193,7 +195,7 @@ def test_bad_files_are_refused_by_point(tmp_path, text, says):
 
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(MotionError, match=r"none\.yaml: no such file"):
-        read_yaml(tmp_path / "none.yaml")
+        read_motion(tmp_path / "none.yaml")
 
 
 @pytest.mark.parametrize(

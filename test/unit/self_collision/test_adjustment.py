@@ -31,7 +31,7 @@ from collision_monitor.errors import (
     MotionError,
     NothingToCheckError,
 )
-from collision_monitor.motion.motion import Motion, read_motion
+from collision_monitor.motion import Motion, read_motion
 from collision_monitor.robot.scene import load_scene
 from collision_monitor.self_collision import adjust
 

@@ -8,7 +8,7 @@ from support.robots.dual_arm_cases import PAPER, RADIUS, ROOT, capsule_model
 
 from collision_monitor import CollisionModel
 from collision_monitor.model.proximity import Proximity
-from collision_monitor.motion.motion import read_motion
+from collision_monitor.motion import read_motion
 from collision_monitor.self_collision.arms.arms import find_arms
 from collision_monitor.self_collision.field.field import LinearField
 from collision_monitor.self_collision.field_along import field_along

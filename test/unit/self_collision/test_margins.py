@@ -8,7 +8,7 @@ from support.robots.dual_arm_cases import JOINTS, ROOT, capsule_model
 from support.robots.planar_arms import ball, meeting, planar_model
 
 from collision_monitor.errors import ConfigurationError
-from collision_monitor.motion.motion import read_motion
+from collision_monitor.motion import read_motion
 from collision_monitor.self_collision.arms.arms import find_arms
 from collision_monitor.self_collision.margins import Margins, choose_margins, sides
 

@@ -8,7 +8,7 @@ from support.robots import toys
 from support.robots.simulated import DUAL_ARM, simulation
 
 from collision_monitor.errors import ConfigurationError, SimulationError, TrajectoryError
-from collision_monitor.motion.motion import read_motion
+from collision_monitor.motion import read_motion
 from collision_monitor.simulation.command import checked_command
 from collision_monitor.simulation.simulation import Simulation
 

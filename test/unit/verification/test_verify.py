@@ -11,12 +11,15 @@ from collision_monitor import CollisionModel
 from collision_monitor.model.thresholds import Rule, Thresholds
 from collision_monitor.motion.motion_files import LoadedMotion
 from collision_monitor.motion.trajectory import Trajectory
-from collision_monitor.motion.violation import Code
+from collision_monitor.motion.violation import Code, Violation
 from collision_monitor.robot.joint_limits import JointLimits
 from collision_monitor.robot.urdf.inertials import read_inertials
+from collision_monitor.verification.check import Outcome, VerificationCheck
+from collision_monitor.verification.report.junit import junit
 from collision_monitor.verification.torques.actuators import Drive, Drives
 from collision_monitor.verification.verdict import Verdict
-from collision_monitor.verification.verify import Beside, Settings, Torques, verify
+from collision_monitor.verification.verification import Check
+from collision_monitor.verification.verify import CHECKS, Beside, Settings, Torques, verify
 
 
 def test_a_motion_that_keeps_clear_is_safe():
@@ -72,14 +75,40 @@ def test_a_warning_leaves_a_motion_safe():
 
 
 def test_violations_found_while_a_command_was_made_count():
-    from collision_monitor.motion.violation import Violation
-
     given = motion((0.3, 0.3, 0.3))
     violation = Violation(Code.SINGULARITY, "tip", 1.0, 1.0, 0.0, 0.01, "")
     line = LoadedMotion(given.trajectory, (violation,), (), "line.yaml", along_line=True)
     result = verify(model(), line, SETTINGS)
     assert (result.verdict, result.violations) == (Verdict.NOT_SAFE, (violation,))
     assert all(not check.skipped for check in result.checks if check.name == "Cartesian line")
+
+
+def test_checks_run_quick_ones_first_and_are_reported_in_their_order():
+    given, said = motion((0.3, 0.3, 0.3)), []
+    result = verify(model(), given, SETTINGS, lambda what, share: said.append(what))
+    assert said[0] == "limits of joints" and len(set(said)) > 1
+    assert [check.name for check in result.checks] == [
+        "distances between links", "joint limits", "torques", "Cartesian line",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("skipped", ["", "it is Sunday"])
+def test_a_check_is_added_by_one_line(monkeypatch, skipped):
+    code = Code.OFF_THE_LINE
+    violation = Violation(code, "tip", 1.0, 1.0, 0.2, 0.1, "m")
+
+    def run(task):
+        assert task.motion.source == "motion.csv" and task.schedule.end == 5.0
+        return Outcome([violation], ["the tip was measured"])
+
+    added = VerificationCheck("reach", (code,), run, skipped=lambda task: skipped)
+    monkeypatch.setattr("collision_monitor.verification.verify.CHECKS", (*CHECKS, added))
+    result = verify(model(), motion((0.3, 0.3, 0.3)), SETTINGS)
+    assert result.checks[-1] == Check("reach", (code,), skipped)
+    assert result.verdict is (Verdict.SAFE if skipped else Verdict.NOT_SAFE)
+    assert result.violations == (() if skipped else (violation,))
+    assert ("the tip was measured" in result.notes) == (not skipped)
+    assert 'name="reach"' in junit([result])
 
 
 def test_motions_beside_each_other_meet_only_when_their_times_do():
