@@ -29,7 +29,7 @@ from collision_monitor.nodes.markers.markers import TOUCHING, MarkerBuilder
 from collision_monitor.nodes.markers.path_markers import PathMarkers
 from collision_monitor.robot.description import Shape
 from collision_monitor.self_collision.arms.arms import find_arms
-from collision_monitor.self_collision.control_points import control_points
+from collision_monitor.self_collision.control_paths import control_points
 from collision_monitor.self_collision.filter.hold_supervisor import Guard, names_of
 
 ROOT = Path(__file__).resolve().parents[1]

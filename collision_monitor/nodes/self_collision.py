@@ -60,7 +60,7 @@ from collision_monitor.nodes.trajectories.trajectory_messages import (
     seconds_of,
 )
 from collision_monitor.self_collision.arms.arms import find_arms
-from collision_monitor.self_collision.control_points import control_points
+from collision_monitor.self_collision.control_paths import control_points
 from collision_monitor.self_collision.filter.background_worker import LatestWins, Outcome
 from collision_monitor.self_collision.filter.hold_supervisor import Guard, names_of
 from collision_monitor.self_collision.filter.trajectory_filter import Adjusted, Gate, Job, Settings

@@ -11,7 +11,7 @@ from support.ros.rviz_twin import RvizTwin  # isort: skip
 from visualization_msgs.msg import Marker  # isort: skip
 
 from collision_monitor.nodes.markers.path_markers import PathMarkers  # isort: skip
-from collision_monitor.self_collision.control_points import ControlPoints  # isort: skip
+from collision_monitor.self_collision.control_paths import ControlPoints  # isort: skip
 
 STAMP = Time(sec=5)
 

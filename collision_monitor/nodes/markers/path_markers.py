@@ -12,7 +12,7 @@ from builtin_interfaces.msg import Time
 from visualization_msgs.msg import Marker, MarkerArray
 
 from collision_monitor.nodes.markers.markers import duration, marker_colour, marker_point
-from collision_monitor.self_collision.control_points import ControlPoints
+from collision_monitor.self_collision.control_paths import ControlPoints
 
 BEFORE, AFTER, FIELD = "before", "after", "field"
 _BEFORE_COLOUR, _AFTER_COLOUR = (0.85, 0.3, 0.1), (0.1, 0.6, 0.25)

@@ -7,7 +7,7 @@ import pytest
 from support.robots.two_slides import ARMS, JOINTS, RADIUS, distance, model
 
 from collision_monitor.motion.motion import Motion
-from collision_monitor.self_collision.control_points import control_points
+from collision_monitor.self_collision.control_paths import control_points
 from collision_monitor.self_collision.filter.hold_supervisor import pairs_between
 
 HELD = {**dict.fromkeys(JOINTS, 0.0), "mast_joint": 0.0}
