@@ -75,8 +75,8 @@ def sources() -> list[ModuleType]:
     """Modules that declare parameters."""
     folder = Path(nodes.__file__).parent
     names = [
-        path.stem
-        for path in sorted(folder.glob("*.py"))
+        ".".join(path.relative_to(folder).with_suffix("").parts)
+        for path in sorted(folder.rglob("*.py"))
         if re.search(r"^PARAMETERS\b", path.read_text(encoding="utf-8"), re.MULTILINE)
     ]
     return [importlib.import_module(f"{nodes.__name__}.{name}") for name in names]

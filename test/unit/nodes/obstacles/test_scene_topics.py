@@ -212,7 +212,7 @@ def test_what_has_waited_too_long_is_a_fault_until_all_is_taken(scene):
     assert scene.fault(time.monotonic()) == ""
     late.late = 3.21
     assert scene.fault(time.monotonic()) == (
-        "what came on ~/attach has waited for 3.2 s: there is more than can be worked on; "
+        "messages on ~/attach have waited for 3.2 s: more arrive than can be processed; "
         "0.5 s are allowed"
     )
     scene.watch()  # nothing waits any more
