@@ -116,7 +116,7 @@ def test_what_cannot_be_attached_is_a_fault(keeper):
     assert "there is no such object" in keeper.fault(0.0)
     keeper.want(Wish("c/1", BALL, "l0", at(0, 2, 0)))
     assert not keeper.attach("c/1", "l3", None)
-    assert "not known where the robot is" in keeper.fault(0.0)
+    assert "the pose of the robot is unknown" in keeper.fault(0.0)
     keeper.retry(None)
     assert keeper.carried() == []
     keeper.retry(Q)

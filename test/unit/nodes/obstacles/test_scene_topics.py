@@ -81,7 +81,7 @@ def test_what_is_attached_while_nobody_knows_where_the_robot_is_waits(scene, mod
     hear(scene.monitor, ago=2.0)  # where it was then is not where it is
     scene.attend(scene.monitor)
     attach(scene, marker(frame="l3", size=0.0))
-    assert "not known where the robot is" in refused(scene)
+    assert "the pose of the robot is unknown" in refused(scene)
     assert not scene.keeper.carried()
     hear(scene.monitor)
     scene.watch()
