@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""From joint states to a MonitorState: clear, near, too close, or unknown. No ROS here."""
+"""Monitor: joint states in, a state with level, action and reason out. No ROS here."""
 
 from __future__ import annotations
 
@@ -141,8 +141,8 @@ class MonitorState(NamedTuple):
 
 
 _HELD = {
-    LATCHED: "stopped until ~/reset",
-    "unacknowledged": "stopped until ~/acknowledge",
+    LATCHED: "stopped until ~/reset is called",
+    "unacknowledged": "stopped until ~/acknowledge is called",
 }
 
 
@@ -197,7 +197,7 @@ class Monitor:
             raise ConfigurationError("the behaviour and the monitor have different live scenes")
         if narrow_phase not in NARROW_PHASES:
             raise ConfigurationError(
-                f"narrow_phase: {narrow_phase!r} is none of {', '.join(NARROW_PHASES)}"
+                f"narrow_phase: {narrow_phase!r} is not one of {', '.join(NARROW_PHASES)}"
             )
         self.model = model
         self.narrow_phase = narrow_phase
@@ -263,7 +263,7 @@ class Monitor:
         """
         if self.behaviour is None and thresholds.rules:
             raise ConfigurationError(
-                f"{thresholds.source}: thresholds of single pairs need a monitor with a behaviour"
+                f"{thresholds.source}: per-pair thresholds require a monitor with a behaviour"
             )
         thresholds.of(
             self.model.pairs, objects=None if self.live is None else self.model.link_names
@@ -360,8 +360,8 @@ class Monitor:
             self.watchdogs.clock_resets += 1
             self._set_back_time = now
             self._set_back = (
-                f"joint states are stamped {buffer.set_back:.1f} s before the last ones: a clock "
-                "was set back, or those of two publishers disagree"
+                f"joint states are stamped {buffer.set_back:.1f} s earlier than the previous "
+                "ones: a clock was set back, or the clocks of two publishers disagree"
             )
 
     def take_over(self, old: Monitor, now: float) -> None:
@@ -423,7 +423,7 @@ class Monitor:
         if self.narrow_phase == "auto" and not clearance.distance > self._widest_warning():
             clearance = self.model.distance(q, exact=True)
         if not math.isfinite(clearance.distance):
-            raise CollisionMonitorError(f"it came out as {clearance.distance}")
+            raise CollisionMonitorError(f"the result is {clearance.distance}")
         return clearance
 
     def _measure_live(self, now: float) -> Clearance | None:
@@ -433,7 +433,7 @@ class Monitor:
         self.live.expire(now)
         clearance = self.live.distance(self.buffer.q)
         if clearance is not None and not math.isfinite(clearance.distance):
-            raise CollisionMonitorError(f"it came out as {clearance.distance}")
+            raise CollisionMonitorError(f"the result is {clearance.distance}")
         return clearance
 
     def _widest_warning(self) -> float:
@@ -516,7 +516,7 @@ class Monitor:
     def _stale_reason(self, now: float) -> str:
         old = self.buffer.too_old(self.joint_state_timeout, now)
         another = self.buffer.age(now) > _ANOTHER_CLOCK_SECONDS
-        hint = "; is use_sim_time the same everywhere?" if another else ""
+        hint = "; check that use_sim_time is the same on all nodes" if another else ""
         return f"{old}; {self.joint_state_timeout:g} s is allowed{hint}"
 
     def _judge(self, clearance: Clearance, age: float) -> MonitorState:
@@ -552,6 +552,6 @@ def _no_fault(now: float) -> str:
 
 def _disabled(state: MonitorState) -> MonitorState:
     """What is known, but nothing is done about it."""
-    reason = f"disabled by ~/enable, nothing slows or stops the robot; {state.message}"
+    reason = f"disabled by ~/enable: the robot is neither slowed nor stopped; {state.message}"
     level = max(state.level, Level.WARN)
     return state._replace(level=level, reason=reason, cause="disabled", speed_scale=1.0)

@@ -27,15 +27,19 @@ SWITCH = ["true", "false"]
 DEFAULT_FRAME = "base_link"
 # Arguments that are parameters of a node too; left empty, params_file has the say.
 ROBOT = {
-    "robot_description": "URDF file of the robot; empty: what params_file says, by default the "
-    "latched topic robot_description",
-    "robot_description_semantic": "SRDF file of the robot; empty: what params_file says",
-    "scene": "YAML file with obstacles and pairs to ignore; empty: what params_file says",
+    "robot_description": (
+        "URDF file of the robot; empty: the value in params_file, by default the latched topic "
+        "robot_description"
+    ),
+    "robot_description_semantic": "SRDF file of the robot; empty: the value in params_file",
+    "scene": "YAML file with obstacles and pairs to ignore; empty: the value in params_file",
 }
 # The same for those that are true or false.
 SWITCHES = {
-    "visual_meshes": "whether links without collision geometry take their visual one; empty: what "
-    "params_file says",
+    "visual_meshes": (
+        "use the visual geometry of links without collision geometry; empty: the value in "
+        "params_file"
+    ),
 }
 
 
@@ -63,7 +67,7 @@ def common_arguments(
         argument(
             "params_file", share("config", params_file), "YAML file with the parameters of the node"
         ),
-        switch("use_sim_time", False, "take the time from /clock"),
+        switch("use_sim_time", False, "use the time from /clock"),
         *view_arguments(),
         *[argument(name, "", text) for name, text in overrides.items()],
         *[argument(name, "", text, choices=["", *SWITCH]) for name, text in SWITCHES.items()],
@@ -143,8 +147,8 @@ def view_arguments() -> list[DeclareLaunchArgument]:
         argument(
             "fixed_frame",
             "",
-            "frame that RViz draws in; empty: the root link of the URDF, or base_link if the URDF "
-            "is not known here",
+            "fixed frame of RViz; empty: the root link of the URDF, or base_link if the URDF is "
+            "not known here",
         ),
     ]
 
@@ -251,8 +255,8 @@ def view(
             )
         )
     elif rviz and wanted == "auto":
-        text = "robot_state_publisher is not started, since the URDF is not known to this launch "
-        text += "file: RViz shows the robot if another one publishes robot_description and /tf"
+        text = "robot_state_publisher is not started: this launch file does not know the URDF. "
+        text += "RViz shows the robot if another node publishes robot_description and /tf"
         entities.append(LogInfo(msg=text))
     if rviz:
         frame = LaunchConfiguration("fixed_frame").perform(context)

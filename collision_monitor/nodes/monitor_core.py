@@ -53,9 +53,11 @@ from collision_monitor.nodes.robot_topics import RobotTopics
 from collision_monitor.nodes.stop_service import StopService
 
 _WATCHDOG_SECONDS = 0.05
-_LOADING = "loading a robot (the first time its leaves are fitted and kernels compiled)"
-_INACTIVE = MonitorState(Level.STALE, "inactive: nobody watches the robot", "waiting")
-_ENDED = MonitorState(Level.STALE, "the monitor has ended: nobody watches the robot", "waiting")
+_LOADING = "loading the robot (the first load fits leaves and compiles kernels)"
+_INACTIVE = MonitorState(Level.STALE, "inactive: monitoring is disabled", "waiting")
+_ENDED = MonitorState(
+    Level.STALE, "node is shutting down; the robot is no longer monitored", "waiting"
+)
 
 
 class MonitorCore:
@@ -135,8 +137,8 @@ class MonitorCore:
         self._publish_state(self._idle)
         if self._values["joint_state_timeout"] == 0.0:
             self._node.get_logger().warning(
-                "joint_state_timeout is 0: the watchdog is OFF, and a robot whose joint states "
-                "stop is still called safe"
+                "joint_state_timeout is 0: the watchdog is OFF, and the robot is reported as "
+                "safe even if joint states stop"
             )
         if not self._robots.missing:
             try:
@@ -406,8 +408,8 @@ class MonitorCore:
         if self._is_prepared or wanted.get("narrow_phase", "leaf") == "leaf":
             return ""
         return (
-            f"narrow_phase {wanted['narrow_phase']!r} needs what was not loaded: the node was "
-            "started with 'leaf'; start it with 'auto' or 'mesh'"
+            f"narrow_phase {wanted['narrow_phase']!r} is not available: the node was started with "
+            "'leaf'; restart it with 'auto' or 'mesh'"
         )
 
     # -- what is said ----------------------------------------------------------------
@@ -421,7 +423,9 @@ class MonitorCore:
         """The state, which is not OK while another robot than the one described is watched."""
         if not self._loader.refused:
             return state
-        return state.with_remark("a newer robot description was refused, this is of the one before")
+        return state.with_remark(
+            "new robot description rejected; still monitoring the previous one"
+        )
 
     def _watch_period(self) -> float:
         """Seconds: a timer that wakes the node for the heartbeat alone would cost as much again."""

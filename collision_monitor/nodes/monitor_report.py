@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""What the collision_monitor node has to say beside distances: key-values, rates and its log."""
+"""Key-values, rates and log output of the collision_monitor node."""
 
 from __future__ import annotations
 
@@ -119,8 +119,8 @@ def log_rules(log: Any, monitor: Monitor, thresholds: Thresholds) -> None:
     """Say which thresholds are of no pair now, which may be a slip of the pen."""
     if none := thresholds.naming_none(monitor.model.pairs):
         log.warning(
-            f"thresholds of {', '.join(map(repr, none))} are of no pair of the robot: they are for "
-            "objects on ~/scene, ~/planning_scene or ~/cloud"
+            f"thresholds of {', '.join(map(repr, none))} match no pair of the robot; they apply "
+            "only to objects on ~/scene, ~/planning_scene or ~/cloud"
         )
 
 

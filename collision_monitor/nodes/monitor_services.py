@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""What a person or a program may ask of the collision_monitor node: services, and a command."""
+"""Services and the enable command of the collision_monitor node."""
 
 from __future__ import annotations
 
@@ -56,7 +56,8 @@ class MonitorServices:
         if (monitor := self._monitor()) is not None:
             monitor.behaviour.enabled = self.enabled
         answer.success = True
-        answer.message = "enabled" if self.enabled else "disabled: nothing slows or stops the robot"
+        disabled = "disabled: the robot is neither slowed nor stopped"
+        answer.message = "enabled" if self.enabled else disabled
         log = self._node.get_logger()
         if self.enabled:
             log.info(answer.message)

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""What a collision_monitor node hears and says, kept for the file of a stop."""
+"""Recordings of the messages of a collision_monitor node around each stop."""
 
 from __future__ import annotations
 
@@ -25,26 +25,27 @@ from collision_monitor.recording.stop_recorder import Channel, StopRecorder
 PARAMETERS = (
     Parameter(
         "record", "",
-        "file (mcap) for the last minutes around every stop, those after the first numbered; "
-        "empty: nothing is recorded", read_only=True,
+        "mcap file for the last minutes before every stop; further recordings are numbered; "
+        "empty: no recording", read_only=True,
     ),
     Parameter(
-        "record_seconds", 120.0, "so many seconds before a stop are recorded", most=3600.0,
+        "record_seconds", 120.0, "recorded time before a stop, seconds", most=3600.0,
         read_only=True,
     ),
     Parameter(
         "record_after", 5.0,
-        "a recording ends, and is written, so many seconds after the stop has begun", most=600.0,
+        "recorded time after the start of a stop, seconds; then the file is written", most=600.0,
         read_only=True,
     ),
     Parameter(
         "record_megabytes", 256,
-        "memory for it at most: where it is not enough for record_seconds the oldest is dropped",
+        "maximum memory, megabytes; if it is too small for record_seconds, the oldest messages "
+        "are dropped",
         most=4096, read_only=True,
     ),
     Parameter(
         "record_files", 20,
-        "the oldest recording of this run is removed when there are more than so many", most=10000,
+        "maximum number of recordings per run; the oldest ones are removed", most=10000,
         read_only=True,
     ),
 )  # fmt: skip

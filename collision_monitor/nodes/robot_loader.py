@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Loads robots for a node: at once while nobody is watched, else beside the watch."""
+"""Loading of robots for a node: directly at start, in a background process while monitoring."""
 
 from __future__ import annotations
 
@@ -116,7 +116,9 @@ class RobotLoader:
         if recipe == self.current:
             self.refused = ""
         else:
-            self._node.get_logger().info("loading a new robot description beside the one in use")
+            self._node.get_logger().info(
+                "loading a new robot description; still monitoring the current robot"
+            )
             self._process = LoadingProcess(recipe)
             self._timer = self._node.create_timer(_LOOK_SECONDS, self._look, clock=self._clock)
         self._changed()
@@ -148,9 +150,9 @@ class RobotLoader:
             except CollisionMonitorError as problem:
                 error = str(problem)
             except Exception as problem:  # the one in use goes on whatever it is
-                library.exception("a robot that was loaded cannot be monitored")
+                library.exception("the new robot cannot be monitored")
                 error = f"internal error, {type(problem).__name__}: {problem}"
         self.refused = error
         if error:
-            self._node.get_logger().error(f"robot description refused: {error}")
+            self._node.get_logger().error(f"new robot description rejected: {error}")
         self._changed()

@@ -131,7 +131,7 @@ class SelfCollisionNode(Node):
     def close(self) -> None:
         """Say that nothing is let pass any more."""
         if self.context.ok():
-            reason = "the node has ended: nothing is let pass any more"
+            reason = "node is shutting down; trajectories are no longer forwarded"
             self._publish_state(Report(Level.STALE, "ended", reason, serial=self._serial))
 
     # -- set-up ----------------------------------------------------------------------
@@ -143,7 +143,7 @@ class SelfCollisionNode(Node):
             text = "control_msgs is not installed: there is no FollowJointTrajectory action"
             if action:
                 raise CollisionMonitorError(f"controller_action '{action}' is given, but {text}")
-            self.get_logger().info(f"{text}; the topics do")
+            self.get_logger().info(f"{text}; use the topics")
             return None
         if not action:
             self.get_logger().info(
@@ -176,9 +176,11 @@ class SelfCollisionNode(Node):
         )
         if guard.left_out:
             names = ", ".join(f"{a} - {b}" for a, b in guard.left_out)
-            self.get_logger().warning(f"not guarded, since hardly ever apart: {names}")
+            self.get_logger().warning(
+                f"ignored: closer than danger_distance in most configurations: {names}"
+            )
         if self._worker is not None:
-            self._drop_computing("another robot description has come")
+            self._drop_computing("a new robot description was received")
             self._worker.end()
         gate = Gate(model, arms, guard)
         self._gate, self._stream, self._last = gate, None, None
@@ -238,7 +240,7 @@ class SelfCollisionNode(Node):
         except TrajectoryError as error:
             self._refuse(f"the desired trajectory {error}", goal)
             return
-        self._drop_computing("a newer trajectory took its place")
+        self._drop_computing("replaced by a newer trajectory")
         self._computing = job
         self._worker.submit(job)
         self._look_for_outcomes(True)
@@ -251,7 +253,7 @@ class SelfCollisionNode(Node):
             return
         self._worker.cancel()
         job, self._computing = self._computing, None
-        self.get_logger().warning(f"a trajectory that was being adjusted is dropped: {reason}")
+        self.get_logger().warning(f"trajectory dropped during adjustment: {reason}")
         if job.owner is not None:
             self._relay.refuse(job.owner, reason)
 
@@ -336,9 +338,11 @@ class SelfCollisionNode(Node):
         clock = self._seconds()
         try:
             if self._gate is None:
-                raise TrajectoryError(f"came before the robot: {self._report.reason}")
+                raise TrajectoryError(
+                    f"was received before a robot was loaded: {self._report.reason}"
+                )
             if self._computing is not None:
-                raise TrajectoryError("came while a trajectory is being adjusted")
+                raise TrajectoryError("was received while a trajectory is being adjusted")
             if self._shortage.points:
                 raise TrajectoryError(f"cannot be followed: {self._shortage.points}")
             if self._stream is None:  # or what it depends on has changed
@@ -387,7 +391,7 @@ class SelfCollisionNode(Node):
             if self._relay is not None:
                 self._relay.stop(f"held: {text}")
             self._gate.over()
-        done = "held" if moving else "not held, since nothing sent from here is under way"
+        done = "held" if moving else "not held: no trajectory from this node is being executed"
         self._say(
             Level.ERROR,
             "hold" if moving else "near",

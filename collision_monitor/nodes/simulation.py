@@ -105,8 +105,8 @@ class SimulationNode(Node):
         action_type = follow_joint_trajectory_type()
         if action_type is None:
             self.get_logger().info(
-                "control_msgs is not installed: there is no FollowJointTrajectory action; the "
-                "topic does"
+                "control_msgs is not installed: there is no FollowJointTrajectory action; use "
+                "the topic"
             )
             return None
         return TrajectoryAction(
@@ -149,7 +149,7 @@ class SimulationNode(Node):
         )
         if simulation.contacts:
             names = [" - ".join(pair) for pair in simulation.contacts]
-            self.get_logger().warning(f"touching where the robot starts: {name_some(names)}")
+            self.get_logger().warning(f"in contact at the start positions: {name_some(names)}")
 
     def _restart_timer(self) -> None:
         if self._stepper is not None:
@@ -204,13 +204,14 @@ class SimulationNode(Node):
         self._request += 1
         try:
             if self._simulation is None:
-                raise TrajectoryError("came before the robot")
+                raise TrajectoryError("was received before a robot was loaded")
             simulation = self._simulation
             command = command_of(message, simulation.joint_names)
             if command.start is not None and command.start > simulation.time + _AHEAD:
                 raise TrajectoryError(
-                    f"starts at {command.start:.0f} s, but it is {simulation.time:.0f} s in the "
-                    "simulation: its sender needs use_sim_time, or no stamp"
+                    f"starts at {command.start:.0f} s, but the simulation time is "
+                    f"{simulation.time:.0f} s: the sender must set use_sim_time or leave the "
+                    "stamp empty"
                 )
             run = simulation.command(command)
         except TrajectoryError as error:
@@ -242,7 +243,7 @@ class SimulationNode(Node):
         self._fault = self._refused = ""
         self._say()
         self._say_contacts()
-        response.success, response.message = True, "the robot stands at its start again"
+        response.success, response.message = True, "the robot is back at its start positions"
         return response
 
     def _on_description(self, message: String) -> None:
@@ -285,11 +286,11 @@ class SimulationNode(Node):
             return Level.STALE, "waiting", "waiting for a robot description"
         moving = self._simulation.moving
         if reason := self._scale.reason(self._simulation.time):
-            what = "stopped on its way" if moving else "holding, and may not move"
+            what = "stopped during a trajectory" if moving else "holding, motion is not allowed"
             return Level.WARN, "stopped", f"{what}: {reason}"
         if moving:
             return Level.OK, "moving", "following a trajectory"
-        return Level.OK, "holding", "holding where it was sent last"
+        return Level.OK, "holding", "holding the last commanded position"
 
     def _watch(self) -> None:
         """Look after everything that no message brings about."""

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""What the simulation node has to say, as messages."""
+"""State and contact messages of the simulation node."""
 
 from __future__ import annotations
 
@@ -86,5 +86,5 @@ def contacts_status(
         deepest = max(contacts, key=lambda pair: contacts[pair].depth)
         text = f"{len(contacts)} pairs touch, deepest {deepest[0]} and {deepest[1]}"
         return status(Level.ERROR, name, text, robot, values)
-    text = "nothing touches" + (f"; {len(touches)} pairs have" if touches else ", nor has")
+    text = "no contact now" + (f"; {len(touches)} pairs earlier" if touches else " or earlier")
     return status(Level.OK, name, text, robot, values)

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Calls a service of a driver when the robot has to stop."""
+"""Client of the driver service that is called on a stop."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class StopService:
             self.call.answered(attempt, False, why, now)
             return
         if not self._client.service_is_ready():
-            self.call.answered(attempt, False, "its server is not there", now)
+            self.call.answered(attempt, False, "its server is not available", now)
             return
         request = _TYPES[self._kind].Request()
         if self._kind == "std_srvs/srv/SetBool":

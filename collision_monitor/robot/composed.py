@@ -162,7 +162,6 @@ def _checked_pose(pose: np.ndarray, who: str) -> np.ndarray:
     last = np.abs(pose[3] - [0.0, 0.0, 0.0, 1.0]).max()
     if max(skew, last) > _ROTATION_TOLERANCE or np.linalg.det(rotation) < 0.0:
         raise RobotDescriptionError(
-            f"{who}: its pose is no rotation and translation: it scales, shears or mirrors:\n"
-            f"{pose}"
+            f"{who}: its pose is not a rigid transform: it scales, shears or mirrors:\n{pose}"
         )
     return pose

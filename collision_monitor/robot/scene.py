@@ -132,7 +132,7 @@ def load_scene(
                 raise SceneError(f"{name}: obstacles[{i}].name: {taken}")
         obstacles[obstacle.name] = obstacle
     if path is not None and not obstacles and not top.list("ignore"):
-        logger.warning("%s: is empty; no obstacle is watched", path)
+        logger.warning("%s: is empty; no obstacle is monitored", path)
     known = dict.fromkeys((*robot.links, *obstacles))
     ignore = tuple(
         pair
@@ -213,7 +213,7 @@ def _pairs(path: str, item: object, known: Collection[str]) -> list[tuple[str, s
         if not isinstance(name, str) or name not in known:
             close = difflib.get_close_matches(name, known, 1) if isinstance(name, str) else ()
             hint = f"; did you mean {close[0]!r}?" if close else ""
-            raise SceneError(f"{path}: {shown(name)} is no link and no obstacle{hint}")
+            raise SceneError(f"{path}: {shown(name)} is neither a link nor an obstacle{hint}")
     if item[0] == item[1]:
         raise SceneError(f"{path}: both names are {item[0]!r}")
     return [(item[0], item[1])]

@@ -71,7 +71,7 @@ class Entry:
         """Raise SceneError where a key that exists elsewhere makes no sense here."""
         for key in self._data:
             if key not in keys:
-                self.fail(key, f"{what} has no such key; it takes {', '.join(keys)}")
+                self.fail(key, f"{what} has no such key; allowed keys are {', '.join(keys)}")
 
     def is_list(self, key: str) -> bool:
         """Return whether the value is a sequence."""

@@ -176,8 +176,8 @@ def choose_margins(
     moved &= overlapping < _LOOSE  # nothing can be told of them by leaves
     if (between := moved & kinds.between).any() and close[between].all():
         raise ConfigurationError(
-            f"safe_distance: {safe_distance!r} m: all links of '{arms[0].name}' are nearer to "
-            f"those of '{arms[1].name}' in nearly all configurations: none would be kept apart"
+            f"safe_distance: {safe_distance!r} m: all links of '{arms[0].name}' are closer to "
+            f"those of '{arms[1].name}' in nearly all configurations: no pair would be monitored"
         )
     eased = moved & (kinds.inside | ((kinds.between | kinds.outside) & close))
     kept = moved & (kinds.between | kinds.outside) & ~eased

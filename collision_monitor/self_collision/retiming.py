@@ -211,7 +211,7 @@ def _solve(s: np.ndarray, a: np.ndarray, b: np.ndarray, largest: np.ndarray) -> 
     _, rates, _ = solver.compute_parameterization(start * _FULL, end)
     if rates is None or not (rates > 0.0).all():
         # The slowest rate throughout is feasible, so this is the solver's rounding.
-        logger.info("toppra found no rates; one rate for the whole motion is taken")
+        logger.info("TOPP-RA failed; scaling the whole motion uniformly")
         return np.full(n, largest.min())
     return rates**2
 

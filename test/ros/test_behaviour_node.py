@@ -170,7 +170,7 @@ def test_a_latched_stop_waits_for_a_reset(cell):
     assert cell.set(latch_stops=True).successful
     stops = int(cell.values["stops"])
     cell.until_action("stop", 0.01)
-    cell.until(lambda: "until ~/reset; now clear" in cell.graph.state.message, 0.5)
+    cell.until(lambda: "until ~/reset is called; now clear" in cell.graph.state.message, 0.5)
     assert cell.graph.state.level == ERROR
     assert cell.graph.heard["safe"][-1].data is False
     assert cell.graph.heard["speed_scale"][-1].data == 0.0
@@ -187,7 +187,7 @@ def test_a_stop_that_must_be_confirmed_waits_for_it(cell):
         False, "the stop has not been acknowledged: call ~/acknowledge first",
     )  # fmt: skip
     assert cell.ask("acknowledge") == (True, "acknowledged; the stop is latched until ~/reset")
-    cell.until(lambda: "until ~/reset; now clear" in cell.graph.state.message, 0.5)
+    cell.until(lambda: "until ~/reset is called; now clear" in cell.graph.state.message, 0.5)
     assert cell.ask("reset") == (True, "released")
     cell.until_action("none", 0.5)
 
@@ -195,7 +195,8 @@ def test_a_stop_that_must_be_confirmed_waits_for_it(cell):
 def test_disabled_it_does_nothing_and_says_so(cell):
     cell.until_action("stop", 0.01)
     answer = cell.graph.call(SetBool, f"{ME}/enable", data=False)
-    assert (answer.success, answer.message) == (True, "disabled: nothing slows or stops the robot")
+    said = "disabled: the robot is neither slowed nor stopped"
+    assert (answer.success, answer.message) == (True, said)
     cell.until(lambda: cell.graph.state.message.startswith("disabled by ~/enable"), 0.01)
     assert (cell.values["action"], cell.values["enabled"]) == ("none", "false")
     assert cell.graph.heard["safe"][-1].data is False
@@ -285,7 +286,7 @@ def test_pairs_have_distances_of_their_own_while_it_runs(cell, tmp_path):
         ({"pair_thresholds": ["l_ball r_ball"]}, "two names or patterns"),
         ({"pair_thresholds": ["l_ball r_ball warn=-1"]}, "is not a distance of 0 m or more"),
         ({"thresholds_file": "/nowhere/t.yaml"}, "/nowhere/t.yaml"),
-        ({"braking_decelerations": ["elbow=2"]}, "'elbow=2' names none of the joints"),
+        ({"braking_decelerations": ["elbow=2"]}, "'elbow=2' matches no joint"),
         ({"braking_decelerations": ["l_x=0"]}, "not a number above 0"),
         ({"release_cycles": 0}, "release_cycles"),
         ({"escape_scale": 1.5}, "escape_scale"),

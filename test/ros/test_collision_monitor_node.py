@@ -359,7 +359,7 @@ def test_signals_end_it_with_a_last_word_and_it_never_logs_at_the_rate_of_joint_
     assert "Traceback" not in output
     assert len(output.splitlines()) < 15, output
     assert "waiting for a robot description" not in output  # it was given, and is being loaded
-    graph.until(lambda: graph.state.message.startswith("the monitor has ended"))
+    graph.until(lambda: graph.state.message.startswith("node is shutting down"))
     graph.until(lambda: graph.heard["safe"][-1].data is False)
     graph.until(lambda: math.isnan(graph.heard["min_distance"][-1].data))
     assert graph.state.level == STALE

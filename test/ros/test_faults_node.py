@@ -8,9 +8,9 @@ import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from support.paths import ROOT
 from support.robots.two_slides import JOINTS, URDF, apart
 from support.ros.ros_graph import (
     DIAGNOSTICS,
@@ -182,7 +182,7 @@ def test_stamps_that_go_back_are_a_warning_or_where_a_clock_was_set_back_a_fault
         two.send(NAMES, pose(0.5), now - there + offset, topic=LEFT_TOPIC)
 
     send(0.5)
-    two.until(lambda: "stamps of joint states go back by" in two.state.message,
+    two.until(lambda: "joint state stamps go back by" in two.state.message,
               sending=lambda: send(0.2))  # fmt: skip
     assert two.state.level == WARN and two.heard["safe"][-1].data is True
     two.until_level(OK, lambda: send_both(two, 0.5, 0.5))
@@ -255,7 +255,7 @@ def settle(simulation):
 
 def test_without_a_clock_the_reason_is_named_and_with_one_it_begins(simulation):
     graph = simulation.graph
-    says = "no time has come on /clock"
+    says = "no time has been received on /clock"
     graph.until(lambda: graph.heard["state"] and says in graph.state.message,
                 60.0, lambda: simulation.send(ticks=False))  # fmt: skip
     assert graph.state.level == ERROR
@@ -331,7 +331,7 @@ def test_a_scene_file_that_is_lost_takes_no_obstacle_away(tmp_path):
         graph.until_level(ERROR, lambda: graph.send(NAMES, near))
         assert "post" in (graph.values["link_a"], graph.values["link_b"])
         graph.until_level(WARN, lambda: graph.send(NAMES, pose(0.5)))
-        assert "a newer robot description was refused" in graph.state.message
+        assert "new robot description rejected" in graph.state.message
         assert graph.heard["safe"][-1].data is True
 
 
@@ -340,7 +340,7 @@ def test_a_scene_file_that_is_lost_takes_no_obstacle_away(tmp_path):
 
 def test_a_node_too_slow_for_its_joint_states_works_on_the_newest_and_says_so(urdf):
     with opened("/collision_monitor") as graph:
-        program = Path(__file__).with_name("slow_monitor.py")
+        program = ROOT / "test/support/ros/slow_monitor.py"
         graph.processes.append(
             subprocess.Popen(
                 [sys.executable, program, "0.04", "--ros-args",

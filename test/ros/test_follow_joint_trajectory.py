@@ -242,7 +242,7 @@ def test_a_controller_that_does_not_take_it_is_said(stage, accepted):
 def test_a_controller_that_is_not_there_is_said(stage):
     assert stage.relay.can_forward() == ""
     stage.controller.ready = False
-    assert "'/arms/follow' is not there" in stage.relay.can_forward()
+    assert "'/arms/follow' is not available" in stage.relay.can_forward()
 
 
 def test_cancelling_is_passed_on(stage):

@@ -145,7 +145,7 @@ def test_what_is_read_only_stays(make_node, name):
         ({"stop_distance": 0.3}, "stop_distance 0.3 is above warn_distance 0.1"),
         ({"warn_distance": 0.0}, "stop_distance 0.02 is above warn_distance 0"),
         ({"state_rate": 0.99}, "state_rate 0.99 is below 1 Hz"),
-        ({"cycle_deadline": 0.0}, "cycle_deadline 0: a cycle takes some time"),
+        ({"cycle_deadline": 0.0}, "cycle_deadline 0: must be above 0"),
     ],
 )
 def test_values_that_contradict_each_other_are_refused_by_name(values, says):

@@ -77,7 +77,7 @@ TWO = {"robots": ["left", "right"]}
     ("given", "says"),
     [
         ({"robots": ["left", "left"]}, "'left' is named twice"),
-        ({"robots": ["left arm"]}, "'left arm' is no name"),
+        ({"robots": ["left arm"]}, "'left arm' is not a valid name"),
         ({"robots": ["scene"]}, "'scene' is the name of a parameter"),
         ({**TWO, "robot_description": "a.urdf"}, "set left.robot_description"),
         ({**TWO, "robot_description_semantic": "a"}, "set left.robot_description_semantic"),

@@ -7,10 +7,9 @@ import signal
 import socket
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-from support.ros import ros_domains
+from support.paths import ROOT
 from support.ros.ros_domains import DOMAINS, Domain, is_free
 
 HOLDER = """
@@ -31,7 +30,7 @@ def hold(tmp_path):
     def start():
         process = subprocess.Popen(
             [sys.executable, "-c", HOLDER, os.fspath(tmp_path)],
-            env={**os.environ, "PYTHONPATH": os.fspath(Path(ros_domains.__file__).parent)},
+            env={**os.environ, "PYTHONPATH": os.fspath(ROOT / "test")},
             stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
         processes.append(process)

@@ -195,8 +195,8 @@ BAD = {
     "not finite": marker(9, at=(math.nan, 0, 0)),
     "its scale is": marker(9, size=(0.0, 1.0, 1.0)),
     "no body": marker(9, Marker.TEXT_VIEW_FACING),
-    "no frame": marker(9, frame=""),
-    "'nowhere' is no link of 'toy', and for others tf2_ros is needed": marker(9, frame="nowhere"),
+    "frame_id is empty": marker(9, frame=""),
+    "'nowhere' is not a link of 'toy'; other frames require tf2_ros": marker(9, frame="nowhere"),
     "no file 'gone.stl'": marker(9, Marker.MESH_RESOURCE, mesh_resource="gone.stl"),
     "no triangles": marker(9, Marker.TRIANGLE_LIST, points=[Point()] * 4),
     "action 7": marker(9, action=7),
@@ -249,7 +249,7 @@ def test_what_waits_while_the_node_is_held_up_is_heard_and_what_is_lost_is_said(
 
 def test_a_scene_that_falls_silent_is_an_error_if_told_so(cell):
     for name, why, what in (
-        ("scene_timeout", "nothing on ~/scene", cell.scene),
+        ("scene_timeout", "no message on ~/scene", cell.scene),
         ("cloud_timeout", "no new cloud that can be used", lambda: cell.cloud([[0, 0, 3]])),
     ):
         value = ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=0.4)

@@ -166,4 +166,5 @@ def test_without_a_controller_a_goal_is_aborted(parts):
     cell.spin(0.5)
     planner.send(way(0.5, 0.4), [0.0, 1.0])
     status, result = planner.result()
-    assert status == GoalStatus.STATUS_ABORTED and f"'{ACTION}' is not there" in result.error_string
+    assert status == GoalStatus.STATUS_ABORTED
+    assert f"'{ACTION}' is not available" in result.error_string

@@ -95,7 +95,7 @@ HOLD = Report(Level.ERROR, "hold", "held: so")
         (SENT, FINE, False, True, (Level.OK, "forwarded", "sent")),
         (SENT, NEAR, True, True, (Level.ERROR, "forwarded", "sent; the arms are nearer than ")),
         (SENT, GONE, False, False, (Level.STALE, "stale", "too old")),
-        (SENT, GONE, True, True, (Level.STALE, "stale", "the guard is blind while a ")),
+        (SENT, GONE, True, True, (Level.STALE, "stale", "distances are unknown while a ")),
         (REFUSED, FINE, False, False, (Level.ERROR, "refused", "refused: so")),
         (REFUSED, GONE, False, False, (Level.ERROR, "refused", "refused: so")),
         (HOLD, NEAR, True, False, (Level.ERROR, "hold", "held: so")),

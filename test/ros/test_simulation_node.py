@@ -84,7 +84,7 @@ def test_what_cannot_be_followed_is_refused_in_so_many_words(cell):
     assert "names 'x', which the robot does not move; its joints are l, r" in cell.state.message
     assert cell.state.level == b"\x02"
     cell.trajectories.publish(trajectory(JOINTS, [[0.3, 0.2]], [1.0], stamp=1.7e9))
-    cell.until(lambda: "needs use_sim_time" in cell.state.message)
+    cell.until(lambda: "must set use_sim_time" in cell.state.message)
     cell.send(JOINTS, [[0.1, 0.1]], [0.5])
     cell.until(lambda: cell.values["event"] == "moving")
 

@@ -62,7 +62,7 @@ def test_the_page_has_every_parameter_with_its_default():
         ({"real_time_factor": 0.0}, "real_time_factor 0 is not above 0"),
         ({"speed_scale_timeout": 0.0}, "speed_scale_timeout 0 is not above 0"),
         ({"timestep": 0.0}, "timestep 0 is not above 0"),
-        ({"timestep": 0.01}, "joint_state_rate 200 Hz is more than one a timestep of 0.01 s"),
+        ({"timestep": 0.01}, "joint_state_rate 200 Hz is more than one message per timestep"),
         ({"state_rate": 0.5}, "state_rate 0.5 is below 1 Hz"),
     ],
 )

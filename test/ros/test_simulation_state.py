@@ -14,7 +14,7 @@ def values(message):
 
 def test_nothing_touches():
     message = contacts_status({}, {}, "simulation", "robot")
-    assert message.level == b"\x00" and message.message == "nothing touches, nor has"
+    assert message.level == b"\x00" and message.message == "no contact now or earlier"
     assert (message.name, message.hardware_id, values(message)) == ("simulation", "robot", {})
 
 
@@ -34,5 +34,5 @@ def test_what_touches_is_an_error_with_its_links():
 
 def test_what_has_touched_is_not_forgotten():
     message = contacts_status({}, {("a", "b"): Touch(1.0, 2.0, 0.1, 3.0)}, "simulation", "robot")
-    assert message.level == b"\x00" and message.message == "nothing touches; 1 pairs have"
+    assert message.level == b"\x00" and message.message == "no contact now; 1 pairs earlier"
     assert list(values(message)) == ["touched a b"]

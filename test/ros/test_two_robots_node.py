@@ -113,7 +113,7 @@ def test_it_waits_for_every_description_and_every_robot_by_name(graph):
     assert pairs == MODEL.pairs and ACROSS
     graph.until(
         lambda: graph.state.message == (
-            "right: no joint state has come in yet: nobody publishes right/joint_states"
+            "right: no joint state received yet: no publisher on right/joint_states"
         ),
         20.0, lambda: graph.send(("j1", "j2", "j3"), (0.1, 0.1, 0.1), topic="left/joint_states"),
     )  # fmt: skip

@@ -158,7 +158,7 @@ def test_the_page_stays_behind_the_motion_until_a_signal(start):
     url = run.wait_for_line(r"page: (http://127\.0\.0\.1:\d+)")[1]
     run.wait_for_line(LINE)
     run.wait_for_line("summary")
-    run.wait_for_line(f"the page stays until Ctrl-C: {url}")
+    run.wait_for_line(f"the page is served until Ctrl-C: {url}")
     with urllib.request.urlopen(url, timeout=30.0) as answer:
         assert b"<html" in answer.read(2000).lower()
     assert len(run.alive()) >= 2
@@ -183,7 +183,7 @@ def test_a_graph_that_has_joint_states_already_is_left_alone(domain, start, monk
         driver.destroy_node()
         context.shutdown()
     assert code == 1
-    assert "somebody publishes joint_states" in errors and "ROS_DOMAIN_ID" in errors
+    assert "joint_states already has a publisher" in errors and "ROS_DOMAIN_ID" in errors
     assert "summary" not in output
     assert run.alive() == []
 

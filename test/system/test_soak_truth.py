@@ -161,7 +161,7 @@ def test_nothing_is_said_of_what_could_not_be_attached_at_once():
     told.joint_state(APART)
     told.marker(at=(0.5, 0.0, 0.8))
     told.marker("attach", size=0.0, frame="left_arm_3")
-    why = "o/1: to be attached to 'left_arm_3', but it is not known where the robot is"
+    why = "o/1: to be attached to 'left_arm_3', but the pose of the robot is unknown"
     told.take("state", Message(level=ERROR, values=[Message(key="scene_refused", value=why)]))
     told.say_pairs([])
     assert told.faults() == [] and told.observer.counts["attached_later"] == 1

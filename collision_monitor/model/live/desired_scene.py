@@ -216,7 +216,7 @@ class SceneKeeper:
     def _wait(self, name: str, link: str, touch: Collection[str]) -> None:
         what, expires = "there is no such object", math.inf
         if (wish := self.wishes.get(name)) is not None:
-            what = "it is not known where the robot is"
+            what = "the pose of the robot is unknown"
             if wish.shape is None:
                 what = "its mesh is being loaded"
             expires = wish.expires

@@ -415,7 +415,7 @@ class LiveScene:
         self, name: str, link: str, pose: np.ndarray, touch: Collection[str]
     ) -> None:
         if not name or name != "".join(name.split()):
-            raise LiveSceneError(f"{name!r}: a name is not empty and has no spaces")
+            raise LiveSceneError(f"{name!r}: name must be non-empty and contain no spaces")
         if name in self._links or name in self._bodies:
             raise LiveSceneError(f"{name}: a link or an obstacle of the scene file has this name")
         if link not in self._bodies:
@@ -736,7 +736,7 @@ def _require_pose(name: str, pose: np.ndarray) -> None:
     )  # fmt: skip
     volume = a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)
     if off > _RIGID or volume < 0.0:
-        raise LiveSceneError(f"{name}: its pose is no rotation and translation")
+        raise LiveSceneError(f"{name}: its pose is not a rigid transform")
 
 
 def _alike(known: LiveObject, thing: LiveObject) -> bool:

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""How old a stamp is by a clock that may be simulated, stand, lag behind, or jump."""
+"""Age of a stamp by a clock that may be simulated, stopped, late or reset."""
 
 from __future__ import annotations
 
@@ -97,10 +97,10 @@ class ClockWatch:
         if not self._simulated:
             return "the clocks disagree"
         if not self._reading > 0.0:
-            return "use_sim_time is set, and no time has come on /clock"
+            return "use_sim_time is set, but no time has been received on /clock"
         if self._stands(now):
-            return f"/clock stands at {self._reading:.2f} s"
-        return "the clocks disagree: /clock runs, and is not what joint states are stamped with"
+            return f"/clock is stopped at {self._reading:.2f} s"
+        return "the clocks disagree: /clock is running, but joint state stamps do not follow it"
 
     def remark(self, now: float) -> str:
         """What to say of a jump; empty when there was none in the last moments."""

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""How long cycles take, how late their answers are, and whether they keep up."""
+"""Cycle times: overruns of the deadline and delays of the node."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class CycleWatch:
         self._woke = now
         # What a late cycle has held up has been said.
         if late > self.deadline and now - self._late_at > late + period:
-            self._late(now, f"the node was held up for {1e3 * late:.0f} ms")
+            self._late(now, f"the node was delayed by {1e3 * late:.0f} ms")
 
     def rest(self) -> None:
         """What comes now takes its time on purpose, such as loading."""

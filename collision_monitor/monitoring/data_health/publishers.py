@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Who publishes joint states, on one topic or several: nobody, as many as before, or one less."""
+"""Number of joint state publishers on each topic: none, unchanged, or fewer than before."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class PublisherWatch:
 
     def nobody(self) -> str:
         """Why no first message comes; empty when it may."""
-        return "nobody publishes them" if self.count == 0 else ""
+        return "no publisher" if self.count == 0 else ""
 
     def remark(self, now: float) -> str:
         """What to say of one of several that is gone; empty when none is."""
@@ -126,9 +126,7 @@ class PublishersOfTopics:
         silent = [topic for topic, watch in self._watches.items() if watch.nobody()]
         if not silent:
             return ""
-        return "nobody publishes " + (
-            "them" if len(self._watches) == 1 else " and ".join(silent)
-        )
+        return "no publisher" + ("" if len(self._watches) == 1 else f" on {' and '.join(silent)}")
 
     def remark(self, now: float) -> str:
         """As of `PublisherWatch`."""

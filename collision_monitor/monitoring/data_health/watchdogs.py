@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""All watchdogs of one monitor, and its counts of what was refused."""
+"""All watchdogs of one monitor, and its counts of rejected joint states."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Watchdogs:
             return "clock", text
         if now - self._late_at < _SAID_SECONDS:
             return "late", (
-                f"stamps of joint states go back by {self._late_by:.3f} s: these are ignored"
+                f"joint state stamps go back by {self._late_by:.3f} s: those messages are ignored"
             )
         if text := self.publishers.remark(now):
             return "publisher", text

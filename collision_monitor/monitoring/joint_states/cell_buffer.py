@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Joint states of several robots in, one configuration out: each robot is judged by itself."""
+"""Joint states of several robots merged into one configuration; each robot is checked alone."""
 
 from __future__ import annotations
 
@@ -136,8 +136,8 @@ class CellBuffer:
         robots = dict.fromkeys(owner for owner in owners if owner is not None)
         if not robots:
             raise JointStateError(
-                f"joint state names no joint of {name_some(self._names)} but "
-                f"{name_some(names) or 'nothing'}; expected: {name_some(self.joint_names)}"
+                f"joint state contains no joint of {name_some(self._names)}; received: "
+                f"{name_some(names) or 'none'}; expected: {name_some(self.joint_names)}"
             )
         if len(robots) == 1:
             return [_Route(*robots, list(names), None)]
@@ -150,7 +150,7 @@ class CellBuffer:
         for route in routes:
             if len(set(route.names)) < len(route.names):
                 twice = next(name for name in route.names if route.names.count(name) > 1)
-                raise JointStateError(f"joint '{twice}' stands twice in one joint state", "twice")
+                raise JointStateError(f"joint '{twice}' appears twice in one joint state", "twice")
         return routes
 
     def _require_finite(
@@ -230,7 +230,7 @@ def joint_groups(
     if (counts != 1).any():
         bad = int((counts != 1).argmax())
         raise ConfigurationError(
-            f"joint '{joint_names[bad]}' is of {counts[bad]} of the robots {', '.join(robots)}; "
-            "each joint is to be of one"
+            f"joint '{joint_names[bad]}' belongs to {counts[bad]} of the robots "
+            f"{', '.join(robots)}; each joint must belong to exactly one"
         )
     return groups

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Where joints were in the last moments: for what was seen then and is heard of now."""
+"""Recent joint positions, for sensor data that arrives with a delay."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Joint states in, one configuration out: merged by name, and distrusted until complete."""
+"""Joint states merged by name into one configuration, with checks of age and plausibility."""
 
 from __future__ import annotations
 
@@ -253,13 +253,13 @@ class JointStateBuffer:
             if names and not unknown:  # mimics or fixed joints alone: no news, no fault
                 return _Layout(np.empty(0, dtype=int), np.empty(0, dtype=int), False)
             raise JointStateError(
-                f"joint state names no joint of this robot but {name_some(names) or 'nothing'}; "
-                f"expected: {name_some(self.joint_names)}"
+                "joint state contains no joint of this robot; received: "
+                f"{name_some(names) or 'none'}; expected: {name_some(self.joint_names)}"
             )
         target, source = np.array(sorted(ours)).T.copy()
         if len(set(target.tolist())) < len(target):
             twice = next(name for name in names if names.count(name) > 1 and name in self._rank)
-            raise JointStateError(f"joint '{twice}' stands twice in one joint state", "twice")
+            raise JointStateError(f"joint '{twice}' appears twice in one joint state", "twice")
         in_order = len(source) == len(names) and bool((np.diff(source) > 0).all())
         return _Layout(source, target, in_order)
 
@@ -309,13 +309,13 @@ class JointStateBuffer:
             return ""
         if not self._heard.all():
             if not self._heard.any():
-                return "no joint state has come in yet"
+                return "no joint state received yet"
             heard = zip(self.joint_names, self._heard, strict=True)
             missing = [name for name, yes in heard if not yes]
             return f"no joint state yet for {name_some(missing)}"
         if not self._confirmed:
             return (
-                "the first joint state is all zeros: taken for a pose once it has repeated for "
+                "the first joint state is all zeros: accepted once it has repeated for "
                 f"{self.zero_confirmation:g} s"
             )
         return ""
@@ -355,5 +355,5 @@ class JointStateBuffer:
         k = int(joints.argmax())
         return (
             f"joint '{self.joint_names[k]}' jumps between {self._before[k]:.4g} and "
-            f"{self.q[k]:.4g}: two publishers contradict each other"
+            f"{self.q[k]:.4g}: two publishers send conflicting positions"
         )

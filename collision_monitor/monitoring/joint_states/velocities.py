@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Joint velocities: as a driver gives them where that agrees with positions, else estimated."""
+"""Joint velocities: those of the driver where they agree with the positions, else estimates."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Looks along the braking path of a robot, and decides how fast it may go."""
+"""Braking check: the clearance along the braking path, and the allowed speed."""
 
 from __future__ import annotations
 

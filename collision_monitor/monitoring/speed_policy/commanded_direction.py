@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Where a robot that stands is about to go, as far as it has been told."""
+"""Direction in which a stationary robot is commanded to move."""
 
 from __future__ import annotations
 

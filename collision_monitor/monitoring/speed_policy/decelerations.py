@@ -69,7 +69,7 @@ def braking_decelerations(
         hits = [k for k, name in enumerate(joint_names) if fnmatchcase(name, pattern)]
         if not hits:
             raise BehaviourError(
-                f"braking_decelerations: {entry!r} names none of the joints: "
+                f"braking_decelerations: {entry!r} matches no joint; the joints are "
                 f"{', '.join(joint_names)}"
             )
         out[hits] = value

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""What comes of one look at what is near."""
+"""The decision of one cycle: action, speed scale, and its message."""
 
 from __future__ import annotations
 

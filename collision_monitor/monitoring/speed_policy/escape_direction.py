@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Which way to turn the joints so that all that is too near comes apart."""
+"""Escape direction: joint motions that separate all pairs that are too close."""
 
 from __future__ import annotations
 

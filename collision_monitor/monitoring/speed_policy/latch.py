@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Stops that last until a person has released or confirmed them."""
+"""Latched stops: they last until an operator resets or acknowledges them."""
 
 from __future__ import annotations
 
@@ -37,6 +37,10 @@ class StopLatch:
             return UNACKNOWLEDGED
         return LATCHED if self._latched and self.latches else ""
 
+    @property
+    def _persists(self) -> str:
+        return ", but the cause of the stop persists" if self._stopping else ""
+
     def acknowledge(self) -> tuple[bool, str]:
         """Somebody has seen the stop; (True, what came of it)."""
         if self.held != UNACKNOWLEDGED:
@@ -44,7 +48,7 @@ class StopLatch:
         self._unacknowledged = False
         if self.held:
             return True, "acknowledged; the stop is latched until ~/reset"
-        return True, "acknowledged" + (", the cause of the stop lasts" if self._stopping else "")
+        return True, f"acknowledged{self._persists}"
 
     def reset(self) -> tuple[bool, str]:
         """Release a latched stop; (whether that could be done, what of it).
@@ -56,4 +60,4 @@ class StopLatch:
         if not self.held:
             return True, "no stop is latched"
         self._latched = False
-        return True, "released" + (", but the cause of the stop lasts" if self._stopping else "")
+        return True, f"released{self._persists}"

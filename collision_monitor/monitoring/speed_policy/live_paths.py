@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""`Paths` of the pairs with objects of a live scene, kept up with it."""
+"""Braking paths of the pairs with objects of a live scene, updated with the scene."""
 
 from __future__ import annotations
 

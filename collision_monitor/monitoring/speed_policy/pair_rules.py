@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Thresholds of single pairs as one line of text each, as a parameter has them."""
+"""Per-pair thresholds as lines of text, as in the parameter."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def rules_of(entries: Sequence[str], source: str = "pair_thresholds") -> tuple[R
             except ValueError:
                 _refuse(source, entry, f"{text!r} is not a number of metres")
         if len(words) < 2 or any("=" in word for word in words[:2]) or not found:
-            _refuse(source, entry, "two names or patterns, and warn, stop or both are needed")
+            _refuse(source, entry, "expected two names or patterns, then warn, stop or both")
         rules.append(Rule(" ".join(words[:2]), found.get("warn"), found.get("stop")))
     return tuple(rules)
 

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Which pairs of one packed model come near while its joints brake."""
+"""Pairs of one packed model that come close while its joints brake."""
 
 from __future__ import annotations
 

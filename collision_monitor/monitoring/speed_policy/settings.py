@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""How cautious a monitor is."""
+"""Settings of the speed policy."""
 
 from __future__ import annotations
 
@@ -55,4 +55,4 @@ class Settings:
             )
         for name in ("velocity_window", "resolution"):
             if getattr(self, name) == 0.0:
-                raise BehaviourError(f"{name}: it must be above 0")
+                raise BehaviourError(f"{name}: must be above 0")

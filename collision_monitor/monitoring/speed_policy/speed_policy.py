@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""What a monitor does about distances: all that decides about actions, for one robot."""
+"""The speed policy of one robot: velocities, braking check, action and latch."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""When to call a driver's service on a stop: once each, again where that fails."""
+"""Calls of a driver's stop service: once per stop, repeated where a call fails."""
 
 from __future__ import annotations
 

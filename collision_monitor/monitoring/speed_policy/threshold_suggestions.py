@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Pairs that are always nearer than the thresholds, and thresholds that suit them."""
+"""Suggested thresholds for pairs that are always closer than the current ones."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def propose(
     """
     if samples < 1 or not 0.0 < share <= 1.0:
         raise BehaviourError(
-            f"{samples} samples, share {share:g}: at least 1 sample and a share above 0, at most "
-            "1, are needed"
+            f"{samples} samples, share {share:g}: expected at least 1 sample, and a share above 0 "
+            "and at most 1"
         )
     limits = thresholds.of(model.pairs, objects=model.link_names)  # as a node takes them
     count = np.zeros(len(model.pairs))

@@ -58,12 +58,15 @@ def split_arguments(args: list[str] | None) -> tuple[dict[str, Any], list[str]]:
     args = sys.argv if args is None else args
     parser = argparse.ArgumentParser(
         prog="collision_monitor",
-        description="Watch the clearance of a robot; parameters with --ros-args -p name:=value.",
+        description="Monitor the clearance of a robot; parameters: --ros-args -p name:=value.",
     )
     parser.add_argument(
         "--record",
         metavar="FILE.mcap",
-        help="keep the last minutes around every stop in this file (as the parameter record)",
+        help=(
+            "record the last minutes before every stop to this file (same as the parameter "
+            "record)"
+        ),
     )
     try:
         own = own_arguments(args)

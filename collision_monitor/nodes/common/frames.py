@@ -50,19 +50,19 @@ class Frames:
         """
         frame = frame.removeprefix("/")
         if not frame:
-            raise LiveSceneError("it has no frame (header.frame_id)")
+            raise LiveSceneError("header.frame_id is empty")
         if frame in model.robot.links:
             return frame, np.eye(4)
         if self._buffer is None:
             raise LiveSceneError(
-                f"frame {frame!r} is no link of '{model.name}', and for others tf2_ros is needed, "
+                f"frame {frame!r} is not a link of '{model.name}'; other frames require tf2_ros, "
                 "which is not installed"
             )
         try:
             found = self._buffer.lookup_transform(model.root, frame, Time()).transform
         except Exception as error:  # tf2 has several, all of which say that it is not known
             raise LiveSceneError(
-                f"frame {frame!r} is no link of '{model.name}', and tf2 knows no way to "
+                f"frame {frame!r} is not a link of '{model.name}', and tf2 has no transform to "
                 f"{model.root!r}: {error}"
             ) from None
         t, o = found.translation, found.rotation
@@ -70,5 +70,5 @@ class Frames:
         pose[:3, :3] = rotation_from_quaternion((o.x, o.y, o.z, o.w))
         pose[:3, 3] = t.x, t.y, t.z
         if not np.isfinite(pose).all():
-            raise LiveSceneError(f"frame {frame!r}: tf2 has no finite transform for it")
+            raise LiveSceneError(f"frame {frame!r}: its transform from tf2 is not finite")
         return model.root, pose

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Subscriptions of which no message is lost, or late, without a word."""
+"""Subscriptions that report lost and late messages."""
 
 from __future__ import annotations
 

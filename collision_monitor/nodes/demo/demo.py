@@ -114,14 +114,14 @@ class Demo:
         """RuntimeError where joint states come from elsewhere: theirs is a real robot."""
         if self._node.count_publishers("joint_states") > 1:
             raise RuntimeError(
-                "somebody publishes joint_states on this ROS graph; the demo would feed them a "
-                "robot that is not there. Set another ROS_DOMAIN_ID."
+                "joint_states already has a publisher on this ROS graph, and the demo would mix "
+                "in a robot that does not exist. Set another ROS_DOMAIN_ID."
             )
 
     def _step(self, process: subprocess.Popen, due: float) -> float:
         """Send one state, hear what has come in; returns when the next is due."""
         if process.poll() is not None:
-            raise RuntimeError(f"the monitor has ended with exit code {process.returncode}")
+            raise RuntimeError(f"the monitor exited with code {process.returncode}")
         self._refuse_others()
         now = time.monotonic()
         positions = self._player.positions(now)
@@ -150,7 +150,7 @@ class Demo:
         """Wait for the monitor, play the motion once, stand at its end for a moment."""
         ending = "\r" if sys.stdout.isatty() else "\n"
         due = time.monotonic()
-        print("waiting for the monitor (its first start compiles kernels and fits leaves)")
+        print("waiting for the monitor (the first start compiles kernels and fits leaves)")
         # Say nothing until others would have been discovered; the monitor loads meanwhile.
         while time.monotonic() - self._began < _DISCOVERY_SECONDS:
             rclpy.spin_once(self._node, timeout_sec=0.1)
@@ -194,7 +194,7 @@ class Demo:
         """Go on for as long as the page does; whoever has the page has the robot."""
         if self.page is None or self.page.page is None:
             return
-        print(f"the page stays until Ctrl-C: {self.page.page.address.url}", flush=True)
+        print(f"the page is served until Ctrl-C: {self.page.page.address.url}", flush=True)
         due = time.monotonic()
         while self.page.error is None:
             due = self._step(process, due)

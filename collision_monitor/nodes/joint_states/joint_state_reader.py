@@ -76,7 +76,7 @@ class JointStateReader:
             message = deserialize_message(data, JointState)
         except Exception as error:  # whatever the middleware says of bytes that are no message
             raise JointStateError(
-                f"a joint state that cannot be read: {_short(error)}", "unreadable"
+                f"unreadable joint state: {_short(error)}", "unreadable"
             ) from None
         names, positions = list(message.name), tuple(message.position)
         velocities = tuple(message.velocity)

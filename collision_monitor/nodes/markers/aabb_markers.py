@@ -39,11 +39,12 @@ def levels_of(text: str) -> frozenset[int] | range:
         last = last if dash else first
         if not (first.isdecimal() and last.isdecimal() and int(first) <= int(last) < len(ALL)):
             raise ConfigurationError(
-                f"show_aabb_levels: {part!r} is no level and no range; '0-2,5' and 'all' are right"
+                f"show_aabb_levels: {part!r} is not a level or a range; use for example '0-2,5' "
+                "or 'all'"
             )
         if int(last) - int(first) > 100:
             raise ConfigurationError(
-                f"show_aabb_levels: no hierarchy has the levels {part!r}; write 'all'"
+                f"show_aabb_levels: no hierarchy has the levels {part!r}; use 'all'"
             )
         found.update(range(int(first), int(last) + 1))
     return frozenset(found)
@@ -95,11 +96,11 @@ def _remark(left_out: list[int], levels: frozenset[int] | range, depth: int) -> 
     """What is not shown though it was asked for; empty where all is."""
     if left_out:
         return (
-            f"levels {', '.join(map(str, left_out))} have too many boxes to show: {MOST_BOXES} in "
-            "all are possible"
+            f"levels {', '.join(map(str, left_out))} have too many boxes to show: the limit is "
+            f"{MOST_BOXES} in total"
         )
     if levels and levels is not ALL and max(levels) >= depth:
-        return f"the deepest of the levels is {depth - 1}"
+        return f"the deepest level is {depth - 1}"
     return ""
 
 

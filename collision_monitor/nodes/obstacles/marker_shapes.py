@@ -71,7 +71,7 @@ def pose_of(message: Any) -> np.ndarray:
 def _lengths(marker: Marker, count: int = 3) -> tuple[float, ...]:
     values = (marker.scale.x, marker.scale.y, marker.scale.z)[:count]
     if not all(math.isfinite(value) and value > 0.0 for value in values):
-        raise LiveSceneError(f"its scale is {values}; lengths above 0 m are right")
+        raise LiveSceneError(f"its scale is {values}; lengths must be above 0 m")
     return values
 
 
@@ -85,7 +85,7 @@ def points_of(messages: Sequence[Any]) -> np.ndarray:
     if not len(points):
         raise LiveSceneError("it has no points")
     if not np.isfinite(points).all():
-        raise LiveSceneError("a point of it is not finite")
+        raise LiveSceneError("it has a point that is not finite")
     return points
 
 
@@ -129,9 +129,9 @@ def marker_shape(marker: Marker, most: int) -> Shape | np.ndarray | MeshFile | T
     if kind == Marker.TRIANGLE_LIST:
         points = points_of(marker.points)
         if len(points) % 3:
-            raise LiveSceneError(f"it has {len(points)} points, which are no triangles")
+            raise LiveSceneError(f"it has {len(points)} points, which is not a multiple of 3")
         return triangles_of((points * _lengths(marker)).reshape(-1, 3, 3), most)
     raise LiveSceneError(
-        f"its type {kind} is no body; CUBE, SPHERE, CYLINDER, CUBE_LIST, SPHERE_LIST, "
-        "MESH_RESOURCE and TRIANGLE_LIST are"
+        f"its type {kind} is not supported; use CUBE, SPHERE, CYLINDER, CUBE_LIST, SPHERE_LIST, "
+        "MESH_RESOURCE or TRIANGLE_LIST"
     )

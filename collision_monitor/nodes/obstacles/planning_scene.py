@@ -45,10 +45,10 @@ def primitive_shape(kind: int, dimensions: Sequence[float], pose: np.ndarray) ->
     """
     counts = {_BOX: 3, _SPHERE: 1, _CYLINDER: 2, _CONE: 2}
     if kind not in counts:
-        raise LiveSceneError(f"a primitive of type {kind}: 1 to 4 (box to cone) are known")
+        raise LiveSceneError(f"primitive type {kind} is not supported; use 1 to 4 (box to cone)")
     size = tuple(float(value) for value in dimensions[: counts[kind]])
     if len(size) < counts[kind] or not (np.isfinite(size).all() and min(size) > 0.0):
-        raise LiveSceneError(f"a primitive has the dimensions {size}; lengths above 0 m are right")
+        raise LiveSceneError(f"a primitive has the dimensions {size}; lengths must be above 0 m")
     if kind == _BOX:
         return Shape("box", pose, size)
     if kind == _SPHERE:
@@ -68,7 +68,9 @@ def _mesh_corners(mesh: Any, pose: np.ndarray) -> np.ndarray:
     if not len(index) or index.shape[1] != 3:
         raise LiveSceneError("a mesh has no triangles")
     if index.min() < 0 or index.max() >= len(vertices):
-        raise LiveSceneError(f"a mesh has {len(vertices)} vertices, but names number {index.max()}")
+        raise LiveSceneError(
+            f"a mesh has {len(vertices)} vertices, but a triangle uses vertex {index.max()}"
+        )
     return vertices[index]
 
 
@@ -81,7 +83,7 @@ def object_shape(message: Any, most: int) -> np.ndarray | Triangles | None:
         LiveSceneError: a plane, which has no end, or a shape that is none.
     """
     if message.planes:
-        raise LiveSceneError("it has a plane, which has no end; boxes are watched")
+        raise LiveSceneError("it has a plane; infinite planes are not supported, use a box")
     shapes = (*message.primitives, *message.meshes)
     poses = [pose_of(each) for each in (*message.primitive_poses, *message.mesh_poses)]
     if not shapes:
@@ -149,7 +151,7 @@ class PlanningSceneTopic:
             self._guarded(self._take_attached, each, each.object)
         name = f"{PREFIX}octomap"
         if len(message.world.octomap.octomap.data):
-            keeper.refuse(name, "octomaps are not read; publish their points on ~/cloud")
+            keeper.refuse(name, "octomaps are not supported; publish their points on ~/cloud")
         elif not message.is_diff:
             keeper.forgive(name)
 
@@ -179,13 +181,13 @@ class PlanningSceneTopic:
         shape = object_shape(message, self._most)
         if operation == MOVE or shape is None:
             if known is None or known.shape is None:
-                raise LiveSceneError("it is to be moved, but there is no such object")
+                raise LiveSceneError("it cannot be moved: there is no such object")
             shape = known.shape
         elif operation == APPEND and known is not None and isinstance(known.shape, np.ndarray):
             more = shape.coarse if isinstance(shape, Triangles) else shape
             shape = np.vstack([known.shape, more])
         if not message.header.frame_id:
-            raise LiveSceneError("it has no frame (header.frame_id)")
+            raise LiveSceneError("header.frame_id is empty")
         wish = Wish(name, None, message.header.frame_id, pose_of(message.pose), frozenset(touch))
         self._scene.want(wish, shape)
 

@@ -166,15 +166,18 @@ class SceneTopics:
         """What is not watched though it should be, in one sentence; empty if all is."""
         timeout = self._values["scene_timeout"]
         if 0.0 < timeout < now - self._heard:
-            return f"nothing on ~/scene for {now - self._heard:.1f} s; {timeout:g} s are allowed"
+            return f"no message on ~/scene for {now - self._heard:.1f} s; {timeout:g} s are allowed"
         if self._lost:
             counts = " and ".join(f"{count} on ~/{topic}" for topic, count in self._lost.items())
-            return f"messages were lost, {counts}: what is there is not known until all is deleted"
+            return (
+                f"messages were lost, {counts}: the scene is unknown until a DELETEALL of "
+                "everything"
+            )
         late, topic = max((s.late, topic) for topic, s in self._subscriptions.items())
         if late > _LATE_SECONDS:
             return (
-                f"what came on ~/{topic} has waited for {late:.1f} s: there is more than can be "
-                f"worked on; {_LATE_SECONDS:g} s are allowed"
+                f"messages on ~/{topic} have waited for {late:.1f} s: more arrive than can be "
+                f"processed; {_LATE_SECONDS:g} s are allowed"
             )
         return self.keeper.fault(now)
 
@@ -278,7 +281,7 @@ class SceneTopics:
     ) -> None:
         name = marker_name(marker)
         if not marker.header.frame_id:
-            raise LiveSceneError("it has no frame (header.frame_id)")
+            raise LiveSceneError("header.frame_id is empty")
         frame = marker.header.frame_id
         source = marker if self._is_recorded else None
         self.want(
@@ -339,7 +342,7 @@ class SceneTopics:
         link = marker.header.frame_id.removeprefix("/")
         live = self.keeper.live
         if live is not None and link not in live.model.robot.links:
-            raise LiveSceneError(f"{link!r} is no link of '{live.model.name}'")
+            raise LiveSceneError(f"{link!r} is not a link of '{live.model.name}'")
         return link
 
     @property

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""One parameter of a node: its name, default, range, and what it means."""
+"""One parameter of a node: name, default, range, description."""
 
 from __future__ import annotations
 

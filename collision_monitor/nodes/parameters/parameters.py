@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters: names, defaults, ranges, what they mean; those of the collision_monitor node."""
+"""Parameters of the collision_monitor node, with defaults, ranges and descriptions."""
 
 from __future__ import annotations
 
@@ -34,77 +34,78 @@ PARAMETERS = (
     ),
     Parameter(
         "package_dirs", [""],
-        "folders that hold packages, at any depth; package:// is looked up there before the ament "
+        "folders that contain packages, at any depth; searched for package:// before the ament "
         "index", read_only=True,
     ),
     Parameter(
         "visual_meshes", False,
-        "links without collision geometry take their visual one; links that have both keep "
-        "their collision geometry", read_only=True,
+        "use the visual geometry of links without collision geometry; other links keep their "
+        "collision geometry", read_only=True,
     ),
-    Parameter("scene", "", "file (YAML) with obstacles and pairs to ignore", read_only=True),
+    Parameter("scene", "", "YAML file with obstacles and pairs to ignore", read_only=True),
     Parameter(
         "max_leaves_per_link", 8,
-        "capsules and spheres around a link at most: more are tighter, and slower", most=64,
+        "maximum number of capsules and spheres per link: more are tighter and slower", most=64,
         read_only=True,
     ),
     Parameter(
         "leaf_tolerance", 0.002,
-        "no more leaves are added to a link once they stand off its mesh by so many metres in "
-        "the mean", most=1.0, read_only=True,
+        "stop adding leaves to a link when their mean distance from its mesh is below this, "
+        "metres", most=1.0, read_only=True,
     ),
     Parameter(
         "leaves", "",
-        "file (YAML) of leaves, as 'fit --output' writes it, instead of a fit; refused where "
+        "YAML file of leaves, as written by 'fit --output', used instead of fitting; rejected if "
         "they do not enclose the robot", read_only=True,
     ),
     Parameter(
         "warn_distance", 0.1,
-        "WARN and slow down when two links are as near as this, metres", most=10.0,
+        "WARN and slow down when the distance of two links is at or below this, metres", most=10.0,
     ),
     Parameter(
         "stop_distance", 0.02,
-        "ERROR and stop when two links are as near as this, metres; at most warn_distance",
+        "ERROR and stop when the distance of two links is at or below this, metres; at most "
+        "warn_distance",
         most=10.0,
     ),
     Parameter(
         "narrow_phase", "leaf",
-        "what distances are measured on: 'leaf': capsules and spheres, never too far; 'mesh': the "
-        "triangles; 'auto': the triangles where leaves are as near as warn_distance. Started with "
-        "'leaf' it stays so: the others have more to load and compile",
+        "geometry for distances: 'leaf': capsules and spheres, conservative; 'mesh': triangles; "
+        "'auto': triangles where leaves are within warn_distance. A node started with 'leaf' "
+        "cannot be switched at run time: the others need more data and kernels",
     ),
     Parameter(
         "joint_state_timeout", 0.5,
-        "STALE when the position of any joint is older than this, seconds; 0 switches the "
-        "watchdog off, which is unsafe and warned of", most=60.0,
+        "STALE when the position of any joint is older than this, seconds; 0 disables the "
+        "watchdog, which is unsafe and logged as a warning", most=60.0,
     ),
     Parameter(
         "cycle_deadline", 0.05,
-        "WARN when it takes longer from taking a joint state until its distance is published, "
-        "seconds; keep it within reaction_time", most=10.0,
+        "WARN when the time from receiving a joint state to publishing its distance exceeds "
+        "this, seconds; at most reaction_time is recommended", most=10.0,
     ),
     Parameter(
         "zero_state_confirmation", 0.3,
-        "a first joint state of nothing but zeros is taken for a pose only after it has "
-        "repeated for so many seconds", most=60.0, read_only=True,
+        "an all-zero first joint state is accepted only after it has repeated for this time, "
+        "seconds", most=60.0, read_only=True,
     ),
     Parameter(
         "state_rate", 10.0,
-        "~/state, ~/safe and, while it is not known, ~/min_distance are repeated so many "
-        "times a second, at least once", most=100.0,
+        "rate at which ~/state, ~/safe and, while unknown, ~/min_distance are repeated, Hz, at "
+        "least 1", most=100.0,
     ),
     Parameter(
         "distances_rate", 10.0,
-        "~/distances so many times a second while somebody listens; 0: never", most=1000.0,
+        "rate of ~/distances while it has subscribers, Hz; 0: never", most=1000.0,
     ),
     Parameter(
         "marker_rate", 10.0,
-        "~/markers so many times a second while somebody listens; 0: never", most=100.0,
+        "rate of ~/markers while it has subscribers, Hz; 0: never", most=100.0,
     ),
     Parameter(
         "show_aabb_levels", "",
-        "levels of the hierarchy of boxes to show among the markers, such as '0-2,5' or 'all'; the "
-        "roots are level 0; empty: none",
+        "levels of the bounding box hierarchy to publish as markers, such as '0-2,5' or 'all'; "
+        "the roots are level 0; empty: none",
     ),
     *scene_parameters.PARAMETERS,
     *speed_policy_parameters.PARAMETERS,
@@ -136,7 +137,7 @@ def refusal(values: Mapping[str, Any]) -> str:
     if values["stop_distance"] > values["warn_distance"]:
         return (
             f"stop_distance {values['stop_distance']:g} is above warn_distance "
-            f"{values['warn_distance']:g}: a robot would stop before it is warned"
+            f"{values['warn_distance']:g}: the robot would stop before the warning"
         )
     if values["narrow_phase"] not in NARROW_PHASES:
         return (
@@ -145,7 +146,7 @@ def refusal(values: Mapping[str, Any]) -> str:
     if reason := scene_parameters.refusal(values):
         return reason
     if values["cycle_deadline"] <= 0.0:
-        return "cycle_deadline 0: a cycle takes some time, and a deadline cannot be switched off"
+        return "cycle_deadline 0: must be above 0; the deadline cannot be disabled"
     if values["state_rate"] < 1.0:
         return f"state_rate {values['state_rate']:g} is below 1 Hz: the heartbeat cannot be slower"
     try:

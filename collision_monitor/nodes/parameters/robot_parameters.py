@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters of the robots that the collision_monitor node watches: one, or several in a cell."""
+"""Parameters of the robots that the collision_monitor node monitors: one, or several in a cell."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from collision_monitor.nodes.parameters.parameter import Parameter
 PARAMETERS = (
     Parameter(
         "robots", [""],
-        "names of the robots in a cell, each with parameters of its own such as left.mount; empty: "
-        "there is one robot, of robot_description", read_only=True,
+        "names of the robots in a cell, each with its own parameters such as left.mount; empty: "
+        "a single robot, from robot_description", read_only=True,
     ),
     Parameter(
         "world_frame", "world",
-        "frame that robots are mounted in, and that distances and markers are in, where robots has "
-        "names", read_only=True,
+        "frame in which robots are mounted and distances and markers are published, if robots "
+        "has names", read_only=True,
     ),
 )  # fmt: skip
 
@@ -62,7 +62,7 @@ def parameters_of(name: str) -> tuple[Parameter, ...]:
         ),
         Parameter(
             f"{name}.robot_description_topic", f"{name}/robot_description",
-            f"where the URDF of {name} comes from, latched", read_only=True,
+            f"latched topic of the URDF of {name}", read_only=True,
         ),
         Parameter(
             f"{name}.joint_states", f"{name}/joint_states",
@@ -70,7 +70,7 @@ def parameters_of(name: str) -> tuple[Parameter, ...]:
         ),
         Parameter(
             f"{name}.prefix", f"{name}/",
-            f"put before the names of links and joints of {name}", read_only=True,
+            f"prefix of the link and joint names of {name}", read_only=True,
         ),
         Parameter(
             f"{name}.mount", [0.0] * 6,
@@ -79,7 +79,7 @@ def parameters_of(name: str) -> tuple[Parameter, ...]:
         ),
         Parameter(
             f"{name}.parent", "",
-            f"link that {name} is fixed to, with its prefix, of a robot named before it; empty: "
+            f"parent link of {name}, with its prefix, of a robot earlier in robots; empty: "
             "world_frame", read_only=True,
         ),
     )  # fmt: skip
@@ -122,7 +122,8 @@ def _check_names(names: list[str], values: Mapping[str, Any]) -> None:
     for name in names:
         if not _NAME.fullmatch(name):
             raise RobotDescriptionError(
-                f"robots: {name!r} is no name: a letter, then letters, digits and underscores"
+                f"robots: {name!r} is not a valid name: expected a letter, then letters, digits "
+                "and underscores"
             )
         if name in values:
             raise RobotDescriptionError(f"robots: {name!r} is the name of a parameter")
@@ -131,8 +132,8 @@ def _check_names(names: list[str], values: Mapping[str, Any]) -> None:
     for name in _ALONE:
         if values[name]:
             raise RobotDescriptionError(
-                f"{name} is of a robot that is alone, and robots names {', '.join(names)}: set "
-                f"{names[0]}.{name}"
+                f"{name} applies to a single robot, but robots has the names {', '.join(names)}: "
+                f"set {names[0]}.{name}"
             )
 
 
@@ -143,8 +144,8 @@ def _check_topics(ports: list[RobotPort]) -> None:
         if other.prefix != port.source.prefix:
             raise RobotDescriptionError(
                 f"{port.source.name}.joint_states is that of {other.name}, {port.joint_states!r}, "
-                f"but their prefixes are {other.prefix!r} and {port.source.prefix!r}: it would not "
-                "be known whose joints are meant"
+                f"but their prefixes are {other.prefix!r} and {port.source.prefix!r}: joints "
+                "could not be assigned to a robot"
             )
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters of the live scene: how much there is room for, and when it is lost."""
+"""Parameters of the live scene: capacities and timeouts."""
 
 from __future__ import annotations
 
@@ -14,30 +14,32 @@ _LEAST_VOXEL = 0.001  # metres
 PARAMETERS = (
     Parameter(
         "scene_max_objects", 200,
-        "objects on ~/scene at once; one more is refused, which is an error of the state",
+        "maximum number of objects on ~/scene; further objects are rejected and reported as ERROR",
         most=2000, read_only=True,
     ),
     Parameter(
         "scene_leaves_per_object", 16,
-        "capsules and spheres around an object of ~/scene at most", most=64, read_only=True,
+        "maximum number of capsules and spheres per object of ~/scene", most=64, read_only=True,
     ),
     Parameter(
         "scene_timeout", 0.0,
-        "ERROR when nothing has been heard on ~/scene for so many seconds; 0: never", most=3600.0,
+        "ERROR when no message is received on ~/scene for this time, seconds; 0: never",
+        most=3600.0,
     ),
     Parameter(
         "cloud_max_voxels", 2000,
-        "voxels of ~/cloud; where there are more, voxels are twice as large", most=20000,
+        "maximum number of voxels of ~/cloud; if exceeded, the voxel size is doubled", most=20000,
         read_only=True,
     ),
-    Parameter("cloud_voxel_size", 0.05, "edge of a voxel of ~/cloud, metres", most=1.0),
+    Parameter("cloud_voxel_size", 0.05, "voxel size of ~/cloud, metres", most=1.0),
     Parameter(
         "cloud_padding", 0.05,
-        "points of ~/cloud within so many metres of the robot's leaves are its own", most=1.0,
+        "points of ~/cloud within this distance of the robot's leaves are removed as its own, "
+        "metres", most=1.0,
     ),
     Parameter(
         "cloud_timeout", 0.0,
-        "ERROR when the last cloud is older than this, seconds, or none has come; 0: never",
+        "ERROR when the last cloud is older than this, seconds, or none was received; 0: never",
         most=60.0,
     ),
 )  # fmt: skip

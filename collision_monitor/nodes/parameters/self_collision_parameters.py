@@ -23,75 +23,77 @@ PARAMETERS = (
     *(p for p in parameters.PARAMETERS if p.name in _SHARED),
     Parameter(
         "arms", [""],
-        "two groups of the SRDF, the right arm and the left; empty: from the base and tip links, "
-        "and without those the robot's two arms are found by themselves", read_only=True,
+        "two groups of the SRDF, the right arm and the left arm; empty: use the base and tip "
+        "links, or detect the two arms if those are empty too", read_only=True,
     ),
     *(
         Parameter(
             name, "",
-            f"{name.split('_')[1]} link of the {name.split('_')[0]} arm, instead of a group; "
+            f"{name.split('_')[1]} link of the {name.split('_')[0]} arm, instead of a group; set "
             "all four or none", read_only=True,
         )
         for name in _CHAIN
     ),
     Parameter(
         "safe_distance", 0.1,
-        "the arms are kept so far apart, and from everything else, metres between leaves",
+        "minimum distance of the arms from each other and from everything else, metres between "
+        "leaves",
         most=10.0,
     ),
     Parameter(
         "danger_distance", 0.05,
-        "ERROR, and the arms are held, when they are nearer to each other than this, metres; at "
-        "most safe_distance", most=10.0,
+        "ERROR and hold the arms when they are closer to each other than this, metres; at most "
+        "safe_distance", most=10.0,
     ),
     Parameter("method", "robust", f"how trajectories are adjusted: {' or '.join(METHODS)}"),
     Parameter("yielding", "both", f"which arm gives way: {', '.join(YIELDING)}"),
     Parameter(
         "tip_weight", 0.0,
-        "what a metre of a tip's displacement costs against a radian of a joint; more keeps the "
-        "tips nearer to their path", most=1e6,
+        "cost of a metre of tip displacement relative to a radian of joint displacement; higher "
+        "values keep the tips closer to their path", most=1e6,
     ),
     Parameter(
         "acceleration_limit", 0.0,
-        "adjusted trajectories stay below it in every joint, rad/s^2 or m/s^2; 0: no limit",
+        "maximum joint acceleration of adjusted trajectories, rad/s^2 or m/s^2; 0: no limit",
         most=1e6,
     ),
     Parameter(
         "start_tolerance", 0.01,
-        "a trajectory's start may be so far from the present joint state, in any joint, rad or m",
+        "maximum difference between a trajectory's start and the current joint state, in any "
+        "joint, rad or m",
         most=1.0,
     ),
     Parameter(
         "joint_state_timeout", 0.5,
-        "STALE, and trajectories are refused, when the position of any joint is older than this, "
-        "seconds", most=60.0,
+        "STALE, and trajectories are rejected, when the position of any joint is older than "
+        "this, seconds", most=60.0,
     ),
     Parameter(
         "max_points", 20000,
-        "trajectories of more points are refused", most=1000000,
+        "trajectories with more points are rejected", most=1000000,
     ),
     Parameter(
         "guard", "running",
-        "whether arms nearer than danger_distance are held only while something that this node "
-        f"has sent moves them, or always: {' or '.join(GUARDS)}",
+        "when to hold arms that are closer than danger_distance: only while a trajectory from "
+        f"this node is being executed, or always: {' or '.join(GUARDS)}",
     ),
     Parameter(
         "stream_horizon", 1.0,
-        "a desired point may lie so far ahead, seconds", most=60.0,
+        "maximum time of a desired point in the future, seconds", most=60.0,
     ),
     Parameter(
         "stream_timeout", 0.5,
-        "after so many seconds without a desired point a stream is over, and the next begins where "
-        "the robot stands", most=60.0,
+        "a stream ends after this time without a desired point, seconds; the next one starts at "
+        "the current position", most=60.0,
     ),
     Parameter(
         "controller_action", "",
         "FollowJointTrajectory action of the controller; adjusted goals of "
-        "~/follow_joint_trajectory are passed on to it; empty: topics only", read_only=True,
+        "~/follow_joint_trajectory are forwarded to it; empty: topics only", read_only=True,
     ),
     Parameter(
         "marker_rate", 1.0,
-        "~/markers so many times a second while somebody listens; 0: never", most=100.0,
+        "rate of ~/markers while it has subscribers, Hz; 0: never", most=100.0,
     ),
 )  # fmt: skip
 
@@ -120,9 +122,12 @@ def _arms_refusal(values: Mapping[str, Any]) -> str:
     groups = [name for name in values["arms"] if name]
     links = [name for name in _CHAIN if values[name]]
     if groups and links:
-        return f"arms {groups} and {links[0]} '{values[links[0]]}' are given: one of them is enough"
+        return (
+            f"arms {groups} and {links[0]} '{values[links[0]]}' are both given: give only one of "
+            "them"
+        )
     if groups and len(groups) != 2:
-        return f"arms {groups}: two groups are needed, the right arm and the left"
+        return f"arms {groups}: expected two groups, the right arm and the left arm"
     if links and len(links) != len(_CHAIN):
         missing = [name for name in _CHAIN if name not in links]
         return f"{links[0]} is given, but not {', '.join(missing)}: all four are needed"

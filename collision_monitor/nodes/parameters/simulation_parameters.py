@@ -21,44 +21,46 @@ PARAMETERS = (
     *(p for p in parameters.PARAMETERS if p.name in _SHARED and p.name != "state_rate"),
     Parameter(
         "start_positions", "",
-        "where the robot stands at first, joint=value,... in radians or metres; joints not named "
-        "are at 0, or at the nearer limit", read_only=True,
+        "start positions, joint=value,... in radians or metres; other joints start at 0, or at "
+        "the nearer limit", read_only=True,
     ),
-    Parameter("timestep", 0.002, "of the integration, seconds", most=0.02, read_only=True),
+    Parameter("timestep", 0.002, "integration time step, seconds", most=0.02, read_only=True),
     Parameter(
-        "gravity", 9.81, "along -z of the robot's root link, m/s^2", most=100.0, read_only=True,
+        "gravity", 9.81,
+        "gravity along -z of the robot's root link, m/s^2", most=100.0, read_only=True,
     ),
     Parameter(
         "servo_bandwidth", BANDWIDTH,
-        "how quickly servos follow, Hz; twice as many follow four times as closely", most=100.0,
+        "bandwidth of the servos, Hz; doubling it reduces the tracking error to a quarter",
+        most=100.0,
         read_only=True,
     ),
     Parameter(
-        "effort_limits", True, "whether servos keep to the effort limits of the URDF",
+        "effort_limits", True, "apply the effort limits of the URDF to the servos",
         read_only=True,
     ),
     Parameter(
         "joint_state_rate", 200.0,
-        "joint_states and /clock so many times in a second of the simulation; rounded to whole "
-        "time steps", most=1000.0, read_only=True,
+        "rate of joint_states and /clock in simulated time, Hz; rounded to whole time steps",
+        most=1000.0, read_only=True,
     ),
     Parameter(
         "real_time_factor", 1.0,
-        "how much faster than the clock on the wall the simulation goes, where the machine can",
+        "maximum speed of the simulation relative to real time",
         most=100.0,
     ),
     Parameter(
         "heed_speed_scale", False,
-        "whether trajectories go as fast as ~/speed_scale says, and stop while it is 0 or silent",
+        "scale trajectories by ~/speed_scale, and stop while it is 0 or silent",
     ),
     Parameter(
         "speed_scale_timeout", 0.5,
-        "~/speed_scale is silent when nothing has been heard for longer than this, seconds of the "
-        "simulation", most=60.0,
+        "~/speed_scale is silent when no message was received for this time, simulated seconds",
+        most=60.0,
     ),
     Parameter(
         "goal_tolerance", 0.01,
-        "a goal of the action is reached when every joint is as near to it as this, rad or m",
+        "an action goal is reached when every joint is within this distance of it, rad or m",
         most=1.0,
     ),
     *(p for p in parameters.PARAMETERS if p.name == "state_rate"),
@@ -75,8 +77,8 @@ def refusal(values: Mapping[str, Any]) -> str:
             return f"{name} {values[name]:g} is not above 0"
     if values["joint_state_rate"] * values["timestep"] > 1.0:
         return (
-            f"joint_state_rate {values['joint_state_rate']:g} Hz is more than one a timestep of "
-            f"{values['timestep']:g} s"
+            f"joint_state_rate {values['joint_state_rate']:g} Hz is more than one message per "
+            f"timestep of {values['timestep']:g} s"
         )
     if values["state_rate"] < 1.0:
         return f"state_rate {values['state_rate']:g} is below 1 Hz: the heartbeat cannot be slower"

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters of what the collision_monitor node does about distances, and what they mean."""
+"""Parameters of the speed policy of the collision_monitor node."""
 
 from __future__ import annotations
 
@@ -21,70 +21,73 @@ from collision_monitor.robot.joint_limits import read_joint_limits
 PARAMETERS = (
     Parameter(
         "pair_thresholds", [""],
-        "distances of single pairs or groups, a line each: 'left_* right_* warn=0.2 stop=0.05', "
-        "metres; a later one counts",
+        "thresholds of pairs or groups, one entry each: 'left_* right_* warn=0.2 stop=0.05', "
+        "metres; later entries take precedence",
     ),
     Parameter(
         "thresholds_file", "",
-        "file (YAML) with a list 'pairs' of such distances, read when it is set; pair_thresholds "
-        "come after it",
+        "YAML file with a list 'pairs' of such thresholds, read when it is set; pair_thresholds "
+        "take precedence",
     ),
     Parameter(
         "prediction", True,
-        "slow down and stop by the clearance along the braking path, not by that of now alone",
+        "slow down and stop based on the clearance along the braking path, not only on the "
+        "current one",
     ),
     Parameter(
         "reaction_time", 0.05,
-        "seconds from a joint state until the robot begins to brake when it is told to", most=5.0,
+        "time from a joint state until the robot begins to brake on command, seconds", most=5.0,
     ),
     Parameter(
         "braking_decelerations", [""],
-        "how hard joints brake, 'left_*=3.0', rad/s^2 or m/s^2; a later one counts. Else by "
-        "joint_limits, else the velocity limit over half a second",
+        "braking deceleration of joints, 'left_*=3.0', rad/s^2 or m/s^2; later entries take "
+        "precedence. Default: from joint_limits, else the velocity limit divided by 0.5 s",
     ),
     Parameter(
         "joint_limits", "",
-        "joint_limits.yaml whose max_acceleration is how hard joints brake", read_only=True,
+        "joint_limits.yaml whose max_acceleration is used as braking deceleration", read_only=True,
     ),
     Parameter(
         "parting_speed", 0.005,
-        "two links move away from each other when their distance grows faster than this, m/s",
+        "two links count as moving away when their distance grows faster than this, m/s",
         most=10.0,
     ),
     Parameter(
         "escape_scale", 0.25,
-        "~/speed_scale while links within their stop distance move away", most=1.0,
+        "value of ~/speed_scale while links within their stop distance move away", most=1.0,
     ),
     Parameter(
         "release_distance", 0.005,
-        "a level is left only so much farther away than it was entered, metres", most=1.0,
+        "hysteresis: a level is left only when the distance exceeds its threshold by this, metres",
+        most=1.0,
     ),
     Parameter(
         "release_cycles", 5,
-        "a level is left, and the scale rises, after so many joint states in a row that allow it",
+        "number of consecutive joint states that must allow it before a level is left and the "
+        "scale rises",
         most=100,
     ),
     Parameter(
         "rise_time", 1.0,
-        "seconds in which ~/speed_scale rises from 0 to 1 at the fastest; it falls at once",
+        "minimum time for ~/speed_scale to rise from 0 to 1, seconds; it falls immediately",
         most=60.0,
     ),
     Parameter("latch_stops", False, "a stop lasts until ~/reset is called"),
     Parameter(
         "acknowledge_stops", False,
-        "a stop lasts until ~/acknowledge is called, which may be while its cause lasts",
+        "a stop lasts until ~/acknowledge is called, which is allowed while its cause persists",
     ),
     Parameter(
         "stop_service", "",
-        "service of a driver (std_srvs Trigger or SetBool) to call once for each stop; empty: none",
+        "driver service (std_srvs Trigger or SetBool) to call once for each stop; empty: none",
     ),
-    Parameter("stop_service_data", False, "what a SetBool stop_service is called with"),
+    Parameter("stop_service_data", False, "value with which a SetBool stop_service is called"),
     Parameter(
         "stop_service_attempts", 4,
-        "stop_service is called so often at most for one stop, until it succeeds", most=100,
+        "maximum number of stop_service calls per stop, until one succeeds", most=100,
     ),
     Parameter(
-        "stop_service_timeout", 0.5, "seconds in which stop_service has to answer", most=60.0,
+        "stop_service_timeout", 0.5, "timeout of a stop_service call, seconds", most=60.0,
     ),
 )  # fmt: skip
 
@@ -164,4 +167,4 @@ def check_behaviour(
         thresholds.of(model.pairs, objects=model.link_names)
         decelerations_of(values, model, limits)
     if values["stop_service"] and values["stop_service_timeout"] <= 0.0:
-        raise BehaviourError("stop_service_timeout 0: an answer takes some time")
+        raise BehaviourError("stop_service_timeout 0: must be above 0")

@@ -125,7 +125,7 @@ class FollowJointTrajectoryRelay:
         """Why nothing can be passed on; empty when it can."""
         if self._client.server_is_ready():
             return ""
-        return f"the controller's action '{self.controller_action}' is not there"
+        return f"the controller's action '{self.controller_action}' is not available"
 
     def forward(self, goal: RelayedGoal, message: JointTrajectory) -> None:
         """Send ``message`` to the controller in place of what the goal wanted."""

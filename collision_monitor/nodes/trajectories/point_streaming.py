@@ -71,9 +71,11 @@ class PointStreaming:
         """
         guard = self._gate.guard
         if doubt := guard.doubt(now):
-            raise TrajectoryError(f"came while the joint state is not known: {doubt}")
+            raise TrajectoryError(f"was received while the joint state is unknown: {doubt}")
         if not self._stream.active(clock) and self._gate.running(clock):
-            raise TrajectoryError("came while a trajectory is under way: let it end first")
+            raise TrajectoryError(
+                "was received while a trajectory is being executed: wait until it has ended"
+            )
         present = guard.present()
         target = checked_point(desired_of(message), self._gate.arm_joints, present)
         stamp = message.header.stamp if seconds_of(message.header.stamp) > 0.0 else None
@@ -82,7 +84,7 @@ class PointStreaming:
         streamed = self._stream.step(target, due, clock, present)
         if guard.in_event and not streamed.clearance > guard.distance:
             self._stream.end()
-            raise TrajectoryError("does not lead the arms away from each other")
+            raise TrajectoryError("does not move the arms apart")
         late = due <= clock
         reply = point_message(
             message.joint_names, streamed.positions, 0.0 if late else span, None if late else stamp

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""What the self_collision node has to say, as a DiagnosticStatus."""
+"""State of the self_collision node as a DiagnosticStatus."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def overruled(report: Report, state: MonitorState, in_event: bool, running: bool
     if report.level is Level.ERROR and not of_guard:
         return report
     if state.cause and state.cause not in REMARKS:
-        blind = "the guard is blind while a trajectory is under way: " if running else ""
+        blind = "distances are unknown while a trajectory is being executed: " if running else ""
         reason = f"{blind}{state.reason}"
         return replace(report, level=Level(state.level), event=state.cause, reason=reason)
     if of_guard:

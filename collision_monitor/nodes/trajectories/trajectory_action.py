@@ -86,7 +86,7 @@ class TrajectoryAction:
     def _on_accepted(self, handle: Any) -> None:
         try:
             if handle.request.multi_dof_trajectory.points:
-                raise TrajectoryError("has a multi_dof_trajectory, which no joint can follow")
+                raise TrajectoryError("has a multi_dof_trajectory, which is not supported")
             run = self._follow(handle.request.trajectory)
         except TrajectoryError as error:
             code = self._type.Result.INVALID_GOAL
@@ -127,7 +127,7 @@ class TrajectoryAction:
         """(how it ends, error code, text), or None while it goes on."""
         result = self._type.Result
         if goal.cancelled:
-            return "canceled", result.SUCCESSFUL, "cancelled; the joints hold"
+            return "canceled", result.SUCCESSFUL, "cancelled; the joints hold their positions"
         phase = goal.run.phase
         if phase in (Phase.REPLACED, Phase.DROPPED):
             return "abort", result.INVALID_GOAL, f"given up: {phase.value}"

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.paths import ROOT
 from support.robots.toys import chain, joint, link, robot
 
 from collision_monitor import CollisionModel
@@ -133,7 +134,7 @@ def test_files_that_are_huge_endless_or_lie_are_refused_in_little_memory(tmp_pat
     }.items():
         (files / f"{name}.xml").write_text(text)
     done = subprocess.run(
-        [sys.executable, "-c", LOADERS, str(files)], cwd=Path(__file__).parent, text=True,
+        [sys.executable, "-c", LOADERS, str(files)], cwd=ROOT / "test", text=True,
         capture_output=True, timeout=900,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]

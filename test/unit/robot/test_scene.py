@@ -102,7 +102,8 @@ def test_an_empty_scene_is_one_with_a_warning(robot, tmp_path, text, caplog):
     path.write_text(text)
     scene = load_scene(str(path), robot)
     assert scene.obstacles == () and scene.ignore == ()
-    assert [r.getMessage() for r in caplog.records] == [f"{path}: is empty; no obstacle is watched"]
+    said = f"{path}: is empty; no obstacle is monitored"
+    assert [r.getMessage() for r in caplog.records] == [said]
 
 
 def test_a_mapping_instead_of_a_file(robot):
@@ -152,7 +153,7 @@ BAD = {
     "nothing": ({"obstacles": [None]}, "obstacles[0]: expected a mapping with the keys name"),
     "second": ({"obstacles": [box(), box(name="b", size=0)]}, "obstacles[1].size: expected a list"),
     "misspelt": (box(sise=1), "obstacles[0].sise: unknown key; did you mean 'size'?"),
-    "another kind's": (box(radius=1), "obstacles[0].radius: a box has no such key; it takes name"),
+    "another kind's": (box(radius=1), "obstacles[0].radius: a box has no such key; allowed keys"),
     "no name": ({"type": "box", "size": [1, 1, 1]}, "obstacles[0].name: is missing"),
     "name a number": (box(name=7), "obstacles[0].name: expected a text, got int 7"),
     "empty name": (box(name=" "), "obstacles[0].name: expected a text"),
@@ -215,9 +216,9 @@ BAD = {
     "ignore text": ({"ignore": ["ab"]}, "ignore[0]: expected a pair of names, got 'ab'"),
     "ignore who": (
         {"ignore": [["base", "hand"], ["base", "hamd"]]},
-        "ignore[1]: 'hamd' is no link and no obstacle; did you mean 'hand'?",
+        "ignore[1]: 'hamd' is neither a link nor an obstacle; did you mean 'hand'?",
     ),
-    "ignore number": ({"ignore": [["base", 1]]}, "ignore[0]: 1 is no link and no obstacle"),
+    "ignore number": ({"ignore": [["base", 1]]}, "ignore[0]: 1 is neither a link nor an obstacle"),
     "ignore nobody": (
         {"ignore": [["han?", "[x]*"]]}, "ignore[0]: ['han?', '[x]*'] names no two links"
     ),

@@ -243,7 +243,7 @@ BAD = {
         scene_of(obstacle=wing(link="l0")), "obstacles[0].joint: give link or joint, not both",
     ),
     "no joints": ({"obstacles": [wing()]}, "obstacles[0].joint: the scene has no joint"),
-    "ignored": ({**SCENE, "ignore": [["hinge", "l0"]]}, "ignore[0]: 'hinge' is no link and no ob"),
+    "ignored": ({**SCENE, "ignore": [["hinge", "l0"]]}, "ignore[0]: 'hinge' is neither a link nor"),
 }  # fmt: skip
 
 

@@ -269,8 +269,8 @@ def test_too_many_objects_are_an_error_and_nothing_is_dropped(live):
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (("", BALL), "a name is not empty"),
-        (("a b", BALL), "has no spaces"),
+        (("", BALL), "name must be non-empty"),
+        (("a b", BALL), "contain no spaces"),
         (("table", BALL), "has this name"),
         (("wrist_3_link", BALL), "has this name"),
         (("x", BALL, "nowhere"), "'nowhere' is no link"),

@@ -45,7 +45,7 @@ def test_what_was_wanted_before_a_robot_was_known_is_there_when_it_is(scene):
     assert keeper.fault(0.0) == ""
     keeper.attend(scene)
     assert set(scene.objects) == {"c/1"}
-    assert keeper.fault(0.0) == "scene refused: c/2: 'nowhere' is no link of 'toy'"
+    assert keeper.fault(0.0) == "scene refused: c/2: 'nowhere' is not a link of 'toy'"
     keeper.drop("c/2")
     assert keeper.fault(0.0) == ""
 
@@ -116,7 +116,7 @@ def test_what_cannot_be_attached_is_a_fault(keeper):
     assert "there is no such object" in keeper.fault(0.0)
     keeper.want(Wish("c/1", BALL, "l0", at(0, 2, 0)))
     assert not keeper.attach("c/1", "l3", None)
-    assert "not known where the robot is" in keeper.fault(0.0)
+    assert "the pose of the robot is unknown" in keeper.fault(0.0)
     keeper.retry(None)
     assert keeper.carried() == []
     keeper.retry(Q)
@@ -292,7 +292,7 @@ def test_the_next_robot_forgives_what_did_not_fit_the_last_and_nothing_else(keep
     keeper.refuse("c/1", "its scale is 0")
     keeper.want(Wish("c/2", BALL, "k0", at(0, 3, 0)))
     assert keeper.fault(0.0) == (
-        "scene refused: c/1: its scale is 0; c/2: 'k0' is no link of 'toy'"
+        "scene refused: c/1: its scale is 0; c/2: 'k0' is not a link of 'toy'"
     )
     model = CollisionModel.from_urdf(chain(4).replace('"l', '"k').replace('"k1"', '"l0"'))
     other = LiveScene(model, Bounds(objects=2, leaves_per_object=4, voxels=4, carried=1))

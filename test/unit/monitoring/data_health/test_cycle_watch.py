@@ -81,7 +81,7 @@ def test_a_timer_that_fires_late_shows_that_something_else_held_the_node_up():
         watch.woke(0.05 * k, 0.05)
     assert watch.overruns == 0
     watch.woke(0.45 + 0.3, 0.05)
-    assert "the node was held up for 250 ms" in watch.remark(0.76)
+    assert "the node was delayed by 250 ms" in watch.remark(0.76)
     assert watch.overruns == 1
 
 

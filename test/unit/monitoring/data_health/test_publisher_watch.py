@@ -32,7 +32,7 @@ def test_who_is_heard_is_there_whatever_the_count():
 
 
 def test_before_the_first_it_is_said_that_there_is_none():
-    assert watch(0).nobody() == "nobody publishes them"
+    assert watch(0).nobody() == "no publisher"
     assert watch(0).gone(heard=-1.0) == ""
     assert watch(0, 1).nobody() == ""
 
@@ -88,14 +88,14 @@ def test_a_topic_of_several_on_which_nothing_came_is_no_loss_but_is_nobody():
     watch.look("right", 0, 0.0)
     watch.hear("left", 0.5)
     assert watch.gone(0.5) == ""
-    assert watch.nobody() == "nobody publishes right"
+    assert watch.nobody() == "no publisher on right"
     assert watch.is_single
 
 
 def test_one_topic_needs_no_name():
     watch = PublishersOfTopics()
     watch.look("joint_states", 0, 0.0)
-    assert watch.nobody() == "nobody publishes them"
+    assert watch.nobody() == "no publisher"
     watch.look("joint_states", 2, 1.0)
     watch.hear("joint_states", 1.5)
     watch.look("joint_states", 1, 2.0)

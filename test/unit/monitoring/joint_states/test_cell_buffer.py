@@ -82,10 +82,10 @@ def test_it_knows_what_a_buffer_of_each_robot_knows(messages):
 def test_each_robot_is_waited_for_by_its_name_but_not_one_without_joints():
     cell = buffer()
     assert cell.doubt() == (
-        "left: no joint state has come in yet; right: no joint state has come in yet"
+        "left: no joint state received yet; right: no joint state received yet"
     )
     cell.update(LEFT, [0.1, 0.2], 1.0)
-    assert cell.doubt() == "right: no joint state has come in yet"
+    assert cell.doubt() == "right: no joint state received yet"
     cell.update(["r/b"], [0.1], 1.0)
     assert cell.doubt() == "right: no joint state yet for r/a"
     cell.update(RIGHT, [0.1, 0.2], 1.0)
@@ -128,10 +128,10 @@ def test_two_robots_may_have_two_clocks():
         (LEFT, [0.5], "left: joint state with 2 names but 1 positions"),
         (LEFT, [0.5, math.nan], "left: position of joint 'l/b' is nan"),
         (["l/a", "r/a"], [0.5, math.inf], "position of joint 'r/a' is inf"),
-        (["r/a", "r/a"], [0.5, 0.5], "right: joint 'r/a' stands twice"),
-        (["l/a", "r/a", "r/a"], [0.5, 0.5, 0.5], "joint 'r/a' stands twice"),
-        (["a", "b"], [0.5, 0.5], "names no joint of left, right, table but a, b; expected: l/a"),
-        ([], [], "names no joint of left, right, table but nothing"),
+        (["r/a", "r/a"], [0.5, 0.5], "right: joint 'r/a' appears twice"),
+        (["l/a", "r/a", "r/a"], [0.5, 0.5, 0.5], "joint 'r/a' appears twice"),
+        (["a", "b"], [0.5, 0.5], "no joint of left, right, table; received: a, b; expected: l/a"),
+        ([], [], "contains no joint of left, right, table; received: none"),
     ],
 )
 def test_of_what_cannot_be_used_nothing_is_used(names, positions, says):
@@ -169,7 +169,7 @@ def test_another_model_of_the_cell_goes_on_with_what_is_known():
 
 def test_a_joint_is_of_one_robot():
     for robots, count in (({"a": ("x",)}, 0), ({"a": ("x", "y"), "b": ("y",)}, 2)):
-        with pytest.raises(ConfigurationError, match=f"joint 'y' is of {count} of the robots a"):
+        with pytest.raises(ConfigurationError, match=f"belongs to {count} of the robots a"):
             joint_groups(("x", "y"), robots)
 
 

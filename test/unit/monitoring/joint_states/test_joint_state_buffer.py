@@ -30,7 +30,7 @@ def test_any_order_and_any_split_give_the_same_configuration(order, cut):
 
 def test_no_pose_before_every_joint_was_heard():
     b = buffer()
-    assert b.doubt() == "no joint state has come in yet"
+    assert b.doubt() == "no joint state received yet"
     b.update(["c"], [0.3], now=0.0)
     assert b.doubt() == "no joint state yet for a, b"
     b.update(["a", "b"], [0.1, 0.2], now=0.0)
@@ -43,11 +43,11 @@ def test_no_pose_before_every_joint_was_heard():
         (["a", "b", "c"], [0.1, 0.2], "3 names but 2 positions"),
         (["a", "b"], [0.1, 0.2, 0.3], "2 names but 3 positions"),
         (["a", "b", "c"], [], "3 names but 0 positions"),
-        ([], [], "names no joint of this robot but nothing"),
+        ([], [], "contains no joint of this robot; received: none"),
         (["a", "b", "c"], [0.1, np.nan, 0.3], "joint 'b' is nan"),
         (["a", "b", "c"], [0.1, 0.2, -np.inf], "joint 'c' is -inf"),
-        (["x", "y"], [1, 2], "no joint of this robot but x, y; expected: a, b, c"),
-        (["a", "a"], [1, 2], "joint 'a' stands twice"),
+        (["x", "y"], [1, 2], "no joint of this robot; received: x, y; expected: a, b, c"),
+        (["a", "a"], [1, 2], "joint 'a' appears twice"),
     ],
 )
 def test_what_cannot_be_used_is_refused_whole(names, positions, says):

@@ -4,7 +4,8 @@
 
 import subprocess
 import sys
-from pathlib import Path
+
+from support.paths import ROOT
 
 CODE = """
 import gc
@@ -36,7 +37,7 @@ assert after == before, {name: n for name, n in after.items() if before.get(name
 
 def test_the_first_contact_finds_everything_compiled():
     done = subprocess.run(
-        [sys.executable, "-c", CODE], cwd=Path(__file__).parent, capture_output=True, text=True,
+        [sys.executable, "-c", CODE], cwd=ROOT / "test", capture_output=True, text=True,
         timeout=900,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]

@@ -34,7 +34,7 @@ def test_names_count_more_than_the_file_and_a_later_one_most():
         ("left_a=0", "'0' is not a number above 0"),
         ("left_a=nan", "nan"),
         ("left_a=-inf", "-inf"),
-        ("middle_*=1", "names none of the joints: left_a, left_b, right_a, lift"),
+        ("middle_*=1", "matches no joint; the joints are left_a, left_b, right_a, lift"),
     ],
 )
 def test_what_cannot_be_used_is_refused_with_the_entry(entry, says):

@@ -28,7 +28,7 @@ def test_a_latched_stop_lasts_until_it_is_reset():
 def test_a_reset_while_the_cause_lasts_frees_the_way_out_and_does_not_latch_again():
     latch = StopLatch(latches=True)
     latch.update(True)
-    assert latch.reset() == (True, "released, but the cause of the stop lasts")
+    assert latch.reset() == (True, "released, but the cause of the stop persists")
     assert latch.update(True) == ""
     assert latch.update(False) == ""
     assert latch.update(True) == LATCHED  # the next stop is another one
@@ -41,7 +41,7 @@ def test_a_stop_can_be_acknowledged_while_its_cause_lasts():
     assert latch.acknowledge() == (True, "acknowledged")
     assert latch.update(False) == ""
     latch.update(True)
-    assert latch.acknowledge() == (True, "acknowledged, the cause of the stop lasts")
+    assert latch.acknowledge() == (True, "acknowledged, but the cause of the stop persists")
     assert latch.update(False) == ""
 
 

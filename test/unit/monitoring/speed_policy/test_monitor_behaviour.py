@@ -169,7 +169,7 @@ def test_each_pair_has_thresholds_of_its_own():
 
 
 def test_rules_need_a_behaviour():
-    with pytest.raises(ConfigurationError, match="need a monitor with a behaviour"):
+    with pytest.raises(ConfigurationError, match="require a monitor with a behaviour"):
         Monitor(MODEL, behaviour=None).set_thresholds(Thresholds(0.1, 0.02, (Rule("* *", 0.2),)))
 
 
@@ -179,7 +179,7 @@ def test_a_latched_stop_outlasts_its_cause_and_is_said_to():
     story.at(0.01)
     state = story.moving(0.5, 0.0)
     assert (state.level, state.action, state.cause) == (Level.ERROR, "stop", "latched")
-    assert state.message.startswith("stopped until ~/reset; now clear: 0.500 m")
+    assert state.message.startswith("stopped until ~/reset is called; now clear: 0.500 m")
     assert (state.speed_scale, state.safe) == (0.0, False)
     story.behaviour.latch.reset()
     assert story.at(0.5).action == "none"
@@ -191,7 +191,8 @@ def test_disabled_it_measures_and_says_but_does_nothing():
     story.behaviour.latch.latches = True
     state = story.at(0.01)
     assert (state.level, state.action, state.speed_scale) == (Level.ERROR, "none", 1.0)
-    assert state.message.startswith("disabled by ~/enable, nothing slows or stops the robot; too")
+    said = "disabled by ~/enable: the robot is neither slowed nor stopped; too"
+    assert state.message.startswith(said)
     assert story.moving(0.5, 0.0).level is Level.WARN
     stale = story.monitor.state(story.now + 5.0)
     assert (stale.level, stale.action, stale.cause) == (Level.STALE, "none", "disabled")

@@ -64,7 +64,7 @@ def test_what_is_proposed_is_never_reached():
 
 @pytest.mark.parametrize("given", [{"samples": 0}, {"share": 0.0}, {"share": 1.1}])
 def test_questions_that_mean_nothing_are_refused(given):
-    with pytest.raises(BehaviourError, match="are needed"):
+    with pytest.raises(BehaviourError, match="expected at least 1 sample"):
         propose(MODEL, Thresholds(0.1, 0.02), **given)
 
 

@@ -68,7 +68,7 @@ def test_other_joints_are_waited_for():
     assert new.update(["j4"], [0.1], 10.02).level == Level.OK
     nothing = monitor(chain(4).replace('"j', '"k'))
     nothing.take_over(old, 10.01)
-    assert nothing.state(10.01).reason == "no joint state has come in yet"
+    assert nothing.state(10.01).reason == "no joint state received yet"
 
 
 def test_what_was_stale_or_a_fault_stays_unknown():

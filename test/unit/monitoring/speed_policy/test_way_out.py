@@ -73,7 +73,7 @@ def test_between_two_walls_there_is_no_way_out():
 def test_the_first_contact_waits_for_no_compiler():
     code = (
         "import numpy as np\n"
-        "from planar_arms import ball, planar_model\n"
+        "from support.robots.planar_arms import ball, planar_model\n"
         "from collision_monitor.monitoring.speed_policy.speed_policy import Behaviour\n"
         "from collision_monitor.hierarchy.near import near\n"
         "model = planar_model(ball('post', 0.5, 0.0, 0.1))\n"

@@ -79,4 +79,4 @@ def test_levels_that_would_be_too_much_are_left_out_with_a_word(monkeypatch):
 def test_levels_that_do_not_exist_are_remarked():
     found = AabbMarkers(CollisionModel.from_urdf(chain(3)), frozenset({0, 40}), make, 0.01)
     assert found.shown == (0,)
-    assert found.remark == "the deepest of the levels is 1"
+    assert found.remark == "the deepest level is 1"

@@ -164,7 +164,7 @@ def test_what_is_attached_is_carried_and_goes_back_into_the_world(taken):
 
 BAD = {
     "it has a plane": thing(planes=[object()]),
-    "a primitive of type 9": thing(primitives=[primitive(9, 1.0)], primitive_poses=[at()]),
+    "primitive type 9": thing(primitives=[primitive(9, 1.0)], primitive_poses=[at()]),
     "the dimensions": thing(primitives=[primitive(1, 1.0, -1.0, 1.0)], primitive_poses=[at()]),
     "2 shapes and 1 poses": thing(
         primitives=[primitive(2, 1.0)] * 2, primitive_poses=[at()]
@@ -173,7 +173,7 @@ BAD = {
     "no triangles": thing(meshes=[mesh(np.zeros((0, 3, 3)))], mesh_poses=[at()]),
     "there is no such object": thing(operation=MOVE),
     "its operation 9": thing(operation=9, primitives=[primitive(2, 1.0)]),
-    "no frame": box(frame=""),
+    "frame_id is empty": box(frame=""),
     "is no link": box(frame="moon"),
 }
 
@@ -195,7 +195,7 @@ def test_what_cannot_be_watched_is_a_fault(taken, why):
 def test_an_octomap_is_a_fault_as_long_as_it_is_there(taken):
     found, topic = taken
     topic.take(scene(octomap=b"123"))
-    assert "octomaps are not read" in found.keeper.fault(0.0)
+    assert "octomaps are not supported" in found.keeper.fault(0.0)
     topic.take(scene())
     assert found.keeper.fault(0.0)
     topic.take(scene(is_diff=False))

@@ -81,7 +81,7 @@ def test_what_is_attached_while_nobody_knows_where_the_robot_is_waits(scene, mod
     hear(scene.monitor, ago=2.0)  # where it was then is not where it is
     scene.attend(scene.monitor)
     attach(scene, marker(frame="l3", size=0.0))
-    assert "not known where the robot is" in refused(scene)
+    assert "the pose of the robot is unknown" in refused(scene)
     assert not scene.keeper.carried()
     hear(scene.monitor)
     scene.watch()
@@ -212,7 +212,7 @@ def test_what_has_waited_too_long_is_a_fault_until_all_is_taken(scene):
     assert scene.fault(time.monotonic()) == ""
     late.late = 3.21
     assert scene.fault(time.monotonic()) == (
-        "what came on ~/attach has waited for 3.2 s: there is more than can be worked on; "
+        "messages on ~/attach have waited for 3.2 s: more arrive than can be processed; "
         "0.5 s are allowed"
     )
     scene.watch()  # nothing waits any more

@@ -125,7 +125,7 @@ def test_without_a_fresh_joint_state_everything_is_refused(cell, old):
     with pytest.raises(TrajectoryError, match="not known: joint states are .* old"):
         cell.gate.job(desired, 0.0, SETTINGS, CLOCK, NOW + old)
     fresh = Gate(MODEL, ARMS, Guard(MODEL, ARMS))
-    with pytest.raises(TrajectoryError, match="no joint state has come in yet"):
+    with pytest.raises(TrajectoryError, match="no joint state received yet"):
         fresh.job(desired, 0.0, SETTINGS, CLOCK, NOW)
 
 

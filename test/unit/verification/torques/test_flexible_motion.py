@@ -257,7 +257,7 @@ def test_what_cannot_be_is_refused(caplog):
         FlexibleJoints(dynamics_of(ONE), [Drive()])
     joints = one_joint(10.0)
     command = MotorCommand(speeding(0.1, 1.0))
-    with pytest.raises(DynamicsError, match="method: 'Euler' is none of auto, DOP853"):
+    with pytest.raises(DynamicsError, match="method: 'Euler' is not one of auto, DOP853"):
         follow(joints, command, "Euler")
     with pytest.raises(DynamicsError, match="need rotor_inertia and stiffness: j"):
         driven(joints, np.zeros(1), 1.0, lambda t: np.zeros(1))
