@@ -243,7 +243,7 @@ def _published(problem: Problem, proximity: Proximity) -> tuple[np.ndarray, np.n
 def _check_options(method: str, yielding: str, tip_weight: float) -> None:
     for name, value, known in (("method", method, METHODS), ("yielding", yielding, YIELDING)):
         if value not in known:
-            raise ConfigurationError(f"{name}: {value!r} is none of {', '.join(known)}")
+            raise ConfigurationError(f"{name}: {value!r} is not one of {', '.join(known)}")
     if not (is_number(tip_weight) and 0.0 <= tip_weight <= _MOST_TIP_WEIGHT):
         raise ConfigurationError(
             f"tip_weight: {tip_weight!r} is not a number from 0 to {_MOST_TIP_WEIGHT:g}"

@@ -133,7 +133,7 @@ def test_the_points_lie_at_the_distance_reported(cell):
 def test_bytes_that_are_no_message_are_an_error_and_the_node_goes_on(cell):
     graph, model = settled(cell)
     graph.until(
-        lambda: "cannot be read" in graph.state.message and graph.state.level == ERROR,
+        lambda: "unreadable" in graph.state.message and graph.state.level == ERROR,
         sending=lambda: graph.publisher().publish(b"\0\1\0\0" + b"\xff" * 40),
     )
     graph.until(lambda: graph.heard["safe"][-1].data is False)
@@ -317,7 +317,7 @@ def test_thresholds_change_while_it_runs(cell):
         ({"warn_distance": "near"}, ""),
         ({"state_rate": 0.5}, "heartbeat"),
         ({"narrow_phase": "auto"}, "started with 'leaf'"),
-        ({"narrow_phase": "fine"}, "none of leaf, mesh, auto"),
+        ({"narrow_phase": "fine"}, "not one of leaf, mesh, auto"),
         ({"robot_description": "other"}, ""),
     ],
 )

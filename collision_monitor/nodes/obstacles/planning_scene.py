@@ -176,7 +176,9 @@ class PlanningSceneTopic:
             self._scene.drop(name)
             return
         if operation not in (ADD, APPEND, MOVE):
-            raise LiveSceneError(f"its operation {operation} is none of {', '.join(_OPERATIONS)}")
+            raise LiveSceneError(
+                f"its operation {operation} is not one of {', '.join(_OPERATIONS)}"
+            )
         known = keeper.wishes.get(name)
         shape = object_shape(message, self._most)
         if operation == MOVE or shape is None:

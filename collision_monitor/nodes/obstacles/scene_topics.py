@@ -263,7 +263,7 @@ class SceneTopics:
         elif marker.action == Marker.ADD:
             self._want(marker, marker_shape(marker, self._most), ())
         else:
-            raise LiveSceneError(f"its action {marker.action} is none of ADD, DELETE, DELETEALL")
+            raise LiveSceneError(f"its action {marker.action} is not one of ADD, DELETE, DELETEALL")
 
     def drop(self, name: str) -> None:
         """Take an object out."""
@@ -335,7 +335,7 @@ class SceneTopics:
                 self._link(marker)
                 self._want(marker, marker_shape(marker, self._most), touch)
         else:
-            raise LiveSceneError(f"its action {marker.action} is none of ADD, DELETE, DELETEALL")
+            raise LiveSceneError(f"its action {marker.action} is not one of ADD, DELETE, DELETEALL")
 
     def _link(self, marker: Marker) -> str:
         """The frame, which has to be a link: nothing else carries anything."""

@@ -141,7 +141,7 @@ def refusal(values: Mapping[str, Any]) -> str:
         )
     if values["narrow_phase"] not in NARROW_PHASES:
         return (
-            f"narrow_phase {values['narrow_phase']!r} is none of {', '.join(NARROW_PHASES)}"
+            f"narrow_phase {values['narrow_phase']!r} is not one of {', '.join(NARROW_PHASES)}"
         )
     if reason := scene_parameters.refusal(values):
         return reason

@@ -107,7 +107,7 @@ def refusal(values: Mapping[str, Any]) -> str:
         )
     for name, choices in (("method", METHODS), ("yielding", YIELDING), ("guard", GUARDS)):
         if values[name] not in choices:
-            return f"{name} '{values[name]}' is none of {', '.join(choices)}"
+            return f"{name} '{values[name]}' is not one of {', '.join(choices)}"
     for name in ("joint_state_timeout", "stream_horizon", "stream_timeout", "safe_distance"):
         if values[name] <= 0.0:
             return f"{name} {values[name]:g} is not above 0"

@@ -50,7 +50,7 @@ class Streamer:
     ) -> None:
         """The constructor finds the arms and compiles the update."""
         if yielding not in ("both", "left", "right"):
-            raise ConfigurationError(f"yielding: {yielding!r} is none of both, left, right")
+            raise ConfigurationError(f"yielding: {yielding!r} is not one of both, left, right")
         if arms is None or len(arms) != 2 or isinstance(arms[0], str):
             arms = find_arms(model.robot, model.semantics, arms)
         warm_up_for_states()

@@ -191,7 +191,7 @@ def driven(
 
 def _method(method: str, slopes: np.ndarray, duration: float) -> str:
     if method not in ("auto", *METHODS):
-        raise DynamicsError(f"method: {method!r} is none of auto, {', '.join(METHODS)}")
+        raise DynamicsError(f"method: {method!r} is not one of auto, {', '.join(METHODS)}")
     modes = np.linalg.eigvals(slopes)
     ringing = np.abs(modes.imag[modes.real >= -_DAMPED * np.abs(modes)]).max(initial=0.0)
     periods = ringing * duration / (2.0 * np.pi)
