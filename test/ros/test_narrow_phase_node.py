@@ -104,7 +104,7 @@ def test_the_phase_can_be_set_to_leaf_and_back(graph, model, poses):
     assert graph.values["narrow_phase"] == "mesh"
     refused = set_parameters(graph, narrow_phase="fine")
     assert not refused.successful
-    assert "none of leaf, mesh, auto" in refused.reason
+    assert "not one of leaf, mesh, auto" in refused.reason
     assert set_parameters(graph, narrow_phase="auto").successful
 
 

@@ -419,7 +419,7 @@ class LiveScene:
         if name in self._links or name in self._bodies:
             raise LiveSceneError(f"{name}: a link or an obstacle of the scene file has this name")
         if link not in self._bodies:
-            raise LiveSceneError(f"{name}: {link!r} is no link of '{self.model.name}'")
+            raise LiveSceneError(f"{name}: {link!r} is not a link of '{self.model.name}'")
         if isinstance(touch, str):
             raise LiveSceneError(f"{name}: touch: {touch!r} is not a list of names")
         _require_pose(name, pose)

@@ -52,7 +52,8 @@ def test_every_pair_is_as_near_as_it_was_watched(live):
                 assert found[pair] == pytest.approx(distance, abs=1e-6)
                 compared += 1
             else:
-                assert found[pair] > distance - 0.05
+                # The fit of a flat disc stands off its rim by up to 75 mm.
+                assert found[pair] > distance - 0.1
     assert compared > 200
 
 

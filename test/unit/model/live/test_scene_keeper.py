@@ -124,7 +124,7 @@ def test_what_cannot_be_attached_is_a_fault(keeper):
     assert keeper.fault(0.0) == ""
     assert keeper.detach("c/1", Q)
     assert not keeper.attach("c/1", "nowhere", Q)
-    assert "'nowhere' is no link" in keeper.fault(0.0)
+    assert "'nowhere' is not a link" in keeper.fault(0.0)
     assert keeper.live.objects["c/1"].link == "l0"
     assert keeper.attach("c/1", "l3", Q)
     assert keeper.fault(0.0) == ""
@@ -159,7 +159,7 @@ def test_what_stays_there_stays_for_the_next_robot_and_when_what_was_refused_exp
     keeper.want(Wish("c/1", BALL, "nowhere", at(0, 3, 0), expires=5.0))
     other = LiveScene(keeper.live.model, Bounds(objects=3, leaves_per_object=2, voxels=2))
     keeper.attend(other)
-    assert "'nowhere' is no link" in keeper.fault(0.0)
+    assert "'nowhere' is not a link" in keeper.fault(0.0)
     np.testing.assert_allclose(other.objects["c/1"].pose, at(0, 2, 0))
     keeper.expire(5.0)
     keeper.tidy(5.0)
@@ -192,7 +192,7 @@ def test_what_is_refused_is_not_mended_by_attaching_what_was_there_before(keeper
     keeper.want(Wish("c/1", BALL, "nowhere", at(0, 2, 0)))
     assert keeper.attach("c/1", "l3", Q)
     assert keeper.carried() == ["c/1"]
-    assert "'nowhere' is no link" in keeper.fault(0.0)
+    assert "'nowhere' is not a link" in keeper.fault(0.0)
     keeper.attend(keeper.live)
     assert keeper.carried() == ["c/1"]
 
@@ -253,7 +253,7 @@ def test_what_is_wanted_and_not_there_is_said_again_when_a_later_word_expires(ke
     keeper.attach("c/2", "l3", None)
     keeper.refuse("c/2", "its scale is none", 5.0)
     assert "its scale" in keeper.fault(4.9)
-    assert "c/1: 'nowhere' is no link" in keeper.fault(5.0)
+    assert "c/1: 'nowhere' is not a link" in keeper.fault(5.0)
     assert "c/2: to be attached to 'l3'" in keeper.fault(5.0)
 
 
@@ -285,7 +285,7 @@ def test_an_attaching_that_is_taken_back_leaves_said_what_else_is_wrong(keeper):
     keeper.attach("c/1", "l3", None)
     keeper.attend(keeper.live)
     keeper.detach("c/1", None)
-    assert "'nowhere' is no link" in keeper.fault(0.0)
+    assert "'nowhere' is not a link" in keeper.fault(0.0)
 def test_the_next_robot_forgives_what_did_not_fit_the_last_and_nothing_else(keeper):
     """A bad marker of an object that is there stays a fault, whichever robot is around it."""
     keeper.want(Wish("c/1", BALL, "l0", at(0, 2, 0)))
@@ -309,6 +309,6 @@ def test_a_part_that_could_not_be_attached_is_a_fault_for_the_next_robot_too(kee
     keeper.want(Wish("c/1", BALL, "l0", at(0, 2, 0)))
     assert not keeper.attach("c/1", "nowhere", Q)
     keeper.attend(keeper.live)
-    assert "'nowhere' is no link" in keeper.fault(0.0)
+    assert "'nowhere' is not a link" in keeper.fault(0.0)
     assert keeper.attach("c/1", "l2", Q)
     assert keeper.fault(0.0) == ""

@@ -174,7 +174,7 @@ BAD = {
     "there is no such object": thing(operation=MOVE),
     "its operation 9": thing(operation=9, primitives=[primitive(2, 1.0)]),
     "frame_id is empty": box(frame=""),
-    "is no link": box(frame="moon"),
+    "is not a link": box(frame="moon"),
 }
 
 

@@ -72,7 +72,7 @@ def test_a_frame_may_begin_with_a_slash(scene):
     say(scene, marker(frame="/l2"))
     assert scene.live.objects["cell/1"].link == "l2"
     say(scene, marker(frame="//l2"))
-    assert "frame '/l2' is no link" in refused(scene)
+    assert "frame '/l2' is not a link" in refused(scene)
 
 
 def test_what_is_attached_while_nobody_knows_where_the_robot_is_waits(scene, model):
