@@ -19,7 +19,8 @@ def model():
     """The demo's robot, for exact distances too."""
     given = demo_parameters()
     model = CollisionModel.from_urdf(
-        given["robot_description"], given["robot_description_semantic"], scene=given["scene"]
+        given["robot_description"], given["robot_description_semantic"], scene=given["scene"],
+        leaves=given["leaves"],
     )
     model.prepare_exact()
     return model
