@@ -33,7 +33,7 @@ REACHES = np.array([np.hypot(0.852, 0.145), 0.852, 0.452, 0.102, 0.0, 0.0])
 # A real UR5 cannot fold its forearm as far as that, so it goes this part of the way; its obstacle
 # is so far from where the hand is half way that leaves touch and shapes do not.
 UR5_PART = 0.6
-UR5_ASIDE = np.array([0.0, -0.04, 0.0])
+UR5_ASIDE = np.array([0.0, -0.0376, 0.0])
 PRINTED_WAY = 0.50464  # m: no bound, the tip goes 0.611 m
 
 
