@@ -13,6 +13,8 @@ pytest.importorskip("rclpy", reason="rclpy is not installed")
 for name in ("mcap", "rosbags", "pinocchio", "coal"):
     pytest.importorskip(name)
 
+pytestmark = pytest.mark.slow
+
 SOAK = ROOT / "benchmarks" / "soak.py"
 
 
