@@ -194,11 +194,11 @@ def test_what_has_a_lifetime_goes_by_itself(cell):
 BAD = {
     "not finite": marker(9, at=(math.nan, 0, 0)),
     "its scale is": marker(9, size=(0.0, 1.0, 1.0)),
-    "no body": marker(9, Marker.TEXT_VIEW_FACING),
+    "is not supported": marker(9, Marker.TEXT_VIEW_FACING),
     "frame_id is empty": marker(9, frame=""),
     "'nowhere' is not a link of 'toy'; other frames require tf2_ros": marker(9, frame="nowhere"),
     "no file 'gone.stl'": marker(9, Marker.MESH_RESOURCE, mesh_resource="gone.stl"),
-    "no triangles": marker(9, Marker.TRIANGLE_LIST, points=[Point()] * 4),
+    "not a multiple of 3": marker(9, Marker.TRIANGLE_LIST, points=[Point()] * 4),
     "action 7": marker(9, action=7),
 }
 

@@ -64,7 +64,7 @@ def test_states_and_clock_go_on_at_their_rate(cell):
 
 
 def test_a_trajectory_is_followed(cell):
-    cell.send(JOINTS, [[0.3, 0.2]], [1.0])
+    cell.send(JOINTS, [[0.3, 0.2]], [6.0])
     cell.until(lambda: cell.values["event"] == "moving")
     cell.until(lambda: cell.values["event"] == "holding")
     cell.until(lambda: cell.position == pytest.approx({"l": 0.3, "r": 0.2}, abs=2e-3))
