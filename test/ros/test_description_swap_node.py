@@ -118,7 +118,7 @@ def test_good_then_bad_then_good_and_every_joint_state_has_its_distance(cell):
     assert {level for level, _ in states} <= {OK, WARN}, states
     assert seen == pytest.approx([thin] * len(seen))
     graph.until_level(WARN)
-    assert "refused" in graph.state.message and graph.values["action"] == "none"
+    assert "rejected" in graph.state.message and graph.values["action"] == "none"
     graph.until(lambda: graph.heard["safe"][-1].data is True)
     graph.spin(0.3)
     assert graph.state.level == WARN  # it stays so
@@ -142,12 +142,12 @@ def test_the_one_in_use_said_again_takes_a_refusal_back(cell):
 def test_other_joints_are_waited_for_and_then_known(cell):
     graph, driver, _, _ = cell
     describe(cell, OTHER, lambda: graph.state.level == STALE or "no joint" in graph.state.message)
-    graph.until(lambda: "no joint of this robot but j1" in graph.state.message)
+    graph.until(lambda: "no joint of this robot" in graph.state.message)
     graph.until(lambda: graph.heard["safe"][-1].data is False)
     driver.names = ("k1", "k2", "k3")
     graph.until_level(OK)
     driver.names = JOINTS  # joint states of another robot than that of the description
-    graph.until(lambda: "no joint of this robot but j1" in graph.state.message)
+    graph.until(lambda: "no joint of this robot" in graph.state.message)
     graph.until(lambda: graph.heard["safe"][-1].data is False)
     describe(cell, THICK, lambda: graph.state.level == OK)
 

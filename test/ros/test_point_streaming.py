@@ -88,5 +88,5 @@ def test_nothing_goes_out_while_a_trajectory_is_under_way_or_nothing_is_known():
         robot.follow(0.5)
     robot.gate.over()
     assert robot.follow(0.5).level is Level.OK
-    with pytest.raises(TrajectoryError, match="is not known: joint states are"):
+    with pytest.raises(TrajectoryError, match="is unknown: joint states are"):
         robot.stream.follow(point_message(JOINTS, dict.fromkeys(JOINTS, 0.0), 0.1), CLOCK, NOW + 9)
