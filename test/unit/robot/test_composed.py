@@ -295,13 +295,13 @@ WRONG = {
     ),
     "no such parent": (
         [Mounted(arm(), "a_"), Mounted(arm(), "b_", parent="hand")],
-        "part 2 ('arm', prefix 'b_'): there is not a link 'hand'",
+        "part 2 ('arm', prefix 'b_'): there is no link 'hand'",
     ),
     "parent that comes later": (
         [Mounted(arm(), "a_", parent="b_hand"), Mounted(arm(), "b_")],
-        "part 1 ('arm', prefix 'a_'): there is not a link 'b_hand'",
+        "part 1 ('arm', prefix 'a_'): there is no link 'b_hand'",
     ),
-    "own link as parent": ([Mounted(arm(), "a_", parent="a_hand")], "there is not a link 'a_hand'"),
+    "own link as parent": ([Mounted(arm(), "a_", parent="a_hand")], "there is no link 'a_hand'"),
     "shape": ([Mounted(arm(), pose=np.eye(3))], "got shape (3, 3)"),
     "not finite": ([Mounted(arm(), pose=np.full((4, 4), np.nan))], "should be a finite matrix"),
     "text": ([Mounted(arm(), pose="here")], "its pose is no matrix"),
