@@ -59,11 +59,11 @@ from collision_monitor.nodes.trajectories.trajectory_messages import (
     point_message,
     seconds_of,
 )
-from collision_monitor.self_collision.arms.arms import find_arms
-from collision_monitor.self_collision.control_paths import control_points
+from collision_monitor.self_collision.arms import find_arms
 from collision_monitor.self_collision.filter.background_worker import LatestWins, Outcome
 from collision_monitor.self_collision.filter.hold_supervisor import Guard, names_of
 from collision_monitor.self_collision.filter.trajectory_filter import Adjusted, Gate, Job, Settings
+from collision_monitor.self_collision.motion_clearance import approach_points
 from collision_monitor.self_collision.solvers import missing
 
 _WATCHDOG_SECONDS = 0.05
@@ -512,7 +512,7 @@ class SelfCollisionNode(Node):
         model = self._gate.guard.model
         right = names_of(model, self._gate.arms[0])
         before, after = (
-            control_points(model, right, motion, job.held, _MARKER_WAYPOINTS)
+            approach_points(model, right, motion, job.held, _MARKER_WAYPOINTS)
             for motion in (adjusted.adjustment.desired, adjusted.adjustment.motion)
         )
         self._markers.publish(

@@ -13,7 +13,7 @@ import numpy as np
 
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.model.proximity import Proximity
-from collision_monitor.self_collision.arms.arms import Arm
+from collision_monitor.self_collision.arms import Arm
 from collision_monitor.self_collision.preparation import is_number
 
 if TYPE_CHECKING:
@@ -53,6 +53,37 @@ class Margins:
 
 
 @dataclass(frozen=True, eq=False)
+class Problem:
+    """What a method of adjustment is given: a desired motion of two arms, and clearances to keep.
+
+    Attributes:
+        model: the robot and its scene.
+        arms: right and left.
+        times: (n,) seconds, increasing.
+        desired: (n, nq) configurations of all joints of the model.
+        columns: columns of q of the right and of the left arm.
+        margins: d_saf and d_dan of every pair.
+        yielding: which arm gives way: ``both``, ``left`` or ``right``.
+        tip_weight: weight of tip displacement against joint displacement, rad/m.
+    """
+
+    model: CollisionModel
+    arms: tuple[Arm, Arm]
+    times: np.ndarray
+    desired: np.ndarray
+    columns: tuple[np.ndarray, np.ndarray]
+    margins: Margins
+    yielding: str = "both"
+    tip_weight: float = 0.0
+
+    @property
+    def yielding_columns(self) -> np.ndarray:
+        """Columns of q of the arms that give way, right before left."""
+        sides = {"right": (0,), "left": (1,), "both": (0, 1)}[self.yielding]
+        return np.concatenate([self.columns[k] for k in sides])
+
+
+@dataclass(frozen=True, eq=False)
 class Sides:
     """What each pair of ``model.pairs`` is to two arms; masks (pairs,).
 
@@ -73,12 +104,16 @@ def sides(model: CollisionModel, arms: tuple[Arm, Arm]) -> Sides:
     An obstacle that is fixed to a link of an arm is carried, and a part of that arm.
     """
     right, left = (frozenset(arm.links) for arm in arms)
-    carrier = {obstacle.name: obstacle.link for obstacle in model.scene.obstacles}
-    links = {name: carrier.get(name, name) for name in model.link_names}
-    of = {name: (link in right) + 2 * (link in left) for name, link in links.items()}
+    of = {name: (at in right) + 2 * (at in left) for name, at in carriers(model).items()}
     a = np.array([of[first] for first, _ in model.pairs], dtype=int)
     b = np.array([of[second] for _, second in model.pairs], dtype=int)
     return Sides((a != b) & (a > 0) & (b > 0), (a > 0) != (b > 0), (a == b) & (a > 0))
+
+
+def carriers(model: CollisionModel) -> dict[str, str]:
+    """The link that each name in ``model.link_names`` moves with: itself, or its carrier."""
+    obstacles = {obstacle.name: obstacle.link for obstacle in model.scene.obstacles}
+    return {name: obstacles.get(name, name) for name in model.link_names}
 
 
 # By model: samples take longer than all the rest for a motion on which nothing is near.

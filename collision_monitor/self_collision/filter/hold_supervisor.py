@@ -13,7 +13,7 @@ from collision_monitor.errors import ArmsError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.monitoring.data_health.watchdogs import REMARKS
 from collision_monitor.monitoring.monitor import Monitor, MonitorState
-from collision_monitor.self_collision.arms.arms import Arm
+from collision_monitor.self_collision.arms import Arm
 
 # An event ends when the arms are farther apart than d_dan by this part of d_saf - d_dan,
 # and a motion that leads away is stopped when it leads nearer again by as much.

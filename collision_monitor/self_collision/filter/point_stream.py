@@ -12,12 +12,10 @@ import numpy as np
 from collision_monitor.errors import AdjustmentError, ConfigurationError, TrajectoryError
 from collision_monitor.hierarchy.warm_up import warm_up_for_states
 from collision_monitor.model.proximity import Proximity
-from collision_monitor.self_collision.arms.arms import Arm, find_arms
-from collision_monitor.self_collision.margins import choose_margins
+from collision_monitor.self_collision.arms import Arm, find_arms
+from collision_monitor.self_collision.margins import Problem, choose_margins
 from collision_monitor.self_collision.preparation import is_number
-from collision_monitor.self_collision.problem import Problem
-from collision_monitor.self_collision.sharing import joint_weights
-from collision_monitor.self_collision.stepper import Stepper
+from collision_monitor.self_collision.stepper import Stepper, joint_weights
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel

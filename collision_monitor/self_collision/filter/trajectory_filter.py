@@ -15,7 +15,7 @@ from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.monitoring.joint_states.joint_state_buffer import name_some
 from collision_monitor.motion.motion import Motion
 from collision_monitor.self_collision.adjustment import Adjustment, adjust
-from collision_monitor.self_collision.arms.arms import Arm
+from collision_monitor.self_collision.arms import Arm
 from collision_monitor.self_collision.filter.desired import (
     DesiredTrajectory,
     checked,

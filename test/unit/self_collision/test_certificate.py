@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from support.robots.planar_arms import RADIUS, arm_distance, meeting, planar_model
 
 from collision_monitor.model.proximity import Proximity
-from collision_monitor.self_collision.certificate import failures
+from collision_monitor.self_collision.motion_clearance import failures
 
 MODEL = planar_model()
 PROXIMITY = Proximity(MODEL)

@@ -7,8 +7,8 @@ import pytest
 from support.robots.two_slides import ARMS, JOINTS, RADIUS, distance, model
 
 from collision_monitor.motion.motion import Motion
-from collision_monitor.self_collision.control_paths import control_points
 from collision_monitor.self_collision.filter.hold_supervisor import pairs_between
+from collision_monitor.self_collision.motion_clearance import approach_points
 
 HELD = {**dict.fromkeys(JOINTS, 0.0), "mast_joint": 0.0}
 
@@ -25,7 +25,7 @@ def motion(names, rows):
 
 def test_points_lie_on_the_balls_on_the_line_of_their_centres(slides):
     rows = np.random.default_rng(0).uniform(-0.3, 0.3, (20, 4))
-    found = control_points(slides, ARMS[0].links, motion(JOINTS, rows), HELD)
+    found = approach_points(slides, ARMS[0].links, motion(JOINTS, rows), HELD)
     for k, (r_x, r_y, l_x, l_y) in enumerate(rows):
         right, left = np.array([r_x - 0.5, r_y, 0.0]), np.array([l_x + 0.5, l_y, 0.0])
         along = (left - right) / np.linalg.norm(left - right)
@@ -37,14 +37,14 @@ def test_points_lie_on_the_balls_on_the_line_of_their_centres(slides):
 
 def test_whichever_link_comes_first_right_is_right(slides):
     rows = np.random.default_rng(1).uniform(-0.3, 0.3, (5, 4))
-    one = control_points(slides, ARMS[0].links, motion(JOINTS, rows), HELD)
-    other = control_points(slides, ARMS[1].links, motion(JOINTS, rows), HELD)
+    one = approach_points(slides, ARMS[0].links, motion(JOINTS, rows), HELD)
+    other = approach_points(slides, ARMS[1].links, motion(JOINTS, rows), HELD)
     assert other.points == pytest.approx(one.points[:, ::-1])
     assert other.directions == pytest.approx(-one.directions)
 
 
 def test_joints_that_the_motion_does_not_name_are_held(slides):
-    found = control_points(
+    found = approach_points(
         slides, ARMS[0].links, motion(["l_y"], [[0.0], [0.7]]), {**HELD, "r_x": 0.1}
     )
     assert found.distances == pytest.approx([distance(0.1, 0, 0, 0), distance(0.1, 0, 0, 0.7)])
@@ -53,7 +53,7 @@ def test_joints_that_the_motion_does_not_name_are_held(slides):
 @pytest.mark.parametrize("count", [1, 2, 7, 8, 1000])
 def test_of_many_waypoints_a_few_are_taken_and_both_ends(slides, count):
     rows = np.linspace(0.0, 0.3, count)[:, None]
-    found = control_points(slides, ARMS[0].links, motion(["r_x"], rows), HELD, most=7)
+    found = approach_points(slides, ARMS[0].links, motion(["r_x"], rows), HELD, most=7)
     assert len(found.distances) == min(count, 7)
     assert found.distances[0] == pytest.approx(0.8 - rows[0, 0])
     assert found.distances[-1] == pytest.approx(0.8 - rows[-1, 0])

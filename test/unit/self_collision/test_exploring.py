@@ -8,7 +8,7 @@ from support.robots.dual_arm_cases import refined
 from support.robots.planar_arms import arm_distance, planar_model
 
 from collision_monitor.model.proximity import Proximity
-from collision_monitor.self_collision.local_planner import explore, shortened
+from collision_monitor.self_collision.detour import explore, shortened
 from collision_monitor.self_collision.stepper import Stepper
 
 MODEL = planar_model()

@@ -9,10 +9,9 @@ from support.robots.dual_arm_cases import PAPER, RADIUS, ROOT, capsule_model
 from collision_monitor import CollisionModel
 from collision_monitor.model.proximity import Proximity
 from collision_monitor.motion import read_motion
-from collision_monitor.self_collision.arms.arms import find_arms
-from collision_monitor.self_collision.field.field import LinearField
-from collision_monitor.self_collision.field_along import field_along
+from collision_monitor.self_collision.arms import find_arms
 from collision_monitor.self_collision.margins import Margins, choose_margins
+from collision_monitor.self_collision.motion_clearance import LinearField, field_along
 
 ROWS = read_motion(ROOT / "config/dual_arm_motion.csv").positions
 

@@ -9,7 +9,7 @@ from support.robots.planar_arms import ball, meeting, planar_model
 
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.motion import read_motion
-from collision_monitor.self_collision.arms.arms import find_arms
+from collision_monitor.self_collision.arms import find_arms
 from collision_monitor.self_collision.margins import Margins, choose_margins, sides
 
 EASE = 0.004  # m: documented room of a pair that may not come nearer than desired

@@ -8,10 +8,9 @@ from support.robots.toys import chain
 
 from collision_monitor import CollisionModel
 from collision_monitor.model.proximity import Proximity
-from collision_monitor.self_collision.arms.arms import Arm
-from collision_monitor.self_collision.margins import Margins
-from collision_monitor.self_collision.own_contacts import own_contacts
-from collision_monitor.self_collision.problem import Problem
+from collision_monitor.self_collision.arms import Arm
+from collision_monitor.self_collision.margins import Margins, Problem
+from collision_monitor.self_collision.motion_clearance import own_contacts
 
 MODEL = CollisionModel.from_urdf(chain(6))  # balls of 0.1 m, one metre apart
 OPEN = np.zeros(5)

@@ -19,7 +19,7 @@ from support.robots.planar_arms import arm_distance, ball, meeting, planar_model
 
 from collision_monitor.errors import AdjustmentError
 from collision_monitor.model.proximity import Proximity
-from collision_monitor.self_collision.certificate import failures
+from collision_monitor.self_collision.motion_clearance import failures
 from collision_monitor.self_collision.preparation import within
 from collision_monitor.self_collision.sqp_adjustment import RobustAdjustment, adjust_robust
 

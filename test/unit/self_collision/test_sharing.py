@@ -9,7 +9,7 @@ import pytest
 from support.robots.planar_arms import LENGTH, meeting, planar_model, planar_problem, points
 
 from collision_monitor.model.proximity import Proximity
-from collision_monitor.self_collision.sharing import joint_weights, shares, tip_weights
+from collision_monitor.self_collision.stepper import joint_weights, shares, tip_weights
 
 MODEL = planar_model()
 

@@ -12,7 +12,7 @@ from collision_monitor.errors import ArmsError
 from collision_monitor.robot.srdf.discovery import srdf_beside
 from collision_monitor.robot.srdf.srdf import load_srdf
 from collision_monitor.robot.urdf.urdf import load_robot
-from collision_monitor.self_collision.arms.arms import find_arms
+from collision_monitor.self_collision.arms import find_arms
 
 # (robot, joints of the right arm, its tip with the SRDF beside it, without)
 PR2 = [

@@ -6,7 +6,7 @@ import pytest
 from support.robots.toys import joint, link, robot
 
 from collision_monitor.robot.urdf.urdf import load_robot
-from collision_monitor.self_collision.arms.kinematic_chains import Tree, is_hand, mirrored_limbs
+from collision_monitor.self_collision.arms import Tree, is_hand, mirrored_limbs
 
 FOLLOWS_J1 = '<mimic joint="j1"/>'
 

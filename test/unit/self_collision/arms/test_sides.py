@@ -4,7 +4,7 @@
 
 import pytest
 
-from collision_monitor.self_collision.arms.kinematic_chains import mirrored, side
+from collision_monitor.self_collision.arms import mirrored, side
 
 
 @pytest.mark.parametrize(

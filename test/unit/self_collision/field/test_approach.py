@@ -8,10 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.robots.dual_arm_cases import LAGGING, PAPER
 
-from collision_monitor.robot.bodies import rigid_bodies
-from collision_monitor.self_collision.field.approach import Shares, direction, share
-from collision_monitor.self_collision.field.cross_pairs import CrossPairs
 from collision_monitor.self_collision.field.nine_cases import control_points
+from collision_monitor.self_collision.field.pushing import Clearing, direction, share
 
 coordinate = st.floats(-2.0, 2.0).map(lambda x: round(x, 3))
 point = st.tuples(coordinate, coordinate, coordinate).map(np.array)
@@ -89,17 +87,17 @@ def test_a_share_is_a_part(right, left):
 
 def shares_of(case):
     problem = case.problem()
-    bodies = rigid_bodies(problem.model.robot)
-    pairs = CrossPairs(problem, bodies)
+    clearing = Clearing(problem)
+    pairs = clearing.pairs
     links = [problem.model.leaves[i].link for i in pairs.right]
     others = [problem.model.leaves[i].link for i in pairs.left]
     hands = list(zip(links, others, strict=True)).index(("right_link_7", "left_link_7"))
-    return Shares(problem.desired, bodies, pairs, BOTH), hands
+    return clearing, hands
 
 
 def test_arms_that_mirror_each_other_share_alike():
     shares, hands = shares_of(PAPER)
-    found = [shares.of(k, hands) for k in range(35, 63)]
+    found = [shares.share(k, hands) for k in range(35, 63)]
     assert found == pytest.approx([0.5] * len(found), abs=1e-6)
 
 
@@ -108,6 +106,6 @@ def test_the_arm_that_waits_has_no_share():
     # The left arm stands still for four seconds; both spread out, the right hand comes on.
     gaps = [float(np.linalg.norm(LAGGING.desired[k, 7:])) for k in range(5)]
     assert gaps == [0.0] * 5
-    assert {shares.of(k, hands) for k in (1, 2, 3, 4)} <= {0.5, 1.0}
+    assert {shares.share(k, hands) for k in (1, 2, 3, 4)} <= {0.5, 1.0}
     # and at the end the right one is done, while the left hand withdraws
-    assert shares.of(66, hands) in (0.0, 0.5)
+    assert shares.share(66, hands) in (0.0, 0.5)

@@ -9,13 +9,12 @@ import pytest
 from support.robots.dual_arm_cases import PAPER, ROOT, capsule_urdf
 
 from collision_monitor import CollisionModel
-from collision_monitor.robot.bodies import rigid_bodies
-from collision_monitor.self_collision.field.cross_pairs import CrossPairs
+from collision_monitor.self_collision.field.pushing import CrossPairs
 from collision_monitor.self_collision.margins import Margins
 
 
 def cross_pairs(problem):
-    return CrossPairs(problem, rigid_bodies(problem.model.robot))
+    return CrossPairs(problem)
 
 
 def names(problem, pairs):

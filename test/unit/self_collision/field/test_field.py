@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collision_monitor.self_collision.field.field import LinearField
+from collision_monitor.self_collision.motion_clearance import LinearField
 
 length = st.floats(0.0, 2.0)
 FIELD = LinearField.of_arms(0.1, 0.1, 0.075, 0.075, slope=3.0)

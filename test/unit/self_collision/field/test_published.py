@@ -26,9 +26,9 @@ from support.robots.dual_arm_cases import (
 
 from collision_monitor.errors import AdjustmentError
 from collision_monitor.self_collision.field import repulsion_field_adjustment
-from collision_monitor.self_collision.field.clearing import Clearing
-from collision_monitor.self_collision.field.field import LinearField
+from collision_monitor.self_collision.field.pushing import Clearing
 from collision_monitor.self_collision.field.repulsion_field_adjustment import adjust_published
+from collision_monitor.self_collision.motion_clearance import LinearField
 
 by_name = {"argvalues": CASES, "ids": [case.name for case in CASES]}
 _adjusted = {}

@@ -9,15 +9,13 @@ from hypothesis import strategies as st
 from scipy.optimize import lsq_linear
 from support.robots.dual_arm_cases import capsule_model
 
-from collision_monitor.robot.bodies import rigid_bodies
 from collision_monitor.robot.jacobian import Jacobians
 from collision_monitor.self_collision.field.pushing import PushedArm, held_push, least_push
 
 MODEL = capsule_model(0.195)
-BODIES = rigid_bodies(MODEL.robot)
+BODIES = MODEL.bodies
 COLUMNS = np.arange(7)
-LIMITS = (MODEL.lower, MODEL.upper)
-ARM = PushedArm(BODIES, COLUMNS, "right_tool", LIMITS, may_move=True)
+ARM = PushedArm(MODEL, COLUMNS, "right_tool", may_move=True)
 HAND, UPPER_ARM = (BODIES.link_bodies[f"right_link_{i}"] for i in (7, 3))
 
 entry = st.floats(-1.0, 1.0).map(lambda x: round(x, 3))
