@@ -63,8 +63,8 @@ from collision_monitor.self_collision.filter.background_worker import Background
 from collision_monitor.self_collision.filter.hold_supervisor import HoldSupervisor, names_of
 from collision_monitor.self_collision.filter.trajectory_filter import (
     Adjusted,
+    FilterSettings,
     Job,
-    Settings,
     TrajectoryFilter,
 )
 from collision_monitor.self_collision.motion_clearance import approach_points
@@ -200,9 +200,9 @@ class SelfCollisionNode(Node):
         self.get_logger().info(text)
         self._report_event(*self._shortage.ready)
 
-    def _settings(self) -> Settings:
-        names = Settings.__dataclass_fields__.keys() & self._values.keys()
-        settings = Settings(**{name: self._values[name] for name in names})
+    def _settings(self) -> FilterSettings:
+        names = FilterSettings.__dataclass_fields__.keys() & self._values.keys()
+        settings = FilterSettings(**{name: self._values[name] for name in names})
         method = self._shortage.method(settings.method)
         return replace(settings, method=method, every_pair=method != settings.method)
 

@@ -16,11 +16,238 @@ from collision_monitor.robot.bodies import drive
 from collision_monitor.robot.description import Joint, Robot
 from collision_monitor.robot.srdf.srdf import Semantics
 
-# -- chains of joints in the tree of a robot, and those that have a mirror image --
+
+@dataclass(frozen=True)
+class Arm:
+    """One arm of a robot.
+
+    Attributes:
+        name: the SRDF group, or ``<base>..<tip>``.
+        joint_names: the independent moving joints, from base to tip.
+        links: all links moved by the first joint, including hand and fingers, in the order of the
+            robot.
+        tip_link: the last link of the chain.
+    """
+
+    name: str
+    joint_names: tuple[str, ...]
+    links: tuple[str, ...]
+    tip_link: str
 
 
-# -- right and left in the names of links, joints and groups --
+def find_arms(
+    robot: Robot, semantics: Semantics | None, names: Sequence[str] | None = None
+) -> tuple[Arm, Arm]:
+    """The right and the left arm of a robot, in this order.
 
+    A group that contains a hand ends as an arm where its joints branch.
+
+    Args:
+        robot: the robot.
+        semantics: its SRDF, for the groups, or None.
+        names: two groups of the SRDF, or two ``base_link:tip_link``. The right arm comes first,
+            unless the names state the sides. Without names, the arms are two groups that are
+            chains without a common joint, whose names differ only by right and left; otherwise
+            the two longest chains of the URDF whose first joints or links are named that way.
+
+    Raises:
+        ArmsError: the arms are not found, or share a joint. The message names the known groups.
+    """
+    tree = Tree(robot)
+    groups = {} if semantics is None else _groups(tree, semantics)
+    if names is None:
+        arms = _from_groups(tree, groups) or _from_names(tree)
+        if arms is None:
+            raise ArmsError(
+                f"'{robot.name}': no two arms found: neither two groups that are chains without "
+                "a common joint, nor two chains of joints whose names differ by right and left; "
+                f"name two groups, or two base_link:tip_link ({_known(groups)})"
+            )
+    else:
+        if isinstance(names, str) or len(names) != 2:
+            raise ArmsError(
+                f"arms {names!r}: two names are needed, of SRDF groups or base_link:tip_link"
+            )
+        first, second = (_named(tree, groups, name.strip()) for name in names)
+        swapped = (side(first.name), side(second.name)) == ("left", "right")
+        arms = (second, first) if swapped else (first, second)
+    _require_apart(robot, *arms)
+    return arms
+
+
+def _groups(tree: Tree, semantics: Semantics) -> dict[str, Arm | str]:
+    """By group the arm that it is, or why it is none."""
+    by_name = {joint.name: joint for joint in tree.robot.joints}
+    found: dict[str, Arm | str] = {}
+    for name, joint_names in semantics.group_joints.items():
+        joints = independent(by_name[joint] for joint in joint_names)
+        stem = _stem_within(tree, joints)
+        if isinstance(stem, str):
+            found[name] = stem
+            continue
+        rigid = _rigid_below(tree, stem[-1])
+        on_tip = [link for link in semantics.groups[name] if link in rigid]
+        tip = max(on_tip, key=lambda link: len(tree.path(link)), default=stem[-1].child)
+        found[name] = _arm(tree, name, stem, tip)
+    return found
+
+
+def _stem_within(tree: Tree, joints: list[Joint]) -> list[Joint] | str:
+    """The joints of a group, base to tip, until they branch; or why there is no such."""
+    if not joints:
+        return "has no moving joints"
+    ancestors = {joint.name: {j.name for j in tree.path(joint.parent)} for joint in joints}
+    first = joints[0]  # depth first: if any joint carries all others, it is this one
+    if any(first.name not in ancestors[joint.name] for joint in joints[1:]):
+        return "is not one chain"
+    stem = [first]
+    rest = joints[1:]
+    while rest:
+        head = rest[0]
+        if any(head.name not in ancestors[joint.name] for joint in rest[1:]):
+            break  # a hand
+        stem.append(head)
+        rest = rest[1:]
+    return stem
+
+
+def _rigid_below(tree: Tree, joint: Joint) -> set[str]:
+    links, waiting = set(), [joint.child]
+    while waiting:
+        link = waiting.pop()
+        links.add(link)
+        waiting += [child.child for child in tree.children[link] if not child.moves]
+    return links
+
+
+def _arm(tree: Tree, name: str, stem: list[Joint], tip: str) -> Arm:
+    return Arm(name, tuple(joint.name for joint in stem), tree.links_below(stem[0]), tip)
+
+
+def _named(tree: Tree, groups: dict[str, Arm | str], name: str) -> Arm:
+    found = groups.get(name)
+    if isinstance(found, Arm):
+        return found
+    if found is not None:
+        raise ArmsError(f"group {name!r} {found}; an arm is one chain ({_known(groups)})")
+    base, colon, tip = (part.strip() for part in name.partition(":"))
+    if not colon:
+        raise ArmsError(f"no group {name!r}{_close_to(name, groups, 0.5)} ({_known(groups)})")
+    links = tree.robot.links
+    for link in (base, tip):
+        if link not in links:
+            near = _close_to(link, links, 0.4)
+            raise ArmsError(f"arm {name!r}: '{tree.robot.name}' has no link {link!r}{near}")
+    path = tree.path(tip)
+    parents = [joint.parent for joint in path]
+    if base not in parents:
+        raise ArmsError(f"arm {name!r}: no chain leads from {base!r} to {tip!r}")
+    joints = independent(path[parents.index(base) :])
+    if not joints:
+        raise ArmsError(f"arm {name!r}: no joint moves between {base!r} and {tip!r}")
+    return _arm(tree, f"{base}..{tip}", joints, tip)
+
+
+def _close_to(name: str, names: Iterable[str], cutoff: float) -> str:
+    close = difflib.get_close_matches(name, list(names), 3, cutoff)
+    return f"; close to it: {', '.join(close)}" if close else ""
+
+
+def _known(groups: dict[str, Arm | str]) -> str:
+    if not groups:
+        return "there are no groups: no SRDF, or one without"
+    chains = [name for name, found in groups.items() if isinstance(found, Arm)]
+    others = [name for name, found in groups.items() if not isinstance(found, Arm)]
+    text = f"groups that are chains: {', '.join(chains) or 'none'}"
+    return f"{text}; others: {', '.join(others)}" if others else text
+
+
+def _from_groups(tree: Tree, groups: dict[str, Arm | str]) -> tuple[Arm, Arm] | None:
+    """Two groups that are arms; None where none are, or where it is not clear which."""
+    arms = {
+        name: arm
+        for name, arm in groups.items()
+        if isinstance(arm, Arm) and len(arm.joint_names) >= 2 and not _other(tree, arm)
+    }
+    pairs = [
+        (arm, arms[other])
+        for name, arm in arms.items()
+        if side(name) == "right"
+        for other in mirrored(name)
+        if other in arms and _apart(arm, arms[other])
+    ]
+    if pairs:
+        # Of groups with the same joints the one with the shorter name.
+        return max(pairs, key=lambda pair: (*_rank(tree, pair), -len(pair[0].name)))
+    distinct = {arm.joint_names: arm for arm in reversed(arms.values())}
+    long = [arm for arm in reversed(distinct.values()) if len(arm.joint_names) >= 3]
+    apart = [pair for pair in combinations(long, 2) if _apart(*pair)]
+    return apart[0] if len(apart) == 1 else None
+
+
+def _from_names(tree: Tree) -> tuple[Arm, Arm] | None:
+    pairs = []
+    for limbs in mirrored_limbs(tree):
+        arms = []
+        for stem in limbs:
+            tip = tree.tip_of(stem[-1])
+            arms.append(_arm(tree, f"{stem[0].parent}..{tip}", stem, tip))
+        if not any(_other(tree, arm) for arm in arms):
+            pairs.append(tuple(arms))
+    return max(pairs, key=lambda pair: _rank(tree, pair), default=None)
+
+
+def _rank(tree: Tree, pair: Iterable[Arm]) -> tuple[bool, int]:
+    """Named an arm, and how long: the greater is the likelier pair of arms."""
+    pair = tuple(pair)
+    return all(is_arm(_names_of(tree, arm)) for arm in pair), min(len(a.joint_names) for a in pair)
+
+
+def _other(tree: Tree, arm: Arm) -> bool:
+    """Whether a chain is named a leg, a neck, a gripper where it starts, and nowhere an arm."""
+    group, first, *_ = names = _names_of(tree, arm)
+    child = next(joint.child for joint in tree.robot.joints if joint.name == first)
+    starts = [first, child] if ".." in group else [group, first, child]
+    return is_something_else(starts) and not is_arm(names)
+
+
+def _names_of(tree: Tree, arm: Arm) -> list[str]:
+    children = [joint.child for joint in tree.robot.joints if joint.name in arm.joint_names]
+    return [arm.name, *arm.joint_names, *children]
+
+
+def _apart(a: Arm, b: Arm) -> bool:
+    """Whether neither arm has or carries anything of the other."""
+    return not set(a.links) & set(b.links)
+
+
+def _require_apart(robot: Robot, right: Arm, left: Arm) -> None:
+    """Raise ArmsError where one arm moves anything of the other."""
+    shared = [name for name in right.joint_names if name in left.joint_names]
+    if shared:
+        raise ArmsError(
+            f"arms {right.name!r} and {left.name!r} share {', '.join(shared)}; two arms have no "
+            "joint in common: take groups without the torso"
+        )
+    for arm, other in ((right, left), (left, right)):
+        if set(other.links) <= set(arm.links):
+            raise ArmsError(
+                f"arm {arm.name!r} carries arm {other.name!r}: joint {arm.joint_names[0]!r} "
+                "moves both; take groups without the torso"
+            )
+    joints = {joint.name: joint for joint in robot.joints}
+    for arm, other in ((right, left), (left, right)):
+        for joint in robot.joints:
+            if joint.child in arm.links and joint.moves and joint.mimic is not None:
+                leader = drive(joint, joints)[0]
+                if leader in other.joint_names:
+                    raise ArmsError(
+                        f"joint {joint.name!r} of arm {arm.name!r} follows {leader!r} of arm "
+                        f"{other.name!r}: the arms cannot be moved apart from each other"
+                    )
+
+
+# -- right and left in the names of links, joints and groups -----------------------------
 
 _SIDE = re.compile(
     r"(?<![^\W_])(?:right|left|RIGHT|LEFT)"  # right_arm, but not upright
@@ -56,8 +283,11 @@ def _swap(found: re.Match) -> str:
     return other.capitalize() if found[0][0].isupper() else other
 
 
+# -- kinematic chains, and those that have a mirror image --------------------------------
+
+
 class Tree:
-    """Who carries whom in a robot; ``moving`` is what has an entry of q of its own."""
+    """The joints and links of a robot by parent and child."""
 
     def __init__(self, robot: Robot) -> None:
         self.robot = robot
@@ -177,231 +407,3 @@ def mirrored_limbs(tree: Tree) -> list[tuple[list[Joint], list[Joint]]]:
         if min(len(right), len(left)) >= 2:
             pairs.append((right, left))
     return pairs
-
-
-@dataclass(frozen=True)
-class Arm:
-    """One arm of a robot.
-
-    Attributes:
-        name: the SRDF group, or ``<base>..<tip>``.
-        joint_names: the independent moving joints, from base to tip.
-        links: all links moved by the first joint, including hand and fingers, in the order of the
-            robot.
-        tip_link: the last link of the chain.
-    """
-
-    name: str
-    joint_names: tuple[str, ...]
-    links: tuple[str, ...]
-    tip_link: str
-
-
-def find_arms(
-    robot: Robot, semantics: Semantics | None, names: Sequence[str] | None = None
-) -> tuple[Arm, Arm]:
-    """The right and the left arm of a robot, in this order.
-
-    A group that contains a hand ends as an arm where its joints branch.
-
-    Args:
-        robot: the robot.
-        semantics: its SRDF, for the groups, or None.
-        names: two groups of the SRDF, or two ``base_link:tip_link``. The right arm comes first,
-            unless the names state the sides. Without names, the arms are two groups that are
-            chains without a common joint, whose names differ only by right and left; otherwise
-            the two longest chains of the URDF whose first joints or links are named that way.
-
-    Raises:
-        ArmsError: the arms are not found, or share a joint. The message names the known groups.
-    """
-    tree = Tree(robot)
-    groups = {} if semantics is None else _groups(tree, semantics)
-    if names is None:
-        arms = _from_groups(tree, groups) or _from_names(tree)
-        if arms is None:
-            raise ArmsError(
-                f"'{robot.name}': no two arms found: neither two groups that are chains without "
-                "a common joint, nor two chains of joints whose names differ by right and left; "
-                f"name two groups, or two base_link:tip_link ({_known(groups)})"
-            )
-    else:
-        if isinstance(names, str) or len(names) != 2:
-            raise ArmsError(
-                f"arms {names!r}: two names are needed, of SRDF groups or base_link:tip_link"
-            )
-        first, second = (_named(tree, groups, name.strip()) for name in names)
-        swapped = (side(first.name), side(second.name)) == ("left", "right")
-        arms = (second, first) if swapped else (first, second)
-    _require_apart(robot, *arms)
-    return arms
-
-
-def _groups(tree: Tree, semantics: Semantics) -> dict[str, Arm | str]:
-    """By group the arm that it is, or why it is none."""
-    by_name = {joint.name: joint for joint in tree.robot.joints}
-    found: dict[str, Arm | str] = {}
-    for name, joint_names in semantics.group_joints.items():
-        joints = independent(by_name[joint] for joint in joint_names)
-        stem = _stem_within(tree, joints)
-        if isinstance(stem, str):
-            found[name] = stem
-            continue
-        rigid = _rigid_below(tree, stem[-1])
-        on_tip = [link for link in semantics.groups[name] if link in rigid]
-        tip = max(on_tip, key=lambda link: len(tree.path(link)), default=stem[-1].child)
-        found[name] = _arm(tree, name, stem, tip)
-    return found
-
-
-def _stem_within(tree: Tree, joints: list[Joint]) -> list[Joint] | str:
-    """The joints of a group, base to tip, until they branch; or why there is no such."""
-    if not joints:
-        return "has no moving joints"
-    ancestors = {joint.name: {j.name for j in tree.path(joint.parent)} for joint in joints}
-    first = joints[0]  # depth first: if any joint carries all others, it is this one
-    if any(first.name not in ancestors[joint.name] for joint in joints[1:]):
-        return "is not one chain"
-    stem = [first]
-    rest = joints[1:]
-    while rest:
-        head = rest[0]
-        if any(head.name not in ancestors[joint.name] for joint in rest[1:]):
-            break  # a hand
-        stem.append(head)
-        rest = rest[1:]
-    return stem
-
-
-def _rigid_below(tree: Tree, joint: Joint) -> set[str]:
-    links, waiting = set(), [joint.child]
-    while waiting:
-        link = waiting.pop()
-        links.add(link)
-        waiting += [child.child for child in tree.children[link] if not child.moves]
-    return links
-
-
-def _arm(tree: Tree, name: str, stem: list[Joint], tip: str) -> Arm:
-    return Arm(name, tuple(joint.name for joint in stem), tree.links_below(stem[0]), tip)
-
-
-def _named(tree: Tree, groups: dict[str, Arm | str], name: str) -> Arm:
-    found = groups.get(name)
-    if isinstance(found, Arm):
-        return found
-    if found is not None:
-        raise ArmsError(f"group {name!r} {found}; an arm is one chain ({_known(groups)})")
-    base, colon, tip = (part.strip() for part in name.partition(":"))
-    if not colon:
-        close = difflib.get_close_matches(name, groups, 3, 0.5)
-        near = f"; close to it: {', '.join(close)}" if close else ""
-        raise ArmsError(f"no group {name!r}{near} ({_known(groups)})")
-    links = tree.robot.links
-    for link in (base, tip):
-        if link not in links:
-            close = difflib.get_close_matches(link, links, 3, 0.4)
-            near = f"; close to it: {', '.join(close)}" if close else ""
-            raise ArmsError(f"arm {name!r}: '{tree.robot.name}' has no link {link!r}{near}")
-    path = tree.path(tip)
-    parents = [joint.parent for joint in path]
-    if base not in parents:
-        raise ArmsError(f"arm {name!r}: no chain leads from {base!r} to {tip!r}")
-    joints = independent(path[parents.index(base) :])
-    if not joints:
-        raise ArmsError(f"arm {name!r}: no joint moves between {base!r} and {tip!r}")
-    return _arm(tree, f"{base}..{tip}", joints, tip)
-
-
-def _known(groups: dict[str, Arm | str]) -> str:
-    if not groups:
-        return "there are no groups: no SRDF, or one without"
-    chains = [name for name, found in groups.items() if isinstance(found, Arm)]
-    others = [name for name, found in groups.items() if not isinstance(found, Arm)]
-    text = f"groups that are chains: {', '.join(chains) or 'none'}"
-    return f"{text}; others: {', '.join(others)}" if others else text
-
-
-def _from_groups(tree: Tree, groups: dict[str, Arm | str]) -> tuple[Arm, Arm] | None:
-    """Two groups that are arms; None where none are, or where it is not clear which."""
-    arms = {
-        name: arm
-        for name, arm in groups.items()
-        if isinstance(arm, Arm) and len(arm.joint_names) >= 2 and not _other(tree, arm)
-    }
-    pairs = [
-        (arm, arms[other])
-        for name, arm in arms.items()
-        if side(name) == "right"
-        for other in mirrored(name)
-        if other in arms and _apart(arm, arms[other])
-    ]
-    if pairs:
-        # Of groups with the same joints the one with the shorter name.
-        return max(pairs, key=lambda pair: (*_rank(tree, pair), -len(pair[0].name)))
-    distinct = {arm.joint_names: arm for arm in reversed(arms.values())}
-    long = [arm for arm in reversed(distinct.values()) if len(arm.joint_names) >= 3]
-    apart = [pair for pair in combinations(long, 2) if _apart(*pair)]
-    return apart[0] if len(apart) == 1 else None
-
-
-def _from_names(tree: Tree) -> tuple[Arm, Arm] | None:
-    pairs = []
-    for limbs in mirrored_limbs(tree):
-        arms = []
-        for stem in limbs:
-            tip = tree.tip_of(stem[-1])
-            arms.append(_arm(tree, f"{stem[0].parent}..{tip}", stem, tip))
-        if not any(_other(tree, arm) for arm in arms):
-            pairs.append(tuple(arms))
-    return max(pairs, key=lambda pair: _rank(tree, pair), default=None)
-
-
-def _rank(tree: Tree, pair: Iterable[Arm]) -> tuple[bool, int]:
-    """Named an arm, and how long: the greater is the likelier pair of arms."""
-    pair = tuple(pair)
-    return all(is_arm(_names_of(tree, arm)) for arm in pair), min(len(a.joint_names) for a in pair)
-
-
-def _other(tree: Tree, arm: Arm) -> bool:
-    """Whether a chain is named a leg, a neck, a gripper where it starts, and nowhere an arm."""
-    group, first, *_ = names = _names_of(tree, arm)
-    child = next(joint.child for joint in tree.robot.joints if joint.name == first)
-    starts = [first, child] if ".." in group else [group, first, child]
-    return is_something_else(starts) and not is_arm(names)
-
-
-def _names_of(tree: Tree, arm: Arm) -> list[str]:
-    children = [joint.child for joint in tree.robot.joints if joint.name in arm.joint_names]
-    return [arm.name, *arm.joint_names, *children]
-
-
-def _apart(a: Arm, b: Arm) -> bool:
-    """Whether neither arm has or carries anything of the other."""
-    return not set(a.links) & set(b.links)
-
-
-def _require_apart(robot: Robot, right: Arm, left: Arm) -> None:
-    """Raise ArmsError where one arm moves anything of the other."""
-    shared = [name for name in right.joint_names if name in left.joint_names]
-    if shared:
-        raise ArmsError(
-            f"arms {right.name!r} and {left.name!r} share {', '.join(shared)}; two arms have no "
-            "joint in common: take groups without the torso"
-        )
-    for arm, other in ((right, left), (left, right)):
-        if set(other.links) <= set(arm.links):
-            raise ArmsError(
-                f"arm {arm.name!r} carries arm {other.name!r}: joint {arm.joint_names[0]!r} "
-                "moves both; take groups without the torso"
-            )
-    joints = {joint.name: joint for joint in robot.joints}
-    for arm, other in ((right, left), (left, right)):
-        for joint in robot.joints:
-            if joint.child in arm.links and joint.moves and joint.mimic is not None:
-                leader = drive(joint, joints)[0]
-                if leader in other.joint_names:
-                    raise ArmsError(
-                        f"joint {joint.name!r} of arm {arm.name!r} follows {leader!r} of arm "
-                        f"{other.name!r}: the arms cannot be moved apart from each other"
-                    )

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""How far apart each pair of links is to be kept."""
+"""The clearance that is required of each pair of links."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class Margins:
     """Distances between leaves for every pair of ``model.pairs``, metres.
 
     Attributes:
-        safe: (pairs,) d_saf; -inf where a pair takes no part.
+        safe: (pairs,) d_saf; -inf where a pair is not monitored.
         danger: (pairs,) d_dan, never above ``safe``.
-        eased: (pairs,) bool: takes part, but only may not come nearer than desired; None: no pair.
+        eased: (pairs,) bool: monitored, but only may not come nearer than desired; None: no pair.
     """
 
     safe: np.ndarray
@@ -47,9 +47,9 @@ class Margins:
 
     @property
     def kept(self) -> np.ndarray:
-        """(pairs,) bool: takes part, and is kept apart by a distance of its own."""
-        taking_part = self.safe > -np.inf
-        return taking_part if self.eased is None else taking_part & ~self.eased
+        """(pairs,) bool: monitored, with a clearance of its own."""
+        monitored = self.safe > -np.inf
+        return monitored if self.eased is None else monitored & ~self.eased
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +126,7 @@ def _shares(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Parts (pairs,) of sampled configurations in which a pair is below ``safe``, and below 0.
 
-    Joints of no arm are as in ``rest`` (nq,). Inside one arm only what is below 0 is told.
+    Joints of no arm are as in ``rest`` (nq,). Inside one arm only pairs below 0 count.
     """
     model = proximity.model
     columns = [model.joint_names.index(name) for arm in arms for name in arm.joint_names]
@@ -135,7 +135,7 @@ def _shares(
     key = (tuple(columns), *(arm.links for arm in arms), safe, others.tobytes())
     if key not in known:
         if len(known) >= _MOST_KNOWN:
-            known.clear()  # joints of no arm tremble: every motion is another one
+            known.clear()  # sensor noise of other joints makes every motion a new key
         rows = np.repeat(rest[None, :], _SAMPLES, axis=0)
         rows[:, columns] = model.random_configurations(_SAMPLES)[:, columns]
         asked = np.where(kinds.outside | kinds.between, safe, np.where(kinds.inside, 0.0, -np.inf))
@@ -184,8 +184,8 @@ def choose_margins(
     ``yielding``: columns of q that an adjustment may change; None: all of both arms. What else
     takes part only may not be nearer than ``danger_distance``: nothing here can mend it.
 
-    Pairs that the arms' joints do not move against each other take no part, nor do those whose
-    leaves overlap nearly always, because leaves tell nothing of them.
+    Pairs that the arms' joints do not move against each other are not monitored, nor are those
+    whose leaves overlap nearly always, because leaves tell nothing about them.
 
     Raises:
         ConfigurationError: a distance that is no finite number of at least 0, danger above safe, or
@@ -208,7 +208,7 @@ def choose_margins(
     share, overlapping = _shares(proximity, arms, kinds, desired[0], float(safe_distance))
     nearer, _ = _shares(proximity, arms, kinds, desired[0], float(danger_distance))
     close, touching = share >= part, nearer >= part
-    moved &= overlapping < _LOOSE  # nothing can be told of them by leaves
+    moved &= overlapping < _LOOSE  # leaves tell nothing about them
     if (between := moved & kinds.between).any() and close[between].all():
         raise ConfigurationError(
             f"safe_distance: {safe_distance!r} m: all links of '{arms[0].name}' are closer to "

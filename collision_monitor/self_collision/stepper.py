@@ -54,7 +54,7 @@ class Stepper:
         Args:
             proximity: of the model.
             columns: the joints that may move; the others follow the target.
-            limits: (pairs,) metres, -inf for pairs that take no part.
+            limits: (pairs,) metres, -inf for pairs that are not monitored.
             weights: (m, m) H, symmetric and positive definite.
             buffer: metres above the limits that are kept.
         """

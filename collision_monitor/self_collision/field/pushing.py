@@ -13,7 +13,7 @@ from collision_monitor.self_collision.field.nine_cases import control_points, le
 from collision_monitor.self_collision.margins import Problem, carriers, sides
 
 ROUNDS = 300  # pushes of one configuration; a few are usual
-_HOLDING = 40  # after so many the tips are let go
+_HOLDING = 40  # pushes that keep the tips; later ones do not
 # A linearised push is aimed this much too far, metres, to be complete. Each turn adds as
 # much again, so that pairs that push each other back and forth come to an end.
 _OVER = 1e-5
@@ -106,7 +106,7 @@ class Clearing:
 
         Rates are those of the *desired* motion, at its own poses. Rates from the last adjusted
         pose towards the next desired one feed back: the arm that has given way most has the
-        longest way back, hence approaches fastest, hence is told to give way most. On the
+        longest way back, hence approaches fastest, hence gets the largest share again. On the
         symmetric motion of the paper that drove the arms to 14.6 and 5.4 degrees instead of 11.4
         each.
         """

@@ -23,12 +23,12 @@ from collision_monitor.self_collision.filter.desired import (
 )
 from collision_monitor.self_collision.filter.hold_supervisor import HoldSupervisor
 
-# m by which arms that are too near already may come nearer on their way out: joint states tremble.
+# m by which arms that are too near already may come nearer on their way out: sensor noise.
 _EASE = 0.002
 
 
 @dataclass(frozen=True)
-class Settings:
+class FilterSettings:
     """How trajectories are adjusted; the meaning is that of `adjust`'s arguments."""
 
     safe_distance: float = 0.1
@@ -47,20 +47,20 @@ class Job:
     """A desired trajectory that has been found to make sense.
 
     Attributes:
-        motion: what is to be adjusted, from the present state on.
+        motion: the motion to adjust, from the current state on.
         held: position of every joint of the robot when it came in.
-        start: when it is to begin, by the clock of stamps; 0 is as soon as possible.
+        start: when it begins, by the clock of stamps, seconds; 0 is as soon as possible.
         settings: how to adjust it.
-        notes: what there is to remark.
+        notes: remarks for the state message.
         events: how many events of the supervisor there had been.
         submitted: when it came in, steady clock.
-        owner: whoever asked; of no meaning here.
+        owner: the goal of an action, or None.
     """
 
     motion: Motion
     held: Mapping[str, float]
     start: float
-    settings: Settings
+    settings: FilterSettings
     notes: tuple[str, ...] = ()
     events: int = 0
     submitted: float = 0.0
@@ -117,7 +117,7 @@ class TrajectoryFilter:
         self,
         desired: DesiredTrajectory,
         start: float,
-        settings: Settings,
+        settings: FilterSettings,
         clock: float,
         now: float,
         owner: object = None,
@@ -125,8 +125,8 @@ class TrajectoryFilter:
         """What to adjust; ``start`` is the stamp of the trajectory, 0 without one.
 
         Raises:
-            TrajectoryError: the trajectory makes no sense, does not begin where the robot
-                stands, or nobody knows where that is.
+            TrajectoryError: the trajectory is invalid, does not begin at the current joint state,
+                or that is unknown.
         """
         if len(desired.positions) > settings.max_points:
             raise TrajectoryError(
@@ -137,11 +137,11 @@ class TrajectoryFilter:
                 f"cannot be checked, since the present joint state is not known: {doubt}"
             )
         present = self.supervisor.present()
-        way = checked(
+        motion = checked(
             desired, self.arm_joints, present, settings.start_tolerance, self._velocity_limits
         )
-        yielding, notes = self._yielding(way.motion, settings)
-        self._refuse_while_others_move(way.motion.joint_names, clock)
+        yielding, notes = self._yielding(motion, settings)
+        self._refuse_while_others_move(motion.joint_names, clock)
         if 0.0 < start <= clock:
             notes.append(f"its stamp is {clock - start:.3g} s in the past: it begins at once")
             start = 0.0
@@ -153,9 +153,9 @@ class TrajectoryFilter:
             settings = replace(settings, danger_distance=max(0.0, distance - _EASE))
             notes.append(f"the arms are {distance:.3f} m apart: it must lead them away")
         events = self.supervisor.events
-        return Job(way.motion, present, start, settings, tuple(notes), events, now, owner)
+        return Job(motion, present, start, settings, tuple(notes), events, now, owner)
 
-    def _yielding(self, motion: Motion, settings: Settings) -> tuple[str, list[str]]:
+    def _yielding(self, motion: Motion, settings: FilterSettings) -> tuple[str, list[str]]:
         """Who gives way: an arm that is not named is held, so it cannot."""
         named = []
         for side, arm in zip(("right", "left"), self.arms, strict=True):
@@ -215,7 +215,7 @@ class TrajectoryFilter:
 
         Raises:
             TrajectoryError: the robot is not any more where it was when the trajectory came,
-                or nobody knows where it is.
+                or its joint state is unknown.
         """
         motion = adjusted.adjustment.motion
         _require_sound(motion, job.motion.joint_names)

@@ -130,12 +130,6 @@ def test_what_is_given_is_left_alone():
     assert not np.shares_memory(rows, problem.desired)
 
 
-def test_a_free_motion_stays_as_it_is():
-    problem = PAPER.problem()
-    part = replace(problem, times=problem.times[:41], desired=problem.desired[:41])
-    assert np.array_equal(adjust_published(part), part.desired)
-
-
 def test_what_was_adjusted_stays_as_it_is():
     """Distances within the buffer are no reason to move."""
     rows = adjusted(PAPER)

@@ -16,7 +16,7 @@ from collision_monitor.self_collision.filter.desired import DesiredTrajectory
 from collision_monitor.self_collision.filter.hold_supervisor import HoldSupervisor
 from collision_monitor.self_collision.filter.trajectory_filter import (
     Adjusted,
-    Settings,
+    FilterSettings,
     TrajectoryFilter,
 )
 
@@ -24,7 +24,7 @@ NAMES = (*JOINTS, "mast_joint")
 MODEL = model()
 NOW, CLOCK = 100.0, 5000.0
 FAR, FARTHER = apart(0.5), apart(0.9)
-SETTINGS = Settings()
+SETTINGS = FilterSettings()
 
 
 class Cell:
