@@ -40,8 +40,8 @@ def _find_path(stepper: Stepper, rows: np.ndarray, ahead: np.ndarray) -> np.ndar
     tail = stepper.push(ahead[-1], goal, _REACH, _MOST)
     if is_at(tail[-1], goal):
         return np.vstack([ahead, tail[1:]])
-    paces = np.full(len(rows) - 1, np.abs(np.diff(rows, axis=0)).max(initial=_REACH))
-    back = stepper.walk(rows[::-1], _REACH, paces, start=goal)[::-1]
+    pace = np.abs(np.diff(rows, axis=0)).max(initial=_REACH)
+    back = stepper.walk(rows[::-1], _REACH, pace, start=goal)[::-1]
     head = stepper.push(back[0], start, _REACH, _MOST)
     if is_at(head[-1], start):
         return np.vstack([head[::-1], back[1:]])

@@ -42,8 +42,7 @@ class Window:
         places: (s,) knot before each sample.
         parts: (s,) part of the way from that knot to the next, in [0, 1).
         steps: (k - 1, m) largest change of a joint from knot to knot, rad or m.
-        room: (2, k, m) least and largest change at the knots, where joint limits at what lies
-            between knots are tighter than at the knots; None: they are not.
+        room: (2, k, m) least and largest change at the knots that joint limits leave.
     """
 
     knots: np.ndarray
@@ -51,7 +50,7 @@ class Window:
     places: np.ndarray
     parts: np.ndarray
     steps: np.ndarray
-    room: np.ndarray | None = None
+    room: np.ndarray
 
     def with_samples(self, samples: np.ndarray, places: np.ndarray, parts: np.ndarray) -> Window:
         """The window with further samples."""
@@ -200,8 +199,6 @@ class Smoother:
         self._columns = columns
         self._limits = limits
         self._weights = weights
-        model = proximity.model
-        self._lower, self._upper = model.lower[columns], model.upper[columns]
 
     def smooth(
         self, window: Window, change: np.ndarray, need: np.ndarray, rounds: int
@@ -314,10 +311,7 @@ class Smoother:
         most = window.steps.ravel()
         less = -_SLOWER * np.abs(steps)
         y = change[1:-1].ravel()
-        if window.room is None:
-            least, largest = self._lower - x[1:-1], self._upper - x[1:-1]
-        else:
-            least, largest = window.room[:, 1:-1] - change[1:-1]
+        least, largest = window.room[:, 1:-1] - change[1:-1]
         lower = np.minimum(np.maximum(least, -trust), 0.0).ravel()
         upper = np.maximum(np.minimum(largest, trust), 0.0).ravel()
         if peak is not None:

@@ -151,7 +151,7 @@ class RobustAdjustment:
     def _walk(self, stepper: Stepper, start: np.ndarray, low: int, high: int) -> np.ndarray:
         """Rows from knot ``low`` to ``high`` that follow the desired motion from ``start``."""
         rows = self._desired[self._knots[low] : self._knots[high] + 1]
-        return stepper.walk(rows, _SUBSTEP, np.full(len(rows) - 1, self._pace), start)
+        return stepper.walk(rows, _SUBSTEP, self._pace, start)
 
     # -- smoothing and proof ---------------------------------------------------------
 

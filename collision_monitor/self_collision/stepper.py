@@ -107,14 +107,14 @@ class Stepper:
         self,
         rows: np.ndarray,
         substep: float,
-        reaches: np.ndarray,
+        reach: float,
         start: np.ndarray | None = None,
     ) -> np.ndarray:
         """Follow ``rows`` (n, nq), from the first or from ``start``, as near as clearances allow.
 
         Returns (n, nq). Each row is approached in steps of at most ``substep`` of the desired
         motion, starting from the last pose: started at the desired poses, neighbouring ones
-        are pushed to different sides of an obstacle. ``reaches`` (n - 1,): rad or m a row.
+        are pushed to different sides of an obstacle. ``reach``: rad or m from row to row.
         """
         out = np.empty_like(rows)
         q = out[0] = rows[0] if start is None else start
@@ -122,11 +122,11 @@ class Stepper:
             way = rows[k] - rows[k - 1]
             steps = max(1, int(np.ceil(np.abs(way).max(initial=0.0) / substep)))
             for i in range(1, steps + 1):
-                q = self.step(q, rows[k - 1] + way * (i / steps), reaches[k - 1] / steps)
+                q = self.step(q, rows[k - 1] + way * (i / steps), reach / steps)
             for _ in range(_CATCH_UP):  # clearance before pace
                 if self.keeps_limits(q):
                     break
-                q = self.step(q, rows[k], max(reaches[k - 1] / steps, substep))
+                q = self.step(q, rows[k], max(reach / steps, substep))
             out[k] = q
         return out
 

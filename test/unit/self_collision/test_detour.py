@@ -60,7 +60,7 @@ def check(way, start, goal):
 def test_walking_on_arrives_late():
     stepper = Stepper(Proximity(MODEL), np.arange(6), LIMITS, np.eye(6), 0.003)
     rows = meeting(41)
-    ahead = stepper.walk(rows, 0.02, np.full(40, 0.05))  # too slow to be back in time
+    ahead = stepper.walk(rows, 0.02, 0.05)  # too slow to be back in time
     assert np.abs(ahead[-1] - rows[-1]).max() > 0.05
     check(find_detour(stepper, rows, ahead), rows[0], rows[-1])
 
@@ -71,7 +71,7 @@ def test_no_way_is_none():
     rows[:, 0] = np.linspace(-0.4, 1.9, 41)  # a stiff right arm sweeps through the left one
     rows[:, 3] = 0.2
     assert arm_distance(rows[0]) > 0.1 and arm_distance(rows[-1]) > 0.1
-    ahead = stepper.walk(rows, 0.02, np.full(40, 0.2))
+    ahead = stepper.walk(rows, 0.02, 0.2)
     assert np.abs(ahead[-1] - rows[-1]).max() > 0.5
     assert find_detour(stepper, rows, ahead) is None
 
