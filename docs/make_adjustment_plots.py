@@ -26,9 +26,9 @@ from support.robots.dual_arm_cases import (
     refined,
 )
 
-from collision_monitor.self_collision.field.field import LinearField
 from collision_monitor.self_collision.field.repulsion_field_adjustment import adjust_published
-from collision_monitor.self_collision.problem import Problem
+from collision_monitor.self_collision.margins import Problem
+from collision_monitor.self_collision.motion_clearance import LinearField
 from collision_monitor.self_collision.sqp_adjustment import adjust_robust
 
 DOCS = Path(__file__).resolve().parent

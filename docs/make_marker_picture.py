@@ -28,9 +28,9 @@ from collision_monitor.motion import read_motion
 from collision_monitor.nodes.markers.markers import TOUCHING, MarkerBuilder
 from collision_monitor.nodes.markers.path_markers import PathMarkers
 from collision_monitor.robot.description import Shape
-from collision_monitor.self_collision.arms.arms import find_arms
-from collision_monitor.self_collision.control_paths import control_points
-from collision_monitor.self_collision.filter.hold_supervisor import Guard, names_of
+from collision_monitor.self_collision.arms import find_arms
+from collision_monitor.self_collision.filter.hold_supervisor import HoldSupervisor, names_of
+from collision_monitor.self_collision.motion_clearance import approach_points
 
 ROOT = Path(__file__).resolve().parents[1]
 WARN, STOP, SAFE, DANGER = 0.15, 0.02, 0.1, 0.05
@@ -200,11 +200,11 @@ def main() -> None:
 def adjusted(model: CollisionModel, motion: Any) -> RvizTwin:
     """Markers of self_collision after it has adjusted the motion."""
     arms = find_arms(model.robot, model.semantics)
-    guard = Guard(model, arms, SAFE, DANGER)
+    supervisor = HoldSupervisor(model, arms, SAFE, DANGER)
     adjustment = adjust(model, motion, safe_distance=SAFE, danger_distance=DANGER)
-    right, held = names_of(guard.model, arms[0]), dict.fromkeys(model.joint_names, 0.0)
+    right, held = names_of(supervisor.model, arms[0]), dict.fromkeys(model.joint_names, 0.0)
     before, after = (
-        control_points(guard.model, right, found, held, 100)
+        approach_points(supervisor.model, right, found, held, 100)
         for found in (adjustment.desired, adjustment.motion)
     )
     rviz = RvizTwin()

@@ -5,11 +5,10 @@
 from __future__ import annotations
 
 import math
-import queue
 import time
 import traceback
+from concurrent.futures import Future
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from builtin_interfaces.msg import Time
@@ -44,7 +43,6 @@ from collision_monitor.nodes.trajectories.follow_joint_trajectory import (
     RelayedGoal,
     follow_joint_trajectory_type,
 )
-from collision_monitor.nodes.trajectories.point_streaming import PointStreaming
 from collision_monitor.nodes.trajectories.self_collision_state import (
     Report,
     Shortage,
@@ -54,20 +52,26 @@ from collision_monitor.nodes.trajectories.self_collision_state import (
     report_message,
 )
 from collision_monitor.nodes.trajectories.trajectory_messages import (
+    PointStreaming,
     desired_of,
     motion_message,
     point_message,
     seconds_of,
 )
-from collision_monitor.self_collision.arms.arms import find_arms
-from collision_monitor.self_collision.control_paths import control_points
-from collision_monitor.self_collision.filter.background_worker import LatestWins, Outcome
-from collision_monitor.self_collision.filter.hold_supervisor import Guard, names_of
-from collision_monitor.self_collision.filter.trajectory_filter import Adjusted, Gate, Job, Settings
+from collision_monitor.self_collision.arms import find_arms
+from collision_monitor.self_collision.filter.background_worker import BackgroundWorker
+from collision_monitor.self_collision.filter.hold_supervisor import HoldSupervisor, names_of
+from collision_monitor.self_collision.filter.trajectory_filter import (
+    Adjusted,
+    FilterSettings,
+    Job,
+    TrajectoryFilter,
+)
+from collision_monitor.self_collision.motion_clearance import approach_points
 from collision_monitor.self_collision.solvers import missing
 
 _WATCHDOG_SECONDS = 0.05
-_LOOK_SECONDS = 0.005
+_POLL_SECONDS = 0.005
 _LOG_SECONDS = 1.0
 _MARKER_WAYPOINTS = 100
 Work = tuple[Adjusted, JointTrajectory]
@@ -75,7 +79,7 @@ _COMMANDS = QoSProfile(depth=10)
 
 
 class SelfCollisionNode(Node):
-    """Lets pass what keeps two arms apart, changed as little as it takes; holds them otherwise."""
+    """Adjusts trajectories of two arms so that they keep apart; holds the arms otherwise."""
 
     def __init__(self, **options: Any) -> None:
         """Declare everything, load a robot given by parameter, and begin.
@@ -92,10 +96,10 @@ class SelfCollisionNode(Node):
         self._shortage = Shortage(missing())
         for text in self._shortage.warnings:
             self.get_logger().warning(text)
-        self._gate: Gate | None = None
+        self._filter: TrajectoryFilter | None = None
         self._stream: PointStreaming | None = None
-        self._worker: LatestWins[Job, Work] | None = None
-        self._computing: Job | None = None
+        self._worker: BackgroundWorker | None = None
+        self._computing: tuple[Job, Future[Work]] | None = None
         self._running_goal: object = None
         self._last: tuple[Job, Adjusted] | None = None  # what the markers show
         self._markers_of: PathMarkers | None = None
@@ -106,8 +110,7 @@ class SelfCollisionNode(Node):
         self._logged: dict[str, float] = {}
         # A steady clock: a watchdog on simulated time would sleep while that stands still.
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._looking: Timer | None = None
-        self._outcomes: queue.SimpleQueue[Outcome[Job, Work]] = queue.SimpleQueue()
+        self._polling: Timer | None = None
         self._trajectory = self.create_publisher(JointTrajectory, "~/joint_trajectory", _COMMANDS)
         self._state = self.create_publisher(DiagnosticStatus, "~/state", LATCHED)
         self._markers = self.create_publisher(MarkerArray, "~/markers", VALUES)
@@ -129,7 +132,7 @@ class SelfCollisionNode(Node):
         self.create_timer(_WATCHDOG_SECONDS, self._watch, clock=self._steady)
 
     def close(self) -> None:
-        """Say that nothing is let pass any more."""
+        """Publish that trajectories are no longer forwarded."""
         if self.context.ok():
             reason = "node is shutting down; trajectories are no longer forwarded"
             self._publish_state(Report(Level.STALE, "ended", reason, serial=self._serial))
@@ -166,7 +169,7 @@ class SelfCollisionNode(Node):
             visual_meshes=v["visual_meshes"],
         )
         arms = find_arms(model.robot, model.semantics, arm_names(v))
-        guard = Guard(
+        supervisor = HoldSupervisor(
             model,
             arms,
             v["safe_distance"],
@@ -174,32 +177,32 @@ class SelfCollisionNode(Node):
             v["joint_state_timeout"],
             v["zero_state_confirmation"],
         )
-        if guard.left_out:
-            names = ", ".join(f"{a} - {b}" for a, b in guard.left_out)
+        if supervisor.left_out:
+            names = ", ".join(f"{a} - {b}" for a, b in supervisor.left_out)
             self.get_logger().warning(
                 f"ignored: closer than danger_distance in most configurations: {names}"
             )
         if self._worker is not None:
             self._drop_computing("a new robot description was received")
             self._worker.end()
-        gate = Gate(model, arms, guard)
-        self._gate, self._stream, self._last = gate, None, None
-        self._worker = LatestWins(partial(_work, gate), self._on_outcome)
+        self._worker = BackgroundWorker()
+        trajectory_filter = TrajectoryFilter(model, arms, supervisor)
+        self._filter, self._stream, self._last = trajectory_filter, None, None
         self._model = model
         self._description = description
         self._markers_of = PathMarkers(model.root)
         self._markers.publish(MarkerBuilder.clear())
         names = " and ".join(f"'{arm.name}' ({len(arm.joint_names)} joints)" for arm in arms)
         text = (
-            f"keeping {names} of '{model.name}' apart: {len(guard.model.pairs)} pairs between "
+            f"keeping {names} of '{model.name}' apart: {len(supervisor.model.pairs)} pairs between "
             f"them; loaded in {time.monotonic() - start:.1f} s"
         )
         self.get_logger().info(text)
-        self._say(*self._shortage.ready)
+        self._report_event(*self._shortage.ready)
 
-    def _settings(self) -> Settings:
-        names = Settings.__dataclass_fields__.keys() & self._values.keys()
-        settings = Settings(**{name: self._values[name] for name in names})
+    def _settings(self) -> FilterSettings:
+        names = FilterSettings.__dataclass_fields__.keys() & self._values.keys()
+        settings = FilterSettings(**{name: self._values[name] for name in names})
         method = self._shortage.method(settings.method)
         return replace(settings, method=method, every_pair=method != settings.method)
 
@@ -216,20 +219,19 @@ class SelfCollisionNode(Node):
 
     def _goal_over(self, goal: RelayedGoal) -> None:
         """A goal has ended: what it had the arms do is over, or is not computed any more."""
-        if self._computing is not None and self._computing.owner is goal:
-            self._worker.cancel()
-            self._computing = None
-            self._say(Level.WARN, "cancelled", "the goal was cancelled before it was sent")
-        elif goal is self._running_goal and self._gate is not None:
-            self._gate.over()
+        if self._computing is not None and self._computing[0].owner is goal:
+            self._forget_computing()
+            self._report_event(Level.WARN, "cancelled", "the goal was cancelled before it was sent")
+        elif goal is self._running_goal and self._filter is not None:
+            self._filter.over()
 
     def _submit(self, message: JointTrajectory, goal: RelayedGoal | None) -> None:
         self._serial += 1
-        if self._gate is None:
+        if self._filter is None:
             self._refuse(f"no robot is loaded: {self._report.reason}", goal)
             return
         try:
-            job = self._gate.job(
+            job = self._filter.job(
                 desired_of(message),
                 seconds_of(message.header.stamp),
                 self._settings(),
@@ -241,58 +243,54 @@ class SelfCollisionNode(Node):
             self._refuse(f"the desired trajectory {error}", goal)
             return
         self._drop_computing("replaced by a newer trajectory")
-        self._computing = job
-        self._worker.submit(job)
-        self._look_for_outcomes(True)
+        self._computing = job, self._worker.submit(_work, self._filter, job)
+        self._poll_often(True)
         count = len(job.motion.times)
-        self._say(Level.OK, "adjusting", f"adjusting a trajectory of {count} waypoints")
+        self._report_event(Level.OK, "adjusting", f"adjusting a trajectory of {count} waypoints")
 
     def _drop_computing(self, reason: str) -> None:
-        """Forget what is being adjusted; whoever asked for it hears why."""
+        """Drop the trajectory that is being adjusted, and report the reason to its client."""
         if self._computing is None:
             return
-        self._worker.cancel()
-        job, self._computing = self._computing, None
+        job = self._forget_computing()
         self.get_logger().warning(f"trajectory dropped during adjustment: {reason}")
         if job.owner is not None:
             self._relay.refuse(job.owner, reason)
+
+    def _forget_computing(self) -> Job:
+        (job, future), self._computing = self._computing, None
+        future.cancel()  # if it has not begun; otherwise its result is ignored
+        return job
 
     def _refuse(self, reason: str, goal: object = None, values: dict | None = None) -> None:
         """Nothing is sent; the state says why."""
         if goal is not None:
             self._relay.refuse(goal, reason)
-        self._say(Level.ERROR, "refused", f"refused: {reason}", values)
+        self._report_event(Level.ERROR, "refused", f"refused: {reason}", values)
 
-    def _on_outcome(self, outcome: Outcome[Job, Work]) -> None:
-        """In the thread that adjusts; the node's own thread looks for it."""
-        self._outcomes.put(outcome)
-
-    def _look_for_outcomes(self, wanted: bool) -> None:
-        """Look often, while something is being adjusted.
+    def _poll_often(self, wanted: bool) -> None:
+        """Check often whether the adjustment is done, while there is one.
 
         The events executor of rclpy 7 knows no guard conditions, and other threads had better
         leave it alone.
         """
-        if wanted == (self._looking is not None):
+        if wanted == (self._polling is not None):
             return
         if wanted:
-            self._looking = self.create_timer(
-                _LOOK_SECONDS, self._take_outcomes, clock=self._steady
-            )
+            self._polling = self.create_timer(_POLL_SECONDS, self._poll, clock=self._steady)
         else:
-            self.destroy_timer(self._looking)
-            self._looking = None
+            self.destroy_timer(self._polling)
+            self._polling = None
 
-    def _take_outcomes(self) -> None:
-        while not self._outcomes.empty():
-            outcome = self._outcomes.get()
-            if outcome.job is self._computing:  # else something newer has come since
-                self._computing = None
-                self._finish(outcome.job, outcome.result, outcome.error)
-        self._look_for_outcomes(self._computing is not None)
+    def _poll(self) -> None:
+        if self._computing is not None and self._computing[1].done():
+            (job, future), self._computing = self._computing, None
+            self._finish(job, future)
+        self._poll_often(self._computing is not None)
 
-    def _finish(self, job: Job, work: Work | None, error: Exception | None) -> None:
-        if work is None:
+    def _finish(self, job: Job, future: Future[Work]) -> None:
+        error = future.exception()
+        if error is not None:
             reason = str(error)
             if not isinstance(error, CollisionMonitorError):
                 reason = f"internal error, {type(error).__name__}: {error}"
@@ -302,12 +300,12 @@ class SelfCollisionNode(Node):
             seconds = time.monotonic() - job.submitted
             self._refuse(reason, job.owner, refusal_values(error, job.settings.method, seconds))
             return
-        adjusted, message = work
+        adjusted, message = future.result()
         self._last = job, adjusted
         self._next_markers = -math.inf
         values = adjustment_values(adjusted.adjustment, adjusted.seconds)
         try:
-            release = self._gate.release(job, adjusted, self._seconds(), time.monotonic())
+            release = self._filter.release(job, adjusted, self._seconds(), time.monotonic())
         except CollisionMonitorError as error:
             self._refuse(str(error), job.owner, values)
             return
@@ -323,7 +321,7 @@ class SelfCollisionNode(Node):
             text += f", '{values['largest_change_joint']}' by up to {change:.3g}"
         if release.notes:
             text += f"; {'; '.join(release.notes)}"
-        self._say(Level.WARN if release.notes else Level.OK, "forwarded", text, values)
+        self._report_event(Level.WARN if release.notes else Level.OK, "forwarded", text, values)
 
     def _send(self, message: JointTrajectory, goal: RelayedGoal | None) -> None:
         if goal is None:
@@ -337,7 +335,7 @@ class SelfCollisionNode(Node):
         self._serial += 1
         clock = self._seconds()
         try:
-            if self._gate is None:
+            if self._filter is None:
                 raise TrajectoryError(
                     f"was received before a robot was loaded: {self._report.reason}"
                 )
@@ -346,53 +344,55 @@ class SelfCollisionNode(Node):
             if self._shortage.points:
                 raise TrajectoryError(f"cannot be followed: {self._shortage.points}")
             if self._stream is None:  # or what it depends on has changed
-                self._stream = PointStreaming(self._model, self._gate, self._values)
+                self._stream = PointStreaming(self._model, self._filter, self._values)
             followed = self._stream.follow(message, clock, time.monotonic())
         except CollisionMonitorError as error:
             what = "the desired point " if isinstance(error, TrajectoryError) else ""
-            self._say(Level.ERROR, "point refused", f"refused: {what}{error}")
+            self._report_event(Level.ERROR, "point refused", f"refused: {what}{error}")
             return
-        self._gate.begin(clock, max(followed.ahead, 0.0))
+        self._filter.begin(clock, max(followed.ahead, 0.0))
         self._trajectory.publish(followed.message)
-        self._say(followed.level, "streaming", followed.text, followed.values, serial=0)
+        self._report_event(followed.level, "streaming", followed.text, followed.values, serial=0)
 
     def _end_stream(self) -> None:
         if self._stream is not None:
             self._stream.end()
 
-    # -- the guard -------------------------------------------------------------------
+    # -- the supervisor --------------------------------------------------------------
 
     def _on_joint_state(self, message: JointState) -> None:
-        if self._gate is None:
+        if self._filter is None:
             return
         lag, seconds = 0.0, seconds_of(message.header.stamp)
         if seconds > 0.0:
             lag = self._seconds() - seconds
-        now = time.monotonic()
-        state, hold = self._gate.guard.update(message.name, message.position, now, seconds, lag)
+        state, hold = self._filter.supervisor.update(
+            message.name, message.position, time.monotonic(), seconds, lag
+        )
         if hold:
             self._hold(state)
 
     def _hold(self, state: MonitorState) -> None:
         """The arms are nearer than d_dan: stop them where they are."""
-        clearance, guard = state.clearance, self._gate.guard
+        clearance, supervisor = state.clearance, self._filter.supervisor
         a, b = clearance.links
         text = (
             f"{a} and {b} are {clearance.distance:.3f} m apart, danger_distance is "
             f"{self._values['danger_distance']:g} m"
         )
         clock = self._seconds()
-        moving = self._gate.running(clock) or self._values["guard"] == "always"
+        moving = self._filter.running(clock) or self._values["guard"] == "always"
         self._drop_computing(f"the arms are too near: {text}")
         self._end_stream()
         self._serial += 1
         if moving:
-            self._trajectory.publish(point_message(self._gate.moving_joints, guard.present()))
+            message = point_message(self._filter.moving_joints, supervisor.present())
+            self._trajectory.publish(message)
             if self._relay is not None:
                 self._relay.stop(f"held: {text}")
-            self._gate.over()
+            self._filter.over()
         done = "held" if moving else "not held: no trajectory from this node is being executed"
-        self._say(
+        self._report_event(
             Level.ERROR,
             "hold" if moving else "near",
             f"{done}: {text}",
@@ -412,24 +412,25 @@ class SelfCollisionNode(Node):
             self._load(message.data)
         except CollisionMonitorError as error:
             self._serial += 1
-            self._say(Level.ERROR, "no robot", f"robot_description cannot be used: {error}")
+            reason = f"robot_description cannot be used: {error}"
+            self._report_event(Level.ERROR, "no robot", reason)
 
     def _on_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
         wanted = {p.name: p.value for p in parameters if p.name in self._values}
         if reason := not_finite(wanted) or refusal({**self._values, **wanted}):
             return SetParametersResult(successful=False, reason=reason)
         self._values.update(wanted)
-        if self._gate is not None:
-            guard = self._gate.guard
-            guard.set_distances(self._values["safe_distance"], self._values["danger_distance"])
-            guard.monitor.joint_state_timeout = self._values["joint_state_timeout"]
+        if self._filter is not None:
+            supervisor = self._filter.supervisor
+            supervisor.set_distances(self._values["safe_distance"], self._values["danger_distance"])
+            supervisor.monitor.joint_state_timeout = self._values["joint_state_timeout"]
         self._stream = None
         self._next_markers = -math.inf
         return SetParametersResult(successful=True)
 
-    # -- what is said ----------------------------------------------------------------
+    # -- state and markers -----------------------------------------------------------
 
-    def _say(
+    def _report_event(
         self,
         level: Level,
         event: str,
@@ -443,16 +444,16 @@ class SelfCollisionNode(Node):
 
     def _now_report(self) -> Report:
         """The last report, unless how the robot stands is worse."""
-        if self._gate is None:
+        if self._filter is None:
             return self._report
-        guard = self._gate.guard
-        running = self._gate.running(self._seconds())
-        state = guard.state(time.monotonic())
-        return overruled(self._report, state, guard.in_event, running)
+        supervisor = self._filter.supervisor
+        running = self._filter.running(self._seconds())
+        state = supervisor.state(time.monotonic())
+        return overruled(self._report, state, supervisor.in_event, running)
 
     def _watch(self) -> None:
-        """Look after everything that no message brings about."""
-        self._take_outcomes()
+        """Publish the state and markers at their rates, and whatever has changed."""
+        self._poll()
         now = time.monotonic()
         if now >= self._next_beat:
             self._next_beat = max(self._next_beat, now - 0.1) + 1.0 / self._values["state_rate"]
@@ -480,14 +481,14 @@ class SelfCollisionNode(Node):
         extra["method"], extra["yielding"] = self._shortage.method(v["method"]), v["yielding"]
         if self._shortage.names:
             extra["missing"] = self._shortage.names
-        if self._gate is not None:
-            guard, robot = self._gate.guard, self._model.name
+        if self._filter is not None:
+            supervisor, robot = self._filter.supervisor, self._model.name
             now = time.monotonic()
-            extra["arms"] = " ".join(arm.name for arm in self._gate.arms)
-            extra["running"] = str(self._gate.running(self._seconds())).lower()
-            extra["joint_states"] = guard.doubt(now) or "fresh"
-            extra["present_distance"] = f"{guard.state(now).distance:.6f}"
-            extra["holds"] = str(guard.events)
+            extra["arms"] = " ".join(arm.name for arm in self._filter.arms)
+            extra["running"] = str(self._filter.running(self._seconds())).lower()
+            extra["joint_states"] = supervisor.doubt(now) or "fresh"
+            extra["present_distance"] = f"{supervisor.state(now).distance:.6f}"
+            extra["holds"] = str(supervisor.events)
         self._state.publish(report_message(report, self.get_name(), robot, extra))
 
     def _log(self, report: Report) -> None:
@@ -506,13 +507,13 @@ class SelfCollisionNode(Node):
             log.error(text)
 
     def _send_markers(self) -> None:
-        if self._last is None or self._gate is None:
+        if self._last is None or self._filter is None:
             return
         job, adjusted = self._last
-        model = self._gate.guard.model
-        right = names_of(model, self._gate.arms[0])
+        model = self._filter.supervisor.model
+        right = names_of(model, self._filter.arms[0])
         before, after = (
-            control_points(model, right, motion, job.held, _MARKER_WAYPOINTS)
+            approach_points(model, right, motion, job.held, _MARKER_WAYPOINTS)
             for motion in (adjusted.adjustment.desired, adjusted.adjustment.motion)
         )
         self._markers.publish(
@@ -527,9 +528,9 @@ class SelfCollisionNode(Node):
         )
 
 
-def _work(gate: Gate, job: Job) -> Work:
+def _work(trajectory_filter: TrajectoryFilter, job: Job) -> Work:
     """In the thread that adjusts; a message of ten thousand points takes long to make."""
-    adjusted = gate.adjust(job)
+    adjusted = trajectory_filter.adjust(job)
     return adjusted, motion_message(adjusted.adjustment.motion)
 
 

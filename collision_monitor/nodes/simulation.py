@@ -37,9 +37,9 @@ from collision_monitor.nodes.parameters.simulation_parameters import (
 )
 from collision_monitor.nodes.simulation_state import Pacer, contacts_status, status
 from collision_monitor.nodes.trajectories.follow_joint_trajectory import (
+    TrajectoryAction,
     follow_joint_trajectory_type,
 )
-from collision_monitor.nodes.trajectories.trajectory_action import TrajectoryAction
 from collision_monitor.nodes.trajectories.trajectory_messages import command_of
 from collision_monitor.simulation.simulation import Simulation
 from collision_monitor.simulation.speed_scale import SpeedScale

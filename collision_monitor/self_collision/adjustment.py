@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,12 +19,14 @@ from collision_monitor.errors import (
 from collision_monitor.model.proximity import Proximity
 from collision_monitor.motion.motion import Motion
 from collision_monitor.robot.batch_poses import link_poses
-from collision_monitor.self_collision.arms.arms import Arm, find_arms
-from collision_monitor.self_collision.certificate import failures
+from collision_monitor.self_collision.arms import Arm, find_arms
 from collision_monitor.self_collision.field.repulsion_field_adjustment import adjust_published
-from collision_monitor.self_collision.field_along import FieldAlong, field_along
-from collision_monitor.self_collision.margins import Margins, choose_margins, sides
-from collision_monitor.self_collision.own_contacts import own_contacts
+from collision_monitor.self_collision.margins import Margins, Problem, choose_margins, sides
+from collision_monitor.self_collision.motion_clearance import (
+    failures,
+    field_along,
+    own_contacts,
+)
 from collision_monitor.self_collision.preparation import (
     checked,
     configurations,
@@ -33,7 +35,6 @@ from collision_monitor.self_collision.preparation import (
     standing,
     within,
 )
-from collision_monitor.self_collision.problem import Problem
 from collision_monitor.self_collision.retiming import retime as new_times
 from collision_monitor.self_collision.sqp_adjustment import RobustAdjustment
 
@@ -177,13 +178,21 @@ def adjust(
     while True:
         motion = refined(given, times)
         desired = configurations(model, motion, held or {})
-        timing = _timing(model, motion, acceleration_limits, velocity_limits, retime)
+        rates = _rate_limits(model, motion, acceleration_limits, velocity_limits)
         margins = choose_margins(
             model, arms, desired, safe_distance, danger_distance, strict, able
         )
         if method == "published" and not every_pair:
-            margins = _between_alone(margins, sides(model, arms).between)
-        _require_pairs(model, arms, margins)
+            between = sides(model, arms).between  # as in the paper
+            margins = Margins(
+                np.where(between, margins.safe, -np.inf),
+                np.where(between, margins.danger, -np.inf),
+            )
+        if not (margins.safe > -np.inf).any():
+            raise NothingToCheckError(
+                f"'{model.name}': no pair of links is checked in which '{arms[0].name}' or "
+                f"'{arms[1].name}' takes part"
+            )
         problem = Problem(
             model, arms, motion.times, desired, columns, margins, yielding, tip_weight
         )
@@ -199,23 +208,12 @@ def adjust(
             raise _renumbered(error, given, prefix) from None
         touching = strict.union(own_contacts(problem, proximity, adjusted))
         if touching == strict:
-            return _report(problem, motion, method, adjusted, limits, proximity, timing)
+            found = _report(problem, motion, method, adjusted, limits, proximity)
+            if not retime:
+                return found
+            times = new_times(motion.times, found.motion.positions, *rates)
+            return replace(found, motion=replace(found.motion, times=times))
         strict = touching
-
-
-def _between_alone(margins: Margins, between: np.ndarray) -> Margins:
-    """The margins of right against left alone, as in the paper."""
-    return Margins(
-        np.where(between, margins.safe, -np.inf), np.where(between, margins.danger, -np.inf)
-    )
-
-
-def _require_pairs(model: CollisionModel, arms: tuple[Arm, Arm], margins: Margins) -> None:
-    if not (margins.safe > -np.inf).any():
-        raise NothingToCheckError(
-            f"'{model.name}': no pair of links is checked in which '{arms[0].name}' or "
-            f"'{arms[1].name}' takes part"
-        )
 
 
 def _robust(problem: Problem, proximity: Proximity) -> tuple[np.ndarray, np.ndarray]:
@@ -273,18 +271,15 @@ def _who_can_yield(
 # -- what goes out -------------------------------------------------------------------
 
 
-def _timing(
+def _rate_limits(
     model: CollisionModel,
     motion: Motion,
     acceleration_limits: Mapping[str, float] | float | None,
     velocity_limits: Mapping[str, float] | None,
-    retime: bool,
-) -> Callable[[np.ndarray], np.ndarray]:
-    """New times (n,) for positions (n, joints) of the motion."""
+) -> tuple[np.ndarray, np.ndarray]:
+    """Velocity and acceleration limits (joints,) of the joints of a motion; inf is no limit."""
     _check_rates(model, "velocity_limits", velocity_limits)
     _check_rates(model, "acceleration_limits", acceleration_limits)
-    if not retime or len(motion.times) < 2:
-        return lambda positions: motion.times
     names = motion.joint_names
     columns = [model.joint_names.index(name) for name in names]
     velocity = model.velocity_limits[columns].copy()
@@ -292,18 +287,16 @@ def _timing(
         velocity[k] = (velocity_limits or {}).get(name, velocity[k])
     spans = np.diff(motion.times)[:, None]
     rates = np.diff(motion.positions, axis=0) / spans
-    own = np.zeros(len(names))
-    if len(rates) > 1:
-        between = 0.5 * (spans[1:] + spans[:-1])
-        own = np.abs(np.diff(rates, axis=0) / between).max(axis=0)
+    changes = np.diff(rates, axis=0) / (0.5 * (spans[1:] + spans[:-1]))
+    desired = np.abs(changes).max(axis=0, initial=0.0)
     usable = np.isfinite(velocity) & (velocity > 0.0)
-    acceleration = np.where(usable, np.maximum(own, velocity / _RAMP), np.inf)
+    acceleration = np.where(usable, np.maximum(desired, velocity / _RAMP), np.inf)
     if isinstance(acceleration_limits, Mapping):
         for k, name in enumerate(names):
             acceleration[k] = acceleration_limits.get(name, acceleration[k])
     elif acceleration_limits is not None:
         acceleration[:] = acceleration_limits
-    return lambda positions: new_times(motion.times, positions, velocity, acceleration)
+    return velocity, acceleration
 
 
 def _check_rates(
@@ -355,8 +348,8 @@ def _report(
     adjusted: np.ndarray,
     limits: np.ndarray,
     proximity: Proximity,
-    timing: Callable[[np.ndarray], np.ndarray],
 ) -> Adjustment:
+    """The adjustment with the desired times; ``limits`` (n - 1 or 1, pairs) are certified."""
     model = problem.model
     columns = [model.joint_names.index(name) for name in motion.joint_names]
     positions = adjusted[:, columns]
@@ -364,10 +357,10 @@ def _report(
     there, wanted = (link_poses(model.bodies, tips, rows) for rows in (adjusted, problem.desired))
     moved = [np.linalg.norm(there[t][:, :3, 3] - wanted[t][:, :3, 3], axis=1) for t in tips]
     margins, kinds = problem.margins, sides(model, problem.arms)
-    before: FieldAlong = field_along(proximity, margins, problem.desired)
+    before = field_along(proximity, margins, problem.desired)
     after = field_along(proximity, margins, adjusted)
     return Adjustment(
-        motion=Motion(motion.joint_names, timing(positions), positions),
+        motion=Motion(motion.joint_names, motion.times, positions),
         desired=motion,
         arms=problem.arms,
         method=method,

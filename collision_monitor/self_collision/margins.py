@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""How far apart each pair of links is to be kept."""
+"""The clearance that is required of each pair of links."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.model.proximity import Proximity
-from collision_monitor.self_collision.arms.arms import Arm
+from collision_monitor.self_collision.arms import Arm
 from collision_monitor.self_collision.preparation import is_number
 
 if TYPE_CHECKING:
@@ -36,9 +36,9 @@ class Margins:
     """Distances between leaves for every pair of ``model.pairs``, metres.
 
     Attributes:
-        safe: (pairs,) d_saf; -inf where a pair takes no part.
+        safe: (pairs,) d_saf; -inf where a pair is not monitored.
         danger: (pairs,) d_dan, never above ``safe``.
-        eased: (pairs,) bool: takes part, but only may not come nearer than desired; None: no pair.
+        eased: (pairs,) bool: monitored, but only may not come nearer than desired; None: no pair.
     """
 
     safe: np.ndarray
@@ -47,9 +47,40 @@ class Margins:
 
     @property
     def kept(self) -> np.ndarray:
-        """(pairs,) bool: takes part, and is kept apart by a distance of its own."""
-        taking_part = self.safe > -np.inf
-        return taking_part if self.eased is None else taking_part & ~self.eased
+        """(pairs,) bool: monitored, with a clearance of its own."""
+        monitored = self.safe > -np.inf
+        return monitored if self.eased is None else monitored & ~self.eased
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What a method of adjustment is given: a desired motion of two arms, and clearances to keep.
+
+    Attributes:
+        model: the robot and its scene.
+        arms: right and left.
+        times: (n,) seconds, increasing.
+        desired: (n, nq) configurations of all joints of the model.
+        columns: columns of q of the right and of the left arm.
+        margins: d_saf and d_dan of every pair.
+        yielding: which arm gives way: ``both``, ``left`` or ``right``.
+        tip_weight: weight of tip displacement against joint displacement, rad/m.
+    """
+
+    model: CollisionModel
+    arms: tuple[Arm, Arm]
+    times: np.ndarray
+    desired: np.ndarray
+    columns: tuple[np.ndarray, np.ndarray]
+    margins: Margins
+    yielding: str = "both"
+    tip_weight: float = 0.0
+
+    @property
+    def yielding_columns(self) -> np.ndarray:
+        """Columns of q of the arms that give way, right before left."""
+        sides = {"right": (0,), "left": (1,), "both": (0, 1)}[self.yielding]
+        return np.concatenate([self.columns[k] for k in sides])
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,12 +104,16 @@ def sides(model: CollisionModel, arms: tuple[Arm, Arm]) -> Sides:
     An obstacle that is fixed to a link of an arm is carried, and a part of that arm.
     """
     right, left = (frozenset(arm.links) for arm in arms)
-    carrier = {obstacle.name: obstacle.link for obstacle in model.scene.obstacles}
-    links = {name: carrier.get(name, name) for name in model.link_names}
-    of = {name: (link in right) + 2 * (link in left) for name, link in links.items()}
+    of = {name: (at in right) + 2 * (at in left) for name, at in carriers(model).items()}
     a = np.array([of[first] for first, _ in model.pairs], dtype=int)
     b = np.array([of[second] for _, second in model.pairs], dtype=int)
     return Sides((a != b) & (a > 0) & (b > 0), (a > 0) != (b > 0), (a == b) & (a > 0))
+
+
+def carriers(model: CollisionModel) -> dict[str, str]:
+    """The link that each name in ``model.link_names`` moves with: itself, or its carrier."""
+    obstacles = {obstacle.name: obstacle.link for obstacle in model.scene.obstacles}
+    return {name: obstacles.get(name, name) for name in model.link_names}
 
 
 # By model: samples take longer than all the rest for a motion on which nothing is near.
@@ -91,7 +126,7 @@ def _shares(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Parts (pairs,) of sampled configurations in which a pair is below ``safe``, and below 0.
 
-    Joints of no arm are as in ``rest`` (nq,). Inside one arm only what is below 0 is told.
+    Joints of no arm are as in ``rest`` (nq,). Inside one arm only pairs below 0 count.
     """
     model = proximity.model
     columns = [model.joint_names.index(name) for arm in arms for name in arm.joint_names]
@@ -100,7 +135,7 @@ def _shares(
     key = (tuple(columns), *(arm.links for arm in arms), safe, others.tobytes())
     if key not in known:
         if len(known) >= _MOST_KNOWN:
-            known.clear()  # joints of no arm tremble: every motion is another one
+            known.clear()  # sensor noise of other joints makes every motion a new key
         rows = np.repeat(rest[None, :], _SAMPLES, axis=0)
         rows[:, columns] = model.random_configurations(_SAMPLES)[:, columns]
         asked = np.where(kinds.outside | kinds.between, safe, np.where(kinds.inside, 0.0, -np.inf))
@@ -149,8 +184,8 @@ def choose_margins(
     ``yielding``: columns of q that an adjustment may change; None: all of both arms. What else
     takes part only may not be nearer than ``danger_distance``: nothing here can mend it.
 
-    Pairs that the arms' joints do not move against each other take no part, nor do those whose
-    leaves overlap nearly always, because leaves tell nothing of them.
+    Pairs that the arms' joints do not move against each other are not monitored, nor are those
+    whose leaves overlap nearly always, because leaves tell nothing about them.
 
     Raises:
         ConfigurationError: a distance that is no finite number of at least 0, danger above safe, or
@@ -173,7 +208,7 @@ def choose_margins(
     share, overlapping = _shares(proximity, arms, kinds, desired[0], float(safe_distance))
     nearer, _ = _shares(proximity, arms, kinds, desired[0], float(danger_distance))
     close, touching = share >= part, nearer >= part
-    moved &= overlapping < _LOOSE  # nothing can be told of them by leaves
+    moved &= overlapping < _LOOSE  # leaves tell nothing about them
     if (between := moved & kinds.between).any() and close[between].all():
         raise ConfigurationError(
             f"safe_distance: {safe_distance!r} m: all links of '{arms[0].name}' are closer to "

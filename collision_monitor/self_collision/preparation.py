@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 _COARSE = 0.15  # rad or m: waypoints farther apart get others in between
 _FINE = 0.1
-_ROUNDING = 1e-6  # rad or m beyond a position limit that is taken for rounding
-_STANDS = 0.01  # rad or m beyond a position limit at which a robot may stand: encoders tremble
+_ROUNDING = 1e-6  # rad or m beyond a position limit that counts as rounding
+_STANDS = 0.01  # rad or m beyond a position limit at which a robot may stand: sensor noise
 
 
 def is_number(value: object) -> bool:
@@ -55,7 +55,12 @@ def checked(model: CollisionModel, motion: Motion) -> Motion:
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise MotionError(f"the motion names '{twice[0]}' twice")
-    require_joints(model, names)
+    unknown = [name for name in names if name not in model.joint_names]
+    if unknown:
+        raise MotionError(
+            f"'{model.name}' has no joint {', '.join(map(repr, unknown))}; it has "
+            f"{', '.join(model.joint_names)}"
+        )
     for k, (time, row) in enumerate(zip(times, positions, strict=True)):
         if not np.isfinite(time):
             raise MotionError(f"waypoint {k}: its time is {time}")
@@ -67,16 +72,6 @@ def checked(model: CollisionModel, motion: Motion) -> Motion:
                 f"waypoint {k} at {time:g} s: joint '{names[column]}' is at {row[column]}"
             )
     return Motion(names, times, positions)
-
-
-def require_joints(model: CollisionModel, names: tuple[str, ...]) -> None:
-    """Raise MotionError for a joint that the robot lacks."""
-    unknown = [name for name in names if name not in model.joint_names]
-    if unknown:
-        raise MotionError(
-            f"'{model.name}' has no joint {', '.join(map(repr, unknown))}; it has "
-            f"{', '.join(model.joint_names)}"
-        )
 
 
 def refined(motion: Motion, times: int = 1) -> Motion:

@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
 
 from collision_monitor.model.proximity import Proximity
-from collision_monitor.self_collision.solvers import solver
+from collision_monitor.self_collision.solvers import sparse_solver
 
 _SMOOTHNESS = 4.0  # weight of second differences of the change against the change
 _TRUST = 0.15  # rad or m: linearised clearances are believed so far
@@ -28,7 +29,6 @@ _DRIFT = 0.008  # m that may be missing after a step, because clearances are not
 _WORSE = 1.2  # times what was missing before it
 _SHRINK = 0.4  # of the trust region, after a step that was worse
 _GAIN = 0.02  # m that one program is asked to gain at most
-_EXACT = 1e-5  # of a program, which is only one of a sequence
 _PEAK_COST = 1.02  # times the least cost that a lower peak may cost
 
 
@@ -42,8 +42,7 @@ class Window:
         places: (s,) knot before each sample.
         parts: (s,) part of the way from that knot to the next, in [0, 1).
         steps: (k - 1, m) largest change of a joint from knot to knot, rad or m.
-        room: (2, k, m) least and largest change at the knots, where joint limits at what lies
-            between knots are tighter than at the knots; None: they are not.
+        room: (2, k, m) least and largest change at the knots that joint limits leave.
     """
 
     knots: np.ndarray
@@ -51,17 +50,15 @@ class Window:
     places: np.ndarray
     parts: np.ndarray
     steps: np.ndarray
-    room: np.ndarray | None = None
+    room: np.ndarray
 
     def with_samples(self, samples: np.ndarray, places: np.ndarray, parts: np.ndarray) -> Window:
         """The window with further samples."""
-        return Window(
-            self.knots,
-            np.vstack([self.samples, samples]),
-            np.concatenate([self.places, places]),
-            np.concatenate([self.parts, parts]),
-            self.steps,
-            self.room,
+        return replace(
+            self,
+            samples=np.vstack([self.samples, samples]),
+            places=np.concatenate([self.places, places]),
+            parts=np.concatenate([self.parts, parts]),
         )
 
     def blend(self, change: np.ndarray) -> np.ndarray:
@@ -132,41 +129,43 @@ class _Clearances:
         )
 
 
+@dataclass(eq=False)
 class _Program:
-    """A program whose many clearances are taken in as they are needed.
+    """Minimise x'Hx / 2 + g'x with low <= between x <= high, lower <= x <= upper and clearances.
 
     Of thousands of near leaf pairs next to none hold back a step: first come those that
     are at their limits, then those that the step would break, until it breaks none.
     """
 
-    def __init__(
-        self,
-        piqp: object,
-        hessian: sparse.csc_matrix,
-        gradient: np.ndarray,
-        between: sparse.spmatrix,
-        low: np.ndarray,
-        high: np.ndarray,
-        lower: np.ndarray,
-        upper: np.ndarray,
-    ) -> None:
-        """Minimise x'Hx / 2 + g'x with low <= between x <= high, lower <= x <= upper."""
-        self._piqp = piqp
-        self._hessian, self._gradient = hessian, gradient
-        self._between, self._low, self._high = between, low, high
-        self._lower, self._upper = lower, upper
+    solver: Callable[..., np.ndarray | None]
+    hessian: sparse.csc_matrix
+    gradient: np.ndarray
+    between: sparse.spmatrix
+    low: np.ndarray
+    high: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
 
     def relax(self, rows: sparse.csc_matrix, missing: np.ndarray) -> None:
         """Let steps be longer, and charge for what ``rows`` x falls short of ``missing``."""
-        self._low, self._high = np.minimum(self._low, 0.0) * 2.0, np.maximum(self._high, 0.0) * 2.0
-        self._hessian = (self._hessian + _CHARGE * (rows.T @ rows)).tocsc()
-        self._gradient = self._gradient - _CHARGE * (rows.T @ missing)
+        self.low, self.high = np.minimum(self.low, 0.0) * 2.0, np.maximum(self.high, 0.0) * 2.0
+        self.hessian = (self.hessian + _CHARGE * (rows.T @ rows)).tocsc()
+        self.gradient = self.gradient - _CHARGE * (rows.T @ missing)
 
     def solve(self, clearances: _Clearances, missing: np.ndarray) -> np.ndarray | None:
         """The minimum with clearances of x >= missing too, or None."""
         used = clearances.worst(missing + _AT_LIMIT)
         for _ in range(_GROWTHS):
-            step = self._solve(clearances.matrix(used), missing[used])
+            needed = missing[used]
+            step = self.solver(
+                self.hessian,
+                self.gradient,
+                sparse.vstack([clearances.matrix(used), self.between]),
+                np.concatenate([needed, self.low]),
+                np.concatenate([np.full(len(needed), np.inf), self.high]),
+                self.lower,
+                self.upper,
+            )
             if step is None:
                 return None
             broken = clearances.worst(np.where(used, 0.0, missing - clearances.gained(step)))
@@ -174,28 +173,6 @@ class _Program:
                 return step
             used |= broken
         return step
-
-    def _solve(self, rows: sparse.csc_matrix, missing: np.ndarray) -> np.ndarray | None:
-        solver = self._piqp.SparseSolver()
-        solver.settings.kkt_solver = self._piqp.KKTSolver.sparse_multistage  # a chain of knots
-        solver.settings.eps_abs, solver.settings.eps_rel = _EXACT, _EXACT
-        solver.settings.check_duality_gap = False
-        solver.setup(
-            self._hessian,
-            self._gradient,
-            None,
-            None,
-            sparse.vstack([rows, self._between]).tocsc(),
-            np.concatenate([missing, self._low]),
-            np.concatenate([np.full(len(missing), np.inf), self._high]),
-            self._lower,
-            self._upper,
-        )
-        status = solver.solve()
-        step = np.asarray(solver.result.x)
-        if status != self._piqp.PIQP_SOLVED or not np.isfinite(step).all():
-            return None
-        return np.clip(step, self._lower, self._upper)
 
 
 class Smoother:
@@ -217,13 +194,11 @@ class Smoother:
         weights: np.ndarray,
     ) -> None:
         """Arguments as those of `stepper.Stepper`; ``weights`` may be (k, m, m), one a knot."""
-        self._piqp = solver("piqp")
+        self._solver = sparse_solver()
         self._proximity = proximity
         self._columns = columns
         self._limits = limits
         self._weights = weights
-        model = proximity.model
-        self._lower, self._upper = model.lower[columns], model.upper[columns]
 
     def smooth(
         self, window: Window, change: np.ndarray, need: np.ndarray, rounds: int
@@ -336,17 +311,14 @@ class Smoother:
         most = window.steps.ravel()
         less = -_SLOWER * np.abs(steps)
         y = change[1:-1].ravel()
-        if window.room is None:
-            least, largest = self._lower - x[1:-1], self._upper - x[1:-1]
-        else:
-            least, largest = window.room[:, 1:-1] - change[1:-1]
+        least, largest = window.room[:, 1:-1] - change[1:-1]
         lower = np.minimum(np.maximum(least, -trust), 0.0).ravel()
         upper = np.maximum(np.minimum(largest, trust), 0.0).ravel()
         if peak is not None:
             lower = np.clip(-peak - y, lower, upper)
             upper = np.clip(peak - y, lower, upper)
         program = _Program(
-            self._piqp, hessian, inner @ change.ravel(), between,
+            self._solver, hessian, inner @ change.ravel(), between,
             -np.maximum(most + steps, less), np.maximum(most - steps, less), lower, upper,
         )  # fmt: skip
         clearances = _Clearances(window, rows, k, m)

@@ -7,7 +7,7 @@ In three steps, for each window in which the desired motion is not certified:
 1. a first motion that keeps the clearances, by walking from the last pose towards the desired one
    (`stepper`); where it does not arrive in time, by a way around (`detour`);
 2. all knots together: the smallest and smoothest change, by quadratic programs (`smoothing`);
-3. a certificate for every instant (`certificate`); where it fails, clearances get more room,
+3. a certificate for every instant (`motion_clearance`); where it fails, clearances get more room,
    and step 2 is repeated.
 """
 
@@ -17,12 +17,17 @@ import numpy as np
 
 from collision_monitor.errors import AdjustmentError
 from collision_monitor.model.proximity import Proximity
-from collision_monitor.self_collision.certificate import Failure, failures
 from collision_monitor.self_collision.detour import find_detour
-from collision_monitor.self_collision.problem import Problem
-from collision_monitor.self_collision.sharing import joint_weights, shares, tip_weights
+from collision_monitor.self_collision.margins import Problem
+from collision_monitor.self_collision.motion_clearance import Failure, failures
 from collision_monitor.self_collision.smoothing import Smoother, Window
-from collision_monitor.self_collision.stepper import Stepper
+from collision_monitor.self_collision.stepper import (
+    Stepper,
+    is_at,
+    joint_weights,
+    shares,
+    tip_weights,
+)
 
 _KNOT = np.radians(7.0)  # rad or m between knots, where waypoints are nearer than that
 _PAD = 0.25  # rad or m of the desired motion before and behind what is too near
@@ -34,7 +39,6 @@ _ROUNDS = 3  # programs a try
 _TRIES = 5
 _MOST_PLACES = 600  # rows over which a detour is spread
 _FINEST = 300  # rows that may all be knots
-_ARRIVED = 1e-6  # rad or m
 _EASE = 1e-3  # m that a pair may come nearer than at the start, while it is led out
 
 
@@ -64,8 +68,7 @@ class RobustAdjustment:
         self._desired = np.asarray(problem.desired, dtype=float)
         self._safe = problem.margins.safe
         self._proximity = Proximity(problem.model)
-        which = {"right": (0,), "left": (1,), "both": (0, 1)}[problem.yielding]
-        self._columns = np.concatenate([problem.columns[k] for k in which])
+        self._columns = problem.yielding_columns
         limits = problem.model.lower, problem.model.upper
         self._lower, self._upper = (limit[self._columns] for limit in limits)
         self._knots = _knots(self._desired)
@@ -128,7 +131,7 @@ class RobustAdjustment:
         stepper = Stepper(self._proximity, self._columns, self._safe, weights, _BUFFER)
         start = rows[self._knots[low]]
         first = self._walk(stepper, start, low, high)
-        while not _is_at(first[-1], self._desired[self._knots[high]]):
+        while not is_at(first[-1], self._desired[self._knots[high]]):
             if high == len(self._knots) - 1:
                 places = np.arange(self._knots[low], len(self._desired))
                 if len(places) > _MOST_PLACES:
@@ -148,7 +151,7 @@ class RobustAdjustment:
     def _walk(self, stepper: Stepper, start: np.ndarray, low: int, high: int) -> np.ndarray:
         """Rows from knot ``low`` to ``high`` that follow the desired motion from ``start``."""
         rows = self._desired[self._knots[low] : self._knots[high] + 1]
-        return stepper.walk(rows, _SUBSTEP, np.full(len(rows) - 1, self._pace), start)
+        return stepper.walk(rows, _SUBSTEP, self._pace, start)
 
     # -- smoothing and proof ---------------------------------------------------------
 
@@ -348,10 +351,6 @@ class RobustAdjustment:
             f"{self._safe[pair]:.4f} m is needed; {reason}",
             int(waypoint), time, (a, b), float(distance), prefix,
         )  # fmt: skip
-
-
-def _is_at(q: np.ndarray, goal: np.ndarray) -> bool:
-    return bool(np.abs(q - goal).max() < _ARRIVED)
 
 
 def _knots(rows: np.ndarray) -> np.ndarray:

@@ -1,18 +1,29 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""One step of the arms: as near to a target as the clearances of all near pairs allow."""
+"""One step of the arms: as near to a target as the clearances of all near pairs allow.
+
+With the weights of such a step: how a change is shared between the arms, and between joints and
+tips.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from collision_monitor.model.proximity import Proximity
-from collision_monitor.self_collision.solvers import solver
+from collision_monitor.robot.jacobian import Jacobians
+from collision_monitor.self_collision.margins import Problem
+from collision_monitor.self_collision.solvers import dense_solver
 
 _CATCH_UP = 8  # further steps at a row, where a pair is below its limit
 _SPREAD = 0.04  # m: leaf pairs of two links that are so much farther than the nearest are left out
-_SOFT, _HARD = 8, 0  # kinds of a constraint, in daqp
-_SOLVED = (1, 2)  # exit flags of daqp: optimal, and optimal with soft constraints violated
+_ARRIVED = 1e-6  # rad or m
+_LEAST = 0.05  # share of an arm that does not approach: it helps, but costs more
+
+
+def is_at(q: np.ndarray, goal: np.ndarray) -> bool:
+    """Whether q (nq,) is the pose ``goal``, but for rounding."""
+    return bool(np.abs(q - goal).max() < _ARRIVED)
 
 
 class Stepper:
@@ -43,15 +54,14 @@ class Stepper:
         Args:
             proximity: of the model.
             columns: the joints that may move; the others follow the target.
-            limits: (pairs,) metres, -inf for pairs that take no part.
+            limits: (pairs,) metres, -inf for pairs that are not monitored.
             weights: (m, m) H, symmetric and positive definite.
             buffer: metres above the limits that are kept.
         """
         model = proximity.model
-        self._solve = solver("daqp").solve
+        self._solve = dense_solver()
         self._proximity = proximity
         self.columns = columns
-        self._others = np.setdiff1d(np.arange(len(model.joint_names)), columns)
         self.limits = limits
         self._buffer = buffer
         self.weights = np.ascontiguousarray(weights, dtype=float)
@@ -69,22 +79,18 @@ class Stepper:
         high = np.minimum(self.upper - x, reach)
         low = np.maximum(self.lower - x, -reach)
         low, high = np.minimum(low, np.maximum(high, -reach)), np.maximum(high, low)
-        count, size = len(near.pairs), len(x)
-        if count == 0:
+        if not len(near.pairs):
             at[self.columns] = x + np.clip(want, low, high)
             return at
-        missing = self.limits[near.pairs] + self._buffer - near.distances
-        kinds = np.full(size + count, _SOFT, dtype=np.int32)
-        kinds[:size] = _HARD
-        change, _, flag, _ = self._solve(
+        change = self._solve(
             self.weights,
             -self.weights @ want,
-            np.ascontiguousarray(near.gradients[:, self.columns]),
-            np.concatenate([high, np.full(count, 1e30)]),
-            np.concatenate([low, missing]),
-            kinds,
+            near.gradients[:, self.columns],
+            self.limits[near.pairs] + self._buffer - near.distances,
+            low,
+            high,
         )
-        if flag not in _SOLVED or not np.isfinite(change).all():
+        if change is None:
             return at  # no step is better than a wrong one
         at[self.columns] = np.clip(x + change, x + low, x + high)
         return at
@@ -101,14 +107,14 @@ class Stepper:
         self,
         rows: np.ndarray,
         substep: float,
-        reaches: np.ndarray,
+        reach: float,
         start: np.ndarray | None = None,
     ) -> np.ndarray:
         """Follow ``rows`` (n, nq), from the first or from ``start``, as near as clearances allow.
 
         Returns (n, nq). Each row is approached in steps of at most ``substep`` of the desired
         motion, starting from the last pose: started at the desired poses, neighbouring ones
-        are pushed to different sides of an obstacle. ``reaches`` (n - 1,): rad or m a row.
+        are pushed to different sides of an obstacle. ``reach``: rad or m from row to row.
         """
         out = np.empty_like(rows)
         q = out[0] = rows[0] if start is None else start
@@ -116,11 +122,11 @@ class Stepper:
             way = rows[k] - rows[k - 1]
             steps = max(1, int(np.ceil(np.abs(way).max(initial=0.0) / substep)))
             for i in range(1, steps + 1):
-                q = self.step(q, rows[k - 1] + way * (i / steps), reaches[k - 1] / steps)
+                q = self.step(q, rows[k - 1] + way * (i / steps), reach / steps)
             for _ in range(_CATCH_UP):  # clearance before pace
                 if self.keeps_limits(q):
                     break
-                q = self.step(q, rows[k], max(reaches[k - 1] / steps, substep))
+                q = self.step(q, rows[k], max(reach / steps, substep))
             out[k] = q
         return out
 
@@ -134,3 +140,55 @@ class Stepper:
             if held > 3 or np.abs(q - goal).max() < 1e-9:
                 break
         return np.array(rows)
+
+
+# -- weights ---------------------------------------------------------------------------
+
+
+def shares(problem: Problem, proximity: Proximity, rows: np.ndarray) -> tuple[float, float]:
+    """Shares of the right and the left arm over desired ``rows`` (n, nq); their sum is 1.
+
+    By the rates at which each approaches the other, n . v of the nearest points (Wu et al.,
+    2018; clamped at zero, one half each when neither approaches), weighted by the
+    repulsion of each near pair.
+    """
+    limits = problem.margins.safe
+    right, left = problem.columns
+    rates = np.zeros(2)
+    for k in range(len(rows) - 1):
+        near = proximity.near(rows[k], limits)
+        if len(near.pairs) == 0:
+            continue
+        force = limits[near.pairs] - near.distances
+        step = rows[k + 1] - rows[k]
+        for side, columns in enumerate((right, left)):
+            closing = np.maximum(0.0, -near.gradients[:, columns] @ step[columns])
+            rates[side] += force @ closing
+    total = rates.sum()
+    share = rates / total if total > 0.0 else np.array([0.5, 0.5])
+    share = (share + _LEAST) / (1.0 + 2.0 * _LEAST)
+    return float(share[0]), float(share[1])
+
+
+def joint_weights(problem: Problem, share: tuple[float, float]) -> np.ndarray:
+    """Diagonal H (m, m) of the joints that may move: dear for the arm with the lesser share.
+
+    Two changes against one constraint are as the inverse weights; with equal shares H is 1.
+    """
+    if problem.yielding != "both":
+        return np.eye(len(problem.yielding_columns))
+    parts = [np.full(len(c), 0.5 / s) for c, s in zip(problem.columns, share, strict=True)]
+    return np.diag(np.concatenate(parts))
+
+
+def tip_weights(problem: Problem, columns: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """What a displacement of the tips costs, tip_weight^2 J'J, at each of ``rows``: (n, m, m)."""
+    bodies = problem.model.bodies
+    out = np.zeros((len(rows), len(columns), len(columns)))
+    for k, q in enumerate(rows):
+        jacobians = Jacobians(bodies, q)
+        for arm in problem.arms:
+            point = jacobians.link_pose(arm.tip_link)[:3, 3]
+            linear = jacobians.of_point(bodies.link_bodies[arm.tip_link], point)[:3, columns]
+            out[k] += problem.tip_weight**2 * linear.T @ linear
+    return out

@@ -11,7 +11,7 @@ from support.ros.rviz_twin import RvizTwin  # isort: skip
 from visualization_msgs.msg import Marker  # isort: skip
 
 from collision_monitor.nodes.markers.path_markers import PathMarkers  # isort: skip
-from collision_monitor.self_collision.control_paths import ControlPoints  # isort: skip
+from collision_monitor.self_collision.motion_clearance import ApproachPoints  # isort: skip
 
 STAMP = Time(sec=5)
 
@@ -21,7 +21,7 @@ def points(*distances):
     found = np.zeros((len(distances), 2, 3))
     found[:, 1, 0] = distances
     found[:, :, 1] = np.arange(len(distances))[:, None]
-    return ControlPoints(found, np.tile([1.0, 0.0, 0.0], (len(distances), 1)), np.array(distances))
+    return ApproachPoints(found, np.tile([1.0, 0.0, 0.0], (len(distances), 1)), np.array(distances))
 
 
 def build(builder, before, after, lifetime=0.0):

@@ -10,10 +10,10 @@ from builtin_interfaces.msg import Time  # isort: skip
 
 from collision_monitor.errors import AdjustmentError, TrajectoryError  # isort: skip
 from collision_monitor.monitoring.monitor import Level  # isort: skip
-from collision_monitor.nodes.trajectories.point_streaming import PointStreaming  # isort: skip
+from collision_monitor.nodes.trajectories.trajectory_messages import PointStreaming  # isort: skip
 from collision_monitor.nodes.trajectories.trajectory_messages import point_message  # isort: skip
-from collision_monitor.self_collision.filter.trajectory_filter import Gate  # isort: skip
-from collision_monitor.self_collision.filter.hold_supervisor import Guard  # isort: skip
+from collision_monitor.self_collision.filter.trajectory_filter import TrajectoryFilter  # isort: skip
+from collision_monitor.self_collision.filter.hold_supervisor import HoldSupervisor  # isort: skip
 
 MODEL = model()
 VALUES = {
@@ -27,10 +27,10 @@ class Robot:
     """Stands somewhere, and is sent points."""
 
     def __init__(self, gap):
-        self.guard = Guard(MODEL, ARMS)
-        self.gate = Gate(MODEL, ARMS, self.guard)
-        self.stream = PointStreaming(MODEL, self.gate, VALUES)
-        self.guard.update((*JOINTS, "mast_joint"), [*apart(gap), 0.0], NOW)
+        self.supervisor = HoldSupervisor(MODEL, ARMS)
+        self.filter = TrajectoryFilter(MODEL, ARMS, self.supervisor)
+        self.stream = PointStreaming(MODEL, self.filter, VALUES)
+        self.supervisor.update((*JOINTS, "mast_joint"), [*apart(gap), 0.0], NOW)
 
     def follow(self, gap, span=0.1, stamp=None, clock=CLOCK):
         wanted = dict(zip(JOINTS, apart(gap), strict=True))
@@ -83,10 +83,10 @@ def test_nothing_goes_out_from_below_the_danger_distance():
 
 def test_nothing_goes_out_while_a_trajectory_is_under_way_or_nothing_is_known():
     robot = Robot(0.5)
-    robot.gate.begin(CLOCK, 10.0)
+    robot.filter.begin(CLOCK, 10.0)
     with pytest.raises(TrajectoryError, match="while a trajectory is being executed"):
         robot.follow(0.5)
-    robot.gate.over()
+    robot.filter.over()
     assert robot.follow(0.5).level is Level.OK
     with pytest.raises(TrajectoryError, match="is unknown: joint states are"):
         robot.stream.follow(point_message(JOINTS, dict.fromkeys(JOINTS, 0.0), 0.1), CLOCK, NOW + 9)

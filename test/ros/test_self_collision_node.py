@@ -16,7 +16,7 @@ from support.ros.self_collision_cell import Cell, rows_of, set_parameters, times
 
 from collision_monitor import CollisionModel
 from collision_monitor.motion import read_motion
-from collision_monitor.self_collision.arms.arms import find_arms
+from collision_monitor.self_collision.arms import find_arms
 from collision_monitor.self_collision.filter.hold_supervisor import pairs_between
 
 from std_msgs.msg import String  # isort: skip

@@ -13,7 +13,7 @@ from support.ros.self_collision_cell import Cell, rows_of
 
 from collision_monitor import CollisionModel
 from collision_monitor.motion import read_motion
-from collision_monitor.self_collision.arms.arms import find_arms
+from collision_monitor.self_collision.arms import find_arms
 from collision_monitor.self_collision.filter.hold_supervisor import pairs_between
 
 DUAL_ARM, SRDF = ROOT / "urdf/dual_arm.urdf", ROOT / "urdf/dual_arm.srdf"

@@ -12,7 +12,7 @@ from builtin_interfaces.msg import Time
 from visualization_msgs.msg import Marker, MarkerArray
 
 from collision_monitor.nodes.markers.markers import duration, marker_colour, marker_point
-from collision_monitor.self_collision.control_paths import ControlPoints
+from collision_monitor.self_collision.motion_clearance import ApproachPoints
 
 BEFORE, AFTER, FIELD = "before", "after", "field"
 _BEFORE_COLOUR, _AFTER_COLOUR = (0.85, 0.3, 0.1), (0.1, 0.6, 0.25)
@@ -54,8 +54,8 @@ class PathMarkers:
 
     def build(
         self,
-        before: ControlPoints,
-        after: ControlPoints,
+        before: ApproachPoints,
+        after: ApproachPoints,
         safe_distance: float,
         danger_distance: float,
         stamp: Time,
@@ -89,7 +89,7 @@ class PathMarkers:
         return MarkerArray(markers=[*first, *markers, *arrows, *gone])
 
     def _field(
-        self, before: ControlPoints, safe: float, danger: float, stamp: Time
+        self, before: ApproachPoints, safe: float, danger: float, stamp: Time
     ) -> Iterator[Marker]:
         rows = np.flatnonzero(before.distances < safe)
         sides = ((0, -1.0), (1, 1.0))

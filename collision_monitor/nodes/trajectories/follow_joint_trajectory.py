@@ -1,22 +1,30 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""A FollowJointTrajectory action in front of a controller's, for planners to be pointed at.
+"""FollowJointTrajectory actions: one in front of a controller's, and one of the simulation.
 
-Needs control_msgs, which every installation of ros2_control and of MoveIt has.
+They need control_msgs, which every installation of ros2_control and of MoveIt has. Goals are
+always accepted, because a rejection has no reason: one that is refused is aborted with the
+reason. The handle of a goal is executed when its result is known, so nothing waits for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
+import numpy as np
 from action_msgs.msg import GoalStatus
 from rclpy.action import ActionClient, ActionServer, CancelResponse, GoalResponse
 from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectory
 
-ACTION = "~/follow_joint_trajectory"
+from collision_monitor.errors import TrajectoryError
+from collision_monitor.nodes.trajectories.trajectory_messages import duration_of, seconds_of
+from collision_monitor.simulation.trajectory_execution import Phase, Run
+
+_ACTION = "~/follow_joint_trajectory"
+_SETTLE = 2.0  # s after the last point, where a goal does not say how long it may take
 
 
 def follow_joint_trajectory_type() -> Any | None:
@@ -26,6 +34,60 @@ def follow_joint_trajectory_type() -> Any | None:
     except ImportError:
         return None
     return FollowJointTrajectory
+
+
+class _DeferredActionServer:
+    """Offers the action; goals, each with a ``handle``, are in ``_goals`` until they end."""
+
+    def __init__(
+        self, node: Node, action_type: Any, make_server: Callable[..., Any] = ActionServer
+    ) -> None:
+        self._type = action_type
+        self._goals: list[Any] = []
+        self._server = make_server(
+            node,
+            action_type,
+            _ACTION,
+            self._never,
+            goal_callback=lambda request: GoalResponse.ACCEPT,
+            handle_accepted_callback=self._on_accepted,
+            cancel_callback=self._on_cancel,
+        )
+
+    @staticmethod
+    def _never(handle: Any) -> None:
+        raise RuntimeError("goals are executed with their result alone")
+
+    def _on_accepted(self, handle: Any) -> None:
+        raise NotImplementedError
+
+    def _cancel(self, goal: Any) -> None:
+        raise NotImplementedError
+
+    def _on_cancel(self, handle: Any) -> CancelResponse:
+        goal = next((goal for goal in self._goals if goal.handle == handle), None)
+        if goal is None:
+            return CancelResponse.REJECT
+        self._cancel(goal)
+        return CancelResponse.ACCEPT
+
+    def _result(self, code: int, text: str) -> Any:
+        result = self._type.Result()
+        result.error_code, result.error_string = code, text
+        return result
+
+    @staticmethod
+    def _execute(handle: Any, how: str, result: Any) -> None:
+        """End a goal as ``how`` says: ``succeed``, ``abort`` or ``canceled``."""
+
+        def finish(handle: Any) -> Any:
+            getattr(handle, how)()
+            return result
+
+        handle.execute(finish)
+
+
+# -- in front of a controller -----------------------------------------------------------
 
 
 @dataclass(eq=False)
@@ -45,13 +107,8 @@ class RelayedGoal:
         return self.handle.request.trajectory
 
 
-class FollowJointTrajectoryRelay:
-    """Takes goals, lets the node decide on them, and passes on what it makes of them.
-
-    Goals are always accepted, because a rejection cannot say why: one that is refused is
-    aborted with the reason. The handle of an accepted goal is executed when its result is
-    known, so nothing ever waits for it.
-    """
+class FollowJointTrajectoryRelay(_DeferredActionServer):
+    """Hands goals to the node, and forwards what the node makes of them to a controller."""
 
     def __init__(
         self,
@@ -74,25 +131,11 @@ class FollowJointTrajectoryRelay:
             make_server: as rclpy's ActionServer.
             make_client: as rclpy's ActionClient.
         """
-        self._type = action_type
         self._submit = submit
         self._over = over
-        self._goals: list[RelayedGoal] = []
         self.controller_action = controller_action
         self._client = make_client(node, action_type, controller_action)
-        self._server = make_server(
-            node,
-            action_type,
-            ACTION,
-            self._never,
-            goal_callback=lambda request: GoalResponse.ACCEPT,
-            handle_accepted_callback=self._on_accepted,
-            cancel_callback=self._on_cancel,
-        )
-
-    @staticmethod
-    def _never(handle: Any) -> None:
-        raise RuntimeError("goals are executed with their result alone")
+        super().__init__(node, action_type, make_server)
 
     # -- from the planner ------------------------------------------------------------
 
@@ -104,16 +147,12 @@ class FollowJointTrajectoryRelay:
             return
         self._submit(goal)
 
-    def _on_cancel(self, handle: Any) -> CancelResponse:
-        goal = next((goal for goal in self._goals if goal.handle == handle), None)
-        if goal is None or goal.done:
-            return CancelResponse.REJECT
+    def _cancel(self, goal: RelayedGoal) -> None:
         goal.cancelled = True
         if goal.sent is not None:
             goal.sent.cancel_goal_async()
         elif not goal.on_its_way:
             self._end(goal, "canceled", self._result(0, "cancelled before it was sent"))
-        return CancelResponse.ACCEPT
 
     # -- from the node ---------------------------------------------------------------
 
@@ -188,21 +227,149 @@ class FollowJointTrajectoryRelay:
         else:
             self._end(goal, "abort", answer.result)
 
-    def _result(self, code: int, text: str) -> Any:
-        result = self._type.Result()
-        result.error_code, result.error_string = code, text
-        return result
-
     def _end(self, goal: RelayedGoal, how: str, result: Any) -> None:
         """Execute the goal's handle at last: it ends as ``how`` says."""
         if goal.done:
             return
         goal.done = True
         self._goals.remove(goal)
-
-        def finish(handle: Any) -> Any:
-            getattr(handle, how)()
-            return result
-
-        goal.handle.execute(finish)
+        self._execute(goal.handle, how, result)
         self._over(goal)
+
+
+# -- of the simulation -----------------------------------------------------------------
+
+
+class Arm(Protocol):
+    """What the action needs of a simulation."""
+
+    joint_names: Sequence[str]
+    time: float
+    q: np.ndarray
+    target: np.ndarray
+
+
+class _Goal:
+    """A goal under way: its handle, its run, and how long the last point has been commanded."""
+
+    def __init__(self, handle: Any, run: Run) -> None:
+        self.handle, self.run = handle, run
+        self.done_at: float | None = None
+        self.cancelled = False
+
+
+class TrajectoryAction(_DeferredActionServer):
+    """The action of the simulation, as a joint_trajectory_controller has it.
+
+    A goal ends when its joints have come to rest near enough, or will not.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        action_type: Any,
+        follow: Callable[[JointTrajectory], Run],
+        drop: Callable[[Run], None],
+        tolerance: Callable[[], float],
+        make_server: Callable[..., Any] = ActionServer,
+    ) -> None:
+        """Offer the action.
+
+        Args:
+            node: which node offers it.
+            action_type: control_msgs' FollowJointTrajectory.
+            follow: begins a trajectory; TrajectoryError where it cannot.
+            drop: ends one.
+            tolerance: by which joints may be off a goal that names none, rad or m.
+            make_server: as rclpy's ActionServer.
+        """
+        self._follow, self._drop, self._tolerance = follow, drop, tolerance
+        super().__init__(node, action_type, make_server)
+
+    def _on_accepted(self, handle: Any) -> None:
+        try:
+            if handle.request.multi_dof_trajectory.points:
+                raise TrajectoryError("has a multi_dof_trajectory, which is not supported")
+            run = self._follow(handle.request.trajectory)
+        except TrajectoryError as error:
+            code = self._type.Result.INVALID_GOAL
+            self._execute(handle, "abort", self._result(code, f"the trajectory {error}"))
+            return
+        self._goals.append(_Goal(handle, run))
+
+    def _cancel(self, goal: _Goal) -> None:
+        goal.cancelled = True
+        self._drop(goal.run)
+
+    def watch(self, arm: Arm) -> None:
+        """End the goals that are reached or missed; to be called after time has passed."""
+        for goal in list(self._goals):
+            outcome = self._outcome(goal, arm)
+            if outcome is not None:
+                self._goals.remove(goal)
+                how, code, text = outcome
+                self._execute(goal.handle, how, self._result(code, text))
+
+    def feed_back(self, arm: Arm) -> None:
+        """Publish the feedback of all goals."""
+        for goal in self._goals:
+            columns = self._columns(goal, arm)
+            feedback = self._type.Feedback()
+            feedback.joint_names = list(goal.run.command.joint_names)
+            wanted, actual = arm.target[columns], arm.q[columns]
+            feedback.desired.positions = wanted.tolist()
+            feedback.actual.positions = actual.tolist()
+            feedback.error.positions = (wanted - actual).tolist()
+            feedback.desired.time_from_start = duration_of(goal.run.elapsed)
+            goal.handle.publish_feedback(feedback)
+
+    def _outcome(self, goal: _Goal, arm: Arm) -> tuple[str, int, str] | None:
+        """(how it ends, error code, text), or None while it goes on."""
+        result = self._type.Result
+        if goal.cancelled:
+            return "canceled", result.SUCCESSFUL, "cancelled; the joints hold their positions"
+        phase = goal.run.phase
+        if phase in (Phase.REPLACED, Phase.DROPPED):
+            return "abort", result.INVALID_GOAL, f"given up: {phase.value}"
+        if fault := self._beyond_path(goal, arm):
+            self._drop(goal.run)
+            return "abort", result.PATH_TOLERANCE_VIOLATED, fault
+        if phase is not Phase.DONE:
+            return None
+        if goal.done_at is None:
+            goal.done_at = arm.time
+        names, columns = goal.run.command.joint_names, self._columns(goal, arm)
+        given = self._given(goal.handle.request.goal_tolerance)
+        allowed = np.array([given.get(name, self._tolerance()) for name in names])
+        off = np.abs(goal.run.command.positions[-1] - arm.q[columns])
+        if (off <= allowed).all():
+            return "succeed", result.SUCCESSFUL, ""
+        patience = seconds_of(goal.handle.request.goal_time_tolerance) or _SETTLE
+        if arm.time - goal.done_at <= patience:
+            return None
+        worst = int((off - allowed).argmax())
+        text = (
+            f"joint '{names[worst]}' is {off[worst]:.4g} off its goal after {patience:g} s, "
+            f"{allowed[worst]:g} is allowed"
+        )
+        return "abort", result.GOAL_TOLERANCE_VIOLATED, text
+
+    def _beyond_path(self, goal: _Goal, arm: Arm) -> str:
+        """Which joint is farther from where it should be than the goal allows; empty for none."""
+        for name, most in self._given(goal.handle.request.path_tolerance).items():
+            if name in goal.run.command.joint_names:
+                k = list(arm.joint_names).index(name)
+                off = abs(float(arm.target[k] - arm.q[k]))
+                if off > most:
+                    return f"joint '{name}' is {off:.4g} off its path, {most:g} is allowed"
+        return ""
+
+    @staticmethod
+    def _given(tolerances: Sequence[Any]) -> dict[str, float]:
+        """Positive tolerances of positions, by joint."""
+        return {item.name: item.position for item in tolerances or () if item.position > 0.0}
+
+    @staticmethod
+    def _columns(goal: _Goal, arm: Arm) -> list[int]:
+        names = list(arm.joint_names)
+        return [names.index(name) for name in goal.run.command.joint_names]

@@ -139,11 +139,11 @@ def refusal_values(error: Exception, method: str, seconds: float) -> dict[str, s
 
 
 def overruled(report: Report, state: MonitorState, in_event: bool, running: bool) -> Report:
-    """The report, or what the guard has to say where that is worse, or what has passed.
+    """The report, or what the supervisor has to say where that is worse, or what has passed.
 
     Args:
         report: of the last thing that was asked, or of the last order to hold.
-        state: of the guard, now.
+        state: of the supervisor, now.
         in_event: whether the arms are too near.
         running: whether something that was sent is under way.
     """

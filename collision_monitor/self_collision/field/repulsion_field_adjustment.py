@@ -10,10 +10,10 @@ against the left. What was mended, and why:
 
 - where tips that keep their pose leave no way, all is done again with tips let go ("else the
   adjustment goes on outwards");
-- n is a unit vector, and defined where links touch (`approach.direction`);
-- the left arm moves along +n, away from the right one (`clearing.Clearing`);
-- shares stay in [0, 1], are one half where nobody approaches, and are those of the desired motion
-  (`approach.share`, `approach.Shares`);
+- n is a unit vector, and defined where links touch (`pushing.direction`);
+- the left arm moves along +n, away from the right one (`pushing.Clearing`);
+- shares stay in [0, 1], are one half where neither approaches, and are those of the desired motion
+  (`pushing.share`, `Clearing.share`);
 - each waypoint starts from the last adjusted pose and walks towards the desired one in steps of
   a degree, pushed back as it goes. Started at each desired pose, neighbouring waypoints are pushed
   to different sides of the other arm, and the motion between them goes through it;
@@ -30,8 +30,8 @@ import math
 import numpy as np
 
 from collision_monitor.errors import AdjustmentError
-from collision_monitor.self_collision.field.clearing import ROUNDS, Clearing
-from collision_monitor.self_collision.problem import Problem
+from collision_monitor.self_collision.field.pushing import ROUNDS, Clearing
+from collision_monitor.self_collision.margins import Problem
 
 _STEP = np.radians(1.0)  # of a walk, rad (or metres of a slide)
 _BUFFER = 0.0025  # m beyond d_saf at a waypoint, for dips between waypoints

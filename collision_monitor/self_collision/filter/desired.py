@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""What somebody wants two arms to do, checked before anything is computed from it."""
+"""Desired trajectories and points of two arms, checked before anything is computed from them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SHORTEST = 0.1
 
 @dataclass(frozen=True, eq=False)
 class DesiredTrajectory:
-    """A trajectory as it came in; nothing about it is known to be right.
+    """A trajectory as it was received, unchecked.
 
     Attributes:
         joint_names: names of the columns.
@@ -36,26 +36,13 @@ class DesiredTrajectory:
     extras: Mapping[str, Sequence[int]] | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class Checked:
-    """A desired trajectory that can be worked with.
-
-    Attributes:
-        motion: from where the robot stands, or within the tolerance of it.
-        added_start: whether the present state was put before the first point.
-    """
-
-    motion: Motion
-    added_start: bool
-
-
 def checked(
     desired: DesiredTrajectory,
     arm_joints: Collection[str],
     present: Mapping[str, float],
     start_tolerance: float,
     velocity_limits: Mapping[str, float],
-) -> Checked:
+) -> Motion:
     """A motion that begins where the robot stands.
 
     A first point at time 0 must lie within the tolerance of the present state. One that is to
@@ -76,11 +63,10 @@ def checked(
     positions = _checked_positions(desired, names)
     times = _checked_times(desired, len(positions))
     here = np.array([present[name] for name in names])
+    if times[0] == 0.0 and len(times) == 1:
+        times = _shortest_time(names, positions, here, velocity_limits)
     if times[0] > 0.0:
-        return _from_here(names, times, positions, here)
-    if len(times) == 1:
-        return _from_here(names, _shortest_time(names, positions, here, velocity_limits), positions,
-                          here)  # fmt: skip
+        return Motion(names, np.r_[0.0, times], np.vstack([here, positions]))
     off = np.abs(positions[0] - here)
     worst = int(off.argmax())
     if off[worst] > start_tolerance:
@@ -88,7 +74,7 @@ def checked(
             f"starts at {positions[0, worst]:.4g} of joint '{names[worst]}', but that stands at "
             f"{here[worst]:.4g}: {off[worst]:.3g} apart, {start_tolerance:g} is allowed"
         )
-    return Checked(Motion(names, times, positions), False)
+    return Motion(names, times, positions)
 
 
 def checked_point(
@@ -109,13 +95,6 @@ def checked_point(
     positions = _checked_positions(desired, names)
     _checked_times(desired, 1)
     return dict(zip(names, positions[0].tolist(), strict=True))
-
-
-def _from_here(
-    names: tuple[str, ...], times: np.ndarray, positions: np.ndarray, here: np.ndarray
-) -> Checked:
-    motion = Motion(names, np.r_[0.0, times], np.vstack([here, positions]))
-    return Checked(motion, True)
 
 
 def _shortest_time(
@@ -145,18 +124,13 @@ def _checked_names(
     twice = [name for k, name in enumerate(names) if name in names[:k]]
     if twice:
         raise TrajectoryError(f"names joint {_quoted(twice)} twice")
-    unknown = [name for name in names if name not in robot_joints]
-    if unknown:
-        raise TrajectoryError(
-            f"names {_quoted(unknown)}, which the robot does not have; the arms' joints are "
-            f"{name_some(sorted(arm_joints), 20)}"
-        )
-    foreign = [name for name in names if name not in arm_joints]
-    if foreign:
-        raise TrajectoryError(
-            f"names {_quoted(foreign)}, which is of neither arm; the arms' joints are "
-            f"{name_some(sorted(arm_joints), 20)}"
-        )
+    places = ((robot_joints, "the robot does not have"), (arm_joints, "is of neither arm"))
+    for where, reason in places:
+        if others := [name for name in names if name not in where]:
+            raise TrajectoryError(
+                f"names {_quoted(others)}, which {reason}; the arms' joints are "
+                f"{name_some(sorted(arm_joints), 20)}"
+            )
     return names
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Watches the distance of two arms from each other, and says when to hold them."""
+"""Monitors the distance of two arms from each other, and decides when to hold them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from collision_monitor.errors import ArmsError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.monitoring.data_health.watchdogs import REMARKS
 from collision_monitor.monitoring.monitor import Monitor, MonitorState
-from collision_monitor.self_collision.arms.arms import Arm
+from collision_monitor.self_collision.arms import Arm
+from collision_monitor.self_collision.margins import sides
 
 # An event ends when the arms are farther apart than d_dan by this part of d_saf - d_dan,
 # and a motion that leads away is stopped when it leads nearer again by as much.
@@ -34,10 +35,8 @@ def pairs_between(model: CollisionModel, arms: tuple[Arm, Arm]) -> list[tuple[st
     Raises:
         ArmsError: there is none, so that nothing would keep the arms apart.
     """
-    right, left = (names_of(model, arm) for arm in arms)
-    pairs = [
-        (a, b) for a, b in model.pairs if (a in right and b in left) or (a in left and b in right)
-    ]
+    between = sides(model, arms).between
+    pairs = [pair for pair, used in zip(model.pairs, between, strict=True) if used]
     if not pairs:
         raise ArmsError(
             f"no pair of links between '{arms[0].name}' and '{arms[1].name}' is checked: all are "
@@ -51,7 +50,7 @@ def _that_can_be_apart(
 ) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     """Pairs between the arms, and those of them that hardly ever are ``distance`` apart.
 
-    Two shoulders are near by design: a guard that heeds them would never let go.
+    Two shoulders are near by design: including them would hold the arms for ever.
     """
     pairs = pairs_between(model, arms)
     twin = model.twin(pairs)
@@ -66,7 +65,7 @@ def _that_can_be_apart(
     return [pair for pair in pairs if pair not in always], sorted(always)
 
 
-class Guard:
+class HoldSupervisor:
     """The arms' own distance at every joint state, and one order to hold for each event.
 
     An event begins when the arms are nearer than d_dan and ends when they have left it

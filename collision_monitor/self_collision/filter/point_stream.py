@@ -5,25 +5,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from collision_monitor.errors import AdjustmentError, ConfigurationError, TrajectoryError
 from collision_monitor.hierarchy.warm_up import warm_up_for_states
 from collision_monitor.model.proximity import Proximity
-from collision_monitor.self_collision.arms.arms import Arm, find_arms
-from collision_monitor.self_collision.margins import choose_margins
+from collision_monitor.self_collision.arms import Arm, find_arms
+from collision_monitor.self_collision.margins import Problem, choose_margins
+from collision_monitor.self_collision.motion_clearance import closest_pair
 from collision_monitor.self_collision.preparation import is_number
-from collision_monitor.self_collision.problem import Problem
-from collision_monitor.self_collision.sharing import joint_weights
-from collision_monitor.self_collision.stepper import Stepper
+from collision_monitor.self_collision.stepper import Stepper, joint_weights
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
-
-
-# -- adjusting single points ahead of time, one after another --
 
 
 _SUBSTEP = np.radians(1.0)
@@ -88,8 +84,7 @@ class Streamer:
         problem = Problem(
             self.model, self.arms, np.zeros(1), q[None, :], self._columns, margins, self._yielding
         )
-        which = {"right": (0,), "left": (1,), "both": (0, 1)}[self._yielding]
-        columns = np.concatenate([self._columns[k] for k in which])
+        columns = problem.yielding_columns
         self._stepper = Stepper(
             self._proximity, columns, self._limits, joint_weights(problem, (0.5, 0.5)), _BUFFER
         )
@@ -129,8 +124,8 @@ class Streamer:
         for _ in range(steps):
             path.append(self._stepper.step(path[-1], desired, reach / steps))
         q = self._q = self._certified(path)
-        clearance, pair = self._closest(q)
-        return q.copy(), clearance, pair
+        pair, clearance = closest_pair(self._proximity, self._limits > -np.inf, self._limits, q)
+        return q.copy(), clearance, self.model.pairs[pair]
 
     def _configuration(self, name: str, values: np.ndarray) -> np.ndarray:
         values = np.array(values, dtype=float)
@@ -164,31 +159,8 @@ class Streamer:
         np.minimum.at(out, near.pairs, near.distances)
         return out
 
-    def _closest(self, q: np.ndarray) -> tuple[float, tuple[str, str]]:
-        taking_part = self._limits > -np.inf
-        for more in (0.1, 0.4):
-            near = self._proximity.near(q, self._limits + more)
-            if len(near.pairs):
-                k = int(near.distances.argmin())
-                return float(near.distances[k]), self.model.pairs[near.pairs[k]]
-        distances = np.where(taking_part, self.model.distances(q), np.inf)
-        k = int(distances.argmin())
-        return float(distances[k]), self.model.pairs[k]
 
-
-ROUNDING = 1e-6  # rad or m off what was wanted that nobody calls adjusted
-
-
-class Step(Protocol):
-    """What adjusts one configuration: `streaming.Streamer`."""
-
-    def reset(self, q: np.ndarray) -> None:
-        """Begin at ``q`` (nq,)."""
-
-    def step(
-        self, q_desired: np.ndarray, dt: float
-    ) -> tuple[np.ndarray, float, tuple[str, str] | None]:
-        """Go on towards ``q_desired`` (nq,) for ``dt`` s: configuration, clearance, pair."""
+ROUNDING = 1e-6  # rad or m: smaller changes do not count as adjusted
 
 
 class Streamed(NamedTuple):
@@ -215,7 +187,7 @@ class PointStream:
 
     def __init__(
         self,
-        streamer: Step,
+        streamer: Streamer,
         joint_names: Sequence[str],
         arm_joints: Sequence[str],
         horizon: float = 1.0,

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Between whoever wants two arms to move and the controller: what passes, and in what shape."""
+"""Decides which desired trajectories of two arms go to the controller, and adjusts them."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.monitoring.joint_states.joint_state_buffer import name_some
 from collision_monitor.motion.motion import Motion
 from collision_monitor.self_collision.adjustment import Adjustment, adjust
-from collision_monitor.self_collision.arms.arms import Arm
+from collision_monitor.self_collision.arms import Arm
 from collision_monitor.self_collision.filter.desired import (
     DesiredTrajectory,
     checked,
     distance_from,
 )
-from collision_monitor.self_collision.filter.hold_supervisor import Guard
+from collision_monitor.self_collision.filter.hold_supervisor import HoldSupervisor
 
-# m by which arms that are too near already may come nearer on their way out: joint states tremble.
+# m by which arms that are too near already may come nearer on their way out: sensor noise.
 _EASE = 0.002
 
 
 @dataclass(frozen=True)
-class Settings:
+class FilterSettings:
     """How trajectories are adjusted; the meaning is that of `adjust`'s arguments."""
 
     safe_distance: float = 0.1
@@ -47,20 +47,20 @@ class Job:
     """A desired trajectory that has been found to make sense.
 
     Attributes:
-        motion: what is to be adjusted, from the present state on.
+        motion: the motion to adjust, from the current state on.
         held: position of every joint of the robot when it came in.
-        start: when it is to begin, by the clock of stamps; 0 is as soon as possible.
+        start: when it begins, by the clock of stamps, seconds; 0 is as soon as possible.
         settings: how to adjust it.
-        notes: what there is to remark.
-        events: how many events of the guard there had been.
+        notes: remarks for the state message.
+        events: how many events of the supervisor there had been.
         submitted: when it came in, steady clock.
-        owner: whoever asked; of no meaning here.
+        owner: the goal of an action, or None.
     """
 
     motion: Motion
     held: Mapping[str, float]
     start: float
-    settings: Settings
+    settings: FilterSettings
     notes: tuple[str, ...] = ()
     events: int = 0
     submitted: float = 0.0
@@ -84,17 +84,19 @@ class Release:
     notes: tuple[str, ...]
 
 
-class Gate:
+class TrajectoryFilter:
     """Decides about trajectories for two arms of one robot, and knows what is under way.
 
     Methods with ``clock`` want the time of the clock that stamps are in, those with
     ``now`` a steady clock; both in seconds. `adjust` may run in another thread.
     """
 
-    def __init__(self, model: CollisionModel, arms: tuple[Arm, Arm], guard: Guard) -> None:
-        """``guard``: hears all joint states."""
+    def __init__(
+        self, model: CollisionModel, arms: tuple[Arm, Arm], supervisor: HoldSupervisor
+    ) -> None:
+        """``supervisor`` receives all joint states."""
         self.arms = arms
-        self.guard = guard
+        self.supervisor = supervisor
         self.arm_joints = tuple(name for arm in arms for name in arm.joint_names)
         self._model = model.twin()  # for the thread that adjusts
         limits = zip(model.joint_names, model.velocity_limits.tolist(), strict=True)
@@ -115,7 +117,7 @@ class Gate:
         self,
         desired: DesiredTrajectory,
         start: float,
-        settings: Settings,
+        settings: FilterSettings,
         clock: float,
         now: float,
         owner: object = None,
@@ -123,37 +125,37 @@ class Gate:
         """What to adjust; ``start`` is the stamp of the trajectory, 0 without one.
 
         Raises:
-            TrajectoryError: the trajectory makes no sense, does not begin where the robot
-                stands, or nobody knows where that is.
+            TrajectoryError: the trajectory is invalid, does not begin at the current joint state,
+                or that is unknown.
         """
         if len(desired.positions) > settings.max_points:
             raise TrajectoryError(
                 f"has {len(desired.positions)} points; max_points allows {settings.max_points}"
             )
-        if doubt := self.guard.doubt(now):
+        if doubt := self.supervisor.doubt(now):
             raise TrajectoryError(
                 f"cannot be checked, since the present joint state is not known: {doubt}"
             )
-        present = self.guard.present()
-        way = checked(
+        present = self.supervisor.present()
+        motion = checked(
             desired, self.arm_joints, present, settings.start_tolerance, self._velocity_limits
         )
-        yielding, notes = self._yielding(way.motion, settings)
-        self._refuse_while_others_move(way.motion.joint_names, clock)
+        yielding, notes = self._yielding(motion, settings)
+        self._refuse_while_others_move(motion.joint_names, clock)
         if 0.0 < start <= clock:
             notes.append(f"its stamp is {clock - start:.3g} s in the past: it begins at once")
             start = 0.0
         settings = replace(settings, yielding=yielding)
-        distance = self.guard.distance
+        distance = self.supervisor.distance
         if distance < settings.danger_distance:
             # Nearer than it stands it must not come, and where it can it keeps the safe distance:
             # otherwise the only way out would be a restart.
             settings = replace(settings, danger_distance=max(0.0, distance - _EASE))
             notes.append(f"the arms are {distance:.3f} m apart: it must lead them away")
-        events = self.guard.events
-        return Job(way.motion, present, start, settings, tuple(notes), events, now, owner)
+        events = self.supervisor.events
+        return Job(motion, present, start, settings, tuple(notes), events, now, owner)
 
-    def _yielding(self, motion: Motion, settings: Settings) -> tuple[str, list[str]]:
+    def _yielding(self, motion: Motion, settings: FilterSettings) -> tuple[str, list[str]]:
         """Who gives way: an arm that is not named is held, so it cannot."""
         named = []
         for side, arm in zip(("right", "left"), self.arms, strict=True):
@@ -213,15 +215,15 @@ class Gate:
 
         Raises:
             TrajectoryError: the robot is not any more where it was when the trajectory came,
-                or nobody knows where it is.
+                or its joint state is unknown.
         """
         motion = adjusted.adjustment.motion
         _require_sound(motion, job.motion.joint_names)
-        if doubt := self.guard.doubt(now):
+        if doubt := self.supervisor.doubt(now):
             raise TrajectoryError(f"while it was adjusted the joint state was lost: {doubt}")
-        if self.guard.events != job.events:
+        if self.supervisor.events != job.events:
             raise TrajectoryError("while it was adjusted the arms came too near to each other")
-        present = self.guard.present()
+        present = self.supervisor.present()
         self._refuse_if_moved(job, motion, present)
         self._refuse_while_others_move(motion.joint_names, clock)
         start, notes = job.start, list(job.notes)
@@ -230,7 +232,7 @@ class Gate:
             start = 0.0
         self._moving = motion.joint_names
         self._until = (start or clock) + motion.duration
-        self.guard.allow_leaving()
+        self.supervisor.allow_leaving()
         return Release(motion, start, tuple(notes))
 
     def _refuse_if_moved(self, job: Job, motion: Motion, present: Mapping[str, float]) -> None:
@@ -259,7 +261,7 @@ class Gate:
     def begin(self, clock: float, seconds: float) -> None:
         """Both arms are under way by other means for so long."""
         self._moving, self._until = self.arm_joints, clock + seconds
-        self.guard.allow_leaving()
+        self.supervisor.allow_leaving()
 
     def over(self) -> None:
         """Nothing is under way any more."""

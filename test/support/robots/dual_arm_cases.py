@@ -21,9 +21,8 @@ import numpy as np
 
 from collision_monitor import CollisionModel
 from collision_monitor.motion import read_motion
-from collision_monitor.self_collision.arms.arms import Arm
-from collision_monitor.self_collision.margins import Margins
-from collision_monitor.self_collision.problem import Problem
+from collision_monitor.self_collision.arms import Arm
+from collision_monitor.self_collision.margins import Margins, Problem
 from support.paths import ROOT
 
 RADIUS = 0.05  # of every capsule, m

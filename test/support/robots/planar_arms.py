@@ -12,9 +12,8 @@ from functools import cache
 import numpy as np
 
 from collision_monitor import CollisionModel
-from collision_monitor.self_collision.arms.arms import find_arms
-from collision_monitor.self_collision.margins import choose_margins
-from collision_monitor.self_collision.problem import Problem
+from collision_monitor.self_collision.arms import find_arms
+from collision_monitor.self_collision.margins import Problem, choose_margins
 from support.robots.dual_arm_cases import segment_distances
 from support.robots.toys import joint, link, robot
 

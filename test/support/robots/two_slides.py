@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 
 from collision_monitor import CollisionModel
-from collision_monitor.self_collision.arms.arms import Arm
+from collision_monitor.self_collision.arms import Arm
 from support.robots.toys import joint, link, robot
 
 JOINTS = ("r_x", "r_y", "l_x", "l_y")

@@ -11,7 +11,7 @@ from support.files.made_adjustment import bent, straight
 from collision_monitor.cli.adjust_plot import draw, plot, require
 from collision_monitor.errors import MissingDependencyError, MotionError
 from collision_monitor.motion.motion import Motion
-from collision_monitor.self_collision.arms.arms import Arm
+from collision_monitor.self_collision.arms import Arm
 
 ARMS = (Arm("right_arm", ("r1", "r2"), ("a",), "a"), Arm("left_arm", ("l1",), ("b",), "b"))
 UNITS = {"r1": "rad", "r2": "m", "l1": "rad", "neck": "rad"}

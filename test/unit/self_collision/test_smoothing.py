@@ -27,7 +27,8 @@ def window_of(knots, columns=COLUMNS, pace=1.0):
     samples[::2], samples[1::2] = knots, 0.5 * (knots[1:] + knots[:-1])
     at = np.arange(2 * count - 1)
     steps = np.full((count - 1, len(columns)), pace)
-    return Window(knots, samples, at // 2, np.where(at % 2, 0.5, 0.0), steps)
+    room = np.array([limit[columns] - knots[:, columns] for limit in (MODEL.lower, MODEL.upper)])
+    return Window(knots, samples, at // 2, np.where(at % 2, 0.5, 0.0), steps, room)
 
 
 def smoother(columns=COLUMNS, weights=None):
@@ -104,7 +105,7 @@ def first():
     """A desired motion through itself, and a first change that keeps the clearances."""
     knots = meeting(41, 0.8)
     stepper = Stepper(Proximity(MODEL), COLUMNS[:3], LIMITS, np.eye(3), 0.003)
-    return knots, stepper.walk(knots, 0.02, np.full(40, 0.2)) - knots  # the right arm does it all
+    return knots, stepper.walk(knots, 0.02, 0.2) - knots  # the right arm does it all
 
 
 def gaps(window, change):

@@ -1,19 +1,39 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Single steps: the quadratic program against scipy, and what no step may do."""
+"""Single steps of the arms, their weights and their solvers."""
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 from scipy.optimize import minimize
-from support.robots.planar_arms import arm_distance, ball, meeting, planar_model
+from support.robots.planar_arms import (
+    LENGTH,
+    arm_distance,
+    ball,
+    meeting,
+    planar_model,
+    planar_problem,
+    points,
+)
 
 from collision_monitor.errors import MissingDependencyError
 from collision_monitor.model.proximity import Proximity
-from collision_monitor.self_collision.stepper import Stepper
+from collision_monitor.self_collision.solvers import (
+    QP_SOLVERS,
+    RETIMING,
+    dense_solver,
+    missing,
+    sparse_solver,
+)
+from collision_monitor.self_collision.stepper import Stepper, joint_weights, shares, tip_weights
+
+# -- single steps: the quadratic program against scipy, and what no step may do ----------
+
 
 BUFFER = 0.003
 MODEL = planar_model(ball("ball", 0.9, 0.0))
@@ -29,7 +49,7 @@ def stepper(columns=ALL, safe=0.1, weights=None):
     return Stepper(Proximity(MODEL), columns, limits, weights, BUFFER)
 
 
-def missing(limits, q):
+def missing_of(limits, q):
     """By how much the worst pair is too near."""
     return float((limits - MODEL.distances(q)).max())
 
@@ -58,7 +78,7 @@ def test_a_step_keeps_reach_and_limits_and_moves_what_it_may(q, target, reach, w
 def test_where_nothing_is_near_a_step_goes_straight_for_the_target(q, target):
     work = stepper()
     reach = 0.02
-    if missing(work.limits + 0.3, q) > 0.0:
+    if missing_of(work.limits + 0.3, q) > 0.0:
         return
     assert work.step(q, target, reach) == pytest.approx(q + np.clip(target - q, -reach, reach))
 
@@ -99,13 +119,13 @@ def test_a_step_from_too_near_leads_out():
     rng = np.random.default_rng(6)
     led = 0
     for q in rng.uniform(-0.8, 0.8, (200, 6)):
-        before = missing(work.limits, q)
+        before = missing_of(work.limits, q)
         if not 0.005 < before < 0.1:
             continue
         after = q
         for _ in range(12):
             after = work.step(after, after, 0.02)
-        assert missing(work.limits, after) < max(0.5 * before, 1e-3)
+        assert missing_of(work.limits, after) < max(0.5 * before, 1e-3)
         led += 1
     assert led > 10
 
@@ -122,18 +142,17 @@ def test_a_walk_follows_as_near_as_clearances_allow():
     work = stepper()
     rows = meeting(41)
     assert min(map(arm_distance, rows)) < -2.0 * 0.03 + 1e-6  # through each other
-    out = work.walk(rows, np.radians(1.0), np.full(40, 0.2))
+    out = work.walk(rows, np.radians(1.0), 0.2)
     assert np.array_equal(out[0], rows[0])
     assert min(map(arm_distance, out)) > 0.1
-    free = [k for k, q in enumerate(rows) if missing(work.limits, q) < -0.3]
+    free = [k for k, q in enumerate(rows) if missing_of(work.limits, q) < -0.3]
     assert [k for k in free if k < 15]
     assert out[[k for k in free if k < 15]] == pytest.approx(rows[[k for k in free if k < 15]])
     assert np.abs(np.diff(out, axis=0)).max() <= 0.2 + 1e-9
-    reaches = np.linspace(0.01, 0.2, 40)
-    slow = np.abs(np.diff(work.walk(rows, 0.02, reaches), axis=0)).max(axis=1)
-    assert (slow <= reaches + 1e-9).all()
+    slow = np.abs(np.diff(work.walk(rows, 0.02, 0.05), axis=0)).max(axis=1)
+    assert (slow <= 0.05 + 1e-9).all() and slow.max() == pytest.approx(0.05)
     elsewhere = rows[0] + 0.05
-    assert np.array_equal(work.walk(rows, 0.02, reaches, start=elsewhere)[0], elsewhere)
+    assert np.array_equal(work.walk(rows, 0.02, 0.05, start=elsewhere)[0], elsewhere)
 
 
 def test_a_push_arrives_or_stops():
@@ -145,7 +164,7 @@ def test_a_push_arrives_or_stops():
     stuck = work.push(start, through, 0.05, 400)
     assert len(stuck) < 400
     assert np.abs(stuck[-1] - through).max() > 0.1
-    assert max(missing(work.limits, q) for q in stuck) < 1e-3
+    assert max(missing_of(work.limits, q) for q in stuck) < 1e-3
     assert len(work.push(start, through, 0.05, 3)) == 4
 
 
@@ -153,3 +172,103 @@ def test_a_solver_that_is_missing_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "daqp", None)
     with pytest.raises(MissingDependencyError, match=r"daqp.*collision_monitor\[adjust\]"):
         stepper()
+
+
+# -- shares of a change between two arms, and what displacing tips costs -----------------
+
+
+ALONE = planar_model()
+
+
+def share_of(rows):
+    return shares(planar_problem(ALONE, rows), Proximity(ALONE), rows)
+
+
+def test_arms_that_approach_alike_share_alike():
+    assert share_of(meeting()[:18]) == pytest.approx((0.5, 0.5), abs=1e-9)
+
+
+def test_the_arm_that_approaches_gives_way():
+    rows = meeting(41, 0.85)[:21]
+    rows[:, 3:] = rows[20, 3:]
+    right, left = share_of(rows)
+    assert right + left == pytest.approx(1.0)
+    assert 0.9 < right < 1.0 and left > 0.0
+    mirrored = -rows[:, [3, 4, 5, 0, 1, 2]]
+    assert share_of(mirrored) == pytest.approx((left, right))
+
+
+def test_half_each_where_nobody_approaches_or_is_near():
+    rows = meeting(41, 0.7)
+    assert share_of(rows[20::]) == pytest.approx((0.5, 0.5), abs=1e-9)  # on the way back
+    assert share_of(rows[:3]) == (0.5, 0.5)
+    assert share_of(rows[20:21]) == (0.5, 0.5)
+
+
+def test_weights_make_changes_as_the_shares_are():
+    problem = planar_problem(ALONE, meeting())
+    assert np.array_equal(joint_weights(problem, (0.5, 0.5)), np.eye(6))
+    weights = joint_weights(problem, (0.8, 0.2))
+    # the least y'Hy with g.y = 1, g alike for both arms, is inverse(H) g but for its length
+    change = np.linalg.solve(weights, np.ones(6))
+    assert change[:3].sum() / change.sum() == pytest.approx(0.8)
+    for side, columns in (("right", 3), ("left", 3)):
+        only = joint_weights(replace(problem, yielding=side), (0.9, 0.1))
+        assert np.array_equal(only, np.eye(columns))
+
+
+@pytest.mark.parametrize("columns", [np.arange(6), np.arange(3), np.arange(3, 6)])
+def test_tip_weights_are_squared_displacements(columns):
+    problem = replace(planar_problem(ALONE, meeting(5)), tip_weight=3.0)
+    rng = np.random.default_rng(2)
+    rows = rng.uniform(-1.5, 1.5, (4, 6))
+    weights = tip_weights(problem, columns, rows)
+    assert weights.shape == (4, len(columns), len(columns))
+    h = 1e-6
+    for q, weight in zip(rows, weights, strict=True):
+        assert np.array_equal(weight, weight.T) or weight == pytest.approx(weight.T)
+        for _ in range(5):
+            step = np.zeros(6)
+            step[columns] = rng.normal(size=len(columns))
+            # the tip link begins where its joint is: at the wrist
+            moved = (points(q + h * step)[:, 2] - points(q - h * step)[:, 2]) / (2 * h)
+            cost = 9.0 * (moved**2).sum()
+            assert step[columns] @ weight @ step[columns] == pytest.approx(cost, abs=1e-6)
+    assert weights.max() <= 9.0 * (2 * LENGTH) ** 2 + 1e-9
+
+
+# -- solvers of quadratic programs are found, and what is missing is named with its cure --
+
+
+def test_both_solvers_find_a_minimum():
+    for name in QP_SOLVERS:
+        pytest.importorskip(name)
+    # The least |x|^2 with x0 + x1 >= 2 and |x| <= 5 is at (1, 1).
+    rows, least, wide = np.ones((1, 2)), np.array([2.0]), np.full(2, 5.0)
+    assert dense_solver()(np.eye(2), np.zeros(2), rows, least, -wide, wide) == pytest.approx(1.0)
+    sparsely = sparse_solver()(
+        sparse.eye(2, format="csc"), np.zeros(2), sparse.csc_matrix(rows), least,
+        np.array([np.inf]), -wide, wide,
+    )  # fmt: skip
+    assert sparsely == pytest.approx([1.0, 1.0], abs=1e-4)
+    # Clearances that cannot be had are soft in the dense program, and none is the sparse answer.
+    near, far = np.full(2, 0.5), np.array([np.inf])
+    assert dense_solver()(np.eye(2), np.zeros(2), rows, least, -near, near) == pytest.approx(0.5)
+    program = (sparse.eye(2, format="csc"), np.zeros(2), sparse.csc_matrix(rows), least, far)
+    assert sparse_solver()(*program, -near, near) is None
+
+
+@pytest.mark.parametrize(("name", "make"), [("daqp", dense_solver), ("piqp", sparse_solver)])
+def test_a_missing_solver_is_named_with_its_cure(monkeypatch, name, make):
+    monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(MissingDependencyError, match=r"collision_monitor\[adjust\]"):
+        make()
+
+
+def test_what_cannot_be_imported_is_missing(monkeypatch):
+    for name in (*QP_SOLVERS, RETIMING):
+        pytest.importorskip(name)
+    assert missing() == ()
+    monkeypatch.setitem(sys.modules, "piqp", None)
+    monkeypatch.setitem(sys.modules, "toppra", None)
+    assert missing() == ("piqp", "toppra")

@@ -26,9 +26,9 @@ from support.robots.dual_arm_cases import (
 
 from collision_monitor.errors import AdjustmentError
 from collision_monitor.self_collision.field import repulsion_field_adjustment
-from collision_monitor.self_collision.field.clearing import Clearing
-from collision_monitor.self_collision.field.field import LinearField
+from collision_monitor.self_collision.field.pushing import Clearing
 from collision_monitor.self_collision.field.repulsion_field_adjustment import adjust_published
+from collision_monitor.self_collision.motion_clearance import LinearField
 
 by_name = {"argvalues": CASES, "ids": [case.name for case in CASES]}
 _adjusted = {}
@@ -128,12 +128,6 @@ def test_what_is_given_is_left_alone():
     rows = adjust_published(problem)
     assert np.array_equal(problem.desired, before)
     assert not np.shares_memory(rows, problem.desired)
-
-
-def test_a_free_motion_stays_as_it_is():
-    problem = PAPER.problem()
-    part = replace(problem, times=problem.times[:41], desired=problem.desired[:41])
-    assert np.array_equal(adjust_published(part), part.desired)
 
 
 def test_what_was_adjusted_stays_as_it_is():

@@ -1,23 +1,37 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Pushes of one arm: the point goes where it is told, by least motion, within limits."""
+"""Pushes of two arms: pairs, normals, shares, and the motion of one arm."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import lsq_linear
-from support.robots.dual_arm_cases import capsule_model
+from support.robots.dual_arm_cases import LAGGING, PAPER, ROOT, capsule_model, capsule_urdf
 
-from collision_monitor.robot.bodies import rigid_bodies
+from collision_monitor import CollisionModel
 from collision_monitor.robot.jacobian import Jacobians
-from collision_monitor.self_collision.field.pushing import PushedArm, held_push, least_push
+from collision_monitor.self_collision.field.nine_cases import control_points
+from collision_monitor.self_collision.field.pushing import (
+    Clearing,
+    CrossPairs,
+    PushedArm,
+    direction,
+    held_push,
+    least_push,
+    share,
+)
+from collision_monitor.self_collision.margins import Margins
+
+# -- pushes of one arm: the point goes where it is told, by least motion, within limits --
+
 
 MODEL = capsule_model(0.195)
-BODIES = rigid_bodies(MODEL.robot)
+BODIES = MODEL.bodies
 COLUMNS = np.arange(7)
-LIMITS = (MODEL.lower, MODEL.upper)
-ARM = PushedArm(BODIES, COLUMNS, "right_tool", LIMITS, may_move=True)
+ARM = PushedArm(MODEL, COLUMNS, "right_tool", may_move=True)
 HAND, UPPER_ARM = (BODIES.link_bodies[f"right_link_{i}"] for i in (7, 3))
 
 entry = st.floats(-1.0, 1.0).map(lambda x: round(x, 3))
@@ -157,3 +171,176 @@ def test_no_joint_leaves_its_limits():
         direction /= np.linalg.norm(direction)
         pushed = ARM.pushed(q, HAND, point, direction, 0.01)
         assert np.all(MODEL.lower <= pushed) and np.all(pushed <= MODEL.upper)
+
+
+# -- the common normal at every distance, and what part of a push each arm takes ---------
+
+
+coordinate = st.floats(-2.0, 2.0).map(lambda x: round(x, 3))
+point = st.tuples(coordinate, coordinate, coordinate).map(np.array)
+segment = st.tuples(point, point).map(np.array)
+rate = st.floats(-1.0, 1.0)
+BOTH = (True, True)
+
+
+@given(segment, segment, point)
+@settings(max_examples=300, deadline=None)
+def test_the_normal_is_a_unit_vector_from_first_to_second(first, second, approach):
+    n = direction(first, second, approach)
+    assert np.linalg.norm(n) == pytest.approx(1.0, abs=1e-12)
+    found = control_points(first, second)
+    if found.distance > 1e-9:
+        assert found.distance * n == pytest.approx(found.second - found.first, abs=1e-9)
+
+
+@given(point, point, point, st.floats(0.0, 1.0), point)
+@settings(max_examples=300, deadline=None)
+def test_segments_that_cross_part_along_it_and_back_where_they_came_from(p, u, v, s, approach):
+    first = np.array([p, p + u])
+    second = np.array([p + s * u, p + s * u + v])
+    n = direction(first, second, approach)
+    assert np.linalg.norm(n) == pytest.approx(1.0, abs=1e-12)
+    found = control_points(first, second)
+    if found.distance <= 1e-12:
+        assert approach @ n >= 0.0
+        if np.linalg.norm(np.cross(u, v)) > 1e-2:
+            moved = control_points(first - 0.1 * n, second)
+            assert moved.distance == pytest.approx(0.1, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ([[0, 0, 0], [1, 0, 0]], [[0.5, 0, 0], [2, 0, 0]]),  # on one line
+        ([[0, 0, 0], [1, 0, 0]], [[0.5, 0, 0], [0.5, 0, 0]]),  # a point on a segment
+        ([[1, 1, 1], [1, 1, 1]], [[1, 1, 1], [1, 1, 1]]),  # one point
+    ],
+)
+@pytest.mark.parametrize("approach", [[0.0, 0.0, 0.0], [0.3, -0.5, 0.1], [1.0, 0.0, 0.0]])
+def test_where_touching_segments_tell_no_normal_there_is_one(first, second, approach):
+    first, second = np.array(first, dtype=float), np.array(second, dtype=float)
+    n = direction(first, second, np.array(approach))
+    assert np.linalg.norm(n) == pytest.approx(1.0)
+    assert control_points(first - 0.1 * n, second).distance == pytest.approx(0.1)
+    assert np.array(approach) @ n >= 0.0
+
+
+@pytest.mark.parametrize(
+    ("right", "left", "expected"),
+    [
+        (0.3, -0.1, 0.75),
+        (0.2, -0.2, 0.5),
+        (0.2, 0.0, 1.0),
+        (0.2, 0.2, 1.0),  # the left one runs away, as fast: 0/0 as printed
+        (0.2, 0.1, 1.0),  # 2 as printed
+        (-0.1, -0.2, 0.0),  # -1 as printed
+        (-0.1, 0.1, 0.5),  # nobody approaches
+        (0.0, 0.0, 0.5),
+    ],
+)
+def test_shares(right, left, expected):
+    assert share(right, left, BOTH) == pytest.approx(expected)
+    assert share(-left, -right, BOTH) == pytest.approx(1.0 - expected)
+    assert share(right, left, (True, False)) == 1.0
+    assert share(right, left, (False, True)) == 0.0
+
+
+@given(rate, rate)
+def test_a_share_is_a_part(right, left):
+    assert 0.0 <= share(right, left, BOTH) <= 1.0
+
+
+def shares_of(case):
+    problem = case.problem()
+    clearing = Clearing(problem)
+    pairs = clearing.pairs
+    links = [problem.model.leaves[i].link for i in pairs.right]
+    others = [problem.model.leaves[i].link for i in pairs.left]
+    hands = list(zip(links, others, strict=True)).index(("right_link_7", "left_link_7"))
+    return clearing, hands
+
+
+def test_arms_that_mirror_each_other_share_alike():
+    shares, hands = shares_of(PAPER)
+    found = [shares.share(k, hands) for k in range(35, 63)]
+    assert found == pytest.approx([0.5] * len(found), abs=1e-6)
+
+
+def test_the_arm_that_waits_has_no_share():
+    shares, hands = shares_of(LAGGING)
+    # The left arm stands still for four seconds; both spread out, the right hand comes on.
+    gaps = [float(np.linalg.norm(LAGGING.desired[k, 7:])) for k in range(5)]
+    assert gaps == [0.0] * 5
+    assert {shares.share(k, hands) for k in (1, 2, 3, 4)} <= {0.5, 1.0}
+    # and at the end the right one is done, while the left hand withdraws
+    assert shares.share(66, hands) in (0.0, 0.5)
+
+
+# -- which leaves are right against left, and how far apart ------------------------------
+
+
+def cross_pairs(problem):
+    return CrossPairs(problem)
+
+
+def names(problem, pairs):
+    leaves = problem.model.leaves
+    return {(leaves[i].link, leaves[j].link) for i, j in zip(pairs.right, pairs.left, strict=True)}
+
+
+def test_they_are_the_right_arm_against_the_left():
+    problem = PAPER.problem()
+    pairs = cross_pairs(problem)
+    odd = (1, 3, 5, 7)  # links of some length; i right, j left
+    expected = {(f"right_link_{i}", f"left_link_{j}") for i in odd for j in odd}
+    assert names(problem, pairs) == expected
+    for k in range(len(pairs.pair)):
+        a, b = problem.model.pairs[pairs.pair[k]]
+        links = [problem.model.leaves[leaf[k]].link for leaf in (pairs.right, pairs.left)]
+        assert {a, b} == set(links)
+        assert pairs.depth[k] == min(int(link[-1]) for link in links)
+
+
+def test_gaps_are_the_model_s_own():
+    problem = PAPER.problem()
+    pairs = cross_pairs(problem)
+    for q in problem.model.random_configurations(50):
+        expected = problem.model.distances(q)[pairs.pair]  # one leaf a link
+        assert pairs.gaps(q) == pytest.approx(expected, abs=1e-12)
+        assert [pairs.gap(q, k) for k in range(16)] == pytest.approx(expected, abs=1e-12)
+        near = expected < 0.3
+        assert pairs.gaps(q, 0.3)[near] == pytest.approx(expected[near], abs=1e-12)
+        assert np.all(pairs.gaps(q, 0.3)[~near] >= 0.3 - 1e-12)
+
+
+def test_a_pair_that_takes_no_part_is_left_out():
+    problem = PAPER.problem()
+    safe = problem.margins.safe.copy()
+    out = problem.model.pairs.index(("right_link_7", "left_link_7"))
+    safe[out] = -np.inf
+    pairs = cross_pairs(replace(problem, margins=Margins(safe, problem.margins.danger)))
+    assert len(pairs.pair) == 15
+    assert out not in pairs.pair
+
+
+def test_swapped_arms_are_swapped_here():
+    problem = PAPER.problem()
+    swapped = replace(problem, arms=problem.arms[::-1], columns=problem.columns[::-1])
+    there, back = cross_pairs(problem), cross_pairs(swapped)
+    assert names(swapped, back) == {(b, a) for a, b in names(problem, there)}
+
+
+def test_what_a_hand_carries_counts_as_the_arm():
+    obstacles = [
+        {"name": "tray", "type": "box", "size": [0.1, 0.1, 0.02], "link": "right_tool"},
+        {"name": "post", "type": "sphere", "radius": 0.05, "position": [1.0, 0.0, 0.0]},
+    ]
+    model = CollisionModel.from_urdf(
+        capsule_urdf(0.195), srdf=ROOT / "urdf/dual_arm.srdf", scene={"obstacles": obstacles}
+    )
+    everything = np.full(len(model.pairs), 0.1)
+    problem = replace(PAPER.problem(), model=model, margins=Margins(everything, everything))
+    found = names(problem, cross_pairs(problem))
+    assert ("tray", "left_link_7") in found
+    assert not any("post" in pair for pair in found)
+    assert ("tray", "right_link_1") not in found

@@ -32,15 +32,14 @@ def check(names=ARMS, times=(0.0, 1.0), positions=(HERE, THERE), extras=None, li
 
 def test_a_trajectory_from_where_the_robot_stands_is_taken_as_it_is():
     way = check()
-    assert not way.added_start
-    assert way.motion.joint_names == ARMS
-    assert way.motion.times.tolist() == [0.0, 1.0]
-    assert way.motion.positions.tolist() == [HERE, THERE]
+    assert way.joint_names == ARMS
+    assert way.times.tolist() == [0.0, 1.0]
+    assert way.positions.tolist() == [HERE, THERE]
 
 
 def test_the_order_of_names_is_that_of_the_message():
     way = check(names=("l2", "r1"), positions=([0.0, 0.1], [1.0, 1.1]))
-    assert way.motion.joint_names == ("l2", "r1")
+    assert way.joint_names == ("l2", "r1")
 
 
 @given(off=st.floats(-0.1, 0.1), joint=st.sampled_from(range(4)))
@@ -48,7 +47,7 @@ def test_the_start_may_be_off_by_the_tolerance_and_no_more(off, joint):
     start = list(HERE)
     start[joint] += off
     if abs(start[joint] - HERE[joint]) <= 0.01:
-        assert check(positions=(start, THERE)).motion.positions[0].tolist() == start
+        assert check(positions=(start, THERE)).positions[0].tolist() == start
     else:
         with pytest.raises(TrajectoryError, match=f"'{ARMS[joint]}'.*0.01 is allowed"):
             check(positions=(start, THERE))
@@ -56,27 +55,26 @@ def test_the_start_may_be_off_by_the_tolerance_and_no_more(off, joint):
 
 def test_a_first_point_for_later_is_gone_to_from_the_present_state():
     way = check(times=(0.5, 1.0), positions=(THERE, HERE))
-    assert way.added_start
-    assert way.motion.times.tolist() == [0.0, 0.5, 1.0]
-    assert way.motion.positions.tolist() == [HERE, THERE, HERE]
+    assert way.times.tolist() == [0.0, 0.5, 1.0]
+    assert way.positions.tolist() == [HERE, THERE, HERE]
 
 
 def test_one_point_means_go_there():
     way = check(times=(2.0,), positions=(THERE,))
-    assert way.motion.times.tolist() == [0.0, 2.0]
-    assert way.motion.positions.tolist() == [HERE, THERE]
+    assert way.times.tolist() == [0.0, 2.0]
+    assert way.positions.tolist() == [HERE, THERE]
 
 
 def test_one_point_at_time_0_is_gone_to_as_fast_as_the_slowest_joint_may():
     limits = {**LIMITS, "l1": 0.25}
     way = check(times=(0.0,), positions=(THERE,), limits=limits)
-    assert way.motion.times.tolist() == [0.0, pytest.approx(0.5 / 0.25)]
-    assert way.motion.positions.tolist() == [HERE, THERE]
+    assert way.times.tolist() == [0.0, pytest.approx(0.5 / 0.25)]
+    assert way.positions.tolist() == [HERE, THERE]
 
 
 def test_one_point_at_time_0_where_the_robot_stands_still_takes_some_time():
     way = check(times=(0.0,), positions=(HERE,), limits=dict.fromkeys(PRESENT, math.inf))
-    assert way.motion.times[1] > 0.0
+    assert way.times[1] > 0.0
 
 
 @pytest.mark.parametrize("limit", [math.inf, math.nan, 0.0])
@@ -126,7 +124,7 @@ def test_wrong_points_are_refused_by_number(times, positions, says):
 
 
 def test_further_fields_must_fit_or_be_empty():
-    assert check(extras={"velocities": [4, 0], "effort": [0, 0]}).motion.times[1] == 1.0
+    assert check(extras={"velocities": [4, 0], "effort": [0, 0]}).times[1] == 1.0
     with pytest.raises(TrajectoryError, match="point 1 has 3 accelerations for 4 joints"):
         check(extras={"velocities": [4, 4], "accelerations": [4, 3]})
 

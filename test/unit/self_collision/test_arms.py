@@ -1,7 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The right and the left arm: of real robots, by groups, by links, by themselves."""
-
+"""Which joints and links are which arm."""
 
 import pytest
 from support.paths import ROOT
@@ -12,7 +11,17 @@ from collision_monitor.errors import ArmsError
 from collision_monitor.robot.srdf.discovery import srdf_beside
 from collision_monitor.robot.srdf.srdf import load_srdf
 from collision_monitor.robot.urdf.urdf import load_robot
-from collision_monitor.self_collision.arms.arms import find_arms
+from collision_monitor.self_collision.arms import (
+    Tree,
+    find_arms,
+    is_hand,
+    mirrored,
+    mirrored_limbs,
+    side,
+)
+
+# -- the right and the left arm: of real robots, by groups, by links, by themselves ------
+
 
 # (robot, joints of the right arm, its tip with the SRDF beside it, without)
 PR2 = [
@@ -212,8 +221,8 @@ def test_an_arm_that_follows_the_other_is_refused():
 def limbs(*names):
     """Two chains of these links, right and left."""
     parts = [link("base")]
-    for side in ("right", "left"):
-        links = ["base", *(f"{side}_{name}" for name in names)]
+    for which in ("right", "left"):
+        links = ["base", *(f"{which}_{name}" for name in names)]
         parts += [link(name) for name in links[1:]]
         parts += [joint(f"{b}_joint", a, b) for a, b in zip(links, links[1:], strict=False)]
     return load_robot(robot(*parts))
@@ -233,3 +242,121 @@ def test_a_chain_that_ends_in_a_hand_is_an_arm():
 def test_a_chain_of_joints_is_one_arm():
     with pytest.raises(ArmsError, match="'toy': no two arms"):
         find_arms(load_robot(chain(5)), None)
+
+
+# -- chains in the tree of a robot: where an arm ends ------------------------------------
+
+
+FOLLOWS_J1 = '<mimic joint="j1"/>'
+
+
+def tree(*joints):
+    """A tree with a link for every name that the joints (name, parent, child, kind, extra) say."""
+    names = dict.fromkeys(name for item in joints for name in item[1:3])
+    parts = [
+        joint(name, parent, child, kind=more[0] if more else "revolute",
+              extra=more[1] if len(more) > 1 else "")
+        for name, parent, child, *more in joints
+    ]  # fmt: skip
+    return Tree(load_robot(robot(*map(link, names), *parts)))
+
+
+def names(joints):
+    """Names of joints."""
+    return [item.name for item in joints]
+
+
+ARM = [("j1", "base", "a"), ("j2", "a", "b"), ("f", "b", "flange", "fixed")]
+
+
+def test_an_arm_ends_where_fingers_part():
+    found = tree(*ARM, ("p1", "flange", "f1", "prismatic"), ("p2", "flange", "f2", "prismatic"))
+    assert names(found.stem(found.robot.joints[0])) == ["j1", "j2"]
+
+
+def test_an_arm_ends_at_a_joint_that_opens_a_gripper():
+    found = tree(*ARM, ("gripper_joint", "flange", "jaw", "prismatic"))
+    assert names(found.stem(found.robot.joints[0])) == ["j1", "j2"]
+    assert is_hand(found.robot.joints[-1])
+
+
+def test_a_linkage_that_follows_the_arm_does_not_end_it():
+    found = tree(
+        ("j1", "base", "a"), ("rod", "a", "r", "revolute", FOLLOWS_J1), ("j2", "a", "b"),
+        ("j3", "b", "c"),
+    )  # fmt: skip
+    assert names(found.stem(found.robot.joints[0])) == ["j1", "j2", "j3"]
+
+
+def test_the_tip_is_the_end_of_the_rigid_part():
+    found = tree(*ARM, ("t", "flange", "tool", "fixed"))
+    assert found.tip_of(found.robot.joints[1]) == "tool"
+    forked = tree(*ARM, ("t", "flange", "tool", "fixed"), ("c", "flange", "camera", "fixed"))
+    assert forked.tip_of(forked.robot.joints[1]) == "flange"
+
+
+def test_links_below_are_all_that_a_joint_moves():
+    found = tree(*ARM, ("head", "base", "eyes"), ("p", "flange", "finger", "prismatic"))
+    assert found.links_below(found.robot.joints[0]) == ("a", "b", "flange", "finger")
+    assert names(found.path("finger")) == ["j1", "j2", "f", "p"]
+
+
+@pytest.mark.parametrize(
+    ("right", "left"), [("right_{}", "left_{}"), ("{}_r", "{}_l"), ("R{}", "L{}")]
+)
+def test_mirrored_limbs_are_found_once_by_their_first_joints(right, left):
+    limbs = [
+        joint
+        for side in (left, right)
+        for joint in (
+            (side.format("One"), "base", side.format("A")),
+            (side.format("Two"), side.format("A"), side.format("B")),
+        )
+    ]
+    (pair,) = mirrored_limbs(tree(*limbs))
+    assert names(pair[0]) == [right.format("One"), right.format("Two")]
+    assert names(pair[1]) == [left.format("One"), left.format("Two")]
+
+
+def test_a_limb_without_a_mirror_image_and_pairs_of_single_joints_are_none():
+    assert mirrored_limbs(tree(("right_1", "base", "a"), ("right_2", "a", "b"))) == []
+    assert mirrored_limbs(tree(("right_1", "base", "a"), ("left_1", "base", "b"))) == []
+
+
+# -- right and left in names -------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("right", "left"),
+    [
+        ("right_arm", "left_arm"),
+        ("arm_right_1_joint", "arm_left_1_joint"),
+        ("r_wrist", "l_wrist"),
+        ("joint_1_r", "joint_1_l"),
+        ("RShoulderPitch", "LShoulderPitch"),
+        ("RARM_ELBOW", "LARM_ELBOW"),
+        ("RightWristRoll", "LeftWristRoll"),
+        ("cell/right_s0", "cell/left_s0"),
+        ("RIGHT_ARM", "LEFT_ARM"),
+        ("armRight", "armLeft"),
+        ("R_arm", "L_arm"),
+    ],
+)
+def test_names_of_a_side_have_a_mirror_image(right, left):
+    assert side(right) == "right"
+    assert side(left) == "left"
+    assert left in mirrored(right)
+    assert right in mirrored(left)
+
+
+@pytest.mark.parametrize(
+    "name", ["upright", "bright_light", "elbow", "Roll", "relay", "link1r", "LIDAR", "Lift", ""]
+)
+def test_other_names_have_none(name):
+    assert side(name) is None
+    assert mirrored(name) == ()
+
+
+def test_a_name_with_two_sides_has_two_mirror_images():
+    assert set(mirrored("r_gripper_l_finger")) == {"l_gripper_l_finger", "l_gripper_r_finger"}
+    assert side("r_gripper_l_finger") == "right"

@@ -11,37 +11,41 @@ from support.robots.two_slides import ARMS, JOINTS, apart, model
 
 from collision_monitor.errors import CollisionMonitorError, TrajectoryError
 from collision_monitor.motion.motion import Motion
-from collision_monitor.self_collision.filter import trajectory_filter as gate_module
+from collision_monitor.self_collision.filter import trajectory_filter as trajectory_filter
 from collision_monitor.self_collision.filter.desired import DesiredTrajectory
-from collision_monitor.self_collision.filter.hold_supervisor import Guard
-from collision_monitor.self_collision.filter.trajectory_filter import Adjusted, Gate, Settings
+from collision_monitor.self_collision.filter.hold_supervisor import HoldSupervisor
+from collision_monitor.self_collision.filter.trajectory_filter import (
+    Adjusted,
+    FilterSettings,
+    TrajectoryFilter,
+)
 
 NAMES = (*JOINTS, "mast_joint")
 MODEL = model()
 NOW, CLOCK = 100.0, 5000.0
 FAR, FARTHER = apart(0.5), apart(0.9)
-SETTINGS = Settings()
+SETTINGS = FilterSettings()
 
 
 class Cell:
     """A gate, and a robot that stands where it is told to."""
 
     def __init__(self):
-        self.guard = Guard(MODEL, ARMS)
-        self.gate = Gate(MODEL, ARMS, self.guard)
+        self.supervisor = HoldSupervisor(MODEL, ARMS)
+        self.filter = TrajectoryFilter(MODEL, ARMS, self.supervisor)
         self.stand(FAR)
 
     def stand(self, q, mast=0.0, now=NOW):
-        return self.guard.update(NAMES, [*q, mast], now)[1]
+        return self.supervisor.update(NAMES, [*q, mast], now)[1]
 
     def job(self, names=JOINTS, rows=(FAR, FARTHER), times=(0.0, 2.0), start=0.0, **options):
         settings = replace(SETTINGS, **options)
         desired = DesiredTrajectory(tuple(names), times, rows)
-        return self.gate.job(desired, start, settings, CLOCK, NOW)
+        return self.filter.job(desired, start, settings, CLOCK, NOW)
 
     def release(self, job, motion=None, clock=CLOCK + 0.2, now=NOW):
         adjustment = SimpleNamespace(motion=job.motion if motion is None else motion)
-        return self.gate.release(job, Adjusted(adjustment, 0.1), clock, now)
+        return self.filter.release(job, Adjusted(adjustment, 0.1), clock, now)
 
 
 @pytest.fixture
@@ -63,21 +67,21 @@ def test_the_work_is_handed_to_the_library_with_all_its_settings(cell, monkeypat
         asked.update(options, model=model, motion=motion, arms=arms)
         return "an adjustment"
 
-    monkeypatch.setattr(gate_module, "adjust", adjust)
+    monkeypatch.setattr(trajectory_filter, "adjust", adjust)
     job = cell.job(
         safe_distance=0.2, danger_distance=0.1, method="published", yielding="left",
         tip_weight=3.0, acceleration_limit=4.0,
     )  # fmt: skip
-    adjusted = cell.gate.adjust(job)
+    adjusted = cell.filter.adjust(job)
     assert adjusted.adjustment == "an adjustment" and adjusted.seconds >= 0.0
     model = asked.pop("model")
-    assert model is not MODEL and model is not cell.guard.model and model.pairs == MODEL.pairs
+    assert model is not MODEL and model is not cell.supervisor.model and model.pairs == MODEL.pairs
     assert asked == {
         "motion": job.motion, "arms": ARMS, "safe_distance": 0.2, "danger_distance": 0.1,
         "method": "published", "every_pair": False, "yielding": "left", "tip_weight": 3.0,
         "held": {"mast_joint": 0.0}, "acceleration_limits": 4.0,
     }  # fmt: skip
-    cell.gate.adjust(cell.job())
+    cell.filter.adjust(cell.job())
     assert asked["acceleration_limits"] is None
 
 
@@ -85,7 +89,7 @@ def test_the_work_is_handed_to_the_library_with_all_its_settings(cell, monkeypat
 def test_the_library_takes_what_it_is_handed(cell, names):
     columns = [JOINTS.index(name) for name in names]
     rows = [[row[k] for k in columns] for row in (FAR, FARTHER)]
-    adjustment = cell.gate.adjust(cell.job(names, rows)).adjustment
+    adjustment = cell.filter.adjust(cell.job(names, rows)).adjustment
     assert adjustment.motion.joint_names == names
     assert adjustment.motion.positions[[0, -1]].tolist() == rows
     assert adjustment.certified >= SETTINGS.safe_distance
@@ -95,7 +99,7 @@ def test_arms_that_all_but_touch_are_led_away(cell):
     cell.stand(apart(0.001))
     job = cell.job(rows=(apart(0.001), FAR), start_tolerance=0.01)
     assert job.settings.danger_distance == 0.0
-    motion = cell.gate.adjust(job).adjustment.motion
+    motion = cell.filter.adjust(job).adjustment.motion
     assert motion.positions[[0, -1]].tolist() == [apart(0.001), FAR]
 
 
@@ -123,8 +127,8 @@ def test_more_points_than_allowed_are_refused(cell):
 def test_without_a_fresh_joint_state_everything_is_refused(cell, old):
     desired = DesiredTrajectory(JOINTS, (0.0, 2.0), (FAR, FARTHER))
     with pytest.raises(TrajectoryError, match="not known: joint states are .* old"):
-        cell.gate.job(desired, 0.0, SETTINGS, CLOCK, NOW + old)
-    fresh = Gate(MODEL, ARMS, Guard(MODEL, ARMS))
+        cell.filter.job(desired, 0.0, SETTINGS, CLOCK, NOW + old)
+    fresh = TrajectoryFilter(MODEL, ARMS, HoldSupervisor(MODEL, ARMS))
     with pytest.raises(TrajectoryError, match="no joint state received yet"):
         fresh.job(desired, 0.0, SETTINGS, CLOCK, NOW)
 
@@ -140,17 +144,17 @@ def test_a_stamp_that_passes_meanwhile_is_remarked_one_ahead_is_kept(cell):
     assert release.start == 0.0 and "passed while it was adjusted" in release.notes[0]
     release = cell.release(cell.job(start=CLOCK + 9.0), clock=CLOCK + 0.2)
     assert (release.start, release.notes) == (CLOCK + 9.0, ())
-    assert cell.gate.running(CLOCK + 9.0 + 1.9) and not cell.gate.running(CLOCK + 9.0 + 2.1)
+    assert cell.filter.running(CLOCK + 9.0 + 1.9) and not cell.filter.running(CLOCK + 9.0 + 2.1)
 
 
 def test_what_is_released_is_under_way_for_as_long_as_it_takes(cell):
-    assert not cell.gate.running(CLOCK)
-    assert cell.gate.moving_joints == JOINTS
+    assert not cell.filter.running(CLOCK)
+    assert cell.filter.moving_joints == JOINTS
     cell.release(cell.job(JOINTS[:2], (FAR[:2], FARTHER[:2])))
-    assert cell.gate.running(CLOCK + 2.1) and not cell.gate.running(CLOCK + 2.3)
-    assert cell.gate.moving_joints == JOINTS[:2]
-    cell.gate.over()
-    assert not cell.gate.running(CLOCK + 1.0)
+    assert cell.filter.running(CLOCK + 2.1) and not cell.filter.running(CLOCK + 2.3)
+    assert cell.filter.moving_joints == JOINTS[:2]
+    cell.filter.over()
+    assert not cell.filter.running(CLOCK + 1.0)
 
 
 def test_one_arm_waits_for_the_other_and_both_together_may_replace_it(cell):
@@ -173,14 +177,14 @@ def test_a_robot_that_moved_meanwhile_is_not_sent_off_from_elsewhere(cell):
     cell.stand([FAR[0] + 0.02, *FAR[1:]], now=NOW + 0.1)
     with pytest.raises(TrajectoryError, match="joint 'r_x' moved: it stands 0.02 from"):
         cell.release(job, now=NOW + 0.1)
-    assert not cell.gate.running(CLOCK + 0.3)
+    assert not cell.filter.running(CLOCK + 0.3)
 
 
 def test_nor_is_one_whose_held_arm_moved_but_endless_joints_may_turn(cell):
     job = cell.job(JOINTS[:2], (FAR[:2], FARTHER[:2]))
     cell.stand(FAR, mast=0.3, now=NOW + 0.1)
     cell.release(job, now=NOW + 0.1)
-    cell.gate.over()
+    cell.filter.over()
     cell.stand([*FAR[:3], 0.03], mast=0.3, now=NOW + 0.2)
     with pytest.raises(TrajectoryError, match="joint 'l_y' moved"):
         cell.release(job, now=NOW + 0.2)
@@ -228,4 +232,4 @@ def test_what_is_no_sound_trajectory_never_passes(cell, names, times, rows):
     motion = Motion(tuple(names), np.array(times), np.array(rows))
     with pytest.raises(CollisionMonitorError, match="internal error"):
         cell.release(cell.job(), motion)
-    assert not cell.gate.running(CLOCK + 0.3)
+    assert not cell.filter.running(CLOCK + 0.3)

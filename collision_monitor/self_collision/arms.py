@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import difflib
+import re
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -13,15 +15,6 @@ from collision_monitor.errors import ArmsError
 from collision_monitor.robot.bodies import drive
 from collision_monitor.robot.description import Joint, Robot
 from collision_monitor.robot.srdf.srdf import Semantics
-from collision_monitor.self_collision.arms.kinematic_chains import (
-    Tree,
-    independent,
-    is_arm,
-    is_something_else,
-    mirrored,
-    mirrored_limbs,
-    side,
-)
 
 
 @dataclass(frozen=True)
@@ -139,14 +132,11 @@ def _named(tree: Tree, groups: dict[str, Arm | str], name: str) -> Arm:
         raise ArmsError(f"group {name!r} {found}; an arm is one chain ({_known(groups)})")
     base, colon, tip = (part.strip() for part in name.partition(":"))
     if not colon:
-        close = difflib.get_close_matches(name, groups, 3, 0.5)
-        near = f"; close to it: {', '.join(close)}" if close else ""
-        raise ArmsError(f"no group {name!r}{near} ({_known(groups)})")
+        raise ArmsError(f"no group {name!r}{_close_to(name, groups, 0.5)} ({_known(groups)})")
     links = tree.robot.links
     for link in (base, tip):
         if link not in links:
-            close = difflib.get_close_matches(link, links, 3, 0.4)
-            near = f"; close to it: {', '.join(close)}" if close else ""
+            near = _close_to(link, links, 0.4)
             raise ArmsError(f"arm {name!r}: '{tree.robot.name}' has no link {link!r}{near}")
     path = tree.path(tip)
     parents = [joint.parent for joint in path]
@@ -156,6 +146,11 @@ def _named(tree: Tree, groups: dict[str, Arm | str], name: str) -> Arm:
     if not joints:
         raise ArmsError(f"arm {name!r}: no joint moves between {base!r} and {tip!r}")
     return _arm(tree, f"{base}..{tip}", joints, tip)
+
+
+def _close_to(name: str, names: Iterable[str], cutoff: float) -> str:
+    close = difflib.get_close_matches(name, list(names), 3, cutoff)
+    return f"; close to it: {', '.join(close)}" if close else ""
 
 
 def _known(groups: dict[str, Arm | str]) -> str:
@@ -205,18 +200,18 @@ def _from_names(tree: Tree) -> tuple[Arm, Arm] | None:
 def _rank(tree: Tree, pair: Iterable[Arm]) -> tuple[bool, int]:
     """Named an arm, and how long: the greater is the likelier pair of arms."""
     pair = tuple(pair)
-    return all(is_arm(_says(tree, arm)) for arm in pair), min(len(a.joint_names) for a in pair)
+    return all(is_arm(_names_of(tree, arm)) for arm in pair), min(len(a.joint_names) for a in pair)
 
 
 def _other(tree: Tree, arm: Arm) -> bool:
     """Whether a chain is named a leg, a neck, a gripper where it starts, and nowhere an arm."""
-    group, first, *_ = names = _says(tree, arm)
+    group, first, *_ = names = _names_of(tree, arm)
     child = next(joint.child for joint in tree.robot.joints if joint.name == first)
     starts = [first, child] if ".." in group else [group, first, child]
     return is_something_else(starts) and not is_arm(names)
 
 
-def _says(tree: Tree, arm: Arm) -> list[str]:
+def _names_of(tree: Tree, arm: Arm) -> list[str]:
     children = [joint.child for joint in tree.robot.joints if joint.name in arm.joint_names]
     return [arm.name, *arm.joint_names, *children]
 
@@ -250,3 +245,165 @@ def _require_apart(robot: Robot, right: Arm, left: Arm) -> None:
                         f"joint {joint.name!r} of arm {arm.name!r} follows {leader!r} of arm "
                         f"{other.name!r}: the arms cannot be moved apart from each other"
                     )
+
+
+# -- right and left in the names of links, joints and groups -----------------------------
+
+_SIDE = re.compile(
+    r"(?<![^\W_])(?:right|left|RIGHT|LEFT)"  # right_arm, but not upright
+    r"|Right|Left"  # armRight
+    r"|(?<![^\W_])[rlRL](?![^\W_])"  # r_wrist, joint_1_l
+    r"|(?<![^\W_])[RL](?=[A-Z][a-z]|ARM)"  # RWristYaw, LARM
+)
+_OTHER = {"right": "left", "left": "right", "r": "l", "l": "r"}
+
+
+def side(name: str) -> str | None:
+    """``right``, ``left`` or None: what the first mark of a side in a name says."""
+    found = _SIDE.search(name)
+    if found is None:
+        return None
+    return "right" if found[0].lower() in ("right", "r") else "left"
+
+
+def mirrored(name: str) -> tuple[str, ...]:
+    """Names that the same thing may have on the other side, () where none says a side.
+
+    ``r_gripper_l_finger`` may be ``l_gripper_l_finger`` or ``l_gripper_r_finger``.
+    """
+    if not _SIDE.search(name):
+        return ()
+    return tuple(dict.fromkeys((_SIDE.sub(_swap, name, count=1), _SIDE.sub(_swap, name))))
+
+
+def _swap(found: re.Match) -> str:
+    other = _OTHER[found[0].lower()]
+    if found[0].isupper():
+        return other.upper()
+    return other.capitalize() if found[0][0].isupper() else other
+
+
+# -- kinematic chains, and those that have a mirror image --------------------------------
+
+
+class Tree:
+    """The joints and links of a robot by parent and child."""
+
+    def __init__(self, robot: Robot) -> None:
+        self.robot = robot
+        self.parent_joint = {joint.child: joint for joint in robot.joints}
+        self.children: dict[str, list[Joint]] = defaultdict(list)
+        for joint in robot.joints:
+            self.children[joint.parent].append(joint)
+
+    def path(self, link: str) -> list[Joint]:
+        """Joints from the root down to a link."""
+        joints = []
+        while (joint := self.parent_joint.get(link)) is not None:
+            joints.append(joint)
+            link = joint.parent
+        return joints[::-1]
+
+    def links_below(self, joint: Joint) -> tuple[str, ...]:
+        """Links that a joint moves, depth first."""
+        below = {joint.child}
+        for other in self.robot.joints:  # parents come before their children
+            if other.parent in below:
+                below.add(other.child)
+        return tuple(other.child for other in self.robot.joints if other.child in below)
+
+    def next_moving(self, joint: Joint) -> list[Joint]:
+        """The next joints below one that move, mimics included."""
+        found = []
+        waiting = [joint.child]
+        while waiting:
+            for child in self.children[waiting.pop()]:
+                if child.moves:
+                    found.append(child)
+                else:
+                    waiting.append(child.child)
+        return found
+
+    def stem(self, first: Joint) -> list[Joint]:
+        """Joints from ``first`` outwards until the moving tree branches or ends.
+
+        A branch that only follows (mimics) joints of the stem is none: a parallel linkage.
+        A hand with several fingers ends an arm; so does a gripper by its name.
+        """
+        stem = [first]
+        while True:
+            names = {joint.name for joint in stem}
+            branches = [
+                joint
+                for joint in self.next_moving(stem[-1])
+                if joint.mimic is None or joint.mimic.joint not in names
+            ]
+            if len(branches) != 1 or branches[0].mimic is not None or is_hand(branches[0]):
+                return stem
+            stem.append(branches[0])
+
+    def tip_of(self, joint: Joint) -> str:
+        """The link at the end of the rigid part that a joint carries, until that branches."""
+        link = joint.child
+        while len(self.children[link]) == 1 and not self.children[link][0].moves:
+            link = self.children[link][0].child
+        return link
+
+
+def independent(joints: Iterable[Joint]) -> list[Joint]:
+    """Those with an entry of q of their own."""
+    return [joint for joint in joints if joint.moves and joint.mimic is None]
+
+
+def _says(names: Iterable[str], words: tuple[str, ...]) -> bool:
+    return any(word in name.lower() for name in names for word in words)
+
+
+def is_hand(joint: Joint) -> bool:
+    """Whether the name of a joint says that it opens a hand, and not that it turns one."""
+    hand = ("gripper", "finger", "thumb", "jaw", "knuckle")
+    return _says([joint.name], hand) and not _says([joint.name], ("yaw", "pitch", "roll"))
+
+
+def is_arm(names: Iterable[str]) -> bool:
+    """Whether names of joints, links or groups say that they belong to an arm."""
+    return _says(names, ("arm", "shoulder", "elbow", "wrist"))
+
+
+def is_something_else(names: Iterable[str]) -> bool:
+    """Whether names say that a chain is no arm, though it may come in pairs."""
+    words = ("leg", "hip", "knee", "ankle", "foot", "wheel", "caster", "suspension", "eye")
+    return _says(names, (*words, "head", "neck", "gripper", "finger", "hand", "ear_", "track"))
+
+
+def mirrored_limbs(tree: Tree) -> list[tuple[list[Joint], list[Joint]]]:
+    """Stems (right, left) of at least two joints whose first joints are named alike.
+
+    By the names of the joints or of the links that they carry; only the joint nearest
+    the base of each limb.
+    """
+    by_name = {}
+    for joint in independent(tree.robot.joints):
+        by_name[joint.name] = joint
+        by_name.setdefault(joint.child, joint)
+    pairs, taken = [], set()
+    for joint in independent(tree.robot.joints):
+        if joint.child in taken:
+            continue
+        other = next(
+            (
+                by_name[name]
+                for own in (joint.name, joint.child)
+                for name in mirrored(own)
+                if side(own) == "right" and name in by_name
+            ),
+            None,
+        )
+        if other is None or other is joint:
+            continue
+        right, left = tree.stem(joint), tree.stem(other)
+        taken.update(tree.links_below(joint))
+        taken.update(tree.links_below(other))
+        if min(len(right), len(left)) >= 2:
+            pairs.append((right, left))
+    return pairs

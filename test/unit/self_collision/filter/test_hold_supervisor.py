@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The guard: one order to hold for each time that two arms come too near."""
+"""The supervisor: one order to hold for each time that two arms come too near."""
 
 import math
 from dataclasses import replace
@@ -14,25 +14,29 @@ from support.robots.two_slides import ARMS, JOINTS, URDF, apart, distance, model
 from collision_monitor import CollisionModel
 from collision_monitor.errors import ArmsError
 from collision_monitor.monitoring.monitor import Level
-from collision_monitor.self_collision.filter.hold_supervisor import Guard, names_of, pairs_between
+from collision_monitor.self_collision.filter.hold_supervisor import (
+    HoldSupervisor,
+    names_of,
+    pairs_between,
+)
 
 NAMES = (*JOINTS, "mast_joint")
 MODEL = model()
 
 
 class Watched:
-    """A guard that hears a joint state every 10 ms."""
+    """A supervisor that hears a joint state every 10 ms."""
 
     def __init__(self):
-        self.guard = Guard(MODEL, ARMS, 0.1, 0.05)
+        self.supervisor = HoldSupervisor(MODEL, ARMS, 0.1, 0.05)
         self.now = 100.0
 
     def at(self, gap: float) -> bool:
         """Whether it orders to hold at this gap."""
         self.now += 0.01
-        state, hold = self.guard.update(NAMES, [*apart(gap), 0.5], self.now)
+        state, hold = self.supervisor.update(NAMES, [*apart(gap), 0.5], self.now)
         assert state.distance == pytest.approx(gap, abs=1e-12)
-        assert self.guard.distance == state.distance
+        assert self.supervisor.distance == state.distance
         return hold
 
 
@@ -44,9 +48,9 @@ def watched():
 def test_only_pairs_between_the_arms_are_watched():
     assert pairs_between(MODEL, ARMS) == [("r_ball", "l_ball")]
     assert len(MODEL.pairs) == 3  # and each ball against the mast
-    guard = Guard(MODEL, ARMS)
-    assert guard.model.pairs == [("r_ball", "l_ball")]
-    assert guard.model is not MODEL
+    supervisor = HoldSupervisor(MODEL, ARMS)
+    assert supervisor.model.pairs == [("r_ball", "l_ball")]
+    assert supervisor.model is not MODEL
 
 
 def test_what_an_arm_carries_is_a_part_of_it():
@@ -74,24 +78,24 @@ def test_links_that_are_hardly_ever_apart_are_no_event():
         replace(arm, links=(*arm.links, f"{arm.name[0]}_shoulder")) for arm in ARMS
     )
     shoulders = CollisionModel.from_urdf(URDF.replace("</robot>", f"{fixed}</robot>"))
-    guard = Guard(shoulders, arms)
-    assert guard.left_out == [("r_shoulder", "l_shoulder")]
-    assert frozenset(("r_ball", "l_ball")) in set(map(frozenset, guard.model.pairs))
-    assert guard.update(shoulders.joint_names, [0.1] * 7, 1.0)[1] is False
+    supervisor = HoldSupervisor(shoulders, arms)
+    assert supervisor.left_out == [("r_shoulder", "l_shoulder")]
+    assert frozenset(("r_ball", "l_ball")) in set(map(frozenset, supervisor.model.pairs))
+    assert supervisor.update(shoulders.joint_names, [0.1] * 7, 1.0)[1] is False
     with pytest.raises(ArmsError, match="nearer than 100 m in nearly all"):
-        Guard(shoulders, arms, 200.0, 100.0)
+        HoldSupervisor(shoulders, arms, 200.0, 100.0)
 
 
 def test_arms_between_which_nothing_is_checked_are_refused():
     with pytest.raises(ArmsError, match="between 'right' and 'right' is checked"):
-        Guard(MODEL, (ARMS[0], ARMS[0]))
+        HoldSupervisor(MODEL, (ARMS[0], ARMS[0]))
 
 
 @given(st.tuples(*[st.floats(-1.0, 1.0)] * 4))
 @settings(max_examples=50, deadline=None)
 def test_the_distance_is_that_of_the_balls(q):
-    guard = Guard(MODEL, ARMS)
-    state, _ = guard.update(NAMES, [*q, 0.0], 1.0)
+    supervisor = HoldSupervisor(MODEL, ARMS)
+    state, _ = supervisor.update(NAMES, [*q, 0.0], 1.0)
     if state.clearance is not None:  # four zeros need confirmation
         assert state.distance == pytest.approx(distance(*q), abs=1e-12)
 
@@ -100,47 +104,47 @@ def test_one_order_for_one_event(watched):
     assert not any(watched.at(gap) for gap in (0.5, 0.2, 0.1, 0.0501))
     assert watched.at(0.0499)
     assert not any(watched.at(gap) for gap in (0.04, 0.0, -0.1, 0.0, 0.049, 0.051, 0.0549))
-    assert watched.guard.in_event and watched.guard.events == 1
+    assert watched.supervisor.in_event and watched.supervisor.events == 1
     assert not watched.at(0.0551)
-    assert not watched.guard.in_event
+    assert not watched.supervisor.in_event
     assert watched.at(0.04)
-    assert watched.guard.events == 2
+    assert watched.supervisor.events == 2
 
 
 def test_a_motion_that_leads_away_is_not_held_again_one_that_leads_nearer_is(watched):
     assert watched.at(0.03)
-    watched.guard.allow_leaving()
+    watched.supervisor.allow_leaving()
     assert not any(watched.at(gap) for gap in (0.031, 0.03, 0.0275, 0.0251, 0.04))
     assert watched.at(0.0249)
     assert not any(watched.at(gap) for gap in (0.02, 0.0))  # held; it may take a moment
-    watched.guard.allow_leaving()
+    watched.supervisor.allow_leaving()
     assert not any(watched.at(gap) for gap in (0.01, 0.04, 0.06))
-    assert watched.guard.events == 1
+    assert watched.supervisor.events == 1
 
 
 def test_nothing_is_known_before_the_first_state_and_after_the_last(watched):
-    assert "no joint state" in watched.guard.doubt(99.0)
-    assert math.isnan(watched.guard.distance)
+    assert "no joint state" in watched.supervisor.doubt(99.0)
+    assert math.isnan(watched.supervisor.distance)
     watched.at(0.3)
-    assert watched.guard.doubt(watched.now + 0.4) == ""
-    assert "old" in watched.guard.doubt(watched.now + 0.6)
-    assert watched.guard.present() == dict(zip(NAMES, [*apart(0.3), 0.5], strict=True))
+    assert watched.supervisor.doubt(watched.now + 0.4) == ""
+    assert "old" in watched.supervisor.doubt(watched.now + 0.6)
+    assert watched.supervisor.present() == dict(zip(NAMES, [*apart(0.3), 0.5], strict=True))
 
 
 def test_a_joint_that_is_not_heard_of_is_named(watched):
-    watched.guard.update(JOINTS, apart(0.01), 1.0)
-    assert "mast_joint" in watched.guard.doubt(1.0)
-    assert not watched.guard.in_event
+    watched.supervisor.update(JOINTS, apart(0.01), 1.0)
+    assert "mast_joint" in watched.supervisor.doubt(1.0)
+    assert not watched.supervisor.in_event
 
 
 def test_bad_data_are_a_doubt_and_no_order(watched):
     watched.at(0.06)
-    state, hold = watched.guard.update(NAMES, [math.nan] * 5, watched.now)
+    state, hold = watched.supervisor.update(NAMES, [math.nan] * 5, watched.now)
     assert (state.level, hold) == (Level.ERROR, False)
-    assert "nan" in watched.guard.doubt(watched.now)
+    assert "nan" in watched.supervisor.doubt(watched.now)
 
 
 def test_distances_may_be_changed(watched):
     assert not watched.at(0.2)
-    watched.guard.set_distances(0.4, 0.25)
+    watched.supervisor.set_distances(0.4, 0.25)
     assert watched.at(0.2)

@@ -1,0 +1,285 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""What holds along a motion: the repulsion field, clearances, certificates, contacts of an arm."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+import numpy as np
+
+from collision_monitor.model.collision_model import CollisionModel
+from collision_monitor.model.mesh_contacts import meeting_shares
+from collision_monitor.model.proximity import Proximity
+from collision_monitor.motion.motion import Motion
+from collision_monitor.robot.batch_poses import link_poses
+from collision_monitor.self_collision.margins import Margins, Problem, carriers, sides
+
+_WIDER = (0.05, 0.4, 1.6)  # m above d_saf at which the closest pair is looked for, in turn
+
+
+@dataclass(frozen=True)
+class LinearField:
+    """The repulsion f between two links at a distance of d metres.
+
+        f(d) = 0                  d >  safe
+        f(d) = slope (safe - d)   danger <= d <= safe
+        f(d) = infinite           d <  danger: motion must stop
+
+    The sum F of all f is the index of a configuration: a motion is free of self-collision only if
+    F = 0 at every instant. Wu Changzheng et al., J. Shanghai Jiao Tong University 52(1), 2018,
+    45-53. The caller chooses the distance: between the segments of the paper, or between surfaces
+    (smaller by both radii; ``danger`` may then be zero or negative).
+
+    Attributes:
+        safe: d_saf, for both arms together, metres.
+        danger: d_dan, for both arms together, metres.
+        slope: s, in newton per metre if f is a force; any unit is possible.
+
+    Raises:
+        ValueError: a value is not finite, danger is above safe, or the slope is not positive.
+    """
+
+    safe: float
+    danger: float
+    slope: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Check the values."""
+        for name in ("safe", "danger", "slope"):
+            value = getattr(self, name)
+            if not math.isfinite(value):
+                raise ValueError(f"{name}: {value!r} is not a finite number")
+        if self.danger > self.safe:
+            raise ValueError(
+                f"danger: {self.danger!r} m is above safe, {self.safe!r} m; the distance at "
+                "which motion must stop is the smaller one"
+            )
+        if self.slope <= 0.0:
+            raise ValueError(f"slope: {self.slope!r} repels nothing; a positive number is needed")
+
+    @classmethod
+    def of_arms(
+        cls,
+        safe_right: float,
+        safe_left: float,
+        danger_right: float,
+        danger_left: float,
+        slope: float = 1.0,
+    ) -> LinearField:
+        """The field between two arms with their own distances in metres, which are added.
+
+        Raises:
+            ValueError: a distance is negative or not finite, danger is above safe for an arm, or
+                the slope is not positive.
+        """
+        arms = {"right": (safe_right, danger_right), "left": (safe_left, danger_left)}
+        for arm, (safe, danger) in arms.items():
+            for name, value in (("safe", safe), ("danger", danger)):
+                if not (math.isfinite(value) and value >= 0.0):
+                    raise ValueError(
+                        f"{name}_{arm}: {value!r} is not a distance in metres, zero or more"
+                    )
+            if danger > safe:
+                raise ValueError(
+                    f"danger_{arm}: {danger!r} m is above safe_{arm}, {safe!r} m; it must not be"
+                )
+        return cls(safe_right + safe_left, danger_right + danger_left, slope)
+
+    def force(self, distance: float | np.ndarray) -> float | np.ndarray:
+        """The repulsion at ``distance`` in metres, with the shape of ``distance``.
+
+        It is infinite below ``danger`` and for NaN: an unknown distance is not safe.
+        """
+        d = np.asarray(distance, dtype=float)
+        inside = np.where(d >= self.danger, self.slope * (self.safe - d), np.inf)
+        force = np.where(d > self.safe, 0.0, inside)
+        return force if force.ndim else float(force)
+
+    def index(self, distances: np.ndarray) -> float:
+        """The index F: the sum of f over ``distances`` of any shape, metres."""
+        return float(np.sum(self.force(distances)))
+
+
+# -- index and clearance at the waypoints -----------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class FieldAlong:
+    """The repulsion field of the monitored pairs at each row of a motion.
+
+    Attributes:
+        index: (n,) F, the sum over pairs of d_saf - d, metres; infinite below d_dan.
+        clearance: (n,) minimum distance between leaves of the pairs that are kept apart
+            (``margins.kept``), metres; inf without such a pair.
+        closest: (n,) index into ``model.pairs`` of the pair that it belongs to; 0 without one.
+    """
+
+    index: np.ndarray
+    clearance: np.ndarray
+    closest: np.ndarray
+
+
+def field_along(proximity: Proximity, margins: Margins, rows: np.ndarray) -> FieldAlong:
+    """Index, clearance and closest pair at each of ``rows`` (n, nq)."""
+    index = np.zeros(len(rows))
+    clearance = np.full(len(rows), np.inf)
+    closest = np.zeros(len(rows), dtype=np.int64)
+    for k, q in enumerate(rows):
+        near = proximity.near(q, margins.safe, 0.0)
+        pairs, first = np.unique(near.pairs, return_index=True)  # two leaf pairs may be as near
+        distances = near.distances[first]
+        index[k] = (margins.safe[pairs] - distances).sum()
+        if (distances < margins.danger[pairs]).any():
+            index[k] = np.inf
+        closest[k], clearance[k] = closest_pair(proximity, margins.kept, margins.safe, q)
+    return FieldAlong(index, clearance, closest)
+
+
+def closest_pair(
+    proximity: Proximity, candidates: np.ndarray, safe: np.ndarray, q: np.ndarray
+) -> tuple[int, float]:
+    """The closest pair at ``q`` (nq,) and its distance, metres; (0, inf) without candidates.
+
+    ``candidates`` (pairs,) bool; ``safe`` (pairs,) tells about how far apart they are, metres.
+    """
+    if not candidates.any():
+        return 0, np.inf
+    largest = float(safe[candidates].max())
+    for more in _WIDER:
+        near = proximity.near(q, np.where(candidates, largest + more, -np.inf), 0.0)
+        if len(near.pairs):
+            first = int(near.distances.argmin())
+            return int(near.pairs[first]), float(near.distances[first])
+    distances = np.where(candidates, proximity.model.distances(q), np.inf)
+    first = int(distances.argmin())
+    return first, float(distances[first])
+
+
+# -- certificates between the waypoints -------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A segment of a motion that is not certified.
+
+    Attributes:
+        segment: index of the waypoint at which it begins.
+        s: where it fails, from 0 to 1 along the segment.
+        pair: index into ``model.pairs``.
+        missing: metres by which the pair is below its limit there; 0 where the pair is above it
+            by so little that no bound can tell.
+    """
+
+    segment: int
+    s: float
+    pair: int
+    missing: float
+
+
+def failures(
+    proximity: Proximity, rows: np.ndarray, limits: np.ndarray, first_only: bool = False
+) -> list[Failure]:
+    """Segments of a motion (n, nq), linear between its rows, that are not certified at ``limits``.
+
+    ``limits`` is (pairs,), or (n - 1, pairs) for limits of each segment, metres. A motion of one
+    row is tested at this row. An empty list is a proof: `continuous.motion_bound`.
+    """
+    found = []
+    rows = rows if len(rows) > 1 else np.repeat(rows, 2, axis=0)
+    for k in range(len(rows) - 1):
+        limit = limits if limits.ndim == 1 else limits[k]
+        answer = proximity.certify(rows[k], rows[k + 1], limit)
+        if not answer.holds:
+            missing = max(0.0, float(limit[answer.pair] - answer.distance))
+            found.append(Failure(k, float(answer.s), int(answer.pair), missing))
+            if first_only:
+                break
+    return found
+
+
+# -- contacts inside one arm ------------------------------------------------------------
+
+
+def own_contacts(problem: Problem, proximity: Proximity, adjusted: np.ndarray) -> list[int]:
+    """Pairs inside one arm whose meshes meet in more rows of ``adjusted`` (n, nq) than desired.
+
+    Decided by the meshes, because leaves of links next but one to each other overlap in many
+    harmless poses; and at the rows alone, which are close together where it matters.
+
+    Raises:
+        MissingDependencyError: the library coal is not installed, and leaves do overlap.
+    """
+    inside = sides(problem.model, problem.arms).inside & (problem.margins.safe > -np.inf)
+    asked = np.where(inside, 0.0, -np.inf)
+    overlapping: dict[int, list[int]] = {}
+    for k, q in enumerate(adjusted):
+        for pair in proximity.near(q, asked, 0.0).pairs:
+            overlapping.setdefault(int(pair), []).append(k)
+    return [
+        pair
+        for pair, rows in overlapping.items()
+        if _meeting_share(problem.model, pair, adjusted[rows])
+        > _meeting_share(problem.model, pair, problem.desired[rows])
+    ]
+
+
+def _meeting_share(model: CollisionModel, pair: int, rows: np.ndarray) -> float:
+    """Part of ``rows`` (n, nq) in which the meshes of a pair meet."""
+    names, obstacles, carrier = model.pairs[pair], model.scene.obstacles, carriers(model)
+    poses = link_poses(model.bodies, sorted({carrier[name] for name in names}), rows)
+    no_cache = SimpleNamespace(get=lambda key: None, set=lambda key, value: None)
+    store = nullcontext(no_cache)  # no motion comes twice
+    return float(meeting_shares(model.robot, poses, [names], 0.0, obstacles, store=store)[0])
+
+
+# -- nearest points of the arms, for a display ------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class ApproachPoints:
+    """The nearest points of two arms at some waypoints, base frame, metres.
+
+    Attributes:
+        points: (n, 2, 3) on the leaf of the right and of the left arm.
+        directions: (n, 3) unit vectors from right to left.
+        distances: (n,) signed.
+    """
+
+    points: np.ndarray
+    directions: np.ndarray
+    distances: np.ndarray
+
+
+def approach_points(
+    model: CollisionModel,
+    right: Collection[str],
+    motion: Motion,
+    held: Mapping[str, float],
+    most: int = 200,
+) -> ApproachPoints:
+    """Nearest points of two arms at no more than ``most`` evenly spaced waypoints, ends included.
+
+    Args:
+        model: with the pairs between the arms alone.
+        right: names of the right arm's links, and of what it carries.
+        motion: of some joints or all.
+        held: position of every joint, for those that the motion does not name.
+        most: at least 2.
+    """
+    count = len(motion.times)
+    rows = np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(int))
+    q = np.tile([held[name] for name in model.joint_names], (len(rows), 1))
+    columns = [model.joint_names.index(name) for name in motion.joint_names]
+    q[:, columns] = motion.positions[rows]
+    nearest = [model.distance(row) for row in q]
+    swap = np.array([found.links[0] not in right for found in nearest])
+    points = np.array([found.points for found in nearest])
+    directions = np.array([found.normal for found in nearest])
+    points[swap] = points[swap][:, ::-1]
+    directions[swap] *= -1.0
+    return ApproachPoints(points, directions, np.array([found.distance for found in nearest]))

@@ -1,0 +1,363 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""What holds along a motion: field, clearances, certificates, contacts, nearest points."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.robots.dual_arm_cases import PAPER, RADIUS, ROOT, capsule_model
+from support.robots.planar_arms import RADIUS as PLANAR_RADIUS
+from support.robots.planar_arms import arm_distance, meeting, planar_model
+from support.robots.toys import chain
+from support.robots.two_slides import ARMS, JOINTS, distance, model
+from support.robots.two_slides import RADIUS as BALL_RADIUS
+
+from collision_monitor import CollisionModel
+from collision_monitor.model.proximity import Proximity
+from collision_monitor.motion import read_motion
+from collision_monitor.motion.motion import Motion
+from collision_monitor.self_collision.arms import Arm, find_arms
+from collision_monitor.self_collision.filter.hold_supervisor import pairs_between
+from collision_monitor.self_collision.margins import Margins, Problem, choose_margins
+from collision_monitor.self_collision.motion_clearance import (
+    LinearField,
+    approach_points,
+    failures,
+    field_along,
+    own_contacts,
+)
+
+# -- the linear repulsion field: its three zones, its index, and what it refuses ---------
+
+
+length = st.floats(0.0, 2.0)
+FIELD = LinearField.of_arms(0.1, 0.1, 0.075, 0.075, slope=3.0)
+
+
+def test_the_distances_of_two_arms_add_up():
+    field = LinearField.of_arms(0.1, 0.2, 0.05, 0.125, 4.0)
+    assert field.safe == pytest.approx(0.3)
+    assert field.danger == pytest.approx(0.175)
+    assert field.slope == 4.0
+
+
+@pytest.mark.parametrize(
+    ("distance", "force"),
+    [(0.5, 0.0), (0.2, 0.0), (0.19, 0.03), (0.15, 0.15), (0.1499, math.inf), (0.0, math.inf)],
+)
+def test_the_zones(distance, force):
+    assert FIELD.force(distance) == pytest.approx(force, abs=1e-15)
+    assert isinstance(FIELD.force(distance), float)
+
+
+def test_infinitely_far_is_safe_and_unknown_is_not():
+    assert FIELD.force(math.inf) == 0.0
+    assert FIELD.force(-math.inf) == math.inf
+    assert FIELD.force(math.nan) == math.inf
+    assert FIELD.index([1.0, math.nan]) == math.inf
+
+
+def test_the_index_is_the_sum_of_all():
+    distances = np.array([[0.3, 0.19], [0.17, 0.2]])
+    assert FIELD.force(distances).shape == (2, 2)
+    assert FIELD.index(distances) == pytest.approx(3.0 * (0.01 + 0.03))
+    assert FIELD.index([]) == 0.0
+    assert FIELD.index([0.3, 0.1]) == math.inf
+
+
+@given(length, length, st.floats(1e-3, 1e3), length, length)
+def test_nearer_never_repels_less(a, b, slope, d1, d2):
+    field = LinearField(max(a, b), min(a, b), slope)
+    near, far = sorted((d1, d2))
+    assert field.force(near) >= field.force(far) >= 0.0
+    assert (field.force(far) == 0.0) == (far >= field.safe)
+
+
+@pytest.mark.parametrize(
+    ("values", "named"),
+    [
+        ((0.1, 0.2), ("danger", "0.2", "0.1")),
+        ((math.nan, 0.0), ("safe", "nan")),
+        ((0.2, math.nan), ("danger", "nan")),
+        ((math.inf, 0.1), ("safe", "inf")),
+        ((0.2, 0.1, 0.0), ("slope", "0.0")),
+        ((0.2, 0.1, -1.0), ("slope", "-1.0")),
+        ((0.2, 0.1, math.nan), ("slope", "nan")),
+    ],
+)
+def test_what_means_nothing_is_refused_by_name(values, named):
+    with pytest.raises(ValueError) as error:
+        LinearField(*values)
+    assert all(part in str(error.value) for part in named)
+
+
+@pytest.mark.parametrize(
+    ("values", "named"),
+    [
+        ((0.1, 0.1, 0.2, 0.05), ("danger_right", "0.2", "0.1")),
+        ((0.3, 0.1, 0.2, 0.15), ("danger_left", "0.15", "0.1")),  # though the sums are in order
+        ((-0.1, 0.3, 0.0, 0.0), ("safe_right", "-0.1")),
+        ((0.1, math.nan, 0.0, 0.0), ("safe_left", "nan")),
+        ((0.1, 0.1, 0.0, -0.01), ("danger_left", "-0.01")),
+    ],
+)
+def test_distances_of_one_arm_that_mean_nothing_are_refused_by_name(values, named):
+    with pytest.raises(ValueError) as error:
+        LinearField.of_arms(*values)
+    assert all(part in str(error.value) for part in named)
+
+
+# -- index, clearance and closest pair along a motion: against all distances, one by one --
+
+
+ROWS = read_motion(ROOT / "config/dual_arm_motion.csv").positions
+
+
+def slow(model, margins, rows):
+    """The same by model.distances and the field of single pairs."""
+    index, clearance, closest = [], [], []
+    for q in rows:
+        distances = model.distances(q)
+        total = 0.0
+        for k, d in enumerate(distances):
+            if margins.safe[k] > -np.inf:
+                total += LinearField(margins.safe[k], margins.danger[k]).force(d)
+        index.append(total)
+        kept = np.where(margins.kept, distances, np.inf)
+        clearance.append(kept.min())
+        closest.append(int(kept.argmin()))
+    return np.array(index), np.array(clearance), closest
+
+
+@pytest.mark.parametrize("which", ["capsules", "fitted with scene"])
+@pytest.mark.parametrize("distances", [(0.1, 0.05), (0.02, 0.0), (0.3, 0.3)])
+def test_it_is_what_all_pairs_say_one_by_one(which, distances):
+    if which == "capsules":
+        model = capsule_model(PAPER.offset)
+    else:
+        model = CollisionModel.from_urdf(
+            ROOT / "urdf/dual_arm.urdf", srdf=ROOT / "urdf/dual_arm.srdf",
+            scene=ROOT / "urdf/dual_arm_scene.yaml", max_leaves_per_link=2,
+        )  # fmt: skip
+    margins = choose_margins(model, find_arms(model.robot, model.semantics), ROWS, *distances)
+    found = field_along(Proximity(model), margins, ROWS)
+    index, clearance, closest = slow(model, margins, ROWS)
+    assert found.index == pytest.approx(index, abs=1e-9)
+    assert np.isinf(index).any() and (np.isfinite(index).any() or distances[1] == 0.3)
+    assert found.clearance == pytest.approx(clearance, abs=1e-9)
+    for k, (ours, theirs) in enumerate(zip(found.closest, closest, strict=True)):
+        assert margins.kept[ours]
+        if ours != theirs:  # a tie, as in a motion of two arms that mirror each other
+            at = model.distances(ROWS[k])
+            assert at[ours] == pytest.approx(at[theirs], abs=1e-9)
+
+
+def test_the_paper_s_collision_is_seen_when_it_was():
+    problem = PAPER.problem()
+    found = field_along(Proximity(problem.model), problem.margins, problem.desired)
+    assert np.flatnonzero(found.index > 0.0).tolist() == list(range(41, 60))
+    assert np.flatnonzero(np.isinf(found.index)).tolist() == list(range(43, 59))
+    least = PAPER.segment_distances(problem.desired) - 2.0 * RADIUS
+    near = least < 0.5
+    assert found.clearance[near] == pytest.approx(least[near], abs=1e-9)
+
+
+def test_a_pair_counts_once_however_many_leaves_are_near():
+    model = CollisionModel.from_urdf(ROOT / "urdf/dual_arm.urdf", srdf=ROOT / "urdf/dual_arm.srdf")
+    margins = choose_margins(model, find_arms(model.robot, model.semantics), ROWS, 0.1, 0.0)
+    margins = Margins(margins.safe, np.minimum(margins.danger, -1.0), margins.eased)
+    near = Proximity(model).near(ROWS[50], margins.safe)
+    assert len(near.pairs) > len(np.unique(near.pairs)) > 1
+    index, _, _ = slow(model, margins, ROWS[50:51])
+    assert field_along(Proximity(model), margins, ROWS[50:51]).index == pytest.approx(index)
+
+
+def test_a_motion_far_from_everything_has_a_clearance_too():
+    model = capsule_model(PAPER.offset)
+    none = np.full(len(model.pairs), -np.inf)
+    far = model.pairs.index(("right_link_7", "left_link_7"))
+    safe = none.copy()
+    safe[far] = 0.01
+    found = field_along(Proximity(model), Margins(safe, safe), ROWS[:1])
+    assert found.clearance[0] == pytest.approx(model.distances(ROWS[0])[far])
+    assert found.clearance[0] > 1.7 and found.closest[0] == far
+    nothing = field_along(Proximity(model), Margins(none, none), ROWS[:2])
+    assert nothing.clearance.tolist() == [np.inf, np.inf]
+    assert nothing.index.tolist() == [0.0, 0.0]
+
+
+# -- certificates of whole motions: against dense sampling and closed-form distances -----
+
+
+MODEL = planar_model()
+PROXIMITY = Proximity(MODEL)
+BETWEEN = np.array([a.split("_")[0] != b.split("_")[0] != "base" for a, b in MODEL.pairs])
+BETWEEN &= np.array(["base" not in pair for pair in MODEL.pairs])
+
+
+def limits(value):
+    return np.where(BETWEEN, value, -np.inf)
+
+
+def densely(a, b, count=201):
+    """Least distance of the arms between two rows, by sines and cosines."""
+    return min(arm_distance(a + s * (b - a)) for s in np.linspace(0.0, 1.0, count))
+
+
+def test_the_segments_that_fail_are_those_that_come_too_near():
+    rows, limit = meeting(25), 0.1
+    least = np.array([densely(a, b) for a, b in zip(rows[:-1], rows[1:], strict=True)])
+    found = failures(PROXIMITY, rows, limits(limit))
+    assert [f.segment for f in found] == np.flatnonzero(least < limit).tolist()
+    assert 3 < len(found) < 20
+    for f in found:
+        q = rows[f.segment] + f.s * (rows[f.segment + 1] - rows[f.segment])
+        at = MODEL.distances(q)[f.pair]
+        assert BETWEEN[f.pair] and 0.0 <= f.s <= 1.0
+        # one of the pair's leaves, which is not always the nearest one; links here have one leaf
+        assert f.missing == pytest.approx(limit - at, abs=1e-9) or f.missing == 0.0
+    first = failures(PROXIMITY, rows, limits(limit), first_only=True)
+    assert first == found[:1]
+    assert failures(PROXIMITY, rows[: found[0].segment + 1], limits(limit)) == []
+
+
+angles = st.lists(st.floats(-1.2, 1.2), min_size=6, max_size=6).map(np.array)
+
+
+@settings(max_examples=150, deadline=None)
+@given(a=angles, b=angles, limit=st.floats(-0.02, 0.3))
+def test_no_failure_is_a_proof(a, b, limit):
+    least = densely(a, b, 101)
+    if not failures(PROXIMITY, np.array([a, b]), limits(limit)):
+        assert least >= limit - 1e-7
+    elif least > limit + 1e-4:  # what is not so near can be told
+        # ... but for what lies between the samples
+        assert densely(a, b, 4001) < limit + 1e-4
+
+
+def test_a_dip_between_two_waypoints_that_are_safe_is_found():
+    rows = np.array([[-0.6, 0, 0, 0.0, 0, 0], [0.9, 0, 0, 1.5, 0, 0]])
+    rows = np.array([[0.0, -2.0, 0, 0.55, 0, 0], [0.9, -2.0, 0, 0.55, 0, 0]])
+    ends = min(map(arm_distance, rows))
+    middle = densely(*rows)
+    if middle > ends - 1e-3:  # the elbow passes by
+        rows = meeting(5)[1:4:2]
+        ends, middle = min(map(arm_distance, rows)), densely(*rows)
+    assert failures(PROXIMITY, rows, limits(min(ends, middle) - 1e-3)) == []
+    assert failures(PROXIMITY, rows, limits(middle + 1e-3))
+
+
+def test_limits_of_single_segments_count_for_these():
+    rows = meeting(25)
+    whole = failures(PROXIMITY, rows, limits(0.1))
+    each = np.repeat(limits(0.1)[None, :], len(rows) - 1, axis=0)
+    assert failures(PROXIMITY, rows, each) == whole
+    each[[f.segment for f in whole[1:]]] = -2.0 * PLANAR_RADIUS - 1.0
+    assert failures(PROXIMITY, rows, each) == whole[:1]
+
+
+def test_one_row_is_tested_where_it_is():
+    rows = meeting(25)
+    assert failures(PROXIMITY, rows[:1], limits(0.1)) == []
+    (bad,) = failures(PROXIMITY, rows[12:13], limits(0.1))
+    assert bad.segment == 0 and bad.missing > 0.1
+
+
+def test_pairs_that_take_no_part_are_not_looked_at():
+    assert failures(PROXIMITY, meeting(25), np.full(len(MODEL.pairs), -np.inf)) == []
+
+
+# -- links of one arm that touch after an adjustment, and did not before -----------------
+
+
+CHAIN = CollisionModel.from_urdf(chain(6))  # balls of 0.1 m, one metre apart
+OPEN = np.zeros(5)
+# Three turns of 2 rad bring the fourth ball to 0.168 m from the first: 2 sin(3) / (2 sin(1)).
+FOLDED = np.array([0.0, 2.0, 2.0, 0.0, 0.0])
+
+
+def touching(desired, adjusted):
+    arms = (
+        Arm("right", CHAIN.joint_names, ("l1", "l2", "l3", "l4", "l5"), "l5"),
+        Arm("left", (), (), "l0"),
+    )
+    margins = Margins(*np.full((2, len(CHAIN.pairs)), -1.0))
+    times = np.arange(float(len(desired)))
+    columns = (np.arange(5), np.arange(0))
+    problem = Problem(CHAIN, arms, times, desired, columns, margins)
+    pairs = own_contacts(problem, Proximity(CHAIN), adjusted)
+    return {frozenset(CHAIN.pairs[pair]) for pair in pairs}
+
+
+def test_what_touches_anew_is_named():
+    rows = np.array([OPEN, FOLDED, OPEN])
+    assert touching(np.array([OPEN] * 3), rows) == {frozenset(("l1", "l4"))}
+
+
+@pytest.mark.parametrize("rows", [[OPEN, OPEN], [FOLDED, FOLDED]], ids=["open", "folded"])
+def test_what_touches_as_desired_is_not_the_adjustments_doing(rows):
+    assert touching(np.array(rows), np.array(rows)) == set()
+
+
+def test_pairs_that_take_no_part_have_no_contacts():
+    rows = np.array([OPEN, FOLDED])
+    arms = (Arm("right", CHAIN.joint_names, ("l1",), "l1"), Arm("left", (), (), "l0"))
+    margins = Margins(*np.full((2, len(CHAIN.pairs)), -np.inf))
+    columns = (np.arange(5), np.arange(0))
+    problem = Problem(CHAIN, arms, np.arange(2.0), np.array([OPEN] * 2), columns, margins)
+    assert own_contacts(problem, Proximity(CHAIN), rows) == []
+
+
+# -- control points: the nearest points of two arms along a motion -----------------------
+
+
+HELD = {**dict.fromkeys(JOINTS, 0.0), "mast_joint": 0.0}
+
+
+@pytest.fixture(scope="module")
+def slides():
+    whole = model()
+    return whole.twin(pairs_between(whole, ARMS))
+
+
+def motion(names, rows):
+    return Motion(tuple(names), np.arange(float(len(rows))), np.array(rows))
+
+
+def test_points_lie_on_the_balls_on_the_line_of_their_centres(slides):
+    rows = np.random.default_rng(0).uniform(-0.3, 0.3, (20, 4))
+    found = approach_points(slides, ARMS[0].links, motion(JOINTS, rows), HELD)
+    for k, (r_x, r_y, l_x, l_y) in enumerate(rows):
+        right, left = np.array([r_x - 0.5, r_y, 0.0]), np.array([l_x + 0.5, l_y, 0.0])
+        along = (left - right) / np.linalg.norm(left - right)
+        assert found.directions[k] == pytest.approx(along)
+        assert found.points[k, 0] == pytest.approx(right + BALL_RADIUS * along)
+        assert found.points[k, 1] == pytest.approx(left - BALL_RADIUS * along)
+        assert found.distances[k] == pytest.approx(distance(r_x, r_y, l_x, l_y))
+
+
+def test_whichever_link_comes_first_right_is_right(slides):
+    rows = np.random.default_rng(1).uniform(-0.3, 0.3, (5, 4))
+    one = approach_points(slides, ARMS[0].links, motion(JOINTS, rows), HELD)
+    other = approach_points(slides, ARMS[1].links, motion(JOINTS, rows), HELD)
+    assert other.points == pytest.approx(one.points[:, ::-1])
+    assert other.directions == pytest.approx(-one.directions)
+
+
+def test_joints_that_the_motion_does_not_name_are_held(slides):
+    found = approach_points(
+        slides, ARMS[0].links, motion(["l_y"], [[0.0], [0.7]]), {**HELD, "r_x": 0.1}
+    )
+    assert found.distances == pytest.approx([distance(0.1, 0, 0, 0), distance(0.1, 0, 0, 0.7)])
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 8, 1000])
+def test_of_many_waypoints_a_few_are_taken_and_both_ends(slides, count):
+    rows = np.linspace(0.0, 0.3, count)[:, None]
+    found = approach_points(slides, ARMS[0].links, motion(["r_x"], rows), HELD, most=7)
+    assert len(found.distances) == min(count, 7)
+    assert found.distances[0] == pytest.approx(0.8 - rows[0, 0])
+    assert found.distances[-1] == pytest.approx(0.8 - rows[-1, 0])
