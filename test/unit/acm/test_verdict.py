@@ -5,7 +5,7 @@
 import pytest
 
 from collision_monitor.motion.violation import Code, Violation
-from collision_monitor.verification.verdict import Verdict, by_urgency, verdict_of
+from collision_monitor.verification.verification import Verdict, by_urgency, verdict_of
 
 
 def violation(code=Code.COLLISION, first=1.0, warning=False, subject="a - b"):

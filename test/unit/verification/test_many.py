@@ -10,9 +10,8 @@ from support.robots.toys import chain
 from collision_monitor import CollisionModel
 from collision_monitor.errors import ExecutorError
 from collision_monitor.motion.motion_files import load_trajectory
-from collision_monitor.verification.batch import verify_many
-from collision_monitor.verification.verdict import Verdict
-from collision_monitor.verification.verify import Settings
+from collision_monitor.verification.verification import Verdict
+from collision_monitor.verification.verify import Settings, verify_many
 
 MODEL = CollisionModel.from_urdf(chain(4))
 SETTINGS = Settings(exact=False)
@@ -82,6 +81,6 @@ def test_what_cannot_be_checked_is_a_verdict_and_the_others_are_checked(motions)
     ],
 )
 def test_a_cluster_that_is_not_there_is_named(motions, executor, says, monkeypatch):
-    monkeypatch.setattr("collision_monitor.verification.batch._CONNECT_SECONDS", 1)
+    monkeypatch.setattr("collision_monitor.verification.verify._CONNECT_SECONDS", 1)
     with pytest.raises(ExecutorError, match=says):
         verify_many(MODEL, motions, SETTINGS, executor)

@@ -14,11 +14,9 @@ from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.motion.violation import Code, Violation
 from collision_monitor.robot.joint_limits import JointLimits
 from collision_monitor.robot.urdf.inertials import read_inertials
-from collision_monitor.verification.check import Outcome, VerificationCheck
-from collision_monitor.verification.report.junit import junit
+from collision_monitor.verification.report.messages import junit
 from collision_monitor.verification.torques.actuators import Drive, Drives
-from collision_monitor.verification.verdict import Verdict
-from collision_monitor.verification.verification import Check
+from collision_monitor.verification.verification import Check, Outcome, Verdict, VerificationCheck
 from collision_monitor.verification.verify import CHECKS, Beside, Settings, Torques, verify
 
 

@@ -18,8 +18,7 @@ from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.robot.urdf.inertials import read_inertials
 from collision_monitor.robot.urdf.urdf import load_robot
 from collision_monitor.verification.torques.actuators import Drive
-from collision_monitor.verification.torques.base_motion import base_motion
-from collision_monitor.verification.torques.dynamics import RobotDynamics
+from collision_monitor.verification.torques.dynamics import RobotDynamics, base_motion
 from collision_monitor.verification.torques.torque_check import rigid_motion
 
 SPACE_ARM = ROOT / "urdf" / "space_arm.urdf"
