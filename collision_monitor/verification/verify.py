@@ -20,6 +20,7 @@ from concurrent.futures import (
     as_completed,
 )
 from contextlib import contextmanager
+from dataclasses import replace
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any
 
@@ -195,7 +196,7 @@ def _workers(
     with _cluster(executor) as client:
         sent = client.scatter(model, broadcast=True, hash=False)
         with client.get_executor(pure=False) as pool:
-            yield lambda motion, settings: pool.submit(verify, sent, motion, settings)
+            yield lambda motion, settings: pool.submit(_verify_remotely, sent, motion, settings)
 
 
 @contextmanager
@@ -217,6 +218,16 @@ def _cluster(executor: str) -> Iterator[Any]:
         yield client
 
 
+def _verify_remotely(
+    model: CollisionModel, motion: LoadedMotion, settings: Settings
+) -> Verification:
+    """As `verify`, without the functions of time of torques: they cannot be sent back."""
+    result = verify(model, motion, settings)
+    if result.torques is None:
+        return result
+    return replace(result, torques=replace(result.torques, motion=None))
+
+
 def _keep(model: CollisionModel) -> None:
     global _model
     _model = model
@@ -224,4 +235,4 @@ def _keep(model: CollisionModel) -> None:
 
 def _verify_kept(motion: LoadedMotion, settings: Settings) -> Verification:
     assert _model is not None
-    return verify(_model, motion, settings)
+    return _verify_remotely(_model, motion, settings)

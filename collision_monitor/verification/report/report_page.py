@@ -25,7 +25,7 @@ from collision_monitor.verification.report.sections import (
     limits_section,
     torque_section,
 )
-from collision_monitor.verification.verification import Check, Companion, Verdict, Verification
+from collision_monitor.verification.verification import Check, Verdict, Verification
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
@@ -60,24 +60,39 @@ def write_reports(
 
 
 def report(model: CollisionModel, result: Verification, back: str = "") -> str:
-    """The page of one motion; ``back``: where all motions are."""
+    """The page of one motion; ``back``: the page of all motions.
+
+    Raises:
+        MissingDependencyError: jinja2 or matplotlib is not installed.
+    """
     sections: list[Section] = []
     if result.clearance is not None:
         sections.append(clearance_section(result.clearance))
     if result.limits is not None:
         sections.append(limits_section(result.limits))
     for companion in result.companions:
-        sections.append(limits_section(companion.limits, _titled(companion)))
+        start = f"{companion.earliest:g} s"
+        if companion.latest > companion.earliest:
+            start = f"some instant from {start} to {companion.latest:g} s"
+        title = f"Joints of {companion.source}, which begins at {start}; over its own time"
+        sections.append(limits_section(companion.limits, title))
     if result.torques is not None:
         sections.append(torque_section(result.torques))
-    return page(result, sections, pictures(model, result), back)
-
-
-def _titled(companion: Companion) -> str:
-    start = f"{companion.earliest:g} s"
-    if companion.latest > companion.earliest:
-        start = f"some instant from {start} to {companion.latest:g} s"
-    return f"Joints of {companion.source}, which begins at {start}; over its own time"
+    return _template("report_page.html").render(
+        result=result,
+        look=_LOOKS[result.verdict],
+        headline=headline(result),
+        made_at=_now(),
+        checks=[_row(check, result) for check in result.checks],
+        pictures=[base64.b64encode(picture).decode() for picture in pictures(model, result)],
+        sections=[
+            {**vars(section), "images": [svg(plot) for plot in section.plots]}
+            for section in sections
+        ],
+        number=value,
+        starting=starting,
+        back=back,
+    )
 
 
 def pictures(model: CollisionModel, result: Verification) -> list[bytes]:
@@ -101,34 +116,6 @@ def pictures(model: CollisionModel, result: Verification) -> list[bytes]:
         except MissingDependencyError:
             return []
         return [path.read_bytes() for path in paths]
-
-
-def page(
-    result: Verification,
-    sections: Sequence[Section],
-    pictures: Sequence[bytes] = (),
-    back: str = "",
-) -> str:
-    """The page; ``pictures`` are PNGs of the nearest moment, ``back`` is the page of all motions.
-
-    Raises:
-        MissingDependencyError: jinja2 or matplotlib is not installed.
-    """
-    return _template("report_page.html").render(
-        result=result,
-        look=_LOOKS[result.verdict],
-        headline=headline(result),
-        made_at=_now(),
-        checks=[_row(check, result) for check in result.checks],
-        pictures=[base64.b64encode(picture).decode() for picture in pictures],
-        sections=[
-            {**vars(section), "images": [svg(plot) for plot in section.plots]}
-            for section in sections
-        ],
-        number=value,
-        starting=starting,
-        back=back,
-    )
 
 
 def listing(results: Sequence[Verification], pages: Sequence[str]) -> str:

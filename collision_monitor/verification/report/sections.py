@@ -13,10 +13,10 @@ import numpy as np
 from collision_monitor.motion.violation import Code
 from collision_monitor.verification.clearance.clearance_check import ClearanceCheck
 from collision_monitor.verification.clearance.clearance_series import ClearanceSeries
-from collision_monitor.verification.limits.joint_limits_check import LimitsCheck
+from collision_monitor.verification.limits.joint_limits_check import LimitsCheck, Peak
 from collision_monitor.verification.report.messages import value
 from collision_monitor.verification.report.plots import Curve, Plot
-from collision_monitor.verification.torques.torque_check import TorqueCheck, TorquePeak
+from collision_monitor.verification.torques.torque_check import TorqueCheck
 
 _GROUPS_PLOTTED = 4
 _PAIRS_PLOTTED = 6
@@ -177,7 +177,7 @@ def torque_section(check: TorqueCheck) -> Section:
     return Section("Torques", text, plots, ("Joint", "link (limit)", "motor (limit)"), rows)
 
 
-def _torque_cell(peak: TorquePeak) -> str:
+def _torque_cell(peak: Peak) -> str:
     band = f" ± {peak.band:.3g}" if peak.band > 0.0 else ""
     return f"{peak.value:.4g}{band} {peak.unit} ({value(abs(peak.limit), '')})"
 

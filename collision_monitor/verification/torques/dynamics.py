@@ -86,7 +86,10 @@ class RobotDynamics:
         bodies = rigid_bodies(robot)
         self.joint_names = tuple(joint_names)
         self.floating = floating
-        self.gravity = _vector((0.0, 0.0, 0.0) if floating else EARTH, gravity)
+        default = (0.0, 0.0, 0.0) if floating else EARTH
+        self.gravity = np.array(default if gravity is None else gravity, dtype=float)
+        if self.gravity.shape != (3,) or not np.isfinite(self.gravity).all():
+            raise DynamicsError(f"gravity: {gravity!r} is not three finite numbers in m/s^2")
         self._drive, self._offsets = _leading(bodies, self.joint_names, held or {})
         slides = {j.name for j in bodies.joints if j.kind == "prismatic"}
         self.units = tuple("N" if name in slides else "N m" for name in self.joint_names)
@@ -112,7 +115,7 @@ class RobotDynamics:
         self._base = 6 if floating else 0
         moving = {name for name, body in bodies.link_bodies.items() if floating or body}
         self.notes = _notes(robot, inertials, moving)
-        self.notes += _weightless(self, bodies, [model.inertias[i].mass for i in ids])
+        self.notes += _weightless(self, bodies, ids)
 
     @property
     def mass(self) -> float:
@@ -207,13 +210,6 @@ def _unknown(what: str, name: str, known: Sequence[str] | Mapping) -> str:
     return f"{what} {name!r} is unknown; there are {', '.join(close)}"
 
 
-def _vector(default: Sequence[float], given: Sequence[float] | None) -> np.ndarray:
-    vector = np.array(default if given is None else given, dtype=float)
-    if vector.shape != (3,) or not np.isfinite(vector).all():
-        raise DynamicsError(f"gravity: {given!r} is not three finite numbers in m/s^2")
-    return vector
-
-
 def _notes(
     robot: Robot, inertials: Mapping[str, Inertial], moving: Collection[str]
 ) -> tuple[str, ...]:
@@ -229,25 +225,22 @@ def _notes(
     return tuple(notes)
 
 
-def _weightless(
-    dynamics: RobotDynamics, bodies: Bodies, masses: list[float]
-) -> tuple[str, ...]:
-    """A note of joints that move no mass; DynamicsError where that is all of them."""
+def _weightless(dynamics: RobotDynamics, bodies: Bodies, ids: list[int]) -> tuple[str, ...]:
+    """A note of joints that move no mass; DynamicsError where that is all of them.
+
+    ``ids``: pinocchio's joint of each body.
+    """
     if dynamics.floating and dynamics.mass <= 0.0:
         raise DynamicsError("the base floats, and no link of the URDF has a mass: add <inertial>")
-    moved: list[set[str]] = [set() for _ in masses]
-    for link, body in bodies.link_bodies.items():
-        moved[body].add(link)
-    for k in range(len(bodies.parents), 0, -1):
-        parent = bodies.parents[k - 1]
-        masses[parent] += masses[k]
-        moved[parent] |= moved[k]
+    model, data = dynamics._model, dynamics._data
+    dynamics._pin.computeSubtreeMasses(model, data)
     light = []
     for j, name in enumerate(dynamics.joint_names):
-        own = [k + 1 for k in np.flatnonzero(dynamics._drive[:, j])]
-        if sum(masses[k] for k in own) <= 0.0:
-            links = ", ".join(sorted(set().union(*(moved[k] for k in own))))
-            light.append(f"{name!r} ({links})")
+        own = [ids[k + 1] for k in np.flatnonzero(dynamics._drive[:, j])]
+        if sum(data.mass[i] for i in own) <= 0.0:
+            below = {one for i in own for one in model.subtrees[i]}
+            links = [link for link, body in bodies.link_bodies.items() if ids[body] in below]
+            light.append(f"{name!r} ({', '.join(sorted(links))})")
     if not light:
         return ()
     text = f"no mass is moved by joint {', '.join(light)}"

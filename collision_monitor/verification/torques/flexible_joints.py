@@ -12,7 +12,8 @@ control of elastic joint robots, J. Dyn. Syst. Meas. Control 109, 1987; Liu Qian
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -37,6 +38,27 @@ class Motors(NamedTuple):
     positions: np.ndarray
     velocities: np.ndarray
     accelerations: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class JointMotion:
+    """What links and motors do; (n, joints) each unless said otherwise.
+
+    Attributes:
+        times: (n,) seconds that do not fall; both sides of where rates step.
+        positions: of the links.
+        velocities: of the links.
+        link_torques: with springs, those of these.
+        motor_torques: after the gear.
+        state: positions and velocities (m, joints) at any times (m,) of the motion.
+    """
+
+    times: np.ndarray
+    positions: np.ndarray
+    velocities: np.ndarray
+    link_torques: np.ndarray
+    motor_torques: np.ndarray
+    state: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
 class FlexibleJoints:

@@ -21,6 +21,7 @@ from scipy.integrate import solve_ivp
 from collision_monitor.errors import DynamicsError
 from collision_monitor.verification.torques.flexible_joints import (
     FlexibleJoints,
+    JointMotion,
     MotorCommand,
     Motors,
 )
@@ -39,30 +40,18 @@ _WITHIN = 8  # rows a step of the solver, so that no top between its steps is mi
 
 
 @dataclass(frozen=True, eq=False)
-class FlexibleMotion:
-    """What links, springs and motors do; (n, joints) each unless said otherwise.
+class FlexibleMotion(JointMotion):
+    """A motion on springs.
 
     Attributes:
-        times: (n,) seconds that do not fall; both sides of where rates of the command step.
-        positions: of the links.
-        velocities: of the links.
-        deflections: motors minus links.
-        link_torques: of springs, and what rigid joints bear.
-        motor_torques: after the gear.
+        deflections: (n, joints) motors minus links.
         frequencies: (springs,) Hz, rising, with fixed motors at the start.
         method: the solver.
-        state: positions and velocities (m, joints) at any times (m,) of the motion.
     """
 
-    times: np.ndarray
-    positions: np.ndarray
-    velocities: np.ndarray
     deflections: np.ndarray
-    link_torques: np.ndarray
-    motor_torques: np.ndarray
     frequencies: np.ndarray
     method: str
-    state: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,7 +270,9 @@ def _integrated(system: _System, method: str, tolerance: float) -> FlexibleMotio
     rows = [_rows(system, k, solution) for k, solution in enumerate(parts)]
     columns = [np.concatenate(column) for column in zip(*rows, strict=True)]
     q, _ = system.links(0.0, segments[0, 1], system.start)
-    return FlexibleMotion(*columns, system.joints.frequencies(q), method, links_at)
+    *columns, deflections = columns
+    frequencies = system.joints.frequencies(q)
+    return FlexibleMotion(*columns, links_at, deflections, frequencies, method)
 
 
 def _rows(system: _System, k: int, solution: Any) -> tuple[np.ndarray, ...]:
@@ -301,4 +292,4 @@ def _rows(system: _System, k: int, solution: Any) -> tuple[np.ndarray, ...]:
         ]
     positions, velocities = joints.links(now, bent, speeds)
     given = system.motor_torques(k, times, now, torques)
-    return times, positions, velocities, now.positions - positions, torques, given
+    return times, positions, velocities, torques, given, now.positions - positions

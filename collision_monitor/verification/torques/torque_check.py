@@ -11,7 +11,7 @@ the rigid torque. Around every torque lies a band for what the model leaves out,
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +20,7 @@ from collision_monitor.errors import DynamicsError, TrajectoryError
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.motion.violation import Code, Violation
 from collision_monitor.robot.joint_limits import JointLimits
+from collision_monitor.verification.limits.joint_limits_check import Peak, violations_of
 from collision_monitor.verification.limits.velocity_discontinuities import (
     LONGEST_STEP,
     Steps,
@@ -27,8 +28,12 @@ from collision_monitor.verification.limits.velocity_discontinuities import (
 )
 from collision_monitor.verification.torques.actuators import Drive, Drives
 from collision_monitor.verification.torques.dynamics import BaseMotion, RobotDynamics, base_motion
-from collision_monitor.verification.torques.flexible_joints import FlexibleJoints, MotorCommand
-from collision_monitor.verification.torques.flexible_motion import TOLERANCE, FlexibleMotion, follow
+from collision_monitor.verification.torques.flexible_joints import (
+    FlexibleJoints,
+    JointMotion,
+    MotorCommand,
+)
+from collision_monitor.verification.torques.flexible_motion import TOLERANCE, follow
 
 RESOLUTION = 0.01  # seconds
 _MOST = 5e6  # instants
@@ -99,28 +104,12 @@ def _values(c: np.ndarray, local: np.ndarray) -> np.ndarray:
     return values
 
 
-@dataclass(frozen=True, eq=False)
-class RigidMotion:
-    """Links and motors at ``times`` (n,), which do not fall; (n, joints) each.
-
-    Where rates step, both sides are there. ``state`` gives positions and velocities (m, joints) at
-    any times (m,) of the motion.
-    """
-
-    times: np.ndarray
-    positions: np.ndarray
-    velocities: np.ndarray
-    link_torques: np.ndarray
-    motor_torques: np.ndarray
-    state: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
-
-
 def rigid_motion(
     trajectory: Trajectory,
     dynamics: RobotDynamics,
     drives: Sequence[Drive],
     from_rest: bool = True,
-) -> RigidMotion:
+) -> JointMotion:
     """Torques at instants `RESOLUTION` apart or closer; motors turn their rotors besides."""
     rows = instants_of(trajectory, steps_of(trajectory, from_rest), RESOLUTION)
     torques = np.array([
@@ -133,35 +122,10 @@ def rigid_motion(
     def state(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return polynomial(times), rate(times)
 
-    return RigidMotion(
+    return JointMotion(
         rows.times, rows.positions, rows.velocities, torques,
         torques + rotors * rows.accelerations, state,
     )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class TorquePeak:
-    """The largest torque of one joint, its band included.
-
-    Attributes:
-        code: LINK_TORQUE or MOTOR_TORQUE.
-        joint: name.
-        value: the torque with its sign.
-        band: how much it may be off.
-        time: seconds.
-        limit: with the sign of ``value``; infinite where there is none.
-        first: seconds at which torque and band are beyond the limit first; nan where never.
-        unit: N m or N.
-    """
-
-    code: Code
-    joint: str
-    value: float
-    band: float
-    time: float
-    limit: float
-    first: float
-    unit: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,11 +148,12 @@ class TorqueCheck:
         link_limits: (joints,).
         motor_limits: (joints,).
         base: how a floating base moves at ``times``; None for a fixed one.
-        motion: the rows before they were thinned for plots, and the state at any time.
+        motion: the rows before they were thinned for plots, and the state at any time; None where
+            the motion was verified in another process.
     """
 
     violations: tuple[Violation, ...]
-    peaks: tuple[TorquePeak, ...]
+    peaks: tuple[Peak, ...]
     notes: tuple[str, ...]
     joint_names: tuple[str, ...]
     times: np.ndarray
@@ -201,7 +166,7 @@ class TorqueCheck:
     link_limits: np.ndarray
     motor_limits: np.ndarray
     base: BaseMotion | None
-    motion: RigidMotion | FlexibleMotion
+    motion: JointMotion | None
 
 
 def check_torques(
@@ -235,7 +200,11 @@ def check_torques(
         )
     own = [(drives or Drives()).of(name) for name in names]
     if any(math.isfinite(drive.stiffness) for drive in own):
-        motion = _ringing(trajectory, dynamics, own, method, tolerance, from_rest)
+        joints = FlexibleJoints(dynamics, own)
+        slowest = joints.frequencies(trajectory.positions(np.zeros(1))[0])[0]
+        ringing = min(_RINGING / slowest, _LONGEST_RINGING)
+        command = MotorCommand(trajectory, ringing, from_rest)
+        motion: JointMotion = follow(joints, command, method, tolerance, from_rest)
     else:
         motion = rigid_motion(trajectory, dynamics, own, from_rest)
     effort = np.array([limits[name].effort if name in limits else math.inf for name in names])
@@ -248,34 +217,16 @@ def check_torques(
         for k, code in enumerate((Code.LINK_TORQUE, Code.MOTOR_TORQUE)):
             columns = motion.times, torques[k][:, j], bands[k][:, j]
             peaks.append(_peak(code, name, unit, *columns, float(both[k][j])))
-    violations = sorted(
-        (_violation(peak) for peak in peaks if not math.isnan(peak.first)), key=lambda v: v.first
-    )
     kept = _kept(motion)
     base = None
     if dynamics.floating:
         rows = motion.positions[kept], motion.velocities[kept]
         base = base_motion(dynamics, motion.times[kept], motion.state, rows)
     return TorqueCheck(
-        tuple(violations), tuple(peaks), _notes(dynamics, peaks), names, motion.times[kept],
+        violations_of(peaks), tuple(peaks), _notes(dynamics, peaks), names, motion.times[kept],
         motion.positions[kept], motion.velocities[kept], *(rows[kept] for rows in torques),
         *(rows[kept] for rows in bands), *both, base, motion,
     )  # fmt: skip
-
-
-def _ringing(
-    trajectory: Trajectory,
-    dynamics: RobotDynamics,
-    drives: list[Drive],
-    method: str,
-    tolerance: float,
-    from_rest: bool,
-) -> FlexibleMotion:
-    """The motion on springs, and what they do for a while after it."""
-    joints = FlexibleJoints(dynamics, drives)
-    slowest = joints.frequencies(trajectory.positions(np.zeros(1))[0])[0]
-    command = MotorCommand(trajectory, min(_RINGING / slowest, _LONGEST_RINGING), from_rest)
-    return follow(joints, command, method, tolerance, from_rest)
 
 
 def _bands(torques: np.ndarray, drives: list[Drive]) -> np.ndarray:
@@ -291,28 +242,18 @@ def _peak(
     torques: np.ndarray,
     bands: np.ndarray,
     limit: float,
-) -> TorquePeak:
+) -> Peak:
     reached = np.abs(torques) + bands
     row = int(reached.argmax())
     over = reached > limit * (1.0 + _ROUNDING)
     first = float(times[over.argmax()]) if over.any() else math.nan
-    return TorquePeak(
-        code, joint, float(torques[row]), float(bands[row]), float(times[row]),
-        math.copysign(limit, torques[row]), first, unit,
+    return Peak(
+        code, joint, float(torques[row]), float(times[row]), math.copysign(limit, torques[row]),
+        first, unit, band=float(bands[row]),
     )  # fmt: skip
 
 
-def _violation(peak: TorquePeak) -> Violation:
-    text = ""
-    if peak.band > 0.0:
-        text = f"{peak.value:.6g} {peak.unit} computed, {peak.band:.3g} {peak.unit} of margin"
-    value = math.copysign(abs(peak.value) + peak.band, peak.value)
-    return Violation(
-        peak.code, peak.joint, peak.first, peak.time, value, peak.limit, peak.unit, text=text
-    )
-
-
-def _notes(dynamics: RobotDynamics, peaks: list[TorquePeak]) -> tuple[str, ...]:
+def _notes(dynamics: RobotDynamics, peaks: list[Peak]) -> tuple[str, ...]:
     notes = list(dynamics.notes)
     for code, what in ((Code.LINK_TORQUE, "effort"), (Code.MOTOR_TORQUE, "motor torque")):
         free = [peak.joint for peak in peaks if peak.code is code and math.isinf(peak.limit)]
@@ -321,7 +262,7 @@ def _notes(dynamics: RobotDynamics, peaks: list[TorquePeak]) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _kept(motion: RigidMotion | FlexibleMotion) -> np.ndarray:
+def _kept(motion: JointMotion) -> np.ndarray:
     """Rows for plots: all, or of each of many spans the two extremes of every torque."""
     count = len(motion.times)
     if count <= _ROWS:

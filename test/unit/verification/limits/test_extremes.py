@@ -66,16 +66,6 @@ def test_the_first_time_above_is_the_first_sample_above(polynomial, share):
             assert value >= limit - 1e-6 * (1.0 + abs(limit))
 
 
-@given(polynomials(), st.floats(-5.0, 5.0))
-def test_turned_over_it_is_lowest(polynomial, limit):
-    below = PPoly(-polynomial.c, polynomial.x)
-    for ours, theirs in zip(Pieces(polynomial).highest(-1.0), Pieces(below).highest(), strict=True):
-        assert np.allclose(ours, theirs)
-    limits = np.full(2, limit)
-    first = Pieces(polynomial).first_above(limits, -1.0), Pieces(below).first_above(limits)
-    assert np.allclose(*first, equal_nan=True)
-
-
 def highest_near(polynomial, time, column):
     """Values of the pieces that touch a time."""
     for k in range(len(polynomial.x) - 1):
