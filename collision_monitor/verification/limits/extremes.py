@@ -106,7 +106,7 @@ def _bernstein(powers: np.ndarray) -> np.ndarray:
 
 
 def stationary(powers: np.ndarray) -> np.ndarray:
-    """Places in [0, 1] (n, degree - 1) among which are all where polynomials (order, n) turn.
+    """Places in [0, 1] (n, 2 degree - 2) among which are all where polynomials (order, n) turn.
 
     The real part of every root of the derivative, moved into [0, 1]: what is not a turning point
     is a point of the piece all the same, and a double root that rounding made complex is not lost.
@@ -124,6 +124,19 @@ def stationary(powers: np.ndarray) -> np.ndarray:
         companion[:, np.arange(1, degree), np.arange(degree - 1)] = 1.0
         companion[:, :, -1] = -(slopes[:degree, rows] / slopes[degree, rows]).T
         places[rows, :degree] = np.clip(np.linalg.eigvals(companion).real, 0.0, 1.0)
+    return np.concatenate([places, _newton(slopes, places)], axis=1)
+
+
+def _newton(slopes: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """The same places closer to where ``slopes`` are zero.
+
+    With a small leading coefficient, eigenvalues of the companion matrix have few correct digits.
+    """
+    curvatures = slopes[1:] * np.arange(1, len(slopes))[:, None]
+    for _ in range(2):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            closer = places - _values(slopes, places) / _values(curvatures, places)
+        places = np.clip(np.where(np.isfinite(closer), closer, places), 0.0, 1.0)
     return places
 
 

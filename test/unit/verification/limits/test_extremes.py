@@ -84,6 +84,13 @@ def test_closed_forms():
     assert np.isnan(Pieces(cubic).first_above(np.array([6.0]))[0])
 
 
+def test_a_small_leading_coefficient_does_not_blur_the_peak():
+    c = np.array([1e-13, -1.5, 3.5, -0.5]).reshape(4, 1, 1)
+    value, at = Pieces(PPoly(c, [0.0, 2.0])).highest()
+    assert at[0] == pytest.approx(3.5 / 3.0, abs=1e-9)
+    assert value[0] == pytest.approx(3.5**2 / 6.0 - 0.5, rel=1e-12)
+
+
 def test_a_step_between_pieces_counts_on_both_sides():
     stairs = PPoly(np.array([[[1.0], [5.0], [2.0]]]), [0.0, 1.0, 2.0, 3.0])
     assert Pieces(stairs).highest()[0] == 5.0
