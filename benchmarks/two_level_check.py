@@ -50,7 +50,7 @@ from collision_monitor import CollisionModel  # noqa: E402
 from collision_monitor.common.compiled import kernel  # noqa: E402
 from collision_monitor.motion.trajectory import Trajectory  # noqa: E402
 from collision_monitor.published.two_level_kernels import cover, in_ball, two_levels  # noqa: E402
-from collision_monitor.verification.clearance.certify import Certifier  # noqa: E402
+from collision_monitor.verification.clearance.clearance_check import Certifier  # noqa: E402
 from collision_monitor.verification.clearance.schedule import Schedule  # noqa: E402
 
 REPEAT = 300

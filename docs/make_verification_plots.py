@@ -20,12 +20,14 @@ import matplotlib.pyplot as plt
 import numpy as np
 from support.robots.space_arm_story import STORY, Chapter, model, motion, result
 
-from collision_monitor.verification.report.clearance_section import clearance_section
-from collision_monitor.verification.report.limits_section import limits_section
+from collision_monitor.verification.report.messages import headline
 from collision_monitor.verification.report.plots import Plot, draw
-from collision_monitor.verification.report.report import pictures
-from collision_monitor.verification.report.report_page import headline
-from collision_monitor.verification.report.torque_section import torque_section
+from collision_monitor.verification.report.report_page import pictures
+from collision_monitor.verification.report.sections import (
+    clearance_section,
+    limits_section,
+    torque_section,
+)
 from collision_monitor.verification.verification import Moment, Verification
 
 DOCS = Path(__file__).resolve().parent

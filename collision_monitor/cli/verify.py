@@ -34,8 +34,7 @@ from collision_monitor.errors import CollisionMonitorError, ConfigurationError, 
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.thresholds import Thresholds, load_thresholds
 from collision_monitor.robot.description import Robot
-from collision_monitor.verification.verdict import Verdict
-from collision_monitor.verification.verification import Verification
+from collision_monitor.verification.verification import Verdict, Verification
 
 _SUFFIXES = (".yaml", ".yml", ".json", ".csv", ".mcap", ".db3")
 _LISTED = 12  # violations on the terminal
@@ -169,8 +168,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _say_of_none(options: argparse.Namespace, reason: str) -> None:
     """For programs: what keeps all motions from being checked, such as a faulty scene."""
-    from collision_monitor.verification.report.junit import junit
-    from collision_monitor.verification.report.report_data import as_data
+    from collision_monitor.verification.report.messages import as_data, junit
 
     source = ", ".join(path.name for path in options.motion)
     result = Verification(source, "", Verdict.NOT_CHECKED, reason=reason)
@@ -259,8 +257,7 @@ def _verified(
     progress: LiveProgress,
 ) -> dict[Path, Verification]:
     """All motions that could be read."""
-    from collision_monitor.verification.batch import verify_many
-    from collision_monitor.verification.verify import verify
+    from collision_monitor.verification.verify import verify, verify_many
 
     if len(motions) == 1 and not options.executor:
         ((path, motion),) = motions.items()
@@ -426,8 +423,8 @@ def _write(
     options: argparse.Namespace, model: CollisionModel, results: Sequence[Verification]
 ) -> list[str]:
     """Write the files that are asked for, and return what to say of them."""
-    from collision_monitor.verification.report.junit import junit
-    from collision_monitor.verification.report.report import write_reports
+    from collision_monitor.verification.report.messages import junit
+    from collision_monitor.verification.report.report_page import write_reports
 
     written: list[str] = []
     if options.report:
@@ -450,9 +447,13 @@ def _say(
     written: Sequence[str],
 ) -> None:
     """The verdicts on the terminal."""
-    from collision_monitor.verification.report.messages import sentence
-    from collision_monitor.verification.report.report_data import as_data
-    from collision_monitor.verification.report.report_page import headline, nearest, summary
+    from collision_monitor.verification.report.messages import (
+        as_data,
+        headline,
+        nearest,
+        sentence,
+        summary,
+    )
 
     if options.json:
         data = [as_data(result) for result in results]

@@ -1,18 +1,176 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""All that is known of one motion: the verdict, its reasons, and what plots need."""
+"""What is verified, what a check is, and what becomes of a motion: the verdict and its reasons."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from collision_monitor.model.thresholds import Thresholds
+from collision_monitor.motion.motion_files import LoadedMotion
 from collision_monitor.motion.violation import Code, Violation
+from collision_monitor.robot.joint_limits import JointLimits
+from collision_monitor.robot.urdf.inertials import Inertial
 from collision_monitor.verification.clearance.clearance_check import ClearanceCheck
+from collision_monitor.verification.clearance.scanner import Told
+from collision_monitor.verification.clearance.schedule import Schedule, Scheduled
 from collision_monitor.verification.limits.joint_limits_check import LimitsCheck
+from collision_monitor.verification.torques.actuators import Drives
 from collision_monitor.verification.torques.torque_check import TorqueCheck
-from collision_monitor.verification.verdict import Verdict
+
+if TYPE_CHECKING:
+    from collision_monitor.model.collision_model import CollisionModel
+
+_GRAVEST = (Code.COLLISION, Code.UNDECIDED, Code.CLEARANCE_STOP)
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A motion that runs beside the verified one.
+
+    Attributes:
+        motion: only the joints count that its file names; none may be moved by another motion.
+        earliest, latest: it begins at some instant between these, seconds.
+    """
+
+    motion: LoadedMotion
+    earliest: float = 0.0
+    latest: float = 0.0
+
+
+@dataclass(frozen=True)
+class Torques:
+    """How torques are computed.
+
+    Attributes:
+        inertials: masses of links, as `robot.urdf.inertials.read_inertials` has them.
+        drives: rotors, springs, margins and payload.
+        floating: the base floats freely.
+        gravity: (3,) m/s^2; None: that of the earth, none where the base floats.
+    """
+
+    inertials: Mapping[str, Inertial]
+    drives: Drives = field(default_factory=Drives)
+    floating: bool = False
+    gravity: tuple[float, float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is checked, and against what.
+
+    Attributes:
+        thresholds: distances of pairs.
+        limits: of joints, by name; None for those of the URDF.
+        exact: decide by the shapes themselves where leaves do not clear a pair.
+        from_rest: the robot stands before and after the motion.
+        torques: None to leave them out.
+        beside: motions that run at the same time.
+    """
+
+    thresholds: Thresholds = field(default_factory=Thresholds)
+    limits: Mapping[str, JointLimits] | None = None
+    exact: bool = True
+    from_rest: bool = True
+    torques: Torques | None = None
+    beside: Sequence[Beside] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What is verified.
+
+    Attributes:
+        model: the robot and its scene.
+        motion: as it was read.
+        settings: as they were given.
+        limits: of joints, by name.
+        parts: the motion, then those of ``settings.beside``, each with the joints that it moves.
+        schedule: all parts together.
+        told: reports progress.
+    """
+
+    model: CollisionModel
+    motion: LoadedMotion
+    settings: Settings
+    limits: Mapping[str, JointLimits]
+    parts: Sequence[Scheduled]
+    schedule: Schedule
+    told: Told
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a check found.
+
+    Attributes:
+        violations: of its codes.
+        notes: what was taken for granted or left out, sentences.
+        results: attributes of the `Verification`, for reports.
+    """
+
+    violations: Sequence[Violation] = ()
+    notes: Sequence[str] = ()
+    results: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class VerificationCheck:
+    """One of the checks that `verify.CHECKS` lists.
+
+    Attributes:
+        name: for people, in JSON and JUnit.
+        codes: the reasons that it can give.
+        run: the check.
+        skipped: why it does not apply; empty when it does.
+        is_first: it is quick, and runs before the others.
+    """
+
+    name: str
+    codes: tuple[Code, ...]
+    run: Callable[[Task], Outcome]
+    skipped: Callable[[Task], str] = lambda task: ""
+    is_first: bool = False
+
+
+def later(violation: Violation, seconds: float) -> Violation:
+    """The violation of a motion that begins ``seconds`` later."""
+    return replace(
+        violation, first=violation.first + seconds, worst=violation.worst + seconds
+    )
+
+
+class Verdict(str, Enum):
+    """What may be done with a motion."""
+
+    SAFE = "safe"
+    NOT_SAFE = "not safe"
+    NOT_CHECKED = "could not be checked"
+
+    @property
+    def exit_code(self) -> int:
+        """0, 1 or 2, for scripts."""
+        return list(Verdict).index(self)
+
+
+def verdict_of(violations: Iterable[Violation]) -> Verdict:
+    """Not safe with any violation that is no mere warning: what is undecided is not safe."""
+    return Verdict.NOT_SAFE if any(not v.warning for v in violations) else Verdict.SAFE
+
+
+def by_urgency(violations: Iterable[Violation]) -> tuple[Violation, ...]:
+    """What makes a motion unsafe before what only warns, collisions first, then the earlier."""
+
+    def urgency(v: Violation) -> tuple:
+        grave = _GRAVEST.index(v.code) if v.code in _GRAVEST else len(_GRAVEST)
+        return v.warning, grave, v.first, v.code.value, v.subject
+
+    return tuple(sorted(violations, key=urgency))
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ from collision_monitor.motion.violation import Code
 from collision_monitor.robot.urdf.inertials import read_inertials
 from collision_monitor.robot.urdf.urdf import load_robot
 from collision_monitor.verification.torques.dynamics import RobotDynamics
-from collision_monitor.verification.verdict import Verdict
+from collision_monitor.verification.verification import Verdict
 from collision_monitor.verification.verify import Beside, verify
 
 UPRIGHT, TURNED, ACROSS, ABOVE = STORY

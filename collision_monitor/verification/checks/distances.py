@@ -5,9 +5,8 @@
 from __future__ import annotations
 
 from collision_monitor.motion.violation import Code
-from collision_monitor.verification.check import Outcome, Task, VerificationCheck
 from collision_monitor.verification.clearance.clearance_check import ClearanceCheck, check_clearance
-from collision_monitor.verification.verification import Moment
+from collision_monitor.verification.verification import Moment, Outcome, Task, VerificationCheck
 
 
 def _run(task: Task) -> Outcome:

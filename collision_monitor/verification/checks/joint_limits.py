@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Limits of the joints, of the verified motion and of those beside it."""
+"""Limits of the joints, of the verified motion and of those beside it; motions along a line."""
 
 from __future__ import annotations
 
@@ -8,15 +8,20 @@ from dataclasses import replace
 
 from collision_monitor.motion.motion_files import LoadedMotion
 from collision_monitor.motion.trajectory import Trajectory
-from collision_monitor.motion.violation import Violation
-from collision_monitor.verification.check import Outcome, Task, VerificationCheck
+from collision_monitor.motion.violation import Code, Violation
 from collision_monitor.verification.limits.joint_limits_check import (
     RATES,
     LimitsCheck,
     check_joint_limits,
 )
-from collision_monitor.verification.settings import Beside
-from collision_monitor.verification.verification import Companion
+from collision_monitor.verification.verification import (
+    Beside,
+    Companion,
+    Outcome,
+    Task,
+    VerificationCheck,
+    later,
+)
 
 
 def _run(task: Task) -> Outcome:
@@ -52,15 +57,16 @@ def _companion(beside: Beside, check: LimitsCheck) -> Companion:
     if beside.latest > beside.earliest:
         said += f", if that begins at {beside.earliest:g} s"
     violations = tuple(
-        replace(
-            v,
-            first=v.first + beside.earliest,
-            worst=v.worst + beside.earliest,
-            text="; ".join(filter(None, (said, v.text))),
-        )
+        replace(later(v, beside.earliest), text="; ".join(filter(None, (said, v.text))))
         for v in _violations(beside.motion, check)
     )
     return Companion(source, beside.earliest, beside.latest, violations, check)
 
 
 JOINT_LIMITS = VerificationCheck("joint limits", RATES, _run, is_first=True)
+CARTESIAN_LINE = VerificationCheck(
+    "Cartesian line",
+    (Code.SINGULARITY, Code.OFF_THE_LINE),  # found when the command is read; reported above
+    run=lambda task: Outcome(),
+    skipped=lambda task: "" if task.motion.along_line else "the motion is no command along a line",
+)

@@ -1,19 +1,120 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Torques of links and motors, where they are asked for."""
+"""Torques of links and motors, where they are asked for, of all motions that run together.
+
+A joint bears what moves beyond it, and is shaken by what moves before it: its torque depends on
+when two motions begin only if both move joints of its chain or beyond it. Where no joint is such,
+one choice of starts has the torques of all.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
+import numpy as np
+from scipy.interpolate import PPoly
+
+from collision_monitor.motion.hermite import joined
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.motion.violation import Code, Violation
+from collision_monitor.robot.bodies import drive
+from collision_monitor.robot.description import Robot
 from collision_monitor.robot.scene_joints import without_joints
-from collision_monitor.verification.check import Outcome, Task, VerificationCheck
-from collision_monitor.verification.torques.combined_torques import coupled, torques_together
+from collision_monitor.verification.clearance.schedule import Scheduled
 from collision_monitor.verification.torques.dynamics import RobotDynamics
 from collision_monitor.verification.torques.torque_check import TorqueCheck, check_torques
+from collision_monitor.verification.verification import Outcome, Task, VerificationCheck, later
+
+STARTS = 9  # at which torques are computed where they depend on the start
+
+
+def whole(parts: Sequence[Scheduled], starts: Sequence[float], names: Sequence[str]) -> Trajectory:
+    """One trajectory of the joints ``names``, in this order; its 0 s is the earliest of ``starts``.
+
+    ``names``: joints that the parts move or hold, and no prefix is theirs.
+    """
+    polynomials, found = [], []
+    for part, start in zip(parts, starts, strict=True):
+        own = part.trajectory.polynomial
+        polynomials.append(PPoly(own.c, own.x + (start - min(starts))))
+        found += part.trajectory.joint_names
+    polynomial = joined(polynomials) if len(polynomials) > 1 else polynomials[0]
+    columns = [found.index(name) for name in names]
+    return Trajectory(tuple(names), PPoly(polynomial.c[:, :, columns].copy(), polynomial.x))
+
+
+def coupled(robot: Robot, parts: Sequence[Scheduled]) -> tuple[str, ...]:
+    """Joints whose torque depends on when the parts of a robot on a fixed base begin."""
+    joints = {joint.name: joint for joint in robot.joints}
+    part_of = {name: k for k, part in enumerate(parts) for name in part.trajectory.joint_names}
+    moved = {name for part in parts for name in _moving(part.trajectory)}
+    own = {joint.child: joint for joint in robot.joints}
+    chains: dict[str, list[str]] = {}  # leaders of the joints from the root to a joint, itself too
+    for joint in robot.joints:
+        chain, at = [], joint
+        while at is not None:
+            leader = drive(at, joints)[0] if at.moves else None
+            if leader is not None:
+                chain.append(leader)
+            at = own.get(at.parent)
+        chains[joint.name] = chain
+    shaking: dict[str, set[int]] = {}
+    for chain in chains.values():
+        who = {part_of[name] for name in chain if name in moved}
+        for name in chain:
+            shaking.setdefault(name, set()).update(who)
+    return tuple(name for name, who in shaking.items() if len(who) > 1)
+
+
+def _moving(trajectory: Trajectory) -> list[str]:
+    moves = trajectory.polynomial.c[:-1].any(axis=(0, 1))
+    moves |= np.ptp(trajectory.polynomial.c[-1], axis=0) > 0.0
+    return [name for name, does in zip(trajectory.joint_names, moves, strict=True) if does]
+
+
+def torques_together(
+    parts: Sequence[Scheduled],
+    names: Sequence[str],
+    check: Callable[[Trajectory], TorqueCheck],
+    coupled_joints: Collection[str],
+) -> tuple[TorqueCheck, tuple[Violation, ...], tuple[str, ...]]:
+    """The check with the largest torques, violations of all, and notes.
+
+    ``check``: of one trajectory of the joints ``names``. ``coupled_joints``: those whose torques
+    depend on the starts.
+    """
+    earliest = np.array([part.earliest for part in parts])
+    widths = 2.0 * np.array([part.width for part in parts])
+    varies = widths.any() and len(coupled_joints) > 0
+    checks, notes = [], []
+    found: dict[tuple[Code, str], list[Violation]] = {}
+    for share in np.linspace(0.0, 1.0, STARTS) if varies else [0.0]:
+        starts = (earliest + share * widths).tolist()
+        checks.append(check(whole(parts, starts, names)))
+        for violation in checks[-1].violations:
+            rows = found.setdefault((violation.code, violation.subject), [])
+            rows.append(later(violation, min(starts)))
+    violations = [
+        replace(max(rows, key=lambda v: abs(v.value)), first=min(v.first for v in rows))
+        for rows in found.values()
+    ]
+    if varies:
+        shown = ", ".join(sorted(coupled_joints)[:8])
+        more = f" and {len(coupled_joints) - 8} more" if len(coupled_joints) > 8 else ""
+        notes.append(
+            f"torques of {shown}{more} depend on when motions begin beside each other: they are "
+            f"those of {STARTS} starts spread over the range, not of all"
+        )
+    return max(checks, key=_strain), tuple(violations), tuple(notes)
+
+
+def _strain(check: TorqueCheck) -> float:
+    """The largest torque as a part of its limit."""
+    return max(
+        ((abs(peak.value) + peak.band) / abs(peak.limit) for peak in check.peaks if peak.limit),
+        default=0.0,
+    )
 
 
 def _run(task: Task) -> Outcome:
@@ -39,17 +140,15 @@ def _run(task: Task) -> Outcome:
     if model.scene.joints:
         moved = ", ".join(joint.name for joint in model.scene.joints)
         notes.append(f"joints of the scene move no mass that torques know of: {moved}")
-    return Outcome(_told_once(violations), notes, {"torques": torques})
+    return Outcome(_once(violations), notes, {"torques": torques})
 
 
-def _told_once(violations: Sequence[Violation]) -> list[Violation]:
-    """Without motors that bear what their links do: joints without drives."""
-    links = {_same(v) for v in violations if v.code is Code.LINK_TORQUE}
-    return [v for v in violations if v.code is Code.LINK_TORQUE or _same(v) not in links]
-
-
-def _same(violation: Violation) -> Violation:
-    return replace(violation, code=Code.LINK_TORQUE)
+def _once(violations: Sequence[Violation]) -> list[Violation]:
+    """Without motors that bear the same as their links: joints without drives."""
+    links = [v for v in violations if v.code is Code.LINK_TORQUE]
+    return [
+        v for v in violations if v in links or replace(v, code=Code.LINK_TORQUE) not in links
+    ]
 
 
 TORQUES = VerificationCheck(

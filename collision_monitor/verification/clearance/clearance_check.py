@@ -4,32 +4,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from collision_monitor.continuous.clearance_scan import LIMITS
+from collision_monitor.continuous.clearance_scan import LIMITS, Wanted
+from collision_monitor.errors import ConfigurationError
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.motion.violation import Code, Violation
 from collision_monitor.verification.clearance.clearance_series import (
     ClearanceSeries,
+    ClearanceSettings,
     Study,
-    series_of,
-    study,
 )
-from collision_monitor.verification.clearance.mesh_level import Decider
-from collision_monitor.verification.clearance.schedule import Scheduled
-from collision_monitor.verification.progress import Told, silent
+from collision_monitor.verification.clearance.mesh_level import Decider, exact_level
+from collision_monitor.verification.clearance.scanner import Scanner, ScanRequest, Told, silent
+from collision_monitor.verification.clearance.schedule import Schedule, Scheduled
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
 
 _CODES = (Code.COLLISION, Code.CLEARANCE_STOP, Code.CLEARANCE_WARN)
 _INSTANT = 1e-3  # s to which is told when something begins
+_NO_SERIES = 1e9  # m: how near bounds are to the distance does not matter
 _SHOWN = 5  # instants in a text
 
 
@@ -73,104 +74,126 @@ def check_clearance(
     motion: Trajectory | Scheduled | Sequence[Trajectory | Scheduled],
     thresholds: Thresholds | None = None,
     *,
-    held: Mapping[str, float] | None = None,
-    exact: Decider | bool = False,
-    exact_pairs: Sequence[int] | None = None,
-    bins: int = 400,
-    accuracy: float = 1e-3,
-    resolution: float = 1e-5,
-    threads: int = 0,
     told: Told = silent,
+    **settings: Any,
 ) -> ClearanceCheck:
     """Check the clearance of all pairs at every instant of a motion.
 
-    Arguments and errors are those of `clearance_series`; ``told`` hears how far it is.
+    Arguments and errors are those of `clearance_series`; ``told`` is called with the progress.
     """
-    given = study(model, motion, thresholds, held, exact, accuracy, resolution, threads, told)
-    series = series_of(given, bins, exact_pairs)
+    study = Study(model, motion, thresholds, ClearanceSettings(**settings), told)
+    series = study.series()
     rank = {links: k for k, links in enumerate(series.pairs)}
     violations = []
     for pair in series.minima:
-        violations += _violations(given, series, rank[pair.links])
+        violations += _violations(study, series, rank[pair.links])
     collisions = [v for v in violations if v.code is Code.COLLISION]
     worst = min(series.minima, key=lambda pair: pair.lower)
     time, links = worst.time, worst.links
     if collisions:
         first = min(collisions, key=lambda violation: violation.first)
         time, verdict = first.first, Verdict.COLLIDES
-        links = next(p for p in series.pairs if _subject(p) == first.subject)
+        links = next(p for p in series.pairs if " - ".join(p) == first.subject)
     else:
         verdict = Verdict.FREE if worst.lower >= 0.0 else Verdict.UNDECIDED
     return ClearanceCheck(verdict, worst.lower, time, links, tuple(violations), series)
 
 
-def _subject(links: tuple[str, str]) -> str:
-    return f"{links[0]} - {links[1]}"
-
-
-def _violations(given: Study, series: ClearanceSeries, k: int) -> list[Violation]:
+def _violations(study: Study, series: ClearanceSeries, k: int) -> list[Violation]:
     """The gravest threshold that pair ``k`` breaks, and where it is not known to keep one."""
-    upper, lower = series.upper[:, k], series.lower[:, k]
-    limits = series.limits[k]
-    broken = [m for m in range(LIMITS) if (upper < limits[m]).any() and _counts(limits, m)]
+    limits, subject = series.limits[k], " - ".join(series.pairs[k])
+    # Stop and warn may be 0, and are no thresholds of their own then.
+    counted = [m for m in range(LIMITS) if m == 0 or limits[m] > limits[m - 1]]
+    broken = [m for m in counted if (series.upper[:, k] < limits[m]).any()]
     found = []
     if broken:
-        firsts = {m: _first(given, series, k, float(limits[m])) for m in broken}
-        gravest, at = broken[0], int(upper.argmin())
-        others = [
+        firsts = {m: _first(study, series, k, float(limits[m])) for m in broken}
+        gravest, at = broken[0], int(series.upper[:, k].argmin())
+        texts = ["between meshes" if series.exact[k] else "between leaves, which enclose the links"]
+        texts += [
             f"below {limits[m]:g} m ({_CODES[m].value}) from {firsts[m]:.3f} s"
             for m in broken[:0:-1]
             if firsts[m] < firsts[gravest]
         ]
-        level = "between meshes" if series.exact[k] else "between leaves, which enclose the links"
+        worst, value = float(series.when[at, k]), float(series.upper[at, k])
         found.append(
-            _violation(
-                _CODES[gravest], series, k, firsts[gravest], float(series.when[at, k]),
-                float(upper[at]), float(limits[gravest]), gravest == LIMITS - 1,
-                "; ".join([level, *others]),
+            Violation(
+                _CODES[gravest], subject, firsts[gravest], worst, value, float(limits[gravest]),
+                "m", _CODES[gravest] is Code.CLEARANCE_WARN, "; ".join(texts),
             )
         )  # fmt: skip
-    for m in range(LIMITS):
-        if m in broken or not _counts(limits, m):
-            continue
+    for m in counted:
+        lower, upper = series.lower[:, k], series.upper[:, k]
         unknown = np.flatnonzero((lower < limits[m]) & (upper >= limits[m]))
-        if len(unknown):
+        if m not in broken and len(unknown):
             doubts = series.doubts[unknown, k]
             times = np.where(np.isnan(doubts), series.when[unknown, k], doubts)
-            at = unknown[lower[unknown].argmin()]
+            nearest = lower[unknown].argmin()
             shown = ", ".join(f"{time:.3f}" for time in times[:_SHOWN])
             more = f" and {len(times) - _SHOWN} more" if len(times) > _SHOWN else ""
+            text = f"not told from {limits[m]:g} m ({_CODES[m].value}) at {shown} s{more}"
             found.append(
-                _violation(
-                    Code.UNDECIDED, series, k, float(times[0]),
-                    float(times[list(unknown).index(at)]), float(lower[at]), float(limits[m]),
-                    _CODES[m] is Code.CLEARANCE_WARN,
-                    f"not told from {limits[m]:g} m ({_CODES[m].value}) at {shown} s{more}",
+                Violation(
+                    Code.UNDECIDED, subject, float(times[0]), float(times[nearest]),
+                    float(lower[unknown][nearest]), float(limits[m]), "m",
+                    _CODES[m] is Code.CLEARANCE_WARN, text,
                 )
             )  # fmt: skip
             break
     return found
 
 
-def _counts(limits: np.ndarray, m: int) -> bool:
-    """Whether a threshold is one of its own: stop and warn may be 0."""
-    return m == 0 or limits[m] > limits[m - 1]
-
-
-def _violation(
-    code: Code, series: ClearanceSeries, k: int, first: float, worst: float, value: float,
-    limit: float, warning: bool, text: str,
-) -> Violation:  # fmt: skip
-    return Violation(
-        code, _subject(series.pairs[k]), first, worst, value, limit, "m", warning, text
-    )
-
-
-def _first(given: Study, series: ClearanceSeries, k: int, limit: float) -> float:
+def _first(study: Study, series: ClearanceSeries, k: int, limit: float) -> float:
     """Seconds at which pair ``k`` is below ``limit`` first, to `_INSTANT`."""
     b = int(np.flatnonzero(series.upper[:, k] < limit)[0])
-    level = given.exact if series.exact[k] else given.scanner
+    level = study.exact if series.exact[k] else study.scanner
     first = level.first_below(
-        given.schedule, k, limit, series.edges[b], series.edges[b + 1], _INSTANT
+        study.schedule, k, limit, series.edges[b], series.edges[b + 1], _INSTANT
     )
     return min(float(first), float(series.when[b, k]))
+
+
+class Certifier:
+    """Certifies motions of one model; for one thread.
+
+    The two levels of Gao, Li and Yuan (Computer Simulation 39(6), 2022), for all links: leaves
+    with bounds of their way, and the shapes of those pairs for which that is not enough.
+    """
+
+    def __init__(
+        self,
+        model: CollisionModel,
+        exact: Decider | bool = True,
+        resolution: float = 1e-5,
+        instant: float = 1e-4,
+    ) -> None:
+        """``exact``: whether shapes are asked where leaves do not do, or what measures them.
+
+        ``resolution``: metres about the margin, and ``instant``: seconds, which are not told from
+        touching it.
+        """
+        for name, value in (("resolution", resolution), ("instant", instant)):
+            if not (np.isfinite(value) and value > 0.0):
+                raise ConfigurationError(f"{name}: {value!r} is not a number above 0")
+        self.scanner = Scanner(model)
+        self._level = exact_level(self.scanner, exact)
+        self._wanted = Wanted(_NO_SERIES, 0.0, 0.0, resolution)
+        self._instant = instant
+
+    def suspects(self, schedule: Schedule, margin: float = 0.0) -> list[int]:
+        """Pairs that leaves alone do not show to keep ``margin`` metres, as indices."""
+        limits = np.full((len(self.scanner.model.pairs), LIMITS), np.inf)
+        limits[:, 0] = margin
+        edges = np.array([schedule.begin, schedule.end])
+        lows = self.scanner.bounds(ScanRequest(schedule, edges, limits, self._wanted))
+        return np.flatnonzero(lows[0] < margin).tolist()
+
+    def certify(self, schedule: Schedule, margin: float = 0.0) -> bool:
+        """Whether all pairs keep ``margin`` metres at every instant, and that is certain."""
+        suspects = self.suspects(schedule, margin)
+        if not suspects or self._level is None:
+            return not suspects
+        return all(
+            self._level.keeps(schedule, pair, margin, schedule.begin, schedule.end, self._instant)
+            for pair in suspects
+        )

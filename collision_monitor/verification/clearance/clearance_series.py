@@ -6,23 +6,27 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from collision_monitor.common.atomic_file import write_text
 from collision_monitor.continuous.candidate_pairs import witness
-from collision_monitor.continuous.clearance_scan import LIMITS, Wanted
+from collision_monitor.continuous.clearance_scan import Wanted
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.motion.trajectory import Trajectory
-from collision_monitor.verification.clearance.mesh_level import Decider, ExactLevel
-from collision_monitor.verification.clearance.mesh_shapes import exact_level
-from collision_monitor.verification.clearance.scanner import Scan, Scanner
+from collision_monitor.verification.clearance.mesh_level import Decider, exact_level
+from collision_monitor.verification.clearance.scanner import (
+    Scan,
+    Scanner,
+    ScanRequest,
+    Told,
+    scan_any_start,
+    silent,
+)
 from collision_monitor.verification.clearance.schedule import Schedule, Scheduled
-from collision_monitor.verification.clearance.unknown_start_time import scan_any_start
-from collision_monitor.verification.progress import Told, silent
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
@@ -112,82 +116,11 @@ class ClearanceSeries:
             raise ConfigurationError(f"{path}: cannot be written: {error.strerror}") from None
 
 
-@dataclass(frozen=True, eq=False)
-class Study:
-    """A motion of a model, and how it is to be looked at: what a series and a check share."""
+@dataclass(frozen=True)
+class ClearanceSettings:
+    """How a clearance over time is computed.
 
-    model: CollisionModel
-    schedule: Schedule
-    limits: np.ndarray
-    scanner: Scanner
-    exact: ExactLevel | None
-    accuracy: float
-    resolution: float
-    threads: int
-
-    def leaf_scan(self, edges: np.ndarray, pairs: np.ndarray | None = None) -> Scan:
-        """Bounds by leaves of ``pairs``, all without it."""
-        wanted = Wanted(self.accuracy, _SHARE, _BIN_SHARE, self.resolution)
-        return scan_any_start(
-            self.scanner, self.scanner, self.schedule, edges, self.limits, wanted, pairs,
-            self.threads,
-        )  # fmt: skip
-
-    def exact_scan(self, edges: np.ndarray, pairs: np.ndarray) -> Scan:
-        """Bounds by meshes."""
-        wanted = Wanted(self.accuracy, _SHARE, _BIN_SHARE, self.resolution)
-        return scan_any_start(
-            self.exact, self.scanner, self.schedule, edges, self.limits, wanted, pairs,
-            self.threads,
-        )  # fmt: skip
-
-
-def study(
-    model: CollisionModel,
-    motion: Trajectory | Scheduled | Sequence[Trajectory | Scheduled],
-    thresholds: Thresholds | None,
-    held: Mapping[str, float] | None,
-    exact: Decider | bool,
-    accuracy: float,
-    resolution: float,
-    threads: int,
-    told: Told = silent,
-) -> Study:
-    """Check and gather what `clearance_series` is given."""
-    for name, value in (("accuracy", accuracy), ("resolution", resolution)):
-        if not (np.isfinite(value) and value > 0.0):
-            raise ConfigurationError(f"{name}: {value!r} is not a length above 0 m")
-    if not model.pairs:
-        model.min_distances(np.zeros((0, len(model.joint_names))))  # says why
-    both = (thresholds or Thresholds()).of(model.pairs)
-    limits = np.column_stack([np.zeros(len(both)), both])
-    assert limits.shape[1] == LIMITS
-    scanner = Scanner(model)
-    scanner.told = told
-    level = exact_level(scanner, exact)
-    schedule = Schedule(model, motion, held)
-    return Study(model, schedule, limits, scanner, level, accuracy, resolution, threads)
-
-
-def clearance_series(
-    model: CollisionModel,
-    motion: Trajectory | Scheduled | Sequence[Trajectory | Scheduled],
-    thresholds: Thresholds | None = None,
-    *,
-    held: Mapping[str, float] | None = None,
-    exact: Decider | bool = False,
-    exact_pairs: Sequence[int] | None = None,
-    bins: int = 400,
-    accuracy: float = 1e-3,
-    resolution: float = 1e-5,
-    threads: int = 0,
-) -> ClearanceSeries:
-    """The clearance of all pairs over a motion, certified between samples too.
-
-    Args:
-        model: the robot, or several as one, with what is around.
-        motion: a trajectory, or several that run together, each with its start.
-        thresholds: distances that matter: bounds are told from these down to ``resolution``.
+    Attributes:
         held: positions of joints that nothing moves; else 0, or the middle of their limits where
             0 is beyond them.
         exact: whether pairs whose leaves do not keep a threshold are measured between their
@@ -199,73 +132,111 @@ def clearance_series(
             10 %, and to 30 % in a bin.
         resolution: metres about a threshold that are not told from touching it.
         threads: 0 takes all processors.
+    """
+
+    held: Mapping[str, float] | None = None
+    exact: Decider | bool = False
+    exact_pairs: Sequence[int] = ()
+    bins: int = 400
+    accuracy: float = 1e-3
+    resolution: float = 1e-5
+    threads: int = 0
+
+    def __post_init__(self) -> None:
+        """Raise ConfigurationError for numbers that cannot be."""
+        for name in ("accuracy", "resolution"):
+            value = getattr(self, name)
+            if not (np.isfinite(value) and value > 0.0):
+                raise ConfigurationError(f"{name}: {value!r} is not a length above 0 m")
+        if self.bins < 1:
+            raise ConfigurationError(f"bins: {self.bins!r} is not a number of 1 or more")
+
+
+class Study:
+    """A motion of a model, and what scans it: shared by a series and a check.
+
+    Attributes:
+        model, schedule: the robot and its motion.
+        limits: (pairs, 3) metres: 0, stop and warn of each pair.
+        scanner: distances between leaves.
+        exact: distances between shapes, or None.
+        settings: as given.
+    """
+
+    def __init__(
+        self,
+        model: CollisionModel,
+        motion: Trajectory | Scheduled | Sequence[Trajectory | Scheduled],
+        thresholds: Thresholds | None,
+        settings: ClearanceSettings,
+        told: Told = silent,
+    ) -> None:
+        if not model.pairs:
+            model.min_distances(np.zeros((0, len(model.joint_names))))  # raises, with the reason
+        both = (thresholds or Thresholds()).of(model.pairs)
+        self.model, self.settings = model, settings
+        self.limits = np.column_stack([np.zeros(len(both)), both])
+        self.scanner = Scanner(model)
+        self.scanner.told = told
+        self.exact = exact_level(self.scanner, settings.exact)
+        self.schedule = Schedule(model, motion, settings.held)
+
+    def series(self) -> ClearanceSeries:
+        """The clearance of all pairs over the motion."""
+        settings = self.settings
+        edges = self.schedule.bins(settings.bins)
+        wanted = Wanted(settings.accuracy, _SHARE, _BIN_SHARE, settings.resolution)
+        request = ScanRequest(
+            self.schedule, edges, self.limits, wanted, threads=settings.threads
+        )
+        scan = scan_any_start(self.scanner.scan, self.scanner, request)
+        is_exact = np.zeros(len(scan.pairs), dtype=bool)
+        if self.exact is not None:
+            is_exact = scan.lows.min(axis=0) < self.limits.max(axis=1)
+            is_exact[np.asarray(settings.exact_pairs, dtype=int)] = True
+            columns = np.flatnonzero(is_exact)
+            if len(columns):
+                request = replace(request, pairs=columns)
+                found = scan_any_start(self.exact.scan, self.scanner, request)
+                np.maximum(scan.lows[:, columns], found.lows, out=found.lows)
+                scan.put(columns, found)
+        minima = [self._minimum(scan, k, bool(is_exact[k])) for k in range(len(scan.pairs))]
+        minima.sort(key=lambda pair: (pair.upper, pair.lower))
+        return ClearanceSeries(
+            tuple(self.model.pairs), edges, scan.lows, scan.ups, scan.when, scan.doubts,
+            is_exact, self.limits, tuple(minima), tuple(scan.looks.tolist()),
+        )  # fmt: skip
+
+    def _minimum(self, scan: Scan, k: int, exact: bool) -> PairClearance:
+        time, *starts = scan.instants[k].tolist()
+        q = self.schedule.configuration(time, starts)
+        leaves = tuple(scan.leaves[k].tolist())
+        if exact:
+            points = self.exact.decider(q, k)[1]
+        else:
+            points = np.array(witness(*self.scanner.arrays, q, *leaves)[1:7]).reshape(2, 3)
+        lower, upper = float(scan.lows[:, k].min()), float(scan.best[k])
+        return PairClearance(
+            self.model.pairs[k], lower, upper, time, tuple(starts), points, leaves, exact
+        )
+
+
+def clearance_series(
+    model: CollisionModel,
+    motion: Trajectory | Scheduled | Sequence[Trajectory | Scheduled],
+    thresholds: Thresholds | None = None,
+    **settings: Any,
+) -> ClearanceSeries:
+    """The clearance of all pairs over a motion, certified between samples too.
+
+    Args:
+        model: the robot, or several as one, with what is around.
+        motion: a trajectory, or several that run together, each with its start.
+        thresholds: distances that matter: bounds are told from these down to ``resolution``.
+        settings: those of `ClearanceSettings`.
 
     Raises:
         TrajectoryError, ThresholdsError, ConfigurationError: what is given does not fit.
         NothingToCheckError: the model has no pair that is checked.
     """
-    given = study(model, motion, thresholds, held, exact, accuracy, resolution, threads)
-    return series_of(given, bins, exact_pairs)
-
-
-def series_of(given: Study, bins: int, exact_pairs: Sequence[int] | None = None) -> ClearanceSeries:
-    """As `clearance_series`."""
-    if bins < 1:
-        raise ConfigurationError(f"bins: {bins!r} is not a number of 1 or more")
-    edges = given.schedule.bins(bins)
-    scan = given.leaf_scan(edges)
-    is_exact = np.zeros(len(scan.pairs), dtype=bool)
-    points: dict[int, np.ndarray] = {}
-    if given.exact is not None:
-        least = scan.lows.min(axis=0)
-        is_exact = least < given.limits.max(axis=1)
-        if exact_pairs is not None:
-            is_exact[np.asarray(exact_pairs, dtype=int)] = True
-        columns = np.flatnonzero(is_exact)
-        if len(columns):
-            scan = _merged(scan, given.exact_scan(edges, columns), columns)
-            for k in columns.tolist():
-                q = given.schedule.configuration(scan.instants[k, 0], scan.instants[k, 1:])
-                points[k] = given.exact.decider(q, k)[1]
-    minima = [
-        _minimum(given, scan, k, points.get(k), bool(is_exact[k])) for k in range(len(scan.pairs))
-    ]
-    minima.sort(key=lambda pair: (pair.upper, pair.lower))
-    return ClearanceSeries(
-        tuple(given.model.pairs), edges, scan.lows, scan.ups, scan.when, scan.doubts, is_exact,
-        given.limits, tuple(minima), scan.looks,
-    )  # fmt: skip
-
-
-def _merged(scan: Scan, exact: Scan, columns: np.ndarray) -> Scan:
-    """``scan`` with the columns that were looked at again."""
-    scan.lows[:, columns] = np.maximum(scan.lows[:, columns], exact.lows)
-    for name in ("ups", "when", "doubts"):
-        getattr(scan, name)[:, columns] = getattr(exact, name)
-    for name in ("best", "leaves", "instants"):
-        getattr(scan, name)[columns] = getattr(exact, name)
-    looks = tuple(a + b for a, b in zip(scan.looks, exact.looks, strict=True))
-    return Scan(
-        scan.pairs, scan.edges, scan.lows, scan.ups, scan.when, scan.doubts, scan.best,
-        scan.leaves, scan.instants, looks,
-    )  # fmt: skip
-
-
-def _minimum(
-    given: Study, scan: Scan, k: int, points: np.ndarray | None, exact: bool
-) -> PairClearance:
-    i, j = scan.leaves[k].tolist()
-    if points is None:
-        q = given.schedule.configuration(scan.instants[k, 0], scan.instants[k, 1:])
-        found = witness(*given.scanner.arrays, q, i, j)
-        points = np.array(found[1:7]).reshape(2, 3)
-    return PairClearance(
-        given.model.pairs[k],
-        float(scan.lows[:, k].min()),
-        float(scan.best[k]),
-        float(scan.instants[k, 0]),
-        tuple(scan.instants[k, 1:].tolist()),
-        points,
-        (-1, -1) if exact else (i, j),
-        exact,
-    )
+    return Study(model, motion, thresholds, ClearanceSettings(**settings)).series()

@@ -12,16 +12,22 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.spatial import ConvexHull, QhullError
 
 from collision_monitor.continuous.candidate_pairs import suspects
-from collision_monitor.continuous.clearance_scan import Wanted, target_of
+from collision_monitor.continuous.clearance_scan import target_of
 from collision_monitor.continuous.hull_sweep import Hulls, hull_bound
 from collision_monitor.continuous.pair_sweep import ROUNDING
 from collision_monitor.continuous.scan_space import Space
-from collision_monitor.verification.clearance.scanner import Scan, Scanner
+from collision_monitor.robot.description import Shape
+from collision_monitor.verification.clearance.scanner import Scan, Scanner, ScanRequest
 from collision_monitor.verification.clearance.schedule import Schedule
+
+if TYPE_CHECKING:
+    from collision_monitor.model.collision_model import CollisionModel
 
 # (q (nq,), index of a pair) -> (signed distance in metres, 0 or less where they touch; points).
 Decider = Callable[[np.ndarray, int], tuple[float, np.ndarray]]
@@ -31,7 +37,8 @@ Piece = tuple[float, float, np.ndarray, np.ndarray]
 
 _TOUCH = -1e-12  # a distance of 0 is a collision
 _PARTED = 1e-9  # m: nearer points have no direction
-_DEPTH_SHARE, _DEPTH_BIN_SHARE = 0.1, 0.3  # of how deep shapes are in each other: dear, and no news
+_DEPTH_SHARE, _DEPTH_BIN_SHARE = 0.1, 0.3  # of penetration depths, which take long to refine
+_SIDES = 64  # of the prism that stands for a cylinder: 0.12 % larger at its corners
 
 
 class ExactLevel:
@@ -56,23 +63,16 @@ class ExactLevel:
             self._spaces[parts, order] = self.scanner.space(parts, order)
         return self._spaces[parts, order]
 
-    def scan(
-        self,
-        schedule: Schedule,
-        edges: np.ndarray,
-        limits: np.ndarray,
-        wanted: Wanted,
-        pairs: Sequence[int] | np.ndarray | None = None,
-        threads: int = 0,
-    ) -> Scan:
-        """As `Scanner.scan`; ``leaves`` of the answer are -1."""
-        by_leaves = self.scanner.scan(schedule, edges, limits, wanted, pairs, threads)
-        scan = _Exact(self, schedule, limits, wanted, by_leaves)
+    def scan(self, request: ScanRequest) -> Scan:
+        """Bounds between shapes; those between leaves where they are better."""
+        by_leaves = self.scanner.scan(request)
+        scan = _ExactScan(self, request, by_leaves)
         for column, pair in enumerate(by_leaves.pairs.tolist()):
             links = " and ".join(self.scanner.model.pairs[pair])
-            told = partial(self.scanner.told, f"distances between the shapes of {links}")
-            scan.look_at(column, told)
-        return scan.result()
+            scan.scan_pair(
+                column, partial(self.scanner.told, f"distances between the shapes of {links}")
+            )
+        return scan.result
 
     def keeps(
         self, schedule: Schedule, pair: int, limit: float, low: float, high: float, instant: float
@@ -82,7 +82,7 @@ class ExactLevel:
         Pieces are halved to ``instant`` s. A limit of 0 is kept without touching.
         """
         looker = Looker(self, schedule, pair)
-        waiting = [(0.5 * (low + high), 0.5 * (high - low), schedule.starts, schedule.widths)]
+        waiting = [_whole(schedule, low, high)]
         for _ in range(self.most):
             if not waiting:
                 return True
@@ -103,7 +103,7 @@ class ExactLevel:
     ) -> float:
         """As `Scanner.first_below`."""
         looker = Looker(self, schedule, pair)
-        waiting = [(0.5 * (low + high), 0.5 * (high - low), schedule.starts, schedule.widths)]
+        waiting = [_whole(schedule, low, high)]
         first = np.inf
         for _ in range(self.most):
             if not waiting:
@@ -173,72 +173,53 @@ class Looker:
         return bound
 
 
-class _Exact:
-    """One scan."""
+class _ExactScan:
+    """One scan; ``result`` is filled pair by pair."""
 
-    def __init__(
-        self,
-        level: ExactLevel,
-        schedule: Schedule,
-        limits: np.ndarray,
-        wanted: Wanted,
-        by_leaves: Scan,
-    ) -> None:
-        self._level, self._schedule, self._limits = level, schedule, limits
-        self._wanted, self._leaves = wanted, by_leaves
-        self._deep = wanted._replace(
-            share=max(wanted.share, _DEPTH_SHARE), bin_share=max(wanted.bin_share, _DEPTH_BIN_SHARE)
+    def __init__(self, level: ExactLevel, request: ScanRequest, by_leaves: Scan) -> None:
+        self._level, self._request, self._leaf_lows = level, request, by_leaves.lows
+        self._deep = request.wanted._replace(
+            share=max(request.wanted.share, _DEPTH_SHARE),
+            bin_share=max(request.wanted.bin_share, _DEPTH_BIN_SHARE),
         )
-        shape = by_leaves.lows.shape
-        self.lows = by_leaves.lows.copy()
-        self.ups, self.when, self.doubts = (np.full(shape, np.nan) for _ in range(3))
-        self.best = np.full(shape[1], np.inf)
-        self.instants = np.full((shape[1], 1 + len(schedule.parts)), np.nan)
-        self.looks = 0
+        parts = len(request.schedule.parts)
+        self.result = Scan.empty(by_leaves.pairs, by_leaves.edges, parts)
+        self.result.lows, self.result.looks = by_leaves.lows.copy(), by_leaves.looks.copy()
 
-    def result(self) -> Scan:
-        found = self._leaves
-        looks = found.looks[0], found.looks[1] + self.looks
-        return Scan(
-            found.pairs, found.edges, self.lows, self.ups, self.when, self.doubts, self.best,
-            np.full((len(found.pairs), 2), -1), self.instants, looks,
-        )  # fmt: skip
-
-    def look_at(self, column: int, told: Callable[[float], None]) -> None:
+    def scan_pair(self, column: int, told: Callable[[float], None]) -> None:
         """Bins of one pair, those first in which its leaves come nearest."""
+        pair = int(self.result.pairs[column])
         self._left = self._level.most
-        self._looker = Looker(self._level, self._schedule, int(self._leaves.pairs[column]))
-        order = np.argsort(self._leaves.lows[:, column], kind="stable").tolist()
+        self._looker = Looker(self._level, self._request.schedule, pair)
+        order = np.argsort(self._leaf_lows[:, column], kind="stable").tolist()
         for done, b in enumerate(order):
             told(done / len(order))
             self._bin(b, column)
 
     def _target(self, upper: float, column: int) -> float:
-        best = self.best[column]
-        wanted = self._deep if best < 0.0 else self._wanted
-        return target_of(wanted, self._limits, self._looker.pair, upper, best)
+        best = self.result.best[column]
+        wanted = self._deep if best < 0.0 else self._request.wanted
+        return target_of(wanted, self._request.limits, self._looker.pair, upper, best)
 
     def _bin(self, b: int, column: int) -> None:
-        edges = self._leaves.edges
-        schedule, looker = self._schedule, self._looker
-        low, high = edges[b], edges[b + 1]
-        by_leaves, least = self._leaves.lows[b, column], np.inf
-        waiting = [(0.5 * (low + high), 0.5 * (high - low), schedule.starts, schedule.widths)]
+        result, schedule, looker = self.result, self._request.schedule, self._looker
+        by_leaves, least = self._leaf_lows[b, column], np.inf
+        waiting = [_whole(schedule, result.edges[b], result.edges[b + 1])]
         while waiting:
             piece = waiting.pop()
             time, _, starts, _ = piece
-            known = self.ups[b, column]
+            known = result.ups[b, column]
             guess = by_leaves if np.isnan(known) else self._target(known, column)
             looker.place(piece, guess)
             distance = looker.measure()
-            self.looks += 1
+            result.looks[1] += 1
             self._left -= 1
-            if not distance >= self.ups[b, column]:
-                self.ups[b, column], self.when[b, column] = distance, time
-            if distance < self.best[column]:
-                self.best[column] = distance
-                self.instants[column] = time, *starts
-            target = self._target(self.ups[b, column], column)
+            if not distance >= result.ups[b, column]:
+                result.ups[b, column], result.when[b, column] = distance, time
+            if distance < result.best[column]:
+                result.best[column] = distance
+                result.instants[column] = time, *starts
+            target = self._target(result.ups[b, column], column)
             if by_leaves >= target:  # of the whole bin
                 least = min(least, by_leaves)
                 break
@@ -246,12 +227,17 @@ class _Exact:
                 looker.place(piece, target)
             bound = looker.bound(target)
             if bound < target:
-                if looker.travel > self._wanted.resolution and self._left > 0:
+                if looker.travel > self._request.wanted.resolution and self._left > 0:
                     waiting += _halves(*piece)
                     continue
-                self.doubts[b, column] = time
+                result.doubts[b, column] = time
             least = min(least, bound)
-        self.lows[b, column] = max(by_leaves, least)
+        result.lows[b, column] = max(by_leaves, least)
+
+
+def _whole(schedule: Schedule, low: float, high: float) -> Piece:
+    """From ``low`` to ``high`` s, for all starts."""
+    return 0.5 * (low + high), 0.5 * (high - low), schedule.starts, schedule.widths
 
 
 def _halves(time: float, half: float, starts: np.ndarray, widths: np.ndarray) -> list[Piece]:
@@ -262,3 +248,89 @@ def _halves(time: float, half: float, starts: np.ndarray, widths: np.ndarray) ->
     step = np.zeros(len(widths))
     step[side] = 0.5 * widths[side]
     return [(time, half, starts + sign * step, widths - step) for sign in (1, -1)]
+
+
+def link_hulls(model: CollisionModel) -> Hulls:
+    """Points whose hulls hold the links of ``model``, in the order of ``model.link_names``."""
+    shapes = {name: link.shapes for name, link in model.robot.links.items()}
+    carriers = {name: name for name in shapes}
+    for obstacle in model.scene.obstacles:
+        shapes[obstacle.name] = (obstacle.shape,)
+        carriers[obstacle.name] = obstacle.link
+    points, stops = [], [0]
+    for name in model.link_names:
+        pose = model.bodies.link_poses[carriers[name]]
+        rows = hull_points(shapes[name])
+        rows[:, :3] = rows[:, :3] @ pose[:3, :3].T + pose[:3, 3]
+        points.append(rows)
+        stops.append(stops[-1] + len(rows))
+    links = np.column_stack([stops[:-1], stops[1:]]).astype(np.int64)
+    return Hulls(np.concatenate(points).ravel(), links.ravel())
+
+
+def hull_points(shapes: Sequence[Shape]) -> np.ndarray:
+    """(k, 4) places in the link's frame and radii, metres, whose hull holds the shapes."""
+    return np.concatenate([_of_shape(shape) for shape in shapes])
+
+
+def _of_shape(shape: Shape) -> np.ndarray:
+    radius = 0.0
+    if shape.kind == "mesh":
+        places = _corners(shape.vertices)
+    elif shape.kind == "box":
+        signs = np.array(np.meshgrid(*[(-0.5, 0.5)] * 3)).reshape(3, -1).T
+        places = signs * np.asarray(shape.size)
+    elif shape.kind == "cylinder":
+        angles = np.arange(_SIDES) * 2.0 * np.pi / _SIDES
+        outer = shape.size[0] / np.cos(np.pi / _SIDES)
+        ring = np.column_stack([outer * np.cos(angles), outer * np.sin(angles), 0.0 * angles])
+        half = np.array([0.0, 0.0, 0.5 * shape.size[1]])
+        places = np.vstack([ring - half, ring + half])
+    else:  # a sphere, or a capsule
+        radius = shape.size[0]
+        half = 0.5 * shape.size[1] if shape.kind == "capsule" else 0.0
+        places = np.array([[0.0, 0.0, -half], [0.0, 0.0, half]])[: 2 if half else 1]
+    places = places @ shape.pose[:3, :3].T + shape.pose[:3, 3]
+    return np.column_stack([places, np.full(len(places), radius)])
+
+
+def _corners(vertices: np.ndarray) -> np.ndarray:
+    """Those of the hull; all where they have no volume."""
+    try:
+        hull = ConvexHull(vertices)
+    except (QhullError, ValueError):
+        return np.asarray(vertices, dtype=float)
+    # Qhull may merge facets and leave out points that stick out by rounding alone.
+    out = (hull.equations[:, :3] @ vertices.T + hull.equations[:, 3:]).max(axis=0) > -1e-9
+    out[hull.vertices] = True
+    return np.asarray(vertices[out], dtype=float)
+
+
+class ShapeDecider:
+    """Measures a pair of a model between its meshes and other shapes; for one thread.
+
+    Each pair has a model of its own that checks nothing else, and so remembers which triangles
+    were nearest last: along a motion that is a good guess.
+    """
+
+    def __init__(self, model: CollisionModel) -> None:
+        self._model = model
+        self._alone: dict[int, CollisionModel] = {}
+
+    def __call__(self, q: np.ndarray, pair: int) -> tuple[float, np.ndarray]:
+        """Signed distance (metres, 0 or less where they touch) and nearest points (2, 3)."""
+        alone = self._alone.get(pair)
+        if alone is None:
+            alone = self._alone[pair] = self._model.twin([self._model.pairs[pair]])
+        found = alone.distance(q, exact=True)
+        return found.distance, found.points
+
+
+def exact_level(scanner: Scanner, exact: Decider | bool) -> ExactLevel | None:
+    """The level that ``exact`` asks for: shapes (True), leaves alone (False), or a measurement.
+
+    What another measures may be larger than the shapes, so no hulls are known then.
+    """
+    if exact is True:
+        return ExactLevel(scanner, ShapeDecider(scanner.model), link_hulls(scanner.model))
+    return ExactLevel(scanner, exact) if exact else None

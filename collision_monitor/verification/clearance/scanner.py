@@ -1,13 +1,18 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The compiled scan over a motion (`clearance_scan`), for one model, on several threads."""
+"""The compiled scan over a motion (`clearance_scan`), for one model, on several threads.
+
+Parts of a motion may begin at any instant of a range. Pairs that only one part moves do not depend
+on when it begins: they are scanned in the time of that part, and the result holds for all times at
+which the part can be there. Pairs that several parts move are scanned over time and starts.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,19 +25,44 @@ from collision_monitor.continuous.clearance_scan import (
     look,
     scan,
 )
-from collision_monitor.continuous.scan_space import Motion, Space
+from collision_monitor.continuous.scan_space import Space
 from collision_monitor.hierarchy.packed import windows
 from collision_monitor.verification.clearance.schedule import Schedule
-from collision_monitor.verification.progress import Told, silent
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
 
+Told = Callable[[str, float], None]  # (current step, fraction done); from any thread, often
 _BINS_A_TASK = 16
 _LOOKS = 4  # every so many bins are measured before the scan, to know about how near pairs come
 
 
+def silent(what: str, share: float) -> None:
+    """Report no progress."""
+
+
 @dataclass(frozen=True, eq=False)
+class ScanRequest:
+    """What to scan.
+
+    Attributes:
+        schedule: the motion.
+        edges: (bins + 1,) seconds, of the bins of time.
+        limits: (pairs of the model, LIMITS) thresholds in metres, inf for none.
+        wanted: accuracy of the bounds.
+        pairs: indices into ``model.pairs``; None: all.
+        threads: 0 takes all processors.
+    """
+
+    schedule: Schedule
+    edges: np.ndarray
+    limits: np.ndarray
+    wanted: Wanted
+    pairs: Sequence[int] | np.ndarray | None = None
+    threads: int = 0
+
+
+@dataclass(eq=False)
 class Scan:
     """Bounds of the clearance over time; metres and seconds.
 
@@ -44,9 +74,9 @@ class Scan:
         when: (bins, k) where.
         doubts: (bins, k) about when bounds could not be parted, nan where they could.
         best: (k,) the least of ``ups``.
-        leaves: (k, 2) which leaves are so near.
+        leaves: (k, 2) which leaves are so near; -1: measured between shapes.
         instants: (k, 1 + parts) when; and when each part of the motion had begun.
-        looks: configurations, and pairs at configurations, that were looked at.
+        looks: (2,) configurations, and pairs at configurations, that were evaluated.
     """
 
     pairs: np.ndarray
@@ -58,7 +88,24 @@ class Scan:
     best: np.ndarray
     leaves: np.ndarray
     instants: np.ndarray
-    looks: tuple[int, int]
+    looks: np.ndarray
+
+    @classmethod
+    def empty(cls, pairs: np.ndarray, edges: np.ndarray, parts: int) -> Scan:
+        """Tables without any bound, for a motion of ``parts`` parts."""
+        tables = [np.full((len(edges) - 1, len(pairs)), np.nan) for _ in range(4)]
+        return cls(
+            pairs, edges, *tables, np.full(len(pairs), np.inf), np.full((len(pairs), 2), -1),
+            np.full((len(pairs), 1 + parts), np.nan), np.zeros(2, dtype=int),
+        )  # fmt: skip
+
+    def put(self, columns: np.ndarray, other: Scan) -> None:
+        """Replace ``columns`` by those of a scan of these pairs alone, over the same bins."""
+        for name in ("lows", "ups", "when", "doubts"):
+            getattr(self, name)[:, columns] = getattr(other, name)
+        for name in ("best", "leaves", "instants"):
+            getattr(self, name)[columns] = getattr(other, name)
+        self.looks += other.looks
 
 
 class Scanner:
@@ -106,68 +153,56 @@ class Scanner:
             for a, b in self._chains
         ]
 
-    def scan(
-        self,
-        schedule: Schedule,
-        edges: np.ndarray,
-        limits: np.ndarray,
-        wanted: Wanted,
-        pairs: Sequence[int] | np.ndarray | None = None,
-        threads: int = 0,
-    ) -> Scan:
-        """Bounds of ``pairs`` (all without it) between ``edges`` (bins + 1,) seconds.
-
-        ``limits`` (pairs of the model, LIMITS): thresholds in metres, inf for none. ``threads``: 0
-        takes all processors.
-        """
-        chosen = np.arange(len(self.model.pairs)) if pairs is None else np.asarray(pairs)
-        chosen = chosen.astype(np.int64)
+    def scan(self, request: ScanRequest) -> Scan:
+        """Bounds between leaves."""
+        schedule, edges = request.schedule, request.edges
+        parts, bins = len(schedule.parts), len(request.edges) - 1
         motion = schedule.packed()
-        bins = len(edges) - 1
-        out = [np.full((bins, len(chosen)), np.nan) for _ in range(4)]
-        known = self._found(len(schedule.parts))
-        limits = np.ascontiguousarray(limits, dtype=float).reshape(-1, LIMITS)
+        chosen = np.arange(len(self.model.pairs)) if request.pairs is None else request.pairs
+        chosen = np.asarray(chosen, dtype=np.int64)
+        result = Scan.empty(chosen, edges, parts)
+        out = result.lows, result.ups, result.when, result.doubts
+        known = self._found(parts)
+        limits = np.ascontiguousarray(request.limits, dtype=float).reshape(-1, LIMITS)
         if bins > _LOOKS:
-            self._look(schedule, motion, edges, chosen, known)
+            self._look(request, chosen, known)
         tasks = max(1, -(-bins // _BINS_A_TASK))
         bounds = np.linspace(0, bins, tasks + 1).astype(int)
-
         left = [None] * tasks
 
-        def task(first: int, stop: int) -> tuple[Found, int, int]:
+        def task(first: int, stop: int) -> tuple[Found, tuple[int, int]]:
             self.told("distances between leaves", 1.0 - len(left) / tasks)
             found = Found(*(array.copy() for array in known))
             looks = scan(
-                *self.model.work_space(), self.space(len(schedule.parts), motion.order), motion,
-                schedule.starts, schedule.widths, edges[first : stop + 1], chosen, limits, wanted,
-                schedule.rest.copy(), found, *(array[first:stop] for array in out),
+                *self.model.work_space(), self.space(parts, motion.order), motion,
+                schedule.starts, schedule.widths, edges[first : stop + 1], chosen, limits,
+                request.wanted, schedule.rest.copy(), found,
+                *(array[first:stop] for array in out),
             )  # fmt: skip
             left.pop()
-            return found, *looks
+            return found, looks
 
-        with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
+        with ThreadPoolExecutor(request.threads or os.cpu_count() or 1) as pool:
             done = list(pool.map(task, bounds[:-1], bounds[1:]))
-        for found, _, _ in done:
+        for found, looks in done:
             closer = found.best < known.best
             for whole, part in zip(known, found, strict=True):
                 whole[closer] = part[closer]
-        looks = sum(d[1] for d in done), sum(d[2] for d in done)
-        return Scan(
-            chosen, edges, *out, known.best[chosen], known.leaves[chosen],
-            known.instants[chosen], looks,
-        )  # fmt: skip
+            result.looks += looks
+        result.best, result.leaves = known.best[chosen], known.leaves[chosen]
+        result.instants = known.instants[chosen]
+        return result
 
-    def bounds(
-        self, schedule: Schedule, edges: np.ndarray, limits: np.ndarray, wanted: Wanted
-    ) -> np.ndarray:
-        """``lows`` (bins, pairs) of `scan` alone, for small questions: one thread, one call."""
-        motion = schedule.packed()
-        shape = len(edges) - 1, len(self.model.pairs)
+    def bounds(self, request: ScanRequest) -> np.ndarray:
+        """``lows`` (bins, pairs) of all pairs alone, for small questions: one thread, one call."""
+        schedule, motion = request.schedule, request.schedule.packed()
+        shape = len(request.edges) - 1, len(self.model.pairs)
         lows = np.empty(shape)
         scan(
             *self.arrays, self.space(len(schedule.parts), motion.order), motion, schedule.starts,
-            schedule.widths, edges, np.arange(shape[1]), limits, wanted, schedule.rest.copy(),
-            self._found(len(schedule.parts)), lows, *(np.empty(shape) for _ in range(3)),
+            schedule.widths, request.edges, np.arange(shape[1]), request.limits, request.wanted,
+            schedule.rest.copy(), self._found(len(schedule.parts)), lows,
+            *(np.empty(shape) for _ in range(3)),
         )  # fmt: skip
         return lows
 
@@ -185,15 +220,10 @@ class Scanner:
             self._hints.copy(),
         )  # fmt: skip
 
-    def _look(
-        self,
-        schedule: Schedule,
-        motion: Motion,
-        edges: np.ndarray,
-        chosen: np.ndarray,
-        known: Found,
-    ) -> None:
-        middles = 0.5 * (edges[:-1] + edges[1:])[_LOOKS // 2 :: _LOOKS]
+    def _look(self, request: ScanRequest, chosen: np.ndarray, known: Found) -> None:
+        """Measure some bins first, to know about how near pairs come."""
+        schedule, motion = request.schedule, request.schedule.packed()
+        middles = 0.5 * (request.edges[:-1] + request.edges[1:])[_LOOKS // 2 :: _LOOKS]
         places = np.linspace(-1.0, 1.0, 5) if schedule.widths.any() else np.zeros(1)
         times = np.repeat(middles, len(places))
         starts = schedule.starts + np.tile(places, len(middles))[:, None] * schedule.widths
@@ -205,11 +235,9 @@ class Scanner:
     def _found(self, parts: int) -> Found:
         pairs = len(self.model.pairs)
         return Found(
-            np.full(pairs, np.inf),
-            np.full((pairs, 2), -1),
-            np.full((pairs, 1 + parts), np.nan),
+            np.full(pairs, np.inf), np.full((pairs, 2), -1), np.full((pairs, 1 + parts), np.nan),
             self._hints.astype(np.int64),
-        )
+        )  # fmt: skip
 
     def space(self, parts: int, order: int) -> Space:
         """Tables and work space of one thread."""
@@ -248,3 +276,71 @@ def _parting(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, int]:
         a[common] if common < len(a) else -1,
         b[common] if common < len(b) else -1,
     )
+
+
+def scan_any_start(
+    level_scan: Callable[[ScanRequest], Scan], scanner: Scanner, request: ScanRequest
+) -> Scan:
+    """``level_scan`` (that of leaves or of shapes), pair by pair in as few dimensions as it takes.
+
+    ``scanner``: knows which parts of the motion move a pair.
+    """
+    schedule, edges = request.schedule, request.edges
+    if not schedule.widths.any():
+        return level_scan(request)
+    chosen = np.arange(len(scanner.model.pairs))
+    if request.pairs is not None:
+        chosen = np.asarray(request.pairs)
+    drivers = scanner.drivers(schedule)
+    part_of = np.array([min(drivers[p]) if len(drivers[p]) == 1 else -1 for p in chosen])
+    result = Scan.empty(chosen, edges, len(schedule.parts))
+    for k in range(-1, len(schedule.parts)):
+        columns = np.flatnonzero(part_of == k)
+        if not len(columns):
+            continue
+        part_request = replace(request, pairs=chosen[columns])
+        if k < 0:
+            result.put(columns, level_scan(part_request))
+            continue
+        own = schedule.only(k)
+        count = int(np.ceil((own.end - own.begin) / (0.5 * np.diff(edges).min())))
+        own_edges = np.linspace(own.begin, own.end, count + 1)
+        found = level_scan(replace(part_request, schedule=own, edges=own_edges))
+        result.put(columns, _at_any_start(found, schedule, k, edges))
+    return result
+
+
+def _at_any_start(found: Scan, schedule: Schedule, k: int, edges: np.ndarray) -> Scan:
+    """What was found in the time of part ``k``, at all times at which that can be."""
+    earliest = schedule.starts[k] - schedule.widths[k]
+    latest = schedule.starts[k] + schedule.widths[k]
+    result = Scan.empty(found.pairs, edges, len(schedule.parts))
+    columns = np.arange(len(found.pairs))
+    for b, (begin, end) in enumerate(zip(edges[:-1], edges[1:], strict=True)):
+        low, high = begin - latest, end - earliest
+        meets = slice(
+            max(int(np.searchsorted(found.edges, low, "right")) - 1, 0),
+            int(np.searchsorted(found.edges, high, "left")),
+        )
+        first = int(np.searchsorted(found.edges, low - 1e-12, "left"))
+        last = int(np.searchsorted(found.edges, high + 1e-12, "right")) - 1
+        result.lows[b] = found.lows[meets].min(axis=0)
+        rows = first + found.ups[first : max(last, first + 1)].argmin(axis=0)
+        result.ups[b] = found.ups[rows, columns]
+        result.when[b] = _instant(found.when[rows, columns], begin, end, earliest, latest)[0]
+        rows = meets.start + np.isfinite(found.doubts[meets]).argmax(axis=0)
+        result.doubts[b] = _instant(found.doubts[rows, columns], begin, end, earliest, latest)[0]
+    result.best, result.leaves, result.looks = found.best, found.leaves, found.looks
+    result.instants[:] = [0.0, *schedule.starts]
+    result.instants[:, 0], result.instants[:, 1 + k] = _instant(
+        found.instants[:, 0], schedule.begin, schedule.end, earliest, latest
+    )
+    return result
+
+
+def _instant(
+    own: np.ndarray, low: float, high: float, earliest: float, latest: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """(time, start) at which a part is at ``own`` s of its own time, between low and high."""
+    start = np.clip(0.5 * (low + high) - own, earliest, latest)
+    return own + start, start

@@ -33,26 +33,24 @@ class Pieces:
             self._powers[k] *= scale
         bernstein = _bernstein(self._powers)
         self._ends = bernstein[0], bernstein[-1]
-        self._bounds = bernstein.min(axis=0), bernstein.max(axis=0)
+        self._bounds = bernstein.max(axis=0)
+        self._slack = _ROUNDING * np.abs(bernstein).max(axis=(0, 2))
 
-    def highest(self, sign: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
+    def highest(self) -> tuple[np.ndarray, np.ndarray]:
         """Largest value of every column and the time of it, both (columns,).
 
-        Where pieces do not join, both values at a breakpoint count. ``sign`` -1: of the
-        polynomial turned over.
+        Where pieces do not join, both values at a breakpoint count.
         """
-        bounds = self._bounds[1] if sign > 0.0 else -self._bounds[0]
-        columns = bounds.shape[0]
+        columns = len(self._bounds)
         values, times = np.full(columns, -np.inf), np.zeros(columns)
         for j in range(columns):
             for end, heights in enumerate(self._ends):
-                piece = int((sign * heights[j]).argmax())
-                if sign * heights[j, piece] > values[j]:
-                    values[j], times[j] = sign * heights[j, piece], self._knots[piece + end]
-            slack = _ROUNDING * max(abs(self._bounds[0][j].min()), abs(self._bounds[1][j].max()))
-            among = np.flatnonzero(bounds[j] > values[j] + slack)
+                piece = int(heights[j].argmax())
+                if heights[j, piece] > values[j]:
+                    values[j], times[j] = heights[j, piece], self._knots[piece + end]
+            among = np.flatnonzero(self._bounds[j] > values[j] + self._slack[j])
             if len(among):
-                powers = sign * self._powers[:, j, among]
+                powers = self._powers[:, j, among]
                 places = stationary(powers)
                 heights = _values(powers, places)
                 k, root = np.unravel_index(int(heights.argmax()), heights.shape)
@@ -61,17 +59,16 @@ class Pieces:
                     times[j] = self._time(among[k], places[k, root])
         return values, times
 
-    def first_above(self, limits: np.ndarray, sign: float = 1.0) -> np.ndarray:
+    def first_above(self, limits: np.ndarray) -> np.ndarray:
         """When each column is above its limit (columns,) first, seconds; nan where it never is."""
-        bounds = self._bounds[1] if sign > 0.0 else -self._bounds[0]
         times = np.full(len(limits), np.nan)
         for j, limit in enumerate(limits):
-            among = np.flatnonzero(bounds[j] > limit)
+            among = np.flatnonzero(self._bounds[j] > limit)
             if not len(among):
                 continue
-            ends = np.maximum(*(sign * heights[j, among] for heights in self._ends)) > limit
+            ends = np.maximum(*(heights[j, among] for heights in self._ends)) > limit
             among = among[: int(ends.argmax()) + 1] if ends.any() else among
-            powers = sign * self._powers[:, j, among]
+            powers = self._powers[:, j, among]
             places = np.sort(stationary(powers), axis=1)
             places = np.pad(places, ((0, 0), (1, 1)), constant_values=(0.0, 1.0))
             above = _values(powers, places) > limit
@@ -109,7 +106,7 @@ def _bernstein(powers: np.ndarray) -> np.ndarray:
 
 
 def stationary(powers: np.ndarray) -> np.ndarray:
-    """Places in [0, 1] (n, degree - 1) among which are all where polynomials (order, n) turn.
+    """Places in [0, 1] (n, 2 degree - 2) among which are all where polynomials (order, n) turn.
 
     The real part of every root of the derivative, moved into [0, 1]: what is not a turning point
     is a point of the piece all the same, and a double root that rounding made complex is not lost.
@@ -127,6 +124,19 @@ def stationary(powers: np.ndarray) -> np.ndarray:
         companion[:, np.arange(1, degree), np.arange(degree - 1)] = 1.0
         companion[:, :, -1] = -(slopes[:degree, rows] / slopes[degree, rows]).T
         places[rows, :degree] = np.clip(np.linalg.eigvals(companion).real, 0.0, 1.0)
+    return np.concatenate([places, _newton(slopes, places)], axis=1)
+
+
+def _newton(slopes: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """The same places closer to where ``slopes`` are zero.
+
+    With a small leading coefficient, eigenvalues of the companion matrix have few correct digits.
+    """
+    curvatures = slopes[1:] * np.arange(1, len(slopes))[:, None]
+    for _ in range(2):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            closer = places - _values(slopes, places) / _values(curvatures, places)
+        places = np.clip(np.where(np.isfinite(closer), closer, places), 0.0, 1.0)
     return places
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,7 +30,10 @@ from collision_monitor.verification.limits.velocity_discontinuities import (
     steps_of,
 )
 
-# -- joints that mimic others move along with a trajectory, and have limits of their own --
+RATES = (Code.JOINT_POSITION, Code.JOINT_VELOCITY, Code.JOINT_ACCELERATION, Code.JOINT_JERK)
+_KEYS = ("position", "velocity", "acceleration", "jerk")
+_TOLERANCE = 1e-6  # of a limit of rates; rad or m of positions: what rounding in files comes to
+_PLOTTED = 1001  # instants
 
 
 def with_followers(trajectory: Trajectory, robot: Robot) -> Trajectory:
@@ -61,15 +64,9 @@ def with_followers(trajectory: Trajectory, robot: Robot) -> Trajectory:
     return Trajectory(tuple(names), polynomial)
 
 
-RATES = (Code.JOINT_POSITION, Code.JOINT_VELOCITY, Code.JOINT_ACCELERATION, Code.JOINT_JERK)
-_KEYS = ("position", "velocity", "acceleration", "jerk")
-_TOLERANCE = 1e-6  # of a limit of rates; rad or m of positions: what rounding in files comes to
-_PLOTTED = 1001  # instants
-
-
 @dataclass(frozen=True)
 class Peak:
-    """The instant at which one joint is nearest to a limit, or farthest beyond it.
+    """The instant at which one joint is nearest to a limit, or farthest beyond it; torques too.
 
     Attributes:
         code: which limit.
@@ -80,6 +77,7 @@ class Peak:
         first: seconds at which the limit is broken first; nan where it is kept.
         unit: of ``value`` and ``limit``.
         text: a sentence where a step of the trajectory is to blame.
+        band: by how much ``value`` may be off; counts towards the limit.
     """
 
     code: Code
@@ -90,6 +88,22 @@ class Peak:
     first: float
     unit: str
     text: str = ""
+    band: float = 0.0
+
+
+def violations_of(peaks: Iterable[Peak]) -> tuple[Violation, ...]:
+    """Of the limits that are broken, the first one first; values have the band in them."""
+    found = []
+    for p in peaks:
+        if not math.isnan(p.first):
+            value, text = p.value, p.text
+            if p.band > 0.0:
+                value = math.copysign(abs(value) + p.band, value)
+                text = f"{p.value:.6g} {p.unit} computed, {p.band:.3g} {p.unit} of margin"
+            found.append(
+                Violation(p.code, p.joint, p.first, p.time, value, p.limit, p.unit, text=text)
+            )
+    return tuple(sorted(found, key=lambda v: v.first))
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,14 +160,8 @@ def check_joint_limits(
     units = ["m" if name in slides else "rad" for name in trajectory.joint_names]
     by_rate = [_peaks(trajectory, steps, rows, units, rate) for rate in range(4)]
     peaks = tuple(peak for joint in zip(*by_rate, strict=True) for peak in joint)
-    violations = [
-        Violation(p.code, p.joint, p.first, p.time, p.value, p.limit, p.unit, text=p.text)
-        for p in peaks
-        if not math.isnan(p.first)
-    ]
-    violations.sort(key=lambda v: v.first)
     return LimitsCheck(
-        tuple(violations), peaks, _notes(peaks), trajectory.joint_names, rows,
+        violations_of(peaks), peaks, _notes(peaks), trajectory.joint_names, rows,
         *_plotted(trajectory, steps),
     )  # fmt: skip
 
@@ -185,9 +193,13 @@ def _peaks(
     else:
         upper = np.array([row.upper for row in limits])
         lower, allowed = np.array([row.lower for row in limits]), np.full(len(limits), _TOLERANCE)
-    pieces = Pieces(polynomial)
-    above = _side(pieces, 1.0, at_knots, steps.times, upper, allowed)
-    below = _side(pieces, -1.0, at_knots, steps.times, -lower, allowed)
+    above, below = (
+        _side(
+            PPoly(sign * polynomial.c, polynomial.x),
+            None if at_knots is None else sign * at_knots, steps.times, limit, allowed,
+        )
+        for sign, limit in ((1.0, upper), (-1.0, -lower))
+    )  # fmt: skip
     peaks = []
     for j, (name, unit) in enumerate(zip(trajectory.joint_names, units, strict=True)):
         free = math.isinf(upper[j]) and math.isinf(lower[j])
@@ -205,19 +217,15 @@ def _peaks(
 
 
 def _side(
-    pieces: Pieces,
-    sign: float,
-    at_knots: np.ndarray | None,
-    knots: np.ndarray,
-    limits: np.ndarray,
+    polynomial: PPoly, at_knots: np.ndarray | None, knots: np.ndarray, limits: np.ndarray,
     allowed: np.ndarray,
-) -> _Side:
+) -> _Side:  # fmt: skip
     """Extremes of the pieces, and of what steps at ``knots`` come to where that is more."""
-    values, times = pieces.highest(sign)
-    first = pieces.first_above(limits + allowed, sign)
+    pieces = Pieces(polynomial)
+    values, times = pieces.highest()
+    first = pieces.first_above(limits + allowed)
     rows = np.full(len(limits), -1)
     if at_knots is not None:
-        at_knots = sign * at_knots
         tops = at_knots.max(axis=0)
         stepped = tops > values + _TOLERANCE * np.abs(values)
         rows = np.where(stepped, at_knots.argmax(axis=0), -1)

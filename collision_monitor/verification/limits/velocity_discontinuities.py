@@ -43,6 +43,12 @@ class Steps:
     accelerations: np.ndarray
     jerks: np.ndarray
 
+    @property
+    def stepping(self) -> np.ndarray:
+        """(knots,) bool: where the velocity of a joint steps by more than rounding."""
+        fastest = np.abs(self.velocities).max(initial=0.0)
+        return (np.abs(self.velocity) > _ROUNDING * (1.0 + fastest)).any(axis=1)
+
 
 def steps_of(trajectory: Trajectory, from_rest: bool = True) -> Steps:
     """Steps at all knots; ``from_rest``: before its start and after its end it stands still.

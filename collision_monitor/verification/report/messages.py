@@ -1,14 +1,18 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Violations as sentences."""
+"""Verifications as text: sentences for people, data for JSON, JUnit for build servers."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any
+from xml.etree import ElementTree
 
 from collision_monitor.motion.violation import Code, Violation
+from collision_monitor.verification.verification import Check, Moment, Verdict, Verification
 
-_WHAT = {
+WHAT = {
     Code.JOINT_POSITION: "is beyond its position limit",
     Code.JOINT_VELOCITY: "is faster than its limit",
     Code.JOINT_ACCELERATION: "accelerates more than its limit",
@@ -24,11 +28,6 @@ _WHAT = {
 }
 
 
-def what(code: Code) -> str:
-    """The reason as the end of a sentence that begins with the subject."""
-    return _WHAT[code]
-
-
 def value(number: float, unit: str) -> str:
     """A number and its unit, short enough for a table; ``none`` for what is not finite."""
     unit = "" if unit == "1" else unit
@@ -37,7 +36,7 @@ def value(number: float, unit: str) -> str:
 
 def brief(violation: Violation) -> str:
     """Who breaks what, and when."""
-    return f"{violation.subject} {what(violation.code)} from {violation.first:.3f} s"
+    return f"{violation.subject} {WHAT[violation.code]} from {violation.first:.3f} s"
 
 
 def sentence(violation: Violation) -> str:
@@ -46,4 +45,134 @@ def sentence(violation: Violation) -> str:
     when = f"from {v.first:.3f} s" + (f", worst at {v.worst:.3f} s" if v.worst != v.first else "")
     limit = f", limit {value(v.limit, v.unit)}" if math.isfinite(v.limit) else ""
     said = f": {v.text}" if v.text else ""
-    return f"{v.subject} {what(v.code)} {when} ({value(v.value, v.unit)}{limit}){said}"
+    return f"{v.subject} {WHAT[v.code]} {when} ({value(v.value, v.unit)}{limit}){said}"
+
+
+def summary(results: Sequence[Verification]) -> str:
+    """How many motions have which verdict, the gravest first."""
+    counts = [(verdict, sum(r.verdict is verdict for r in results)) for verdict in Verdict]
+    return f"{len(results)} motions: " + ", ".join(
+        f"{count} {verdict.value}" for verdict, count in reversed(counts) if count
+    )
+
+
+def starting(moment: Moment) -> str:
+    """When motions beside began, as the end of a sentence; nothing where that is known."""
+    if not moment.starts:
+        return ""
+    said = " and ".join(f"{source} begins at {at:.3f} s" for source, at in moment.starts)
+    return f", where {said}"
+
+
+def nearest(moment: Moment) -> str:
+    """How near which two came, when, and what is certain of all others; one line."""
+    a, b = moment.pair
+    level = "" if moment.exact else "the leaves of "
+    measured, certain = f"{moment.distance:.4f} m", f"{moment.at_least:.4f} m"
+    more = ""
+    if moment.distance > 0.0 and certain != measured:
+        more = f"; at no instant is anything nearer than {certain}"
+    return f"{measured} between {level}{a} and {b} at {moment.time:.3f} s{starting(moment)}{more}"
+
+
+def headline(result: Verification) -> str:
+    """The verdict and its first reason, in one line."""
+    word = result.verdict.value.capitalize()
+    if result.verdict is Verdict.NOT_CHECKED:
+        return f"{word}: {result.reason}"
+    unsafe = [v for v in result.violations if not v.warning]
+    if unsafe:
+        more = f", and {len(unsafe) - 1} more" if len(unsafe) > 1 else ""
+        return f"{word}: {brief(unsafe[0])}{more}"
+    warnings = len(result.violations)
+    return word + (f", with {warnings} warning{'s' * (warnings > 1)}" if warnings else "")
+
+
+def as_data(result: Verification) -> dict[str, Any]:
+    """Plain data for JSON, the same keys in every run (docs/verify.md); not finite: None."""
+    worst = result.worst
+    return {
+        "verdict": result.verdict.value,
+        "exit_code": result.verdict.exit_code,
+        "reason": result.reason,
+        "motion": result.source,
+        "robot": result.robot,
+        "duration": _number(result.duration),
+        "seconds": _number(result.seconds),
+        "checks": [
+            {"name": check.name, "done": not check.skipped, "skipped": check.skipped}
+            for check in result.checks
+        ],
+        "violations": [_plain_violation(v) for v in result.violations],
+        "nearest": worst
+        and {
+            "time": _number(worst.time),
+            "distance": _number(worst.distance),
+            "at_least": _number(worst.at_least),
+            "between": "meshes" if worst.exact else "leaves",
+            "links": list(worst.pair),
+            "configuration": [float(x) for x in worst.q],
+            "points": [[float(x) for x in point] for point in worst.points],
+            "starts": [{"motion": source, "time": start} for source, start in worst.starts],
+        },
+        "notes": list(result.notes),
+    }
+
+
+def _plain_violation(violation: Violation) -> dict[str, Any]:
+    plain = {k: _number(v) if isinstance(v, float) else v for k, v in vars(violation).items()}
+    return {**plain, "code": violation.code.value}
+
+
+def _number(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def junit(results: Sequence[Verification]) -> str:
+    """The XML of one suite for each motion, a test case for each check.
+
+    Warnings go to ``system-out``. A check that was not done is ``skipped``; a motion that could not
+    be checked is an ``error``.
+    """
+    root = ElementTree.Element("testsuites")
+    for result in results:
+        root.append(_suite(result))
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _suite(result: Verification) -> ElementTree.Element:
+    suite = ElementTree.Element("testsuite", name=result.source, time=f"{result.seconds:.3f}")
+    if result.verdict is Verdict.NOT_CHECKED:
+        case = ElementTree.SubElement(suite, "testcase", classname=result.source, name="motion")
+        ElementTree.SubElement(case, "error", message=_clean(result.reason))
+    for check in () if result.verdict is Verdict.NOT_CHECKED else result.checks:
+        case = ElementTree.SubElement(suite, "testcase", classname=result.source, name=check.name)
+        if check.skipped:
+            ElementTree.SubElement(case, "skipped", message=_clean(check.skipped))
+        _add_violations(case, check, result)
+    for name, tag in (
+        ("tests", "testcase"), ("failures", "failure"), ("errors", "error"), ("skipped", "skipped")
+    ):  # fmt: skip
+        suite.set(name, str(len(list(suite.iter(tag)))))
+    if result.notes:
+        ElementTree.SubElement(suite, "system-out").text = _clean("\n".join(result.notes))
+    return suite
+
+
+def _add_violations(case: ElementTree.Element, check: Check, result: Verification) -> None:
+    """A failure with all violations that make the motion unsafe, and the warnings."""
+    mine = [v for v in result.violations if v.code in check.codes]
+    unsafe = [v for v in mine if not v.warning]
+    warnings = [_clean(sentence(v)) for v in mine if v.warning]
+    if unsafe:
+        kind, message = unsafe[0].code.value, _clean(sentence(unsafe[0]))
+        failure = ElementTree.SubElement(case, "failure", type=kind, message=message)
+        failure.text = "\n".join(_clean(f"[{v.code.value}] {sentence(v)}") for v in unsafe)
+    if warnings:
+        ElementTree.SubElement(case, "system-out").text = "\n".join(warnings)
+
+
+def _clean(text: str) -> str:
+    """Without the control characters that XML cannot hold."""
+    return "".join(c if c in "\n\t" or c.isprintable() else "?" for c in text)

@@ -83,13 +83,6 @@ def svg(plot: Plot) -> str:
     return text[text.index("<svg") :]
 
 
-def groups(plot: Plot) -> list[Sequence[Curve]]:
-    """The curves of each panel, one panel at least."""
-    curves = list(plot.curves)
-    found = [curves[k : k + _LINES_A_PANEL] for k in range(0, len(curves), _LINES_A_PANEL)]
-    return found or [[]]
-
-
 def draw(axis: Any, plot: Plot, curves: Sequence[Curve]) -> None:
     """Draw ``curves`` of the plot into axes of matplotlib, with its levels and marks."""
     rows = _rows(plot, curves)
@@ -154,7 +147,9 @@ def require_matplotlib() -> Any:
 
 
 def _figure(plot: Plot) -> Any:
-    panels = groups(plot)
+    curves = list(plot.curves)
+    starts = range(0, max(len(curves), 1), _LINES_A_PANEL)
+    panels = [curves[k : k + _LINES_A_PANEL] for k in starts]
     height = _PANEL * len(panels) + 0.4
     figure = require_matplotlib()(figsize=(_WIDTH, height))
     axes = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]

@@ -11,12 +11,14 @@ not feel it.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
 
 import numpy as np
 from scipy.linalg.lapack import dposv
+from scipy.spatial.transform import Rotation
 
 from collision_monitor.errors import DynamicsError, MissingDependencyError
 from collision_monitor.robot.bodies import Bodies, rigid_bodies
@@ -24,7 +26,9 @@ from collision_monitor.robot.description import Robot
 from collision_monitor.robot.urdf.inertials import Inertial
 from collision_monitor.verification.torques.actuators import Payload
 
-# -- the library of rigid-body dynamics, which only torques need --
+EARTH = (0.0, 0.0, -9.81)  # m/s^2
+_GAUSS = np.sqrt(3.0) / 6.0  # from the middle of a step, in steps
+_LONGEST = 0.05  # seconds, of a step of the attitude
 
 
 def pinocchio() -> ModuleType:
@@ -39,10 +43,6 @@ def pinocchio() -> ModuleType:
         raise MissingDependencyError(
             "torques need pinocchio: pip install 'collision_monitor[verify]'"
         ) from None
-
-
-EARTH = (0.0, 0.0, -9.81)  # m/s^2
-_NOTHING = np.zeros(6)  # the wrench on a base that floats
 
 
 class RobotDynamics:
@@ -86,7 +86,10 @@ class RobotDynamics:
         bodies = rigid_bodies(robot)
         self.joint_names = tuple(joint_names)
         self.floating = floating
-        self.gravity = _vector((0.0, 0.0, 0.0) if floating else EARTH, gravity)
+        default = (0.0, 0.0, 0.0) if floating else EARTH
+        self.gravity = np.array(default if gravity is None else gravity, dtype=float)
+        if self.gravity.shape != (3,) or not np.isfinite(self.gravity).all():
+            raise DynamicsError(f"gravity: {gravity!r} is not three finite numbers in m/s^2")
         self._drive, self._offsets = _leading(bodies, self.joint_names, held or {})
         slides = {j.name for j in bodies.joints if j.kind == "prismatic"}
         self.units = tuple("N" if name in slides else "N m" for name in self.joint_names)
@@ -110,8 +113,9 @@ class RobotDynamics:
             raise DynamicsError(_unknown("payload: link", payload.link, bodies.link_poses))
         self._data = model.createData()
         self._base = 6 if floating else 0
-        self.notes = _notes(robot, inertials, () if floating else _fixed(bodies))
-        self.notes += _weightless(self, bodies, [model.inertias[i].mass for i in ids])
+        moving = {name for name, body in bodies.link_bodies.items() if floating or body}
+        self.notes = _notes(robot, inertials, moving)
+        self.notes += _weightless(self, bodies, ids)
 
     @property
     def mass(self) -> float:
@@ -145,7 +149,7 @@ class RobotDynamics:
         if self.floating:
             mass = self._pin.crba(self._model, self._data, full)[:6]
             base = -self._base_answer(mass[:, :6], mass[:, 6:] @ rates)
-            rates, pushes = np.concatenate([base, rates]), np.concatenate([_NOTHING, pushes])
+            rates, pushes = np.concatenate([base, rates]), np.concatenate([np.zeros(6), pushes])
         found = self._pin.aba(self._model, self._data, full, rates, pushes)
         result = np.empty(len(self._order))
         result[self._order] = found[self._base :]
@@ -164,24 +168,9 @@ class RobotDynamics:
         mass = self._pin.crba(self._model, self._data, self.full(q))[:6]
         return -self._base_answer(mass[:, :6], mass[:, 6:] @ (self._drive @ v))
 
-    def base_acceleration(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-        """Spatial acceleration (6,) of a floating base in its own frame: no wrench acts on it."""
-        full, rates = self.full(q), np.concatenate([self.base_velocity(q, v), self._drive @ v])
-        mass = self._pin.crba(self._model, self._data, full)[:6].copy()
-        rest = self._pin.nonLinearEffects(self._model, self._data, full, rates)[:6]
-        return -self._base_answer(mass[:, :6], mass[:, 6:] @ (self._drive @ a) + rest)
-
     def centre_of_mass(self, q: np.ndarray) -> np.ndarray:
         """(3,) metres in the frame of the root link."""
         return np.array(self._pin.centerOfMass(self._model, self._data, self.full(q)))
-
-    def energy(self, q: np.ndarray, v: np.ndarray) -> float:
-        """Kinetic and potential energy, J."""
-        full, rates = self.full(q), self._drive @ v
-        if self.floating:
-            rates = np.concatenate([self.base_velocity(q, v), rates])
-        kinetic = self._pin.computeKineticEnergy(self._model, self._data, full, rates)
-        return float(kinetic + self._pin.computePotentialEnergy(self._model, self._data, full))
 
     @staticmethod
     def _base_answer(inertia: np.ndarray, loads: np.ndarray) -> np.ndarray:
@@ -221,23 +210,13 @@ def _unknown(what: str, name: str, known: Sequence[str] | Mapping) -> str:
     return f"{what} {name!r} is unknown; there are {', '.join(close)}"
 
 
-def _vector(default: Sequence[float], given: Sequence[float] | None) -> np.ndarray:
-    vector = np.array(default if given is None else given, dtype=float)
-    if vector.shape != (3,) or not np.isfinite(vector).all():
-        raise DynamicsError(f"gravity: {given!r} is not three finite numbers in m/s^2")
-    return vector
-
-
-def _fixed(bodies: Bodies) -> Sequence[str]:
-    return [name for name, body in bodies.link_bodies.items() if body == 0]
-
-
 def _notes(
-    robot: Robot, inertials: Mapping[str, Inertial], fixed: Sequence[str]
+    robot: Robot, inertials: Mapping[str, Inertial], moving: Collection[str]
 ) -> tuple[str, ...]:
+    """Links that move without a mass, or with one that cannot be."""
     notes = []
-    moving = {name: link for name, link in robot.links.items() if name not in fixed}
-    bare = [name for name, link in moving.items() if link.shapes and name not in inertials]
+    bare = [n for n, link in robot.links.items() if n in moving and link.shapes]
+    bare = [name for name in bare if name not in inertials]
     if bare:
         notes.append(f"no mass in the URDF, so taken for weightless: {', '.join(bare)}")
     odd = [n for n, one in inertials.items() if n in moving and not one.is_possible]
@@ -246,28 +225,95 @@ def _notes(
     return tuple(notes)
 
 
-def _weightless(
-    dynamics: RobotDynamics, bodies: Bodies, masses: list[float]
-) -> tuple[str, ...]:
-    """A note of joints that move no mass; DynamicsError where that is all of them."""
+def _weightless(dynamics: RobotDynamics, bodies: Bodies, ids: list[int]) -> tuple[str, ...]:
+    """A note of joints that move no mass; DynamicsError where that is all of them.
+
+    ``ids``: pinocchio's joint of each body.
+    """
     if dynamics.floating and dynamics.mass <= 0.0:
         raise DynamicsError("the base floats, and no link of the URDF has a mass: add <inertial>")
-    moved: list[set[str]] = [set() for _ in masses]
-    for link, body in bodies.link_bodies.items():
-        moved[body].add(link)
-    for k in range(len(bodies.parents), 0, -1):
-        parent = bodies.parents[k - 1]
-        masses[parent] += masses[k]
-        moved[parent] |= moved[k]
+    model, data = dynamics._model, dynamics._data
+    dynamics._pin.computeSubtreeMasses(model, data)
     light = []
     for j, name in enumerate(dynamics.joint_names):
-        own = [k + 1 for k in np.flatnonzero(dynamics._drive[:, j])]
-        if sum(masses[k] for k in own) <= 0.0:
-            links = ", ".join(sorted(set().union(*(moved[k] for k in own))))
-            light.append(f"{name!r} ({links})")
+        own = [ids[k + 1] for k in np.flatnonzero(dynamics._drive[:, j])]
+        if sum(data.mass[i] for i in own) <= 0.0:
+            below = {one for i in own for one in model.subtrees[i]}
+            links = [link for link, body in bodies.link_bodies.items() if ids[body] in below]
+            light.append(f"{name!r} ({', '.join(sorted(links))})")
     if not light:
         return ()
     text = f"no mass is moved by joint {', '.join(light)}"
     if len(light) == len(dynamics.joint_names):
         raise DynamicsError(f"{text}: add <inertial> to these links in the URDF")
     return (f"{text}, so torques there are not checked",)
+
+
+@dataclass(frozen=True, eq=False)
+class BaseMotion:
+    """Motion of the base in the inertial frame, that of the base at time 0.
+
+    Attributes:
+        times: (n,) seconds.
+        poses: (n, 4, 4).
+        velocities: (n, 6) linear and angular, in the frame of the base itself.
+    """
+
+    times: np.ndarray
+    poses: np.ndarray
+    velocities: np.ndarray
+
+
+def base_motion(
+    dynamics: RobotDynamics,
+    times: np.ndarray,
+    state: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]],
+    rows: tuple[np.ndarray, np.ndarray],
+) -> BaseMotion:
+    """How a floating base moves, from the origin at ``times[0]``: momentum stays zero.
+
+    Its angular velocity follows from the joints' and does not depend on where the base is. So
+    attitude alone is integrated, by Magnus' series of fourth order with two Gauss points a step,
+    which stays a rotation (Iserles et al., Lie-group methods, Acta Numerica 9, 2000). The position
+    follows from the centre of mass, which rests or falls.
+
+    Args:
+        dynamics: of a robot that floats.
+        times: (n,) seconds that do not fall; any spacing.
+        state: positions and velocities (m, joints) at times (m,) within the motion.
+        rows: positions and velocities (n, joints) at ``times``; given apart, since velocities may
+            have two values at one time.
+    """
+    fine, index = _refined(times)
+    gaps = np.diff(fine)
+    middle = 0.5 * (fine[1:] + fine[:-1])
+    rates = [
+        np.array([dynamics.base_velocity(q, v)[3:] for q, v in zip(*state(at), strict=True)])
+        for at in (middle - _GAUSS * gaps, middle + _GAUSS * gaps)
+    ]
+    turn = 0.5 * gaps[:, None] * (rates[0] + rates[1])
+    turn += np.sqrt(3.0) / 12.0 * gaps[:, None] ** 2 * np.cross(rates[0], rates[1])
+    attitudes = [Rotation.identity()]
+    for step in Rotation.from_rotvec(turn):
+        attitudes.append(attitudes[-1] * step)
+    turned = np.array([attitudes[k].as_matrix() for k in index])
+    centres = np.array([dynamics.centre_of_mass(q) for q in rows[0]])
+    since = (times - times[0])[:, None]
+    fallen = centres[0] + 0.5 * dynamics.gravity * since**2
+    poses = np.tile(np.eye(4), (len(times), 1, 1))
+    poses[:, :3, :3] = turned
+    poses[:, :3, 3] = fallen - np.einsum("nij,nj->ni", turned, centres)
+    velocities = np.array([dynamics.base_velocity(q, v) for q, v in zip(*rows, strict=True)])
+    falling = dynamics.gravity * since
+    velocities[:, :3] += np.einsum("nji,nj->ni", turned, falling)
+    return BaseMotion(times, poses, velocities)
+
+
+def _refined(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Times at most `_LONGEST` apart, and where among them the given ones are."""
+    gaps = np.diff(times)
+    counts = np.maximum(np.ceil(gaps / _LONGEST).astype(int), 1)
+    start = np.repeat(times[:-1], counts)
+    within = np.concatenate([np.arange(n) / n for n in counts] or [np.zeros(0)])
+    fine = np.append(start + within * np.repeat(gaps, counts), times[-1])
+    return fine, np.append(0, np.cumsum(counts))

@@ -13,13 +13,18 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.integrate import solve_ivp
 
 from collision_monitor.errors import DynamicsError
-from collision_monitor.verification.torques.flexible_joints import FlexibleJoints, Motors
-from collision_monitor.verification.torques.motor_command import MotorCommand
+from collision_monitor.verification.torques.flexible_joints import (
+    FlexibleJoints,
+    JointMotion,
+    MotorCommand,
+    Motors,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -35,30 +40,48 @@ _WITHIN = 8  # rows a step of the solver, so that no top between its steps is mi
 
 
 @dataclass(frozen=True, eq=False)
-class FlexibleMotion:
-    """What links, springs and motors do; (n, joints) each unless said otherwise.
+class FlexibleMotion(JointMotion):
+    """A motion on springs.
 
     Attributes:
-        times: (n,) seconds that do not fall; both sides of where rates of the command step.
-        positions: of the links.
-        velocities: of the links.
-        deflections: motors minus links.
-        link_torques: of springs, and what rigid joints bear.
-        motor_torques: after the gear.
+        deflections: (n, joints) motors minus links.
         frequencies: (springs,) Hz, rising, with fixed motors at the start.
         method: the solver.
-        state: positions and velocities (m, joints) at any times (m,) of the motion.
     """
 
-    times: np.ndarray
-    positions: np.ndarray
-    velocities: np.ndarray
     deflections: np.ndarray
-    link_torques: np.ndarray
-    motor_torques: np.ndarray
     frequencies: np.ndarray
     method: str
-    state: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+
+
+@dataclass(frozen=True, eq=False)
+class _System:
+    """What is integrated: y has the deflections, then the speeds of the links, then more.
+
+    Attributes:
+        joints: the robot.
+        segments: (k, 2) seconds; the solver begins anew in each.
+        start, scales: y at the start, and how large its entries become.
+        motors: of (times, end of their segment, y).
+        rates, slopes: of (time, y, end): y' and how it changes with y.
+        kicked: of (y, segment): y after the step of velocity before the segment.
+        motor_torques: of (segment, times, motors, link torques).
+    """
+
+    joints: FlexibleJoints
+    segments: np.ndarray
+    start: np.ndarray
+    scales: np.ndarray
+    motors: Callable[[np.ndarray, float, np.ndarray], Motors]
+    rates: Callable[[float, np.ndarray, float], np.ndarray]
+    slopes: Callable[[float, np.ndarray, float], np.ndarray]
+    kicked: Callable[[np.ndarray, int], np.ndarray]
+    motor_torques: Callable[[int, np.ndarray, Motors, np.ndarray], np.ndarray]
+
+    def links(self, times: np.ndarray, end: float, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Positions and velocities of the links."""
+        n = len(self.joints.soft)
+        return self.joints.links(self.motors(times, end, y), y[..., :n], y[..., n : 2 * n])
 
 
 def follow(
@@ -84,9 +107,6 @@ def follow(
     """
     n = len(joints.soft)
 
-    def motors(times: np.ndarray, end: float, y: np.ndarray) -> Motors:
-        return command.at(times, end)
-
     def rates(t: float, y: np.ndarray, end: float) -> np.ndarray:
         now = command.at(t, end)
         speeds = now.velocities[joints.soft] - y[n:]
@@ -103,20 +123,19 @@ def follow(
             y = np.concatenate([y[:n], y[n:] + joints.kick(q, jump)])
         return y
 
-    first = command.at(0.0, command.segments[0, 1])
-    bent = joints.resting(first, not from_rest)
-    start = np.concatenate([bent, first.velocities[joints.soft] * (not from_rest)])
-    q, _ = joints.links(first, bent, start[n:])
-    method = _method(method, joints.slopes(q), command.duration)
-    scales = tolerance * _scales(joints, command)
-    parts = _solved(rates, slopes, kicked, command.segments, start, method, tolerance, scales)
-
     def motor_torques(part: int, times: np.ndarray, now: Motors, torques: np.ndarray) -> np.ndarray:
         accelerations = now.accelerations.copy()
         accelerations[0] += command.extra[part]
         return joints.rotors * accelerations + torques
 
-    return _collected(joints, command.segments, parts, motors, motor_torques, method, q)
+    first = command.at(0.0, command.segments[0, 1])
+    bent = joints.resting(first, not from_rest)
+    start = np.concatenate([bent, first.velocities[joints.soft] * (not from_rest)])
+    system = _System(
+        joints, command.segments, start, _scales(joints, command),
+        lambda times, end, y: command.at(times, end), rates, slopes, kicked, motor_torques,
+    )  # fmt: skip
+    return _integrated(system, method, tolerance)
 
 
 def driven(
@@ -145,48 +164,43 @@ def driven(
         )
     n = len(joints.soft)
     still = np.zeros(n)
-    segments = np.array([[0.0, duration]])
 
     def motors(times: np.ndarray, end: float, y: np.ndarray) -> Motors:
         return Motors(y[..., 2 * n : 3 * n], y[..., 3 * n :], np.zeros_like(y[..., :n]))
 
     def rates(t: float, y: np.ndarray, end: float) -> np.ndarray:
         now = motors(t, end, y)
-        spring = joints.spring_torques(now, y[:n], y[n : 2 * n])
+        bent, speeds = y[:n], y[n : 2 * n]
+        spring = joints.spring_torques(now, bent, speeds)
         return np.concatenate([
-            now.velocities - y[n : 2 * n],
-            joints.accelerations(now, y[:n], y[n : 2 * n]),
+            now.velocities - speeds,
+            joints.accelerations(now, bent, speeds),
             now.velocities,
             (torques(t) - spring) / joints.rotors,
         ])  # fmt: skip
 
     def slopes(t: float, y: np.ndarray, end: float) -> np.ndarray:
-        q, _ = joints.links(motors(t, end, y), y[:n], y[n : 2 * n])
-        links = joints.slopes(q)
-        whole = np.zeros((4 * n, 4 * n))
-        whole[: 2 * n, : 2 * n] = links
-        whole[:n, 3 * n :] = np.eye(n)
-        whole[n : 2 * n, 3 * n :] = -links[n:, n:]
-        whole[2 * n : 3 * n, 3 * n :] = np.eye(n)
-        whole[3 * n :, :n] = -np.diag(joints.stiffness / joints.rotors)
-        whole[3 * n :, n : 2 * n] = np.diag(joints.damping / joints.rotors)
-        whole[3 * n :, 3 * n :] = -np.diag(joints.damping / joints.rotors)
-        return whole
+        links = joints.slopes(joints.links(motors(t, end, y), y[:n], y[n : 2 * n])[0])
+        stiff = np.diag(joints.stiffness / joints.rotors)
+        damp, one, none = np.diag(joints.damping / joints.rotors), np.eye(n), np.zeros((n, n))
+        return np.block([
+            [links[:n, :n], links[:n, n:], none, one],
+            [links[n:, :n], links[n:, n:], none, -links[n:, n:]],
+            [none, none, none, one],
+            [-stiff, damp, none, -damp],
+        ])  # fmt: skip
 
     bent = joints.resting(Motors(start, still, still), False)
-    y = np.concatenate([bent, still, start, still])
-    q, _ = joints.links(Motors(start, still, still), bent, still)
-    method = _method(method, slopes(0.0, y, duration), duration)
     given = np.abs([torques(t) for t in np.linspace(0.0, duration, 50)]).max(axis=0)
     scale = np.maximum(given, 1e-3 * given.max()) + 1e-9
     speed = scale * duration / joints.rotors
-    scales = tolerance * np.concatenate([scale / joints.stiffness, speed, speed * duration, speed])
-    parts = _solved(rates, slopes, lambda y, k: y, segments, y, method, tolerance, scales)
-
-    def motor_torques(part: int, times: np.ndarray, now: Motors, springs: np.ndarray) -> np.ndarray:
-        return np.array([torques(t) for t in times])
-
-    return _collected(joints, segments, parts, motors, motor_torques, method, q)
+    system = _System(
+        joints, np.array([[0.0, duration]]), np.concatenate([bent, still, start, still]),
+        np.concatenate([scale / joints.stiffness, speed, speed * duration, speed]),
+        motors, rates, slopes, lambda y, k: y,
+        lambda part, times, now, springs: np.array([torques(t) for t in times]),
+    )  # fmt: skip
+    return _integrated(system, method, tolerance)
 
 
 def _method(method: str, slopes: np.ndarray, duration: float) -> str:
@@ -202,11 +216,11 @@ def _method(method: str, slopes: np.ndarray, duration: float) -> str:
             periods,
             ringing / (2.0 * np.pi),
         )
-    if method == "auto":
-        fastest = np.abs(modes).max()
-        stiff = fastest > _FASTER * ringing and fastest * duration > _STIFF
-        return "Radau" if stiff else "DOP853"
-    return method
+    if method != "auto":
+        return method
+    fastest = np.abs(modes).max()
+    stiff = fastest > _FASTER * ringing and fastest * duration > _STIFF
+    return "Radau" if stiff else "DOP853"
 
 
 def _scales(joints: FlexibleJoints, command: MotorCommand) -> np.ndarray:
@@ -222,72 +236,60 @@ def _scales(joints: FlexibleJoints, command: MotorCommand) -> np.ndarray:
     return np.concatenate([torque / joints.stiffness, np.full(len(torque), speed + 1e-9)])
 
 
-def _solved(
-    rates: Callable,
-    slopes: Callable,
-    kicked: Callable,
-    segments: np.ndarray,
-    state: np.ndarray,
-    method: str,
-    tolerance: float,
-    scales: np.ndarray,
-) -> list:
-    """Scipy's solutions of all segments, one after the other."""
-    options = {"method": method, "rtol": max(tolerance, 1e-12), "atol": scales}
+def _integrated(system: _System, method: str, tolerance: float) -> FlexibleMotion:
+    """Solve all segments, one after the other."""
+    segments, state = system.segments, system.start
+    slopes = system.slopes(0.0, state, segments[0, 1])
+    method = _method(method, slopes, segments[-1, 1])
+    options = {"method": method, "rtol": max(tolerance, 1e-12), "atol": tolerance * system.scales}
     if method in ("Radau", "BDF"):
-        options["jac"] = slopes
+        options["jac"] = system.slopes
     parts = []
     for k, (begin, end) in enumerate(segments):
         solution = solve_ivp(
-            rates, (begin, end), kicked(state, k), dense_output=True, args=(end,), **options
-        )
-        if not solution.success or not np.isfinite(solution.y[:, -1]).all():
+            system.rates, (begin, end), system.kicked(state, k), dense_output=True, args=(end,),
+            **options,
+        )  # fmt: skip
+        state = solution.y[:, -1]
+        if not solution.success or not np.isfinite(state).all():
             raise DynamicsError(
                 f"springs cannot be integrated beyond {solution.t[-1]:.6g} s by {method}: "
                 f"{solution.message}"
             )
-        state = solution.y[:, -1]
         parts.append(solution)
-    return parts
 
-
-def _collected(
-    joints: FlexibleJoints,
-    segments: np.ndarray,
-    parts: list,
-    motors: Callable,
-    motor_torques: Callable,
-    method: str,
-    q: np.ndarray,
-) -> FlexibleMotion:
-    n, rows = len(joints.soft), []
-    for k, solution in enumerate(parts):
-        gaps = np.diff(solution.t)[:, None] * (np.arange(_WITHIN) / _WITHIN)
-        times = np.append((solution.t[:-1, None] + gaps).ravel(), solution.t[-1])
-        y = solution.sol(times).T
-        bent, speeds = y[:, :n], y[:, n : 2 * n]
-        now = Motors(*motors(times, segments[k, 1], y))
-        torques = np.empty_like(now.positions)
-        torques[:, joints.soft] = joints.spring_torques(now, bent, speeds)
-        if len(joints.hard):
-            torques[:, joints.hard] = [
-                joints.hard_torques(Motors(*(part[i] for part in now)), bent[i], speeds[i])
-                for i in range(len(times))
-            ]
-        links = joints.links(now, bent, speeds)
-        given = motor_torques(k, times, now, torques)
-        rows.append((times, *links, now.positions - links[0], torques, given))
-
-    def state(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def links_at(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         where = np.clip(np.searchsorted(segments[:, 0], times, "right") - 1, 0, len(parts) - 1)
-        found = [np.empty((len(times), len(q))) for _ in range(2)]
+        found = np.empty((2, len(times), len(system.joints.rotors)))
         for k in np.unique(where):
-            y = parts[k].sol(times[where == k]).T
-            now = Motors(*motors(times[where == k], segments[k, 1], y))
-            links = joints.links(now, y[:, :n], y[:, n : 2 * n])
-            for into, values in zip(found, links, strict=True):
-                into[where == k] = values
+            inside = where == k
+            y = parts[k].sol(times[inside]).T
+            found[:, inside] = system.links(times[inside], segments[k, 1], y)
         return found[0], found[1]
 
+    rows = [_rows(system, k, solution) for k, solution in enumerate(parts)]
     columns = [np.concatenate(column) for column in zip(*rows, strict=True)]
-    return FlexibleMotion(*columns, joints.frequencies(q), method, state)
+    q, _ = system.links(0.0, segments[0, 1], system.start)
+    *columns, deflections = columns
+    frequencies = system.joints.frequencies(q)
+    return FlexibleMotion(*columns, links_at, deflections, frequencies, method)
+
+
+def _rows(system: _System, k: int, solution: Any) -> tuple[np.ndarray, ...]:
+    """The arrays of a `FlexibleMotion` in segment ``k``, at and between the solver's steps."""
+    joints, n = system.joints, len(system.joints.soft)
+    gaps = np.diff(solution.t)[:, None] * (np.arange(_WITHIN) / _WITHIN)
+    times = np.append((solution.t[:-1, None] + gaps).ravel(), solution.t[-1])
+    y = solution.sol(times).T
+    bent, speeds = y[:, :n], y[:, n : 2 * n]
+    now = system.motors(times, system.segments[k, 1], y)
+    torques = np.empty_like(now.positions)
+    torques[:, joints.soft] = joints.spring_torques(now, bent, speeds)
+    if len(joints.hard):
+        torques[:, joints.hard] = [
+            joints.hard_torques(Motors(*(part[i] for part in now)), bent[i], speeds[i])
+            for i in range(len(times))
+        ]
+    positions, velocities = joints.links(now, bent, speeds)
+    given = system.motor_torques(k, times, now, torques)
+    return times, positions, velocities, torques, given, now.positions - positions

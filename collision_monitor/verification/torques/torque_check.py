@@ -11,44 +11,97 @@ the rigid torque. Around every torque lies a band for what the model leaves out,
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from collision_monitor.errors import DynamicsError
+from collision_monitor.errors import DynamicsError, TrajectoryError
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.motion.violation import Code, Violation
 from collision_monitor.robot.joint_limits import JointLimits
-from collision_monitor.verification.limits.velocity_discontinuities import steps_of
+from collision_monitor.verification.limits.joint_limits_check import Peak, violations_of
+from collision_monitor.verification.limits.velocity_discontinuities import (
+    LONGEST_STEP,
+    Steps,
+    steps_of,
+)
 from collision_monitor.verification.torques.actuators import Drive, Drives
-from collision_monitor.verification.torques.base_motion import BaseMotion, base_motion
-from collision_monitor.verification.torques.dynamics import RobotDynamics
-from collision_monitor.verification.torques.flexible_joints import FlexibleJoints
-from collision_monitor.verification.torques.flexible_motion import TOLERANCE, FlexibleMotion, follow
-from collision_monitor.verification.torques.motor_command import MotorCommand
-from collision_monitor.verification.torques.sample_times import instants_of
-
-# -- torques of rigid joints along a trajectory, by inverse dynamics --
-
+from collision_monitor.verification.torques.dynamics import BaseMotion, RobotDynamics, base_motion
+from collision_monitor.verification.torques.flexible_joints import (
+    FlexibleJoints,
+    JointMotion,
+    MotorCommand,
+)
+from collision_monitor.verification.torques.flexible_motion import TOLERANCE, follow
 
 RESOLUTION = 0.01  # seconds
+_MOST = 5e6  # instants
+_RINGING = 2.0  # periods of the slowest spring that are looked at after the motion
+_LONGEST_RINGING = 20.0  # seconds
+_ROUNDING = 1e-9  # of a limit
+_ROWS = 20_000  # more are thinned, to the largest and smallest torques of
+_BINS = 1000
 
 
 @dataclass(frozen=True, eq=False)
-class RigidMotion:
-    """Links and motors at ``times`` (n,), which do not fall; (n, joints) each.
-
-    Where rates step, both sides are there. ``state`` gives positions and velocities (m, joints) at
-    any times (m,) of the motion.
-    """
+class Instants:
+    """``times`` (n,) that do not fall, seconds; ``positions``, ``velocities``, ``accelerations``
+    (n, joints). A knot is there twice, before and after it, and once more between where the
+    velocity steps.
+    """  # noqa: D205
 
     times: np.ndarray
     positions: np.ndarray
     velocities: np.ndarray
-    link_torques: np.ndarray
-    motor_torques: np.ndarray
-    state: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+    accelerations: np.ndarray
+
+
+def instants_of(trajectory: Trajectory, steps: Steps, longest: float) -> Instants:
+    """Instants at most ``longest`` seconds apart, among them every knot.
+
+    At a step of velocity the acceleration is what it comes to, see `steps`. Of short straight lines
+    between such steps, the samples of a motion, their points alone are left.
+    """
+    gaps = np.diff(trajectory.times)
+    step = steps.stepping
+    sampled = (gaps <= LONGEST_STEP) & (step[:-1] | step[1:])
+    counts = np.where(sampled, 0, np.ceil(gaps / longest) + 1.0)
+    if counts.sum() > _MOST:
+        raise TrajectoryError(
+            f"{trajectory.duration:g} s are too long for torques: at instants {longest:g} s apart "
+            f"these are {counts.sum():.3g}, and {_MOST:g} can be looked at; verify it in parts"
+        )
+    counts = counts.astype(int)
+    piece = np.repeat(np.arange(len(gaps)), counts)
+    place = np.concatenate([np.linspace(0.0, 1.0, n) for n in counts] or [[]])
+    local = place * gaps[piece]
+    rows = [trajectory.polynomial.c, *(trajectory.polynomial.derivative(k).c for k in (1, 2))]
+    values = [_values(c[:, piece], local) for c in rows]
+    alone = np.append(sampled, sampled[-1]) & np.append(sampled[0], sampled)
+    knots = np.flatnonzero(step | alone)
+    accelerations = steps.accelerations.copy()
+    for end, next_one in ((0, 1), (-1, -2)):  # a sample at an end has but one neighbour
+        if alone[end] and not step[end]:
+            accelerations[end] = accelerations[next_one]
+    met = (trajectory.positions(trajectory.times[knots]), steps.velocities[knots])
+    values = [
+        np.concatenate([of_pieces, of_knots])
+        for of_pieces, of_knots in zip(values, (*met, accelerations[knots]), strict=True)
+    ]
+    times = np.concatenate([trajectory.times[piece] + local, trajectory.times[knots]])
+    # A knot comes after the piece that ends there, and before the one that begins there.
+    rank = np.concatenate([2 * piece + 1, 2 * knots])
+    order = np.lexsort((times, rank))
+    return Instants(times[order], *(value[order] for value in values))
+
+
+def _values(c: np.ndarray, local: np.ndarray) -> np.ndarray:
+    """Polynomials (order, n, joints) at times (n,) within their pieces."""
+    values = np.zeros(c.shape[1:])
+    for row in c:
+        values = values * local[:, None] + row
+    return values
 
 
 def rigid_motion(
@@ -56,7 +109,7 @@ def rigid_motion(
     dynamics: RobotDynamics,
     drives: Sequence[Drive],
     from_rest: bool = True,
-) -> RigidMotion:
+) -> JointMotion:
     """Torques at instants `RESOLUTION` apart or closer; motors turn their rotors besides."""
     rows = instants_of(trajectory, steps_of(trajectory, from_rest), RESOLUTION)
     torques = np.array([
@@ -69,42 +122,10 @@ def rigid_motion(
     def state(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return polynomial(times), rate(times)
 
-    return RigidMotion(
+    return JointMotion(
         rows.times, rows.positions, rows.velocities, torques,
         torques + rotors * rows.accelerations, state,
     )  # fmt: skip
-
-
-_RINGING = 2.0  # periods of the slowest spring that are looked at after the motion
-_LONGEST_RINGING = 20.0  # seconds
-_ROUNDING = 1e-9  # of a limit
-_ROWS = 20_000  # more are thinned, to the largest and smallest torques of
-_BINS = 1000
-
-
-@dataclass(frozen=True)
-class TorquePeak:
-    """The largest torque of one joint, its band included.
-
-    Attributes:
-        code: LINK_TORQUE or MOTOR_TORQUE.
-        joint: name.
-        value: the torque with its sign.
-        band: how much it may be off.
-        time: seconds.
-        limit: with the sign of ``value``; infinite where there is none.
-        first: seconds at which torque and band are beyond the limit first; nan where never.
-        unit: N m or N.
-    """
-
-    code: Code
-    joint: str
-    value: float
-    band: float
-    time: float
-    limit: float
-    first: float
-    unit: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,11 +148,12 @@ class TorqueCheck:
         link_limits: (joints,).
         motor_limits: (joints,).
         base: how a floating base moves at ``times``; None for a fixed one.
-        motion: the rows before they were thinned for plots, and the state at any time.
+        motion: the rows before they were thinned for plots, and the state at any time; None where
+            the motion was verified in another process.
     """
 
     violations: tuple[Violation, ...]
-    peaks: tuple[TorquePeak, ...]
+    peaks: tuple[Peak, ...]
     notes: tuple[str, ...]
     joint_names: tuple[str, ...]
     times: np.ndarray
@@ -144,7 +166,7 @@ class TorqueCheck:
     link_limits: np.ndarray
     motor_limits: np.ndarray
     base: BaseMotion | None
-    motion: RigidMotion | FlexibleMotion
+    motion: JointMotion | None
 
 
 def check_torques(
@@ -178,7 +200,11 @@ def check_torques(
         )
     own = [(drives or Drives()).of(name) for name in names]
     if any(math.isfinite(drive.stiffness) for drive in own):
-        motion = _ringing(trajectory, dynamics, own, method, tolerance, from_rest)
+        joints = FlexibleJoints(dynamics, own)
+        slowest = joints.frequencies(trajectory.positions(np.zeros(1))[0])[0]
+        ringing = min(_RINGING / slowest, _LONGEST_RINGING)
+        command = MotorCommand(trajectory, ringing, from_rest)
+        motion: JointMotion = follow(joints, command, method, tolerance, from_rest)
     else:
         motion = rigid_motion(trajectory, dynamics, own, from_rest)
     effort = np.array([limits[name].effort if name in limits else math.inf for name in names])
@@ -191,34 +217,16 @@ def check_torques(
         for k, code in enumerate((Code.LINK_TORQUE, Code.MOTOR_TORQUE)):
             columns = motion.times, torques[k][:, j], bands[k][:, j]
             peaks.append(_peak(code, name, unit, *columns, float(both[k][j])))
-    violations = sorted(
-        (_violation(peak) for peak in peaks if not math.isnan(peak.first)), key=lambda v: v.first
-    )
     kept = _kept(motion)
     base = None
     if dynamics.floating:
         rows = motion.positions[kept], motion.velocities[kept]
         base = base_motion(dynamics, motion.times[kept], motion.state, rows)
     return TorqueCheck(
-        tuple(violations), tuple(peaks), _notes(dynamics, peaks), names, motion.times[kept],
+        violations_of(peaks), tuple(peaks), _notes(dynamics, peaks), names, motion.times[kept],
         motion.positions[kept], motion.velocities[kept], *(rows[kept] for rows in torques),
         *(rows[kept] for rows in bands), *both, base, motion,
     )  # fmt: skip
-
-
-def _ringing(
-    trajectory: Trajectory,
-    dynamics: RobotDynamics,
-    drives: list[Drive],
-    method: str,
-    tolerance: float,
-    from_rest: bool,
-) -> FlexibleMotion:
-    """The motion on springs, and what they do for a while after it."""
-    joints = FlexibleJoints(dynamics, drives)
-    slowest = joints.frequencies(trajectory.positions(np.zeros(1))[0])[0]
-    command = MotorCommand(trajectory, min(_RINGING / slowest, _LONGEST_RINGING), from_rest)
-    return follow(joints, command, method, tolerance, from_rest)
 
 
 def _bands(torques: np.ndarray, drives: list[Drive]) -> np.ndarray:
@@ -234,28 +242,18 @@ def _peak(
     torques: np.ndarray,
     bands: np.ndarray,
     limit: float,
-) -> TorquePeak:
+) -> Peak:
     reached = np.abs(torques) + bands
     row = int(reached.argmax())
     over = reached > limit * (1.0 + _ROUNDING)
     first = float(times[over.argmax()]) if over.any() else math.nan
-    return TorquePeak(
-        code, joint, float(torques[row]), float(bands[row]), float(times[row]),
-        math.copysign(limit, torques[row]), first, unit,
+    return Peak(
+        code, joint, float(torques[row]), float(times[row]), math.copysign(limit, torques[row]),
+        first, unit, band=float(bands[row]),
     )  # fmt: skip
 
 
-def _violation(peak: TorquePeak) -> Violation:
-    text = ""
-    if peak.band > 0.0:
-        text = f"{peak.value:.6g} {peak.unit} computed, {peak.band:.3g} {peak.unit} of margin"
-    value = math.copysign(abs(peak.value) + peak.band, peak.value)
-    return Violation(
-        peak.code, peak.joint, peak.first, peak.time, value, peak.limit, peak.unit, text=text
-    )
-
-
-def _notes(dynamics: RobotDynamics, peaks: list[TorquePeak]) -> tuple[str, ...]:
+def _notes(dynamics: RobotDynamics, peaks: list[Peak]) -> tuple[str, ...]:
     notes = list(dynamics.notes)
     for code, what in ((Code.LINK_TORQUE, "effort"), (Code.MOTOR_TORQUE, "motor torque")):
         free = [peak.joint for peak in peaks if peak.code is code and math.isinf(peak.limit)]
@@ -264,7 +262,7 @@ def _notes(dynamics: RobotDynamics, peaks: list[TorquePeak]) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _kept(motion: RigidMotion | FlexibleMotion) -> np.ndarray:
+def _kept(motion: JointMotion) -> np.ndarray:
     """Rows for plots: all, or of each of many spans the two extremes of every torque."""
     count = len(motion.times)
     if count <= _ROWS:

@@ -7,9 +7,13 @@ from __future__ import annotations
 import numpy as np
 
 from collision_monitor import CollisionModel
+from collision_monitor.continuous.clearance_scan import Wanted
 from collision_monitor.motion.trajectory import Trajectory
+from collision_monitor.verification.clearance.scanner import ScanRequest
 from collision_monitor.verification.clearance.schedule import Schedule
 from support.robots.toys import joint, link, robot
+
+WANTED = Wanted(accuracy=1e-3, share=0.01, bin_share=0.1, resolution=1e-5)
 
 # Two arms on a common slide; one joint mimics, one slides, axes point anywhere.
 TWO_ARMS = robot(
@@ -62,3 +66,17 @@ def sampled(
     """(times, pairs) distances of all pairs at single instants."""
     rows = [schedule.configuration(time, starts) for time in times]
     return np.array([model.distances(row) for row in rows])
+
+
+def limits_of(model: CollisionModel, *values: float) -> np.ndarray:
+    """(pairs, 3) thresholds, the same for all pairs; inf for those that are not given."""
+    return np.tile([*values, *[np.inf] * (3 - len(values))], (len(model.pairs), 1))
+
+
+def request(
+    model: CollisionModel, schedule: Schedule, bins: int | np.ndarray, *limits: float, **more
+) -> ScanRequest:
+    """A scan with the same ``limits`` for all pairs, over ``bins`` bins or these edges."""
+    edges = schedule.bins(bins) if isinstance(bins, int) else bins
+    given = {"wanted": WANTED, **more}
+    return ScanRequest(schedule, edges, limits_of(model, *limits), **given)

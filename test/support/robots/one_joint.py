@@ -70,3 +70,10 @@ def trapezoid(names: tuple[str, ...], way: np.ndarray, total: float, ramp: float
         np.stack([z, before, before + peak * (total - 2 * ramp)]),
     ])  # fmt: skip
     return Trajectory(tuple(names), PPoly(c, [0.0, ramp, total - ramp, total]))
+
+
+def energy(dynamics: RobotDynamics, q: np.ndarray, v: np.ndarray) -> float:
+    """Kinetic and potential energy, J, but for a constant; a floating base has momentum zero."""
+    mass, _ = dynamics.terms(q, v)
+    weight = 0.0 if dynamics.floating else dynamics.mass * dynamics.gravity
+    return float(0.5 * v @ mass @ v - np.sum(weight * dynamics.centre_of_mass(q)))

@@ -6,26 +6,27 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.geometry.scan_cases import random_motion, sampled, two_arms
+from support.geometry.scan_cases import (
+    WANTED,
+    limits_of,
+    random_motion,
+    request,
+    sampled,
+    two_arms,
+)
 from support.robots import robots
 from support.robots.toys import joint, link, robot
 
 from collision_monitor import CollisionModel
-from collision_monitor.continuous.clearance_scan import Wanted, target_of
+from collision_monitor.continuous.clearance_scan import target_of
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.verification.clearance.scanner import Scanner
 from collision_monitor.verification.clearance.schedule import Schedule
-
-WANTED = Wanted(accuracy=1e-3, share=0.01, bin_share=0.1, resolution=1e-5)
 
 
 @pytest.fixture(scope="module")
 def scanner():
     return Scanner(two_arms())
-
-
-def limits_of(model, *values):
-    return np.tile([*values, *[np.inf] * (3 - len(values))], (len(model.pairs), 1))
 
 
 def twin_target(limits, upper, best):
@@ -47,7 +48,8 @@ def test_what_a_bound_has_to_reach(limits, upper, less):
 
 def check(scanner, schedule, limits, edges, rows):
     """Whether a scan and dense sampling agree; the scan."""
-    scan = scanner.scan(schedule, edges, limits, WANTED, threads=1)
+    scan = scanner.scan(request(scanner.model, schedule, edges, *limits, threads=1))
+    limits = limits_of(scanner.model, *limits)
     times = np.linspace(schedule.begin, schedule.end, rows)
     distances = sampled(scanner.model, schedule, times)
     bins = np.clip(np.searchsorted(edges, times, "right") - 1, 0, len(edges) - 2)
@@ -75,7 +77,7 @@ def check(scanner, schedule, limits, edges, rows):
 def test_no_sample_is_below_what_is_certified(scanner, seed, kind, bins, points):
     model = scanner.model
     schedule = Schedule(model, random_motion(model, seed, points, kind))
-    check(scanner, schedule, limits_of(model, 0.0, 0.03, 0.1), schedule.bins(bins), 800)
+    check(scanner, schedule, (0.0, 0.03, 0.1), schedule.bins(bins), 800)
 
 
 @pytest.mark.parametrize("name", ["ur5", "baxter"])
@@ -88,7 +90,7 @@ def test_real_robots_are_scanned_rightly(name):
     )  # fmt: skip
     scanner = Scanner(model)
     schedule = Schedule(model, random_motion(model, 7, 6, 2, 10.0))
-    check(scanner, schedule, limits_of(model, 0.0, 0.02, 0.1), schedule.bins(40), 600)
+    check(scanner, schedule, (0.0, 0.02, 0.1), schedule.bins(40), 600)
 
 
 def test_pieces_far_from_everything_are_not_halved(scanner):
@@ -96,7 +98,7 @@ def test_pieces_far_from_everything_are_not_halved(scanner):
     model = scanner.model
     rows = np.array([[0.0] * len(model.joint_names), [0.004] * len(model.joint_names)])
     schedule = Schedule(model, Trajectory.through(model.joint_names, [0.0, 10.0], rows))
-    scan = scanner.scan(schedule, schedule.bins(10), limits_of(model), WANTED)
+    scan = scanner.scan(request(model, schedule, 10))
     assert scan.looks[0] == 10
 
 
@@ -114,7 +116,7 @@ def test_a_thin_plate_between_two_samples_is_found():
     way = Trajectory.through(("turn",), [0.0, 0.03], [[-1.0], [1.2]])
     assert model.is_clear(np.array([[-1.0], [1.2]])).all()
     schedule = Schedule(model, way)
-    scan = scanner.scan(schedule, np.array([0.0, 0.03]), limits_of(model, 0.0), WANTED)
+    scan = scanner.scan(request(model, schedule, np.array([0.0, 0.03]), 0.0))
     assert scan.best[k] < 0.0
     first = scanner.first_below(schedule, k, 0.0, 0.0, 0.03, 1e-6)
     before = model.distances(schedule.configuration(first - 2e-6))[k]
@@ -125,8 +127,9 @@ def test_a_thin_plate_between_two_samples_is_found():
 def test_any_number_of_threads_says_the_same_of_every_bin(scanner):
     model = scanner.model
     schedule = Schedule(model, random_motion(model, 3, 8))
-    edges, limits = schedule.bins(60), limits_of(model, 0.0)
-    one, three = (scanner.scan(schedule, edges, limits, WANTED, threads=n) for n in (1, 3))
+    one, three = (
+        scanner.scan(request(model, schedule, 60, 0.0, threads=n)) for n in (1, 3)
+    )
     assert (one.lows == three.lows).all()
     assert (one.ups == three.ups).all()
     assert (one.best == three.best).all()

@@ -11,8 +11,8 @@ from collision_monitor import CollisionModel
 from collision_monitor.hierarchy.packed import windows
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.robot.description import Shape
-from collision_monitor.verification.clearance.mesh_level import Looker
-from collision_monitor.verification.clearance.mesh_shapes import (
+from collision_monitor.verification.clearance.mesh_level import (
+    Looker,
     exact_level,
     hull_points,
     link_hulls,

@@ -1,6 +1,8 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""All checks of a motion come to one verdict."""
+"""All checks of a motion come to one verdict; many motions, in processes and on a Dask cluster."""
+
+import math
 
 import numpy as np
 import pytest
@@ -8,18 +10,35 @@ from support.files.made_verifications import SETTINGS, colliding, model, motion,
 from support.robots.toys import joint, link, robot
 
 from collision_monitor import CollisionModel
+from collision_monitor.errors import ExecutorError
 from collision_monitor.model.thresholds import Rule, Thresholds
 from collision_monitor.motion.motion_files import LoadedMotion
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.motion.violation import Code, Violation
 from collision_monitor.robot.joint_limits import JointLimits
 from collision_monitor.robot.urdf.inertials import read_inertials
-from collision_monitor.verification.check import Outcome, VerificationCheck
-from collision_monitor.verification.report.junit import junit
+from collision_monitor.verification.report.messages import junit
 from collision_monitor.verification.torques.actuators import Drive, Drives
-from collision_monitor.verification.verdict import Verdict
-from collision_monitor.verification.verification import Check
-from collision_monitor.verification.verify import CHECKS, Beside, Settings, Torques, verify
+from collision_monitor.verification.verification import (
+    Check,
+    Outcome,
+    Verdict,
+    VerificationCheck,
+    by_urgency,
+    verdict_of,
+)
+from collision_monitor.verification.verify import (
+    CHECKS,
+    Beside,
+    Settings,
+    Torques,
+    verify,
+    verify_many,
+)
+
+FAST = Settings(exact=False)
+FOLD = (0.0, 3.1, 3.1)  # the chain onto itself
+MANY = [motion(ends, f"{k}.csv") for k, ends in enumerate([(0.3, 0.3, 0.3), FOLD, (0.3, 0.3, 0.3)])]
 
 
 def test_a_motion_that_keeps_clear_is_safe():
@@ -140,31 +159,32 @@ def test_joints_that_another_motion_moves_are_in_its_table_alone():
     assert [c.limits.joint_names for c in result.companions] == [("j2",)]
 
 
-def test_joints_of_a_scene_move_no_mass_and_do_not_keep_torques_from_being_checked():
+POST = {"name": "post", "type": "sphere", "radius": 0.1, "position": [0, -3, 0]}
+
+
+def torque_case(scene, drives, more=(), limits=None):
+    """An arm of 2 kg that turns by 0.5 rad in 2 s, with all joints of the scene: for `verify`."""
     pytest.importorskip("pinocchio")
-    mass = (
-        '<inertial><mass value="2"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
-        "</inertial>"
-    )
+    mass = '<inertial><mass value="2"/><inertia ixx="1" iyy="1" izz="1"/></inertial>'
+    ball = '<sphere radius="0.1"/>'
     text = robot(
-        link("base", '<sphere radius="0.1"/>'),
-        link("arm", '<sphere radius="0.1"/>', xyz="1 0 0"),
-        joint("j", "base", "arm"),
-    )
-    text = text.replace('<link name="arm">', f'<link name="arm">{mass}')
+        link("base", ball), link("arm", ball, xyz="1 0 0"), *more, joint("j", "base", "arm")
+    ).replace('<link name="arm">', f'<link name="arm">{mass}')
+    one = CollisionModel.from_urdf(text, scene=scene)
+    ends = [[0.0] * len(one.joint_names), [0.5] * len(one.joint_names)]
+    given = LoadedMotion(Trajectory.through(one.joint_names, [0.0, 2.0], ends), (), (), "m.csv")
+    torques = Torques(read_inertials(text), drives)
+    return one, given, Settings(exact=False, limits=limits, torques=torques)
+
+
+def test_joints_of_a_scene_move_no_mass_and_do_not_keep_torques_from_being_checked():
     door = {"name": "door", "type": "revolute", "axis": [0, 0, 1], "lower": 0.0, "upper": 1.0}
     panel = {"name": "panel", "type": "box", "size": [1, 1, 1], "position": [9, 0, 0]}
-    post = {"name": "post", "type": "sphere", "radius": 0.1, "position": [0, -3, 0]}
-    still = {"obstacles": [post]}
-    turning = {"joints": [door], "obstacles": [post, {**panel, "joint": "door"}]}
+    turning = {"joints": [door], "obstacles": [POST, {**panel, "joint": "door"}]}
+    drives = Drives(default=Drive(stiffness=1e4, damping=9.0))
     peaks = []
-    for around in (still, turning):
-        one = CollisionModel.from_urdf(text, scene=around)
-        names = one.joint_names
-        rows = [[0.0] * len(names), [0.5] * len(names)]
-        given = LoadedMotion(Trajectory.through(names, [0.0, 2.0], rows), (), (), "m.csv")
-        torques = Torques(read_inertials(text), Drives(default=Drive(stiffness=1e4, damping=9.0)))
-        result = verify(one, given, Settings(exact=False, torques=torques))
+    for around in ({"obstacles": [POST]}, turning):
+        result = verify(*torque_case(around, drives))
         assert result.torques is not None, result.reason
         assert result.torques.joint_names == ("j",)
         peaks.append([peak.value for peak in result.torques.peaks])
@@ -172,26 +192,108 @@ def test_joints_of_a_scene_move_no_mass_and_do_not_keep_torques_from_being_check
     assert peaks[0] == peaks[1]
 
 
-def test_torques_without_drives_are_told_once_and_what_is_not_monitored_is_told():
-    pytest.importorskip("pinocchio")
-    mass = '<inertial><mass value="2"/><inertia ixx="1" iyy="1" izz="1"/></inertial>'
-    text = robot(
-        link("base", '<sphere radius="0.1"/>'),
-        link("arm", '<sphere radius="0.1"/>', xyz="1 0 0"),
+@pytest.mark.parametrize(
+    ("drives", "codes"),
+    [
+        (Drives(), [Code.LINK_TORQUE]),
+        (Drives(default=Drive(rotor_inertia=1.0)), [Code.LINK_TORQUE, Code.MOTOR_TORQUE]),
+    ],
+)
+def test_torques_without_drives_are_told_once_and_what_is_not_monitored_is_told(drives, codes):
+    seen = (
         '<link name="seen"><visual><geometry><sphere radius="1"/></geometry></visual></link>',
-        joint("j", "base", "arm"),
         joint("fixed", "arm", "seen", "fixed"),
     )
-    text = text.replace('<link name="arm">', f'<link name="arm">{mass}')
-    post = {"name": "post", "type": "sphere", "radius": 0.1, "position": [0, -3, 0]}
-    one = CollisionModel.from_urdf(text, scene={"obstacles": [post]})
-    trajectory = Trajectory.through(("j",), [0.0, 2.0], [[0.0], [0.5]])
-    given = LoadedMotion(trajectory, (), (), "m.csv")
     limits = {"j": JointLimits(effort=0.1)}
-    expected = {None: [Code.LINK_TORQUE], 1.0: [Code.LINK_TORQUE, Code.MOTOR_TORQUE]}
-    for inertia, codes in expected.items():
-        drives = Drives(default=Drive(rotor_inertia=inertia)) if inertia else Drives()
-        torques = Torques(read_inertials(text), drives)
-        result = verify(one, given, Settings(exact=False, limits=limits, torques=torques))
-        assert [v.code for v in result.violations] == codes
-        assert any("'seen'" in note and "not monitored" in note for note in result.notes)
+    result = verify(*torque_case({"obstacles": [POST]}, drives, seen, limits))
+    assert [v.code for v in result.violations] == codes
+    assert any("'seen'" in note and "not monitored" in note for note in result.notes)
+
+
+def violation(code=Code.COLLISION, first=1.0, warning=False, subject="a - b"):
+    """One that says nothing special."""
+    return Violation(code, subject, first, first, 0.0, 0.0, "m", warning)
+
+
+def test_exit_codes_are_those_that_are_documented():
+    assert [verdict.exit_code for verdict in Verdict] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("code", list(Code))
+def test_every_reason_makes_a_motion_unsafe_unless_it_only_warns(code):
+    assert verdict_of([violation(code)]) is Verdict.NOT_SAFE
+    assert verdict_of([violation(code, warning=True)]) is Verdict.SAFE
+    assert verdict_of([]) is Verdict.SAFE
+
+
+def test_what_is_unsafe_comes_first_and_then_the_earlier():
+    rows = [violation(first=2.0), violation(first=0.0, warning=True), violation(first=1.0)]
+    assert [(v.warning, v.first) for v in by_urgency(rows)] == [(False, 1), (False, 2), (True, 0)]
+
+
+def test_a_collision_comes_before_everything_else():
+    rows = [violation(Code.JOINT_JERK, first=0.0), violation(Code.COLLISION, first=9.0)]
+    assert [v.code for v in by_urgency(rows)] == [Code.COLLISION, Code.JOINT_JERK]
+
+
+def verdicts(results):
+    """What matters of each: motion, verdict, nearest distance."""
+    return [(r.source, r.verdict, r.worst.distance) for r in results]
+
+
+@pytest.fixture(scope="module")
+def expected():
+    """The answers one by one."""
+    results = [verify_many(model(), [one], FAST)[0] for one in MANY]
+    assert [r.verdict for r in results] == [Verdict.SAFE, Verdict.NOT_SAFE, Verdict.SAFE]
+    return verdicts(results)
+
+
+def test_processes_give_the_same_answers_in_the_same_order(expected, monkeypatch):
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    done = []
+    results = verify_many(model(), MANY, FAST, done=done.append)
+    assert verdicts(results) == expected
+    assert sorted(r.source for r in done) == sorted(r.source for r in results)
+
+
+def test_torques_come_back_from_processes(monkeypatch):
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    spring = Drives(default=Drive(stiffness=1e4, damping=9.0))
+    one, given, settings = torque_case({"obstacles": [POST]}, spring)
+    alone = verify(one, given, settings).torques
+    for result in verify_many(one, [given, given], settings):
+        assert result.torques.peaks == alone.peaks
+        assert np.array_equal(result.torques.link_torques, alone.link_torques)
+
+
+def test_a_dask_cluster_gives_the_same_answers(expected):
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
+    ) as cluster:
+        address = cluster.scheduler_address.replace("tcp://", "dask://")
+        assert verdicts(verify_many(model(), MANY, FAST, address)) == expected
+
+
+def test_what_cannot_be_checked_is_a_verdict_and_the_others_are_checked():
+    lost = Trajectory.through(("no_joint",), [0.0, 1.0], [[0.0], [1.0]])
+    results = verify_many(model(), [LoadedMotion(lost, (), (), "bad"), MANY[1]], FAST)
+    assert [r.verdict for r in results] == [Verdict.NOT_CHECKED, Verdict.NOT_SAFE]
+    assert "no_joint" in results[0].reason
+    assert results[0].worst is None
+    assert math.isfinite(results[1].worst.distance)
+
+
+@pytest.mark.parametrize(
+    ("executor", "says"),
+    [
+        ("dask://127.0.0.1:1", "no Dask scheduler answers"),
+        ("spark://here", "is not dask://host:port"),
+        ("dask://", "is not dask://host:port"),
+    ],
+)
+def test_a_cluster_that_is_not_there_is_named(executor, says, monkeypatch):
+    monkeypatch.setattr("collision_monitor.verification.verify._CONNECT_SECONDS", 1)
+    with pytest.raises(ExecutorError, match=says):
+        verify_many(model(), MANY, FAST, executor)

@@ -1,20 +1,101 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of a scan: which joints part two links, and what drives them."""
+"""Scans of motions that begin at any instant of a range, and the tables that scans need."""
 
 import numpy as np
 import pytest
-from support.geometry.scan_cases import two_arms
+from support.geometry.scan_cases import request, two_arms
 
 from collision_monitor.hierarchy.packed import windows
 from collision_monitor.motion.trajectory import Trajectory
-from collision_monitor.verification.clearance.scanner import Scanner
-from collision_monitor.verification.clearance.schedule import Schedule
+from collision_monitor.verification.clearance.scanner import Scanner, scan_any_start
+from collision_monitor.verification.clearance.schedule import Schedule, Scheduled
 
 
 @pytest.fixture(scope="module")
 def scanner():
     return Scanner(two_arms())
+
+
+def arms(seed):
+    """Random motions of the two arms, in their own joints."""
+    rng = np.random.default_rng(seed)
+    return [
+        Trajectory.through(names, np.arange(4.0), rng.uniform(-1.5, 1.5, (4, len(names))))
+        for names in (("a_1", "a_2", "a_3"), ("b_1", "b_2"))
+    ]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_start_of_the_range_is_worse_than_certified(scanner, seed):
+    model = scanner.model
+    one, other = arms(seed)
+    schedule = Schedule(model, [one, Scheduled(other, 0.5, 2.0)])
+    edges = schedule.bins(12)
+    scan = scan_any_start(scanner.scan, scanner, request(model, schedule, edges, 0.0, 0.05))
+    times = np.linspace(schedule.begin, schedule.end, 97)
+    bins = np.clip(np.searchsorted(edges, times, "right") - 1, 0, len(edges) - 2)
+    least = np.full(len(model.pairs), np.inf)
+    for start in np.linspace(0.5, 2.0, 13):
+        rows = [model.distances(schedule.configuration(time, (0.0, start))) for time in times]
+        assert (np.array(rows) >= scan.lows[bins]).all()
+        least = np.minimum(least, np.min(rows, axis=0))
+    assert (scan.best <= least + 1e-3 + 0.01 * np.abs(least) + 1e-9).all()
+    assert (scan.lows.min(axis=0) >= scan.best - 1.1e-3 - 0.01 * np.abs(scan.best)).all()
+    for k, (time, *starts) in enumerate(scan.instants):
+        assert 0.5 <= starts[1] <= 2.0
+        there = model.distances(schedule.configuration(time, starts))[k]
+        assert there == pytest.approx(scan.best[k], abs=1e-9)
+
+
+def test_pairs_of_one_part_alone_are_the_same_whenever_it_begins(scanner):
+    model = scanner.model
+    one, other = arms(9)
+    k = [set(pair) for pair in model.pairs].index({"b1", "b3"})
+    best = []
+    for part in (other, Scheduled(other, 0.0, 4.0)):
+        wanted = request(model, Schedule(model, [one, part]), 10, 0.0, pairs=[k])
+        best.append(scan_any_start(scanner.scan, scanner, wanted).best[0])
+    assert best[0] == pytest.approx(best[1], abs=1.1e-3 + 0.01 * abs(best[0]))
+
+
+def test_one_start_that_collides_is_found_among_many_that_do_not(scanner):
+    """Two arms that sweep past each other quickly: only about one start in fifty meets."""
+    model = scanner.model
+    k = [set(pair) for pair in model.pairs].index({"a2", "b2"})
+    one, other = arms(1)
+    fixed = []
+    for start in np.linspace(-3, 3, 61):
+        schedule = Schedule(model, [one, Scheduled(other, start)])
+        fixed.append(scanner.scan(request(model, schedule, 40, 0.0, pairs=[k])).best[0])
+    schedule = Schedule(model, [one, Scheduled(other, -3.0, 3.0)])
+    wanted = request(model, schedule, 40, 0.0, pairs=[k])
+    scan = scan_any_start(scanner.scan, scanner, wanted)
+    assert scan.lows.min() <= min(fixed)
+    assert scan.best[0] <= min(fixed) + 1.1e-3 + 0.01 * abs(min(fixed))
+    assert max(fixed) > min(fixed) + 0.05  # the start does matter
+
+
+def test_the_first_instant_is_that_of_the_worst_start(scanner):
+    model = scanner.model
+    one, other = arms(1)
+    schedule = Schedule(model, [one, Scheduled(other, 0.0, 1.0)])
+    pairs = [k for k, pair in enumerate(model.pairs) if {p[0] for p in pair} == {"a", "b"}]
+    limit, found = 0.25, 0
+    for k in pairs:
+        first = scanner.first_below(schedule, k, limit, schedule.begin, schedule.end, 1e-3)
+        times = np.linspace(schedule.begin, schedule.end, 161)
+        below = [
+            time
+            for start in np.linspace(0.0, 1.0, 11)
+            for time in times
+            if model.distances(schedule.configuration(time, (0.0, start)))[k] < limit
+        ]
+        assert first <= min(below, default=np.inf) + 1e-3
+        if below and first > 0.01:
+            found += 1
+            assert first >= min(below) - 0.15  # between the starts of the grid
+    assert found
 
 
 def test_the_innermost_joint_that_parts_two_links_is_known(scanner):

@@ -66,16 +66,6 @@ def test_the_first_time_above_is_the_first_sample_above(polynomial, share):
             assert value >= limit - 1e-6 * (1.0 + abs(limit))
 
 
-@given(polynomials(), st.floats(-5.0, 5.0))
-def test_turned_over_it_is_lowest(polynomial, limit):
-    below = PPoly(-polynomial.c, polynomial.x)
-    for ours, theirs in zip(Pieces(polynomial).highest(-1.0), Pieces(below).highest(), strict=True):
-        assert np.allclose(ours, theirs)
-    limits = np.full(2, limit)
-    first = Pieces(polynomial).first_above(limits, -1.0), Pieces(below).first_above(limits)
-    assert np.allclose(*first, equal_nan=True)
-
-
 def highest_near(polynomial, time, column):
     """Values of the pieces that touch a time."""
     for k in range(len(polynomial.x) - 1):
@@ -92,6 +82,13 @@ def test_closed_forms():
     root = root[np.abs(root.imag) < 1e-12].real[0]
     assert Pieces(cubic).first_above(np.array([3.0]))[0] == pytest.approx(root, abs=1e-12)
     assert np.isnan(Pieces(cubic).first_above(np.array([6.0]))[0])
+
+
+def test_a_small_leading_coefficient_does_not_blur_the_peak():
+    c = np.array([1e-13, -1.5, 3.5, -0.5]).reshape(4, 1, 1)
+    value, at = Pieces(PPoly(c, [0.0, 2.0])).highest()
+    assert at[0] == pytest.approx(3.5 / 3.0, abs=1e-9)
+    assert value[0] == pytest.approx(3.5**2 / 6.0 - 0.5, rel=1e-12)
 
 
 def test_a_step_between_pieces_counts_on_both_sides():

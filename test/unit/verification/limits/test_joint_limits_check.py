@@ -18,9 +18,18 @@ from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.motion.violation import Code
 from collision_monitor.robot.joint_limits import JointLimits, joint_limits, urdf_limits
 from collision_monitor.robot.urdf.urdf import load_robot
-from collision_monitor.verification.limits.joint_limits_check import check_joint_limits
+from collision_monitor.verification.limits.joint_limits_check import (
+    check_joint_limits,
+    with_followers,
+)
 
 CHAIN = load_robot(toys.chain(3))  # j1, j2: +-2 rad, 1 rad/s
+MIMICS = load_robot(toys.robot(
+    *(toys.link(f"l{k}") for k in range(4)),
+    toys.joint("j1", "l0", "l1"),
+    toys.joint("j2", "l1", "l2", extra='<mimic joint="j1" multiplier="-2" offset="0.5"/>'),
+    toys.joint("j3", "l2", "l3", extra='<mimic joint="j2" multiplier="3" offset="1"/>'),
+))  # fmt: skip
 
 
 def peak(check, code, joint="j1"):
@@ -153,18 +162,31 @@ def test_jerk_of_acceleration_steps():
 
 
 def test_joints_that_follow_have_limits_of_their_own():
-    robot = load_robot(toys.robot(
-        toys.link("l0"), toys.link("l1"), toys.link("l2"),
-        toys.joint("j1", "l0", "l1"),
-        toys.joint("j2", "l1", "l2", extra='<mimic joint="j1" multiplier="-2" offset="0.5"/>'),
-    ))  # fmt: skip
     trajectory = Trajectory.through(("j1",), [0.0, 2.0], [[0.0], [1.5]])
-    found = check_joint_limits(trajectory, robot).violations
-    assert [(v.code, v.subject, v.limit) for v in found] == [
-        (Code.JOINT_VELOCITY, "j2", -1.0),
-        (Code.JOINT_POSITION, "j2", -2.0),
+    found = check_joint_limits(trajectory, MIMICS).violations
+    assert [(v.code, v.limit) for v in found if v.subject == "j2"] == [
+        (Code.JOINT_VELOCITY, -1.0),
+        (Code.JOINT_POSITION, -2.0),
     ]
-    assert found[1].value == pytest.approx(-2.5)
+    assert [v.value for v in found if v.subject == "j2"][1] == pytest.approx(-2.5)
+
+
+def test_followers_of_followers_move_along():
+    trajectory = Trajectory.through(("j1",), [0, 1, 2], [[0.0], [0.3], [-0.2]], np.zeros((3, 1)))
+    found = with_followers(trajectory, MIMICS)
+    assert found.joint_names == ("j1", "j2", "j3")
+    samples = found.sample(np.linspace(0, 2, 21))
+    one, two, three = samples.positions.T
+    assert np.allclose(two, 0.5 - 2.0 * one)
+    assert np.allclose(three, 1.0 + 3.0 * two)
+    assert np.allclose(samples.velocities @ [6.0, 0.0, 1.0], 0.0)
+
+
+def test_a_follower_that_has_a_column_of_its_own_keeps_it():
+    trajectory = Trajectory.through(("j2", "j1"), [0, 1], [[0.1, 0.0], [0.2, 1.0]])
+    found = with_followers(trajectory, MIMICS)
+    assert found.joint_names == ("j2", "j1", "j3")
+    assert np.allclose(found.positions(np.array([1.0])), [[0.2, 1.0, -3.5]])
 
 
 def test_continuous_joints_turn_for_ever_and_zeros_are_no_limits():

@@ -1,25 +1,41 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Torques against mujoco, which reads the URDF itself, and against pinocchio's own reader."""
+"""Dynamics and the motion of a floating base, against mujoco and pinocchio's own reader."""
 
 import sys
+from pathlib import Path
 
+import mujoco
 import numpy as np
 import pinocchio
 import pytest
+from scipy.integrate import solve_ivp
+from scipy.spatial.transform import Rotation
 from support.paths import ROOT
 from support.robots.mujoco_twin import Twin
-from support.robots.one_joint import BALL, INERTIA, LIGHT, ONE, dynamics_of, heavy, joint
+from support.robots.one_joint import (
+    BALL,
+    INERTIA,
+    LIGHT,
+    ONE,
+    dynamics_of,
+    heavy,
+    joint,
+    trapezoid,
+)
 from support.robots.robots import require
 
 from collision_monitor.errors import DynamicsError, MissingDependencyError
+from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.robot.bodies import drive
 from collision_monitor.robot.urdf.inertials import Inertial, read_inertials
 from collision_monitor.robot.urdf.urdf import load_robot
-from collision_monitor.verification.torques.actuators import Payload
-from collision_monitor.verification.torques.dynamics import RobotDynamics
+from collision_monitor.verification.torques.actuators import Drive, Payload
+from collision_monitor.verification.torques.dynamics import RobotDynamics, base_motion
+from collision_monitor.verification.torques.torque_check import rigid_motion
 
 SPACE_ARM = ROOT / "urdf" / "space_arm.urdf"
+WAY = np.array([1.0, -0.8, 0.9, -1.5, 0.5, 1.0, -2.0])
 
 
 def files_of(name):
@@ -65,12 +81,13 @@ def test_a_floating_base_bears_no_wrench_in_mujoco(name):
     ours = RobotDynamics(robot, read_inertials(urdf), free, floating=True)
     twin = Twin(urdf, free, floating=True, gravity=(0, 0, 0))
     for q, v, a in states(5, len(free)):
-        base = ours.base_velocity(q, v), ours.base_acceleration(q, v, a)
-        # Mujoco's linear acceleration is the classical one; the frame is at the origin here.
-        classical = base[1] + np.append(np.cross(base[0][3:], base[0][:3]), [0, 0, 0])
-        theirs = twin.inverse(q, v, a, (base[0], classical))
+        # The acceleration of the base is the one under which mujoco has no wrench on it.
+        speed = ours.base_velocity(q, v)
+        wrenches = [twin.inverse(q, v, a, (speed, one))[:6] for one in [np.zeros(6), *np.eye(6)]]
+        columns = np.transpose(wrenches[1:]) - wrenches[0][:, None]
+        acceleration = np.linalg.solve(columns, -wrenches[0])
+        theirs = twin.inverse(q, v, a, (speed, acceleration))
         size = np.abs(theirs).max()
-        assert np.abs(theirs[:6]).max() < 1e-9 * max(size, 1.0)
         assert np.allclose(ours.torques(q, v, a), theirs[twin.v], atol=1e-9 * size)
         assert np.allclose(ours.accelerations(q, v, theirs[twin.v]), a, atol=1e-7)
 
@@ -91,9 +108,8 @@ def test_the_model_is_that_of_pinocchios_own_reader(name):
         full = pinocchio.integrate(theirs, pinocchio.neutral(theirs), q)
         right = pinocchio.rnea(theirs, data, full, v, a)[rows]
         assert np.allclose(ours.torques(*state), right, atol=1e-10)
-        right = pinocchio.computeKineticEnergy(theirs, data, full, v)
-        right += pinocchio.computePotentialEnergy(theirs, data, full)
-        assert ours.energy(*state[:2]) == pytest.approx(right, rel=1e-9)
+        right = pinocchio.centerOfMass(theirs, data, full)
+        assert np.allclose(ours.centre_of_mass(state[0]), right, atol=1e-10)
 
 
 def test_a_payload_is_mass_at_its_link():
@@ -153,3 +169,125 @@ def test_without_pinocchio_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "pinocchio", None)
     with pytest.raises(MissingDependencyError, match=r"collision_monitor\[verify\]"):
         dynamics_of(ONE)
+
+
+def swinging(names, duration=6.0, size=1.0):
+    """Joints that swing to and fro, quintic."""
+    rng = np.random.default_rng(3)
+    rows = size * rng.normal(size=(3, 4, len(names)))
+    rows[:, 0] = 0.0
+    rows[1:, -1] = 0.0
+    return Trajectory.through(names, np.linspace(0.0, duration, 4), *rows)
+
+
+def moved(dynamics, trajectory):
+    """How the base moves, and the rigid motion."""
+    motion = rigid_motion(trajectory, dynamics, [Drive()] * len(trajectory.joint_names))
+    rows = motion.positions, motion.velocities
+    return base_motion(dynamics, motion.times, motion.state, rows), motion
+
+
+@pytest.mark.parametrize("urdf", [SPACE_ARM, LIGHT], ids=["space arm", "light base"])
+def test_momentum_stays_zero(urdf):
+    ours = dynamics_of(urdf, floating=True)
+    base, motion = moved(ours, swinging(ours.joint_names))
+    text = urdf.read_text(encoding="utf-8") if isinstance(urdf, Path) else urdf
+    theirs = pinocchio.buildModelFromXML(text, pinocchio.JointModelFreeFlyer())
+    data = theirs.createData()
+    mass, speeds, momenta, centres = pinocchio.computeTotalMass(theirs), [], [], []
+    for pose, twist, q, v in zip(
+        base.poses, base.velocities, motion.positions, motion.velocities, strict=True
+    ):
+        turned = pinocchio.Quaternion(pose[:3, :3].copy()).coeffs()
+        full = np.concatenate([pose[:3, 3], turned, q])
+        momentum = pinocchio.computeCentroidalMomentum(
+            theirs, data, full, np.concatenate([twist, v])
+        )
+        momenta.append(momentum.vector.copy())
+        centres.append(pinocchio.centerOfMass(theirs, data, full).copy())
+        speeds.append(np.linalg.norm(v))
+    assert np.abs(momenta).max() < 1e-12 * mass * max(speeds)
+    assert np.abs(np.array(centres) - centres[0]).max() < 1e-13 * max(1.0, np.abs(centres).max())
+
+
+def test_attitude_is_that_of_a_tight_integration():
+    ours = dynamics_of(LIGHT, floating=True)
+    trajectory = swinging(ours.joint_names)
+    base, motion = moved(ours, trajectory)
+    rate = trajectory.polynomial.derivative()
+
+    def turning(t, quaternion):
+        w = ours.base_velocity(trajectory.polynomial(t), rate(t))[3:]
+        x, y, z, s = quaternion
+        return 0.5 * np.array([
+            s * w[0] + y * w[2] - z * w[1],
+            s * w[1] + z * w[0] - x * w[2],
+            s * w[2] + x * w[1] - y * w[0],
+            -x * w[0] - y * w[1] - z * w[2],
+        ])  # fmt: skip
+
+    right = solve_ivp(
+        turning, (0.0, trajectory.duration), [0, 0, 0, 1.0], "DOP853", rtol=1e-12, atol=1e-13
+    )
+    theirs = Rotation.from_quat(right.y[:, -1])
+    assert theirs.magnitude() > 0.3  # it does turn
+    ours_last = Rotation.from_matrix(base.poses[-1, :3, :3])
+    assert (theirs.inv() * ours_last).magnitude() < 1e-8
+    errors = []
+    for count in (121, 241):  # fourth order: half the step, a sixteenth of the error
+        times = np.linspace(0.0, trajectory.duration, count)
+        coarse = base_motion(ours, times, motion.state, motion.state(times))
+        apart = theirs.inv() * Rotation.from_matrix(coarse.poses[-1, :3, :3])
+        errors.append(apart.magnitude())
+    assert errors[0] < 1e-4 and 12.0 < errors[0] / errors[1] < 20.0
+
+
+def test_velocities_are_the_rates_of_the_poses():
+    ours = dynamics_of(LIGHT, floating=True, gravity=(0.3, 0.0, -1.0))
+    trajectory = swinging(ours.joint_names)
+    motion = rigid_motion(trajectory, ours, [Drive()] * 2)
+    times = 2.0 + np.array([-1e-4, 0.0, 1e-4])
+    times = np.concatenate([[0.0], times])
+    base = base_motion(ours, times, motion.state, motion.state(times))
+    rates = (base.poses[3] - base.poses[1]) / 2e-4
+    turned = base.poses[2, :3, :3]
+    assert np.allclose(turned.T @ rates[:3, 3], base.velocities[2, :3], atol=1e-6)
+    spin = turned.T @ rates[:3, :3]
+    assert np.allclose([spin[2, 1], spin[0, 2], spin[1, 0]], base.velocities[2, 3:], atol=1e-6)
+
+
+def test_the_centre_of_mass_falls_with_gravity():
+    ours = dynamics_of(LIGHT, floating=True, gravity=(0.0, 0.0, -2.0))
+    base, motion = moved(ours, swinging(ours.joint_names))
+    for k in (0, len(base.times) // 2, -1):
+        centre = base.poses[k] @ np.append(ours.centre_of_mass(motion.positions[k]), 1.0)
+        start = ours.centre_of_mass(motion.positions[0])
+        assert centre[:3] == pytest.approx(start + [0.0, 0.0, -base.times[k] ** 2])
+
+
+@pytest.mark.parametrize("urdf", [SPACE_ARM, LIGHT], ids=["space arm", "light base"])
+def test_mujoco_moves_the_same_way_under_our_torques(urdf, tmp_path):
+    """Nothing but our torques, open loop: joints and base come out where we say."""
+    if not isinstance(urdf, Path):
+        (tmp_path / "light.urdf").write_text(urdf)
+        urdf = tmp_path / "light.urdf"
+    robot = load_robot(urdf)
+    names = [j.name for j in robot.joints if j.moves]
+    ours = RobotDynamics(robot, read_inertials(urdf), names, floating=True)
+    way = 0.5 * WAY[: len(names)]
+    trajectory = trapezoid(tuple(names), way, 4.0, 1.0)
+    base, motion = moved(ours, trajectory)
+    twin = Twin(urdf, names, floating=True, gravity=(0, 0, 0))
+    dt = twin.model.opt.timestep
+    for k in range(round(trajectory.duration / dt)):
+        middle = trajectory.sample(np.array([(k + 0.5) * dt]))
+        twin.data.qfrc_applied[twin.v] = ours.torques(
+            middle.positions[0], middle.velocities[0], middle.accelerations[0]
+        )
+        mujoco.mj_step(twin.model, twin.data)
+    assert np.allclose(twin.data.qpos[twin.q], motion.positions[-1], atol=1e-5)
+    assert np.abs(base.poses[-1, :3, 3]).max() > 1e-3
+    assert np.allclose(twin.data.qpos[:3], base.poses[-1, :3, 3], atol=1e-5)
+    turned = Rotation.from_quat(twin.data.qpos[[4, 5, 6, 3]])
+    apart = Rotation.from_matrix(base.poses[-1, :3, :3]).inv() * turned
+    assert apart.magnitude() < 1e-5

@@ -10,18 +10,21 @@ import pytest
 from scipy.interpolate import PPoly
 from support.paths import ROOT
 from support.robots.mujoco_twin import Twin
-from support.robots.one_joint import INERTIA, LIGHT, ONE, dynamics_of, speeding, trapezoid
-from support.robots.robots import require
+from support.robots.one_joint import (
+    INERTIA,
+    LIGHT,
+    ONE,
+    dynamics_of,
+    energy,
+    speeding,
+    trapezoid,
+)
 
 from collision_monitor.errors import DynamicsError
 from collision_monitor.motion.trajectory import Trajectory
-from collision_monitor.robot.urdf.inertials import read_inertials
-from collision_monitor.robot.urdf.urdf import load_robot
 from collision_monitor.verification.torques.actuators import Drive
-from collision_monitor.verification.torques.dynamics import RobotDynamics
-from collision_monitor.verification.torques.flexible_joints import FlexibleJoints
+from collision_monitor.verification.torques.flexible_joints import FlexibleJoints, MotorCommand
 from collision_monitor.verification.torques.flexible_motion import driven, follow
-from collision_monitor.verification.torques.motor_command import MotorCommand
 
 SPACE_ARM = ROOT / "urdf" / "space_arm.urdf"
 
@@ -96,8 +99,8 @@ def test_energy_is_what_motors_give_and_dampers_take(floating):
     command = MotorCommand(trapezoid(("j1", "j2"), np.array([1.2, -0.9]), 2.0, 0.4), rest=1.0)
     motion = follow(joints, command, tolerance=1e-9)
     spring = 0.5 * (motion.deflections**2 @ [800.0, 500.0])
-    energy = spring + [
-        dynamics.energy(q, v) for q, v in zip(motion.positions, motion.velocities, strict=True)
+    total = spring + [
+        energy(dynamics, q, v) for q, v in zip(motion.positions, motion.velocities, strict=True)
     ]
     bending = np.concatenate([
         command.at(motion.times[inside], end).velocities
@@ -108,8 +111,11 @@ def test_energy_is_what_motors_give_and_dampers_take(floating):
     lost = ((bending - motion.velocities) ** 2) @ [3.0, 1.0]
     gained = np.append(0.0, np.cumsum(0.5 * (work - lost)[1:] * np.diff(motion.times)))
     gained += np.append(0.0, np.cumsum(0.5 * (work - lost)[:-1] * np.diff(motion.times)))
-    assert np.ptp(energy) > 0.05
-    assert np.allclose(energy - energy[0], gained, atol=2e-3 * np.ptp(energy))
+    assert np.ptp(total) > 0.05
+    assert np.allclose(total - total[0], gained, atol=2e-3 * np.ptp(total))
+    # Springs hang in gravity at the start: nothing moves until the motors do.
+    hanging = dynamics.torques(motion.positions[0], np.zeros(2), np.zeros(2))
+    assert np.allclose(motion.link_torques[0], hanging)
 
 
 def rows_of(times, begin, end):
@@ -117,26 +123,6 @@ def rows_of(times, begin, end):
     first = np.searchsorted(times, begin, "right") - 1 if begin > 0.0 else 0
     last = np.searchsorted(times, end, "left") + 1
     return slice(first, last)
-
-
-def test_energy_stays_where_motors_rest_and_nothing_is_damped():
-    files = require("ur5")
-    robot = load_robot(files.urdf, files.package_dirs)
-    names = [j.name for j in robot.joints if j.moves]
-    dynamics = RobotDynamics(robot, read_inertials(files.urdf), names)
-    joints = FlexibleJoints(dynamics, [Drive(stiffness=k) for k in (9e3, 9e3, 9e3, 3e3, 3e3, 3e3)])
-    way = np.array([0.5, -0.6, 0.8, 0.4, -0.5, 0.3])
-    command = MotorCommand(trapezoid(tuple(names), way, 0.5, 0.1), rest=0.5)
-    motion = follow(joints, command, tolerance=1e-9)
-    after = np.flatnonzero(motion.times > 0.5)[::20]
-    spring = 0.5 * motion.deflections[after] ** 2 @ joints.stiffness
-    energy = spring + [dynamics.energy(motion.positions[k], motion.velocities[k]) for k in after]
-    swing = spring - spring.min()
-    assert swing.max() > 1e-3
-    assert np.ptp(energy) < 1e-6 * max(abs(energy).max(), 1.0)
-    # Springs hang in gravity at the start: nothing moves until the motors do.
-    hanging = dynamics.torques(motion.positions[0], np.zeros(6), np.zeros(6))
-    assert np.allclose(motion.link_torques[0], hanging)
 
 
 @pytest.mark.parametrize("urdf", [SPACE_ARM, LIGHT], ids=["space arm", "light base"])
@@ -270,3 +256,36 @@ def test_what_takes_long_is_announced(caplog):
     still = Trajectory(("j",), PPoly(np.zeros((1, 1, 1)), [0.0, 100.0]))
     follow(one_joint(2.0 * np.pi * 150.0), MotorCommand(still))
     assert "15000 periods of a mode of 150 Hz that is hardly damped" in caplog.text
+
+
+def test_a_trapezoid_has_segments_between_its_steps_and_rests():
+    command = MotorCommand(trapezoid(("j",), np.array([1.5]), 2.0, 0.5), rest=1.0)
+    assert command.duration == pytest.approx(3.0)
+    assert command.segments.tolist() == [[0.0, 0.5], [0.5, 1.5], [1.5, 2.0], [2.0, 3.0]]
+    assert not command.jumps.any()
+    before, after = command.at(0.5, 0.5), command.at(0.5, 1.5)
+    assert before.accelerations[0] == pytest.approx(2.0) and after.accelerations[0] == 0.0
+    assert before.velocities[0] == pytest.approx(after.velocities[0])
+    rest = command.at(np.array([2.0, 2.5, 3.0]), 3.0)
+    assert np.allclose(rest.positions, 1.5) and not rest.velocities.any()
+
+
+def test_samples_become_a_spline_without_steps():
+    times = np.arange(201) / 100.0
+    values = (1.0 - np.cos(np.pi * times / 2.0))[:, None]
+    command = MotorCommand(Trajectory.through(("j",), times, values), rest=0.5)
+    assert command.segments.tolist() == [[0.0, 2.0], [2.0, 2.5]]
+    found = command.at(np.array([0.333, 1.0]), 2.0)
+    right = np.pi / 2.0 * np.sin(np.pi / 2.0 * np.array([0.333, 1.0]))
+    assert np.allclose(found.velocities[:, 0], right, atol=1e-6)
+
+
+def test_lines_between_far_points_jump():
+    command = MotorCommand(Trajectory.through(("j",), [0.0, 1.0, 3.0], [[0.0], [1.0], [0.0]]))
+    assert command.segments.tolist() == [[0.0, 1.0], [1.0, 3.0]]
+    assert np.allclose(command.jumps[:, 0], [1.0, -1.5])
+    assert np.allclose(command.extra[:, 0], [10.0, -15.0])
+    moving = MotorCommand(
+        Trajectory.through(("j",), [0.0, 1.0], [[0.0], [1.0]]), from_rest=False
+    )
+    assert not moving.jumps.any()

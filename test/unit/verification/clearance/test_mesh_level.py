@@ -4,17 +4,15 @@
 
 import numpy as np
 import pytest
-from support.geometry.scan_cases import random_motion, two_arms
+from support.geometry.scan_cases import random_motion, request, two_arms
 from support.robots.toys import joint, link, robot
 
 from collision_monitor import CollisionModel
 from collision_monitor.continuous.clearance_scan import Wanted
 from collision_monitor.motion.trajectory import Trajectory
-from collision_monitor.verification.clearance.mesh_level import ExactLevel
-from collision_monitor.verification.clearance.mesh_shapes import ShapeDecider
+from collision_monitor.verification.clearance.mesh_level import ExactLevel, ShapeDecider
 from collision_monitor.verification.clearance.scanner import Scanner
 from collision_monitor.verification.clearance.schedule import Schedule, Scheduled
-from unit.continuous.test_clearance_scan import WANTED, limits_of
 
 # A flat box turns above a table: its one capsule dips into the table, the box does not.
 TABLE = {"obstacles": [{"name": "table", "type": "box", "size": [2, 2, 0.1],
@@ -35,12 +33,13 @@ def arms():
 def test_no_sample_is_below_what_is_certified(arms, seed):
     model, decider = arms
     schedule = Schedule(model, random_motion(model, seed, 4, 2))
-    edges, limits = schedule.bins(12), limits_of(model, 0.0, 0.02)
-    wanted = Wanted(1e-3, 0.1, 0.3, 1e-4)
-    leaf = Scanner(model).scan(schedule, edges, limits, wanted)
+    edges, wanted = schedule.bins(12), Wanted(1e-3, 0.1, 0.3, 1e-4)
+    leaf = Scanner(model).scan(request(model, schedule, edges, 0.0, 0.02, wanted=wanted))
     pairs = np.flatnonzero(leaf.lows.min(axis=0) < 0.02)
     level = ExactLevel(Scanner(model), decider)
-    scan = level.scan(schedule, edges, limits, wanted, pairs)
+    scan = level.scan(
+        request(model, schedule, edges, 0.0, 0.02, wanted=wanted, pairs=pairs)
+    )
     assert len(pairs) > 3
     times = np.linspace(schedule.begin, schedule.end, 301)
     bins = np.clip(np.searchsorted(edges, times, "right") - 1, 0, len(edges) - 2)
@@ -60,9 +59,9 @@ def test_no_sample_is_below_what_is_certified(arms, seed):
 def test_what_only_leaves_touch_is_free():
     model = CollisionModel.from_urdf(TURNTABLE, scene=TABLE, max_leaves_per_link=1)
     turn = Schedule(model, Trajectory.through(("turn",), [0.0, 5.0], [[-1.5], [1.5]]))
-    edges, limits = turn.bins(20), limits_of(model, 0.0, 0.01)
-    assert Scanner(model).scan(turn, edges, limits, WANTED).best.max() < 0.0
-    scan = ExactLevel(Scanner(model), ShapeDecider(model)).scan(turn, edges, limits, WANTED)
+    wanted = request(model, turn, 20, 0.0, 0.01)
+    assert Scanner(model).scan(wanted).best.max() < 0.0
+    scan = ExactLevel(Scanner(model), ShapeDecider(model)).scan(wanted)
     assert scan.best[0] == pytest.approx(0.02, abs=1e-9)  # the gap, whatever the angle
     assert (scan.lows >= 0.01).all()
     assert not np.isfinite(scan.doubts).any()
@@ -79,7 +78,7 @@ def test_a_thin_plate_between_two_samples_is_found():
     model = CollisionModel.from_urdf(shot, scene=plate)
     flight = Schedule(model, Trajectory.through(("fly",), [0.0, 0.01], [[-0.5], [0.5]]))
     level = ExactLevel(Scanner(model), ShapeDecider(model))
-    scan = level.scan(flight, np.array([0.0, 0.01]), limits_of(model, 0.0), WANTED)
+    scan = level.scan(request(model, flight, np.array([0.0, 0.01]), 0.0))
     assert scan.best[0] < 0.0
     first = level.first_below(flight, 0, 0.0, 0.0, 0.01, 1e-8)
     assert first == pytest.approx(0.005 + (0.0137 - 0.001) / 100.0, abs=3e-8)
@@ -102,7 +101,7 @@ def test_a_start_that_collides_is_found_in_a_range():
         north = Scheduled(Trajectory.through(("y",), [0.0, 2.0], way), earliest, latest)
         schedule = Schedule(model, [east, north])
         wanted = Wanted(0.02, 0.1, 0.3, 1e-3)
-        return level.scan(schedule, schedule.bins(10), limits_of(model, 0.0), wanted)
+        return level.scan(request(model, schedule, 10, 0.0, wanted=wanted))
 
     met = scanned(0.15, 0.4)
     assert met.best[0] < 0.0
@@ -116,10 +115,10 @@ def test_too_many_measurements_leave_it_undecided(arms):
     model, decider = arms
     schedule = Schedule(model, random_motion(model, 1, 4, 2))
     scanner = Scanner(model)
-    leaf = scanner.scan(schedule, schedule.bins(4), limits_of(model, 0.0), WANTED)
+    leaf = scanner.scan(request(model, schedule, 4, 0.0))
     pair = int(np.argmax((leaf.lows < 0.0).sum(axis=0)))
     scan = ExactLevel(scanner, decider, most=3).scan(
-        schedule, schedule.bins(4), limits_of(model, 0.0), WANTED, [pair]
+        request(model, schedule, 4, 0.0, pairs=[pair])
     )
     assert np.isfinite(scan.doubts).any()
     assert (scan.lows[:, 0] >= leaf.lows[:, pair] - 1e-12).all()
