@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from collision_monitor.errors import MissingDependencyError, MotionError
+from collision_monitor.common.optional_dependencies import optional_dependency
+from collision_monitor.errors import MotionError
 
 if TYPE_CHECKING:
     from collision_monitor.self_collision.adjustment import Adjustment
@@ -29,12 +30,8 @@ def require(path: str | os.PathLike) -> None:
 
 def _figure_class() -> Any:
     """The class Figure of matplotlib; MissingDependencyError where it is not installed."""
-    try:
+    with optional_dependency("plots need matplotlib", "adjust"):
         from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"plots need matplotlib ({error}): pip install 'collision_monitor[adjust]'"
-        ) from None
     return Figure
 
 

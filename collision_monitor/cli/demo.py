@@ -20,8 +20,7 @@ from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.monitoring.monitor import NARROW_PHASES
 from collision_monitor.motion import Motion, read_motion
 from collision_monitor.robot.packages import FileFinder
-from collision_monitor.viewer.address import free_address
-from collision_monitor.viewer.needs_viser import viser_library
+from collision_monitor.viewer.address import free_address, require_viser
 from collision_monitor.viewer.page import Page
 
 
@@ -154,7 +153,7 @@ def run(options: argparse.Namespace) -> int:
             options.parser.error("--keep is for the page: not with --no-page")
         return run_demo(motion, parameters, options.seconds, options.rate)
     try:
-        viser_library()  # to say so now and not after the monitor has loaded
+        require_viser()  # to say so now and not after the monitor has loaded
     except MissingDependencyError as problem:
         if options.page or options.keep:
             raise

@@ -19,8 +19,7 @@ from collision_monitor.cli.motion_arguments import add_bag_arguments
 from collision_monitor.cli.output_path import option_number
 from collision_monitor.motion import read_motion
 from collision_monitor.motion.motion_files import Kind, open_motion
-from collision_monitor.viewer.address import LOOPBACK, USUAL_PORT, free_address
-from collision_monitor.viewer.needs_viser import viser_library
+from collision_monitor.viewer.address import LOOPBACK, USUAL_PORT, free_address, require_viser
 from collision_monitor.viewer.page import Page
 
 
@@ -110,7 +109,7 @@ def run(options: argparse.Namespace) -> int:
             f"--stop-distance {options.stop_distance:g} is above --warn-distance "
             f"{options.warn_distance:g}"
         )
-    viser_library()  # to say so now and not after the load
+    require_viser()  # to say so now and not after the load
     free_address(options.host, options.port)
     files = [open_motion(path) for path in options.motion]
     model = load_model(options)

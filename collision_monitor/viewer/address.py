@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from collision_monitor.common.optional_dependencies import optional_dependency
 from collision_monitor.errors import ViewError
-from collision_monitor.viewer.needs_viser import viser_library
 
 LOOPBACK = "127.0.0.1"
 USUAL_PORT = 8080
@@ -101,6 +101,19 @@ def _why(problem: OSError, host: str, port: int) -> str:
 # -- the server of the page: quiet, on one address, and with no way out of this machine --
 
 
+def require_viser() -> Any:
+    """The module viser.
+
+    Raises:
+        MissingDependencyError: it is not installed, or older than the parts that are used.
+    """
+    with optional_dependency("the page needs viser 1.1 or later", "view"):
+        import viser
+
+        viser.MainPanelHandle  # noqa: B018 - an attribute of viser 1.1 and later
+    return viser
+
+
 def start_server(address: Address, title: str) -> Any:
     """A viser server that listens at ``address``.
 
@@ -108,7 +121,7 @@ def start_server(address: Address, title: str) -> Any:
         MissingDependencyError: viser is not installed.
         ViewError: somebody took the port meanwhile.
     """
-    viser = viser_library()
+    viser = require_viser()
 
     class LocalServer(viser.ViserServer):
         """Without the share links by which any browser could have this page sent to the web."""

@@ -25,18 +25,22 @@ from collision_monitor.viewer.address import (
     Address,
     aim_camera,
     free_address,
+    require_viser,
     start_server,
     stop_server,
 )
-from collision_monitor.viewer.clearance_curve import SECONDS, ClearanceCurve, add_chart, chart_data
-from collision_monitor.viewer.joint_sliders import JointSliders, slider_specs
-from collision_monitor.viewer.motion_panel import MotionPanel
-from collision_monitor.viewer.motions import Playback, planned
-from collision_monitor.viewer.needs_viser import viser_library
-from collision_monitor.viewer.obstacle_nodes import ObstacleNodes
-from collision_monitor.viewer.robot_nodes import RobotNodes
+from collision_monitor.viewer.clearance_display import (
+    SECONDS,
+    ClearanceCurve,
+    NodeReport,
+    add_chart,
+    chart_data,
+    status_html,
+)
+from collision_monitor.viewer.motions import MotionPanel, Playback, planned
 from collision_monitor.viewer.scene_editor import SceneEditor
-from collision_monitor.viewer.status import NodeReport, status_html
+from collision_monitor.viewer.scene_nodes import ObstacleNodes, RobotNodes
+from collision_monitor.viewer.sliders import JointSliders, slider_specs
 
 logger = logging.getLogger(__name__)
 
@@ -87,7 +91,7 @@ class Page:
             MotionError: a motion names an unknown joint.
             ConfigurationError: a joint has no finite limits.
         """
-        viser_library()
+        require_viser()
         self._model = model
         self._q = np.array(q, dtype=float)
         self._warn, self._stop = warn, stop
@@ -249,7 +253,8 @@ class Page:
 
     def _apply_show(self) -> None:
         shown = {name: box.value for name, box in self._show.items()}
-        self._robot.show(shown["shapes"], shown["leaves"])
+        self._robot.show_shapes(shown["shapes"])
+        self._robot.show_leaves(shown["leaves"])
         self._obstacles.show_leaves(shown["leaves of obstacles"])
         self._grid.visible = shown["grid"]
         self._server.scene.configure_default_lights(cast_shadow=shown["shadows"])

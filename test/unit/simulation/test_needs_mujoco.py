@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from collision_monitor.errors import MissingDependencyError
-from collision_monitor.simulation.needs_mujoco import mujoco_library
+from collision_monitor.simulation.mujoco_model import mujoco_library
 
 
 def test_a_missing_mujoco_is_said_with_the_extra(monkeypatch):

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from collision_monitor.viewer.clearance_colour import CLEAR, CONTACT, NEAR, clearance_colour
+from collision_monitor.viewer.clearance_display import CLEAR, CONTACT, NEAR, clearance_colour
 
 
 @pytest.mark.parametrize(

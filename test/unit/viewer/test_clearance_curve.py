@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collision_monitor.viewer.clearance_curve import SECONDS, ClearanceCurve, chart_data
+from collision_monitor.viewer.clearance_display import SECONDS, ClearanceCurve, chart_data
 
 STEPS = st.lists(st.tuples(st.floats(0.001, 3.0), st.floats(-1.0, 5.0)), min_size=1, max_size=60)
 

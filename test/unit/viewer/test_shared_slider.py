@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A slider with two masters: it keeps still while a hand moves it, and is right afterwards."""
 
-from collision_monitor.viewer.shared_slider import SharedSlider
+from collision_monitor.viewer.sliders import SharedSlider
 from unit.viewer.test_joint_sliders import Slider
 
 

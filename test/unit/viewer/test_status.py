@@ -7,7 +7,7 @@ import math
 import pytest
 
 from collision_monitor.hierarchy.clearance import Clearance
-from collision_monitor.viewer.status import NodeReport, level, status_html
+from collision_monitor.viewer.clearance_display import NodeReport, level, status_html
 
 
 @pytest.mark.parametrize(
