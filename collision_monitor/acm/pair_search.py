@@ -14,7 +14,7 @@ from collision_monitor.acm.pair_verdict import Ground, Meeting, Verdict, share_b
 _ROOM, _MOST_WAITING = 256, 20_000
 _NEAREST = 64  # samples from which to descend, kept
 _STEPS = 60  # of a descent
-_LOOKED_INTO = 4  # samples at which leaves overlap that are asked whether one link is in the other
+_TESTED_INSIDE = 4  # samples with overlapping leaves tested for one link inside the other
 
 
 class PairSearch:
@@ -46,7 +46,7 @@ class PairSearch:
 
     def sample(self, values: np.ndarray) -> np.ndarray:
         """Count at which rows of ``values`` (n, c) the links meet; returns these, bool (n,)."""
-        met, distances = self._look(values)
+        met, distances = self._evaluate(values)
         self.samples += len(values)
         self.meets += int(met.sum())
         apart = np.flatnonzero(~met)
@@ -56,7 +56,7 @@ class PairSearch:
         self.starts, self._nearness = self.starts[nearest], self._nearness[nearest]
         return met
 
-    def _look(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _evaluate(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         values = np.ascontiguousarray(values)
         states = np.empty(len(values), dtype=np.uint8)
         distances = np.empty(len(values))
@@ -64,12 +64,12 @@ class PairSearch:
         met = states == range_search.MEET
         near = np.flatnonzero(states == range_search.NEAR)
         if len(near):
-            inside = [self.pair.one_holds_the_other(row) for row in values[near[:_LOOKED_INTO]]]
-            met[near[:_LOOKED_INTO]] = inside
-            # What is inside here and not there crosses the surface in between, so a few tell of
-            # most. Where it matters, at shares near 1, `matrix` asks the meshes again.
+            inside = [self.pair.one_holds_the_other(row) for row in values[near[:_TESTED_INSIDE]]]
+            met[near[:_TESTED_INSIDE]] = inside
+            # A link that is inside here and outside there crosses the surface in between, so a few
+            # samples suffice. At shares near 1, `matrix` checks the meshes again.
             if all(inside):
-                met[near[_LOOKED_INTO:]] = True
+                met[near[_TESTED_INSIDE:]] = True
         if met.any() and self.witness is None:
             self.witness = values[np.flatnonzero(met)[0]].copy()
         return met, distances
@@ -158,13 +158,13 @@ class PairSearch:
         return min(1.0, float(self._waiting()[1].sum()))
 
     def sample_unproved(self, count: int, rng: np.random.Generator) -> None:
-        """Look at ``count`` random configurations in what is not proved."""
+        """Evaluate ``count`` random configurations in what is not proved."""
         bounds, shares = self._waiting()
         if not len(shares):
             return
         chosen = bounds[rng.choice(len(shares), count, p=shares / shares.sum())]
         values = rng.uniform(chosen[:, :, 0], chosen[:, :, 1])
-        met, _ = self._look(values)
+        met, _ = self._evaluate(values)
         self.left = (count, int(met.sum()))
 
     # -- the end ---------------------------------------------------------------------

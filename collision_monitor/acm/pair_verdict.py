@@ -10,8 +10,6 @@ from enum import Enum
 import numpy as np
 from scipy.stats import beta
 
-# -- what samples say of the share of configurations in which two links meet --
-
 
 def share_bounds(meets: int, samples: int, confidence: float) -> tuple[float, float]:
     """Lower and upper bound of a share of which ``meets`` of ``samples`` were seen.
@@ -39,7 +37,7 @@ class Meeting(Enum):
 class Ground(Enum):
     """On what a verdict rests."""
 
-    RIGID = "rigidly joined"  # one configuration tells all
+    RIGID = "rigidly joined"  # one configuration decides
     PROOF = "proof"
     WITNESS = "witness"  # a configuration in which they meet
     SAMPLES = "samples"
