@@ -76,7 +76,7 @@ def curve_times(motions: list[PlannedMotion]) -> np.ndarray:
 
 
 class Playback:
-    """Where in a motion the page is; times of a steady clock in seconds."""
+    """The motion that is played, and the time in it; times of a steady clock in seconds."""
 
     def __init__(self, speed: float = 1.0) -> None:
         self.motion: PlannedMotion | None = None
@@ -86,27 +86,27 @@ class Playback:
 
     @property
     def playing(self) -> bool:
-        """Whether time goes on."""
+        """Whether time advances."""
         return self._last is not None
 
     def play(self, motion: PlannedMotion, now: float) -> None:
-        """Begin a motion, or go on with it; one at its end begins anew."""
+        """Start a motion, or continue it; one at its end starts again."""
         if motion is not self.motion or self.time >= motion.duration:
             self.time = 0.0
         self.motion, self._last = motion, now
 
     def pause(self) -> None:
-        """Stand still."""
+        """Stop at the present time."""
         self._last = None
 
     def seek(self, motion: PlannedMotion, time: float) -> np.ndarray:
-        """Stand still at this instant of a motion; returns the configuration (nq,) there."""
+        """Stop at this time of a motion; returns the configuration (nq,) there."""
         self.pause()
         self.motion, self.time = motion, min(max(time, 0.0), motion.duration)
         return motion.at(self.time)
 
     def configuration(self, now: float) -> np.ndarray | None:
-        """The configuration of this moment while it plays, else None; it stops at the end."""
+        """The configuration (nq,) at ``now`` while it plays, else None; it stops at the end."""
         if self._last is None or self.motion is None:
             return None
         self.time = min(self.time + self.speed * (now - self._last), self.motion.duration)
@@ -115,7 +115,7 @@ class Playback:
 
 
 class MotionPanel:
-    """Plays ``motions``; what is done by hand is handed to ``later``, to be done in the loop."""
+    """Plays ``motions``; actions of a user are passed to ``later``, to run in the loop."""
 
     def __init__(
         self,
@@ -126,7 +126,7 @@ class MotionPanel:
         later: Later,
         go_to: Callable[[np.ndarray], None],
     ) -> None:
-        """``clock``: seconds of the steady clock that `Playback` is told.
+        """``clock``: seconds of the steady clock that `Playback` uses.
 
         ``go_to`` is called in the loop with the configuration (nq,) of a time that was chosen.
         """
@@ -165,7 +165,7 @@ class MotionPanel:
         self._chart.data = self._data()
 
     def show(self) -> None:
-        """Put slider and mark where the motion is."""
+        """Move slider and mark to the time of the motion."""
         time = self._playback.time
         self._time.show(min(time, float(self._times[-1])))
         marked = int(np.abs(self._times - time).argmin())
@@ -174,7 +174,7 @@ class MotionPanel:
             self._chart.data = self._data()
 
     def _data(self) -> tuple[np.ndarray, ...]:
-        """Curves, and a line upright at the time of the motion."""
+        """Curves, and a vertical line at the time of the motion."""
         warn, stop = self._thresholds
         mark = np.full(len(self._times), min(stop, *(curve.min() for curve in self._curves)))
         mark[self._marked] = max(warn, *(curve.max() for curve in self._curves))

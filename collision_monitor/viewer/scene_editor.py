@@ -38,7 +38,7 @@ def moved(scene: Scene, name: str, pose: np.ndarray) -> Scene:
 
 
 def removed(scene: Scene, name: str) -> Scene:
-    """Without that obstacle, and without what is said of its pairs."""
+    """Without that obstacle, and without the ignored pairs that it is in."""
     return replace(
         scene,
         obstacles=tuple(one for one in scene.obstacles if one.name != name),
@@ -80,7 +80,7 @@ def scene_text(scene: Scene, root: str) -> str:
     """The scene as a YAML file that `load_scene` reads; ``root`` is the robot's root link.
 
     Raises:
-        SceneError: an obstacle that is a mesh, of which file and scale are not known any more.
+        SceneError: an obstacle is a mesh; its file and scale are not kept.
     """
     data: dict[str, Any] = {"obstacles": [_obstacle(one, scene, root) for one in scene.obstacles]}
     if scene.joints:
@@ -97,8 +97,8 @@ def _obstacle(one: Obstacle, scene: Scene, root: str) -> dict[str, Any]:
         item["size"] = [float(value) for value in shape.size]
     elif shape.kind == "mesh":
         raise SceneError(
-            f"obstacle {one.name!r} is a mesh: a scene that has one is not written; change its "
-            "numbers in the file"
+            f"obstacle {one.name!r} is a mesh: a scene with meshes cannot be saved; edit its "
+            "file instead"
         )
     else:
         item |= dict(zip(("radius", "length"), map(float, shape.size), strict=False))
@@ -135,9 +135,9 @@ def _carrier(link: str, scene: Scene, root: str) -> dict[str, str]:
 
 
 class SceneEditor:
-    """Edits a scene: ``scene`` is what it is now, ``changed`` whether it is another one.
+    """Edits a scene: ``scene`` is the edited one, ``changed`` is set with every edit.
 
-    All but what a browser calls is for the loop of the page.
+    All methods but the callbacks of a browser are for the loop of the page.
     """
 
     def __init__(
@@ -148,7 +148,10 @@ class SceneEditor:
         later: Later,
         say: Callable[[str], None],
     ) -> None:
-        """``model``: whose scene; ``chosen``: told which obstacle is; ``say``: of trouble."""
+        """``chosen``: called with the chosen obstacle; ``later``: runs actions in the loop.
+
+        ``say``: shows a note.
+        """
         self.scene: Scene = model.scene
         self.changed = False
         self._robot, self._root = model.robot, model.root
@@ -178,7 +181,7 @@ class SceneEditor:
         return self.scene is not self._loaded
 
     def put_new_ones_at(self, position: np.ndarray) -> None:
-        """Where new obstacles begin, (3,) in the base frame."""
+        """Set the position of new obstacles, (3,) in the base frame."""
         self._middle = np.asarray(position, dtype=float)
 
     def choose(self, name: str | None) -> None:
@@ -238,7 +241,7 @@ class SceneEditor:
     def _save(self, event: Any) -> None:
         text = scene_text(self.scene, self._root)
         if event.client is None:
-            raise SceneError("nobody to send the scene to")
+            raise SceneError("no browser is connected to send the scene to")
         event.client.send_file_download("scene.yaml", text.encode(), save_immediately=True)
 
 

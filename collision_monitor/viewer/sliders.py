@@ -75,17 +75,17 @@ def _rounded(lower: float, upper: float) -> tuple[float, float]:
 
 
 class SharedSlider:
-    """A slider of viser's that shows a value, and tells which ones a hand has chosen.
+    """A viser slider that shows a value of the program, and reports values that a user chose.
 
-    What the program has sent may reach the browser behind a hand's move, and then the browser
-    shows what nobody wants. So it keeps still while a hand moves, and says it again afterwards.
+    A value from the program may reach the browser after a move by the user and replace it there.
+    So nothing is sent while the user moves the slider, and the value is sent again afterwards.
     """
 
     def __init__(
         self, handle: Any, step: float, moved: Callable[[float], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:  # fmt: skip
-        """``moved``: called on a thread of the server; ``step``: less is no change."""
+        """``moved``: called on a thread of the server; ``step``: smaller changes are not sent."""
         self._handle = handle
         self._step = step
         self._clock = clock
@@ -95,7 +95,7 @@ class SharedSlider:
 
     @property
     def value(self) -> float:
-        """What it shows."""
+        """The shown value."""
         return float(self._handle.value)
 
     def _on_update(self, event: Any) -> None:
@@ -104,12 +104,12 @@ class SharedSlider:
             self._moved(self.value)
 
     def show(self, value: float) -> None:
-        """Show a value within its limits, unless a hand is at it."""
+        """Show a value within its limits, unless a user is moving the slider."""
         if self._touched is not None:
             if self._clock() - self._touched < _LEFT_ALONE:
                 return
             self._touched = None
-            # viser does not send what it holds already.
+            # viser does not send a value that it holds already.
             low, high = self._handle.min, self._handle.max
             self._handle.value = low if self.value != low else high
         elif abs(self.value - value) <= 0.5 * self._step:
@@ -118,7 +118,7 @@ class SharedSlider:
 
 
 class JointSliders:
-    """A slider for each joint. ``moved(index, value)`` is called when somebody moves one."""
+    """A slider for each joint. ``moved(index, value)`` is called when a user moves one."""
 
     def __init__(
         self,
@@ -137,7 +137,7 @@ class JointSliders:
             self._sliders.append(SharedSlider(handle, spec.step, partial(moved, k)))
 
     def show(self, q: np.ndarray) -> None:
-        """Put the sliders where the robot is."""
+        """Show the configuration ``q`` (nq,)."""
         for spec, slider, value in zip(self._specs, self._sliders, q, strict=True):
             if not spec.stuck:
                 slider.show(spec.within(value))

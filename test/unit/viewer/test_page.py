@@ -103,7 +103,7 @@ def test_an_obstacle_that_is_moved_changes_the_distance(serve):
     assert f">{nearest.distance:.4f} m<" in shown(page)
     page.hear(NodeReport("OK", 1.0, 100.0))
     later(page)
-    assert "watches the scene as it was loaded" in shown(page)
+    assert "monitors the scene as it was loaded" in shown(page)
     editor._reset()
     later(page)
     assert f">{load().distance(np.zeros(3)).distance:.4f} m<" in shown(page)
