@@ -17,7 +17,7 @@ from collision_monitor.acm.matrix import (
     link_columns,
     where_links_meet,
 )
-from collision_monitor.acm.pair_verdict import Meeting, Verdict, share_bounds
+from collision_monitor.acm.pair_search import Meeting, Verdict, share_bounds
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.robot.pairs import neighbours
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from lxml import etree
 
 from collision_monitor.acm.matrix import default_pose, where_links_meet
-from collision_monitor.acm.pair_verdict import Ground, Meeting, Verdict
+from collision_monitor.acm.pair_search import Ground, Meeting, Verdict
 from collision_monitor.common.safe_xml import parse_xml
 from collision_monitor.errors import SemanticDescriptionError
 from collision_monitor.model.collision_model import CollisionModel

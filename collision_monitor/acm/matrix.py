@@ -12,8 +12,7 @@ from itertools import combinations
 import numpy as np
 
 from collision_monitor.acm.link_pair import PairGeometries, between
-from collision_monitor.acm.pair_search import PairSearch
-from collision_monitor.acm.pair_verdict import Ground, Meeting, Verdict, share_bounds
+from collision_monitor.acm.pair_search import Ground, Meeting, PairSearch, Verdict, share_bounds
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.mesh_contacts import where_they_meet

@@ -19,7 +19,7 @@ from collision_monitor.acm.matrix import (
     link_columns,
     where_links_meet,
 )
-from collision_monitor.acm.pair_verdict import Ground, Meeting, share_bounds
+from collision_monitor.acm.pair_search import Ground, Meeting, share_bounds
 from collision_monitor.errors import ConfigurationError
 
 
