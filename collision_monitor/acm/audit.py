@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""What an SRDF exempts, held against what the links can really do."""
+"""Audit of an SRDF: exempted pairs that can really collide, with a configuration for each."""
 
 from __future__ import annotations
 
@@ -17,14 +17,13 @@ from collision_monitor.acm.matrix import (
     link_columns,
     where_links_meet,
 )
-from collision_monitor.acm.pair_verdict import Meeting, Verdict, share_bounds
+from collision_monitor.acm.pair_search import Meeting, Verdict, share_bounds
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.robot.pairs import neighbours
 
-# Configurations for shares, and for joints that do not matter to a pair that meets.
-_SAMPLES = 1000
-_KEPT = 200  # of those in which a pair meets, tried for one in which nothing else does
-_GLANCE = 20
+_SAMPLES = 1000  # configurations for shares, and for joints that do not matter to a pair
+_KEPT = 200  # configurations in which a pair meets, tried for one in which nothing else does
+_FIRST = 20  # configurations that rule out most pairs that do not always meet
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +37,8 @@ class Finding:
         verdict: what is known of them; ``verdict.q`` is a configuration in which they meet.
         confirmed: the library coal finds the meshes in contact there. Without it they come
             nearer than 0.02 mm, and cannot be told from touching.
-        unseen: at ``verdict.q`` the leaves of all pairs that are checked are apart, so that
-            nobody would be warned.
+        unseen: at ``verdict.q`` the leaves of all checked pairs are apart: the collision would
+            not be reported.
     """
 
     links: tuple[str, str]
@@ -52,7 +51,7 @@ class Finding:
 
 @dataclass(frozen=True, eq=False)
 class Audit:
-    """An SRDF gone through.
+    """The result of an audit.
 
     Attributes:
         findings: exempted pairs that can collide, and be apart; those unseen come first.
@@ -73,10 +72,10 @@ def audit(
     always: float = 0.95,
     progress: Progress | None = None,
 ) -> Audit:
-    """Go through what the SRDF of ``model`` exempts.
+    """Audit the exemptions of the SRDF of ``model``.
 
-    A pair that meets in at least the share ``always`` of the samples is no finding: to check it
-    would be an alarm without end.
+    A pair that meets in at least the share ``always`` of the samples is no finding: checking it
+    would raise a permanent alarm.
     """
     settings = SearchSettings() if settings is None else settings
     geometries = PairGeometries(model)
@@ -116,7 +115,7 @@ def audit(
 def _with_share(
     model: CollisionModel, verdict: Verdict, rows: np.ndarray, confidence: float
 ) -> tuple[Verdict, np.ndarray]:
-    """The verdict with the share of ``rows`` in which coal finds the meshes in contact; these."""
+    """The verdict with the share of ``rows`` in which coal finds contact, and these rows."""
     met = where_links_meet(model, verdict.links, rows)
     meets = int(met.sum())
     bounds = share_bounds(meets, len(rows), confidence)
@@ -174,7 +173,7 @@ def _missing(model: CollisionModel, rows: np.ndarray, always: float) -> list[tup
     found = []
     for a, b, _ in model.unmonitored_pairs:
         if frozenset((a, b)) not in model.semantics.disabled:
-            few = where_links_meet(model, (a, b), rows[:_GLANCE])
+            few = where_links_meet(model, (a, b), rows[:_FIRST])
             if few.mean() >= always and where_links_meet(model, (a, b), rows).mean() >= always:
                 found.append((a, b))
     return found

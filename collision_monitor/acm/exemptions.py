@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from lxml import etree
 
 from collision_monitor.acm.matrix import default_pose, where_links_meet
-from collision_monitor.acm.pair_verdict import Ground, Meeting, Verdict
+from collision_monitor.acm.pair_search import Ground, Meeting, Verdict
 from collision_monitor.common.safe_xml import parse_xml
 from collision_monitor.errors import SemanticDescriptionError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.robot.pairs import neighbours
 
-# The words for reasons that MoveIt's setup assistant writes, and knows when it reads them.
+# Reasons as MoveIt's setup assistant writes and reads them.
 ADJACENT, NEVER, ALWAYS, DEFAULT, USER = "Adjacent", "Never", "Always", "Default", "User"
 
 
@@ -53,13 +53,12 @@ def exemptions(
         model: the robot, and the SRDF that it was loaded with, whose exemptions stay.
         verdicts: of all pairs of links.
         always: a pair that meets in at least this share of the samples is exempted: checking it
-            would be an alarm without end.
-        proved_only: leave pairs in that were only sampled, and never met.
+            would raise a permanent alarm.
+        proved_only: exempt no pair that never met in samples, without a proof.
         in_default_pose: exempt pairs that meet with all joints at zero, as MoveIt does, though they
             can be apart elsewhere.
-        renew: drop what the SRDF exempts, and judge anew.
-        least_samples: leave pairs in that never met, but in fewer samples than this: the time was
-            over before.
+        renew: drop the exemptions of the SRDF, and judge anew.
+        least_samples: exempt no pair that never met in fewer samples than this: time ran out.
     """
     given = {} if renew else model.semantics.disabled
     near = neighbours(model.robot, model.bodies)

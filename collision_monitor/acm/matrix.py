@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Every pair of links of a robot: never, sometimes or always, as far as a time allows."""
+"""Every pair of links of a robot meets never, sometimes or always, as far as can be decided."""
 
 from __future__ import annotations
 
@@ -11,30 +11,25 @@ from itertools import combinations
 
 import numpy as np
 
-from collision_monitor.acm.link_geometry import LinkGeometry, link_geometry
-from collision_monitor.acm.link_pair import LinkPair, between, link_pair
-from collision_monitor.acm.pair_search import PairSearch
-from collision_monitor.acm.pair_verdict import Ground, Meeting, Verdict, share_bounds
+from collision_monitor.acm.link_pair import PairGeometries, between
+from collision_monitor.acm.pair_search import Ground, Meeting, PairSearch, Verdict, share_bounds
 from collision_monitor.errors import ConfigurationError
-from collision_monitor.geometry.leaf import Leaf
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.mesh_contacts import where_they_meet
 from collision_monitor.robot.batch_poses import link_poses
 
-# Of the samples so many come first; pairs that meet in some of these only are settled.
-_FIRST = 200
-_NEARLY_ALL = 0.9  # share of the samples from which on coal is asked as well
+_FIRST = 200  # samples of every pair; those that meet in some of them only are decided
+_NEARLY_ALL = 0.9  # share of the samples above which coal checks the meshes as well
 # Boxes and descents in a round of a search; every round has four times as many boxes.
 _BOXES, _DESCENTS, _GROWTH = 250, 8, 4
-# Part of the time that is kept for samples in what is not proved.
-_KEPT = 0.15
+_KEPT = 0.15  # share of the time reserved for samples in what is not proved
 
 Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
 class SearchSettings:
-    """How long to search, and how surely.
+    """Time and confidence of a search.
 
     Attributes:
         seconds: time for all pairs together, after loading; every pair is sampled all the same.
@@ -49,7 +44,7 @@ class SearchSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse what means nothing.
+        """Check the ranges.
 
         Raises:
             ConfigurationError: a value out of its range.
@@ -62,36 +57,6 @@ class SearchSettings:
             raise ConfigurationError(
                 f"confidence: {self.confidence!r} is not between 0 and 1, such as 0.95"
             )
-
-
-class PairGeometries:
-    """The links of a model for proofs, each made when it is first asked for."""
-
-    def __init__(self, model: CollisionModel) -> None:
-        self._model = model
-        self._leaves: dict[str, list[Leaf]] = {}
-        for leaf in model.leaves:
-            self._leaves.setdefault(leaf.link, []).append(leaf)
-        self._made: dict[str, LinkGeometry] = {}
-
-    @property
-    def links(self) -> list[str]:
-        """Links of the robot that have shapes, in the order of the robot."""
-        return [link.name for link in self._model.robot.links.values() if link.shapes]
-
-    def __getitem__(self, link: str) -> LinkGeometry:
-        """The geometry of a link that has shapes."""
-        if link not in self._made:
-            self._made[link] = link_geometry(
-                self._model.robot.links[link].shapes,
-                self._leaves[link],
-                self._model.bodies.link_poses[link],
-            )
-        return self._made[link]
-
-    def pair(self, a: str, b: str) -> LinkPair:
-        """Two links that can move against each other."""
-        return link_pair(self._model.bodies, (a, b), (self[a], self[b]))
 
 
 def default_pose(model: CollisionModel) -> np.ndarray:
@@ -119,7 +84,7 @@ def classify(
     settings: SearchSettings | None = None,
     progress: Progress | None = None,
 ) -> list[Verdict]:
-    """Find out about ``pairs`` of links with shapes, all of the robot's without it, in their order.
+    """Verdicts on ``pairs`` of links with shapes, in their order; by default on all of the robot.
 
     Every pair is sampled. Of those that never met, each is tried to be proved free, box by box of
     the ranges of the joints between them, and to be brought together, downhill from the
@@ -133,7 +98,7 @@ def classify(
         progress: called with what is done, how many pairs are through, and how many there are.
     """
     settings = SearchSettings() if settings is None else settings
-    tell = progress if progress is not None else lambda *_: None
+    report = progress if progress is not None else lambda *_: None
     geometries = PairGeometries(model)
     if pairs is None:
         pairs = list(combinations(geometries.links, 2))
@@ -155,16 +120,16 @@ def classify(
     if searches:
         _compile(next(iter(searches)), geometries, samples)
     stop = time.perf_counter() + settings.seconds
-    _sample_first(searches.values(), samples, tell)
-    _search(list(searches.values()), samples, stop, settings, tell)
-    tell("decided", len(searches), len(searches))
+    _sample_first(searches.values(), samples, report)
+    _search(list(searches.values()), samples, stop, settings, report)
+    report("decided", len(searches), len(searches))
     for pair, search in searches.items():
         found[pair] = search.verdict(default, settings.confidence)
     return [_confirmed(model, found[pair], samples, settings.confidence) for pair in pairs]
 
 
 def _compile(pair: tuple[str, str], geometries: PairGeometries, samples: np.ndarray) -> None:
-    """Have all kernels compiled before the time begins."""
+    """Compile all kernels before the time starts."""
     search = PairSearch(geometries.pair(*pair))
     search.sample(samples[:1, search.pair.columns])
     search.witness = None
@@ -175,11 +140,11 @@ def _compile(pair: tuple[str, str], geometries: PairGeometries, samples: np.ndar
 
 
 def _sample_first(
-    searches: Collection[PairSearch], samples: np.ndarray, tell: Progress
+    searches: Collection[PairSearch], samples: np.ndarray, report: Progress
 ) -> None:
-    """Look at the first samples, and at all where links meet in each of these."""
+    """Evaluate the first samples, and all where links meet in each of these."""
     for k, search in enumerate(searches):
-        tell("sampled", k, len(searches))
+        report("sampled", k, len(searches))
         search.sample(samples[:_FIRST, search.pair.columns])
         if search.meets == search.samples:
             search.sample(samples[_FIRST:, search.pair.columns])
@@ -190,7 +155,7 @@ def _search(
     samples: np.ndarray,
     stop: float,
     settings: SearchSettings,
-    tell: Progress,
+    report: Progress,
 ) -> None:
     """Prove, sample and descend in rounds, then sample what is not proved."""
     left = [search for search in searches if search.open]
@@ -199,7 +164,7 @@ def _search(
     while left and time.perf_counter() < until:
         decided = total - len(left)
         for search in left:
-            tell("decided", decided, total)
+            report("decided", decided, total)
             for _ in range(0, boxes, _BOXES):
                 if not search.open or time.perf_counter() > until:
                     break
@@ -212,7 +177,7 @@ def _search(
         left = [search for search in left if search.open]
         boxes *= _GROWTH
     for k, search in enumerate(left):
-        tell("decided", total - len(left), total)
+        report("decided", total - len(left), total)
         if time.perf_counter() > stop:
             break
         rng = np.random.default_rng([settings.seed, k])

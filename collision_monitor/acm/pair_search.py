@@ -1,20 +1,85 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The search of one pair of links: samples, descents, and a proof box by box."""
+"""One pair of links: the verdict, and its search by samples, descents and a proof box by box."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from enum import Enum
+
 import numpy as np
+from scipy.stats import beta
 
 from collision_monitor.acm import range_proof, range_search
 from collision_monitor.acm.link_pair import LinkPair
-from collision_monitor.acm.pair_verdict import Ground, Meeting, Verdict, share_bounds
 
 # Rows for boxes at first; boxes that may wait before the search goes deep, where hardly more do.
 _ROOM, _MOST_WAITING = 256, 20_000
 _NEAREST = 64  # samples from which to descend, kept
 _STEPS = 60  # of a descent
-_LOOKED_INTO = 4  # samples at which leaves overlap that are asked whether one link is in the other
+_TESTED_INSIDE = 4  # samples with overlapping leaves tested for one link inside the other
+
+
+def share_bounds(meets: int, samples: int, confidence: float) -> tuple[float, float]:
+    """Lower and upper bound of a share of which ``meets`` of ``samples`` were seen.
+
+    Each alone holds with ``confidence`` (Clopper and Pearson, Biometrika 26, 1934, one-sided). With
+    none seen the upper one is 1 - (1 - confidence) ** (1 / samples): 3 / samples at 95 %, the rule
+    of three.
+    """
+    low, high = 0.0, 1.0
+    if meets > 0:
+        low = float(beta.ppf(1.0 - confidence, meets, samples - meets + 1))
+    if meets < samples:
+        high = float(beta.ppf(confidence, meets + 1, samples - meets))
+    return low, high
+
+
+class Meeting(Enum):
+    """How often two links meet, within the ranges of the joints between them."""
+
+    NEVER = "never"
+    SOMETIMES = "sometimes"
+    ALWAYS = "always"
+
+
+class Ground(Enum):
+    """On what a verdict rests."""
+
+    RIGID = "rigidly joined"  # one configuration decides
+    PROOF = "proof"
+    WITNESS = "witness"  # a configuration in which they meet
+    SAMPLES = "samples"
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """What is known of one pair of links.
+
+    Attributes:
+        links: their names.
+        meeting: never, sometimes or always.
+        ground: on what that rests.
+        boxes: boxes of joint values that were tested for a proof.
+        unproved: share of the joint ranges that is not proved free; 0 with a proof.
+        samples: configurations that were sampled, over the whole ranges, or over what is
+            unproved where there is a search for a proof.
+        meets: in how many of them they meet.
+        share: lower and upper bound of the share of all configurations in which they meet, each
+            with the confidence that the search was given.
+        q: (nq,) a configuration in which they meet; None where none is known. Joints that are
+            not between the links are as in the default pose.
+    """
+
+    links: tuple[str, str]
+    meeting: Meeting
+    ground: Ground
+    boxes: int = 0
+    unproved: float = 1.0
+    samples: int = 0
+    meets: int = 0
+    share: tuple[float, float] = (0.0, 1.0)
+    q: np.ndarray | None = None
 
 
 class PairSearch:
@@ -46,7 +111,7 @@ class PairSearch:
 
     def sample(self, values: np.ndarray) -> np.ndarray:
         """Count at which rows of ``values`` (n, c) the links meet; returns these, bool (n,)."""
-        met, distances = self._look(values)
+        met, distances = self._evaluate(values)
         self.samples += len(values)
         self.meets += int(met.sum())
         apart = np.flatnonzero(~met)
@@ -56,7 +121,7 @@ class PairSearch:
         self.starts, self._nearness = self.starts[nearest], self._nearness[nearest]
         return met
 
-    def _look(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _evaluate(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         values = np.ascontiguousarray(values)
         states = np.empty(len(values), dtype=np.uint8)
         distances = np.empty(len(values))
@@ -64,12 +129,12 @@ class PairSearch:
         met = states == range_search.MEET
         near = np.flatnonzero(states == range_search.NEAR)
         if len(near):
-            inside = [self.pair.one_holds_the_other(row) for row in values[near[:_LOOKED_INTO]]]
-            met[near[:_LOOKED_INTO]] = inside
-            # What is inside here and not there crosses the surface in between, so a few tell of
-            # most. Where it matters, at shares near 1, `matrix` asks the meshes again.
+            inside = [self.pair.one_holds_the_other(row) for row in values[near[:_TESTED_INSIDE]]]
+            met[near[:_TESTED_INSIDE]] = inside
+            # A link that is inside here and outside there crosses the surface in between, so a few
+            # samples suffice. At shares near 1, `matrix` checks the meshes again.
             if all(inside):
-                met[near[_LOOKED_INTO:]] = True
+                met[near[_TESTED_INSIDE:]] = True
         if met.any() and self.witness is None:
             self.witness = values[np.flatnonzero(met)[0]].copy()
         return met, distances
@@ -158,13 +223,13 @@ class PairSearch:
         return min(1.0, float(self._waiting()[1].sum()))
 
     def sample_unproved(self, count: int, rng: np.random.Generator) -> None:
-        """Look at ``count`` random configurations in what is not proved."""
+        """Evaluate ``count`` random configurations in what is not proved."""
         bounds, shares = self._waiting()
         if not len(shares):
             return
         chosen = bounds[rng.choice(len(shares), count, p=shares / shares.sum())]
         values = rng.uniform(chosen[:, :, 0], chosen[:, :, 1])
-        met, _ = self._look(values)
+        met, _ = self._evaluate(values)
         self.left = (count, int(met.sum()))
 
     # -- the end ---------------------------------------------------------------------

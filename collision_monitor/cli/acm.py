@@ -5,21 +5,33 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
-from collision_monitor.acm.audit import audit
-from collision_monitor.acm.exemptions import exemptions, srdf_text
-from collision_monitor.acm.matrix import Progress, SearchSettings, classify
-from collision_monitor.acm.pair_verdict import Ground, Meeting, Verdict
-from collision_monitor.cli import acm_report
-from collision_monitor.cli.output_path import option_number, output_path
+import numpy as np
+
+from collision_monitor.acm.audit import Audit, Finding, audit
+from collision_monitor.acm.exemptions import Exemption, exemptions, grounds, srdf_text
+from collision_monitor.acm.matrix import Progress, SearchSettings, classify, default_pose
+from collision_monitor.acm.pair_search import Ground, Meeting, Verdict
+from collision_monitor.cli.options import counted, number, output_path, print_json, text_table
+from collision_monitor.cli.progress import LiveProgress
+from collision_monitor.cli.robots import add_robot_arguments
 from collision_monitor.common.atomic_file import write_text
 from collision_monitor.model.collision_model import CollisionModel
 
 EXIT_FOUND = 1
+_SUMMARY = {
+    (Meeting.NEVER, Ground.PROOF): "never meet, proved",
+    (Meeting.NEVER, Ground.SAMPLES): "never met in samples",
+    (Meeting.SOMETIMES, Ground.WITNESS): "sometimes meet",
+    (Meeting.ALWAYS, Ground.SAMPLES): "meet in every sample",
+    (Meeting.NEVER, Ground.RIGID): "rigidly joined and apart",
+    (Meeting.ALWAYS, Ground.RIGID): "rigidly joined and meeting",
+}
 
 
 def add_parser(commands: Any) -> None:
@@ -29,89 +41,51 @@ def add_parser(commands: Any) -> None:
         help="which pairs of links can meet; write or audit an SRDF",
         description=(
             "Which pairs of links never, sometimes or always meet, proved over the joint ranges "
-            "where it can be. Writes an SRDF that exempts those that need no check, or goes "
-            "through one and shows every exempted pair that can really collide."
+            "where possible. Writes an SRDF that exempts pairs that need no check, or audits an "
+            "SRDF and lists every exempted pair that can really collide."
         ),
         epilog="Exit code: 0 done, nothing found; 1 exempted pairs that can collide (--audit); "
         "2 input that cannot be used.",
     )
-    parser.add_argument("urdf", help="URDF file of the robot")
+    add_robot_arguments(parser)
     given = parser.add_mutually_exclusive_group()
-    given.add_argument(
-        "--srdf", help="SRDF file whose exemptions, groups and all else are to stay"
-    )
-    given.add_argument("--audit", metavar="SRDF", help="go through what this SRDF exempts")
-    parser.add_argument(
-        "--package-dir",
-        action="append",
-        default=[],
-        metavar="DIR",
-        help="folder that holds packages, at any depth, for package://; may be given several times",
-    )
+    given.add_argument("--srdf", help="SRDF file; its exemptions, groups and all else are kept")
+    given.add_argument("--audit", metavar="SRDF", help="check the exemptions of this SRDF")
     parser.add_argument(
         "--output", type=output_path, metavar="SRDF", help="write an SRDF with the exemptions"
     )
     parser.add_argument(
-        "--renew", action="store_true", help="drop what --srdf exempts, and judge anew"
+        "--renew", action="store_true", help="drop the exemptions of --srdf, and judge anew"
     )
     parser.add_argument(
-        "--proved-only",
-        action="store_true",
-        help="exempt no pair that was only sampled, and never met",
-    )
+        "--proved-only", action="store_true",
+        help="exempt no pair that never met in samples, without a proof",
+    )  # fmt: skip
     parser.add_argument(
-        "--default-pose",
-        action="store_true",
+        "--default-pose", action="store_true",
         help="exempt pairs that meet with all joints at zero, though they can be apart elsewhere",
-    )
+    )  # fmt: skip
     parser.add_argument(
-        "--always",
-        type=_share,
-        default=0.95,
-        metavar="SHARE",
+        "--always", type=number(lambda x: 0.0 < x <= 1.0, "a share above 0 and up to 1"),
+        default=0.95, metavar="SHARE",
         help="pairs that meet in at least this share of the samples count as always meeting "
         "(default %(default)s)",
-    )
+    )  # fmt: skip
     parser.add_argument(
-        "--seconds",
-        type=float,
-        default=SearchSettings.seconds,
+        "--seconds", type=float, default=SearchSettings.seconds,
         help="time for proofs and searches (default %(default)g)",
-    )
+    )  # fmt: skip
     parser.add_argument(
-        "--samples",
-        type=int,
-        default=SearchSettings.samples,
-        help="configurations to look at for each pair (default %(default)s)",
-    )
+        "--samples", type=int, default=SearchSettings.samples,
+        help="configurations to sample for each pair (default %(default)s)",
+    )  # fmt: skip
     parser.add_argument(
-        "--confidence",
-        type=float,
-        default=SearchSettings.confidence,
-        help="of what rests on samples (default %(default)s)",
-    )
+        "--confidence", type=float, default=SearchSettings.confidence,
+        help="of bounds that rest on samples (default %(default)s)",
+    )  # fmt: skip
     parser.add_argument("--seed", type=int, default=0, help="of the samples (default 0)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run, parser=parser)
-
-
-def _share(text: str) -> float:
-    value = option_number(text)
-    if not 0.0 < value <= 1.0:
-        raise argparse.ArgumentTypeError(f"{text} is not a share above 0 and up to 1")
-    return value
-
-
-def _progress() -> Progress | None:
-    """Tells on the terminal how far a search is; nothing where nobody looks."""
-    if not sys.stderr.isatty():
-        return None
-
-    def tell(what: str, done: int, total: int) -> None:
-        end = "\n" if done >= total else ""
-        print(f"\r{what}: {done} of {total} pairs ", end=end, file=sys.stderr, flush=True)
-
-    return tell
 
 
 def run(options: argparse.Namespace) -> int:
@@ -126,8 +100,9 @@ def run(options: argparse.Namespace) -> int:
     if options.renew and not options.srdf:
         options.parser.error("--renew needs --srdf, of which it keeps all but the exemptions")
     model = CollisionModel.from_urdf(options.urdf, options.srdf, options.package_dir)
-    verdicts = classify(model, settings=settings, progress=_progress())
-    _warn_of_haste(verdicts, settings)
+    with LiveProgress(quiet=True) as progress:
+        verdicts = classify(model, settings=settings, progress=_shown_on(progress))
+    _warn_of_short_time(verdicts, settings)
     exempted = exemptions(
         model, verdicts, options.always, options.proved_only, options.default_pose, options.renew,
         settings.samples,
@@ -136,14 +111,32 @@ def run(options: argparse.Namespace) -> int:
         text = srdf_text(model.name, exempted, options.srdf, options.renew)
         write_text(options.output, text)
     if options.json:
-        print(json.dumps(acm_report.matrix_json(model, verdicts, exempted, settings), indent=2))
+        print_json(_matrix_json(model, verdicts, exempted, settings))
     else:
-        print(acm_report.matrix_text(model, verdicts, exempted, settings))
+        print(_matrix_text(model, verdicts, exempted, settings))
     return 0
 
 
-def _warn_of_haste(verdicts: Sequence[Verdict], settings: SearchSettings) -> None:
-    """Say it where the time was over before a pair that never met had had all its samples."""
+def _audit(options: argparse.Namespace, settings: SearchSettings) -> int:
+    model = CollisionModel.from_urdf(options.urdf, options.audit, options.package_dir)
+    with LiveProgress(quiet=True) as progress:
+        result = audit(model, settings, options.always, _shown_on(progress))
+    if options.json:
+        print_json(_audit_json(model, result, settings))
+    else:
+        print(_audit_text(model, result, settings))
+    return EXIT_FOUND if result.findings else 0
+
+
+def _shown_on(progress: LiveProgress) -> Progress:
+    """A callback for `classify` that shows how many pairs are done."""
+    return lambda what, done, total: progress.update(
+        f"{what}: {done} of {total} pairs", done / max(total, 1)
+    )
+
+
+def _warn_of_short_time(verdicts: Sequence[Verdict], settings: SearchSettings) -> None:
+    """Warn where the time ran out before a pair that never met had all its samples."""
     few = [
         verdict.samples
         for verdict in verdicts
@@ -153,18 +146,172 @@ def _warn_of_haste(verdicts: Sequence[Verdict], settings: SearchSettings) -> Non
     ]
     if few:
         print(
-            f"warning: the time was over too soon: {len(few)} pairs that never met were looked at "
-            f"in {min(few)} configurations instead of {settings.samples}, and proofs broken off. "
-            "They stay in the watch: give more --seconds, or fewer --samples",
+            f"warning: time ran out: {len(few)} pairs that never met were sampled in {min(few)} "
+            f"configurations instead of {settings.samples}, and proofs are incomplete. These "
+            "pairs stay checked: give more --seconds, or fewer --samples",
             file=sys.stderr,
         )
 
 
-def _audit(options: argparse.Namespace, settings: SearchSettings) -> int:
-    model = CollisionModel.from_urdf(options.urdf, options.audit, options.package_dir)
-    result = audit(model, settings, options.always, _progress())
-    if options.json:
-        print(json.dumps(acm_report.audit_json(model, result, settings), indent=2))
-    else:
-        print(acm_report.audit_text(model, result, settings))
-    return EXIT_FOUND if result.findings else 0
+# -- text and JSON --
+
+
+def _verdict(model: CollisionModel, verdict: Verdict) -> dict[str, Any]:
+    q = verdict.q
+    return {
+        **asdict(verdict),
+        "meeting": verdict.meeting.value,
+        "ground": verdict.ground.value,
+        "q": None if q is None else dict(zip(model.joint_names, q.tolist(), strict=True)),
+    }
+
+
+def _summary(verdicts: Sequence[Verdict]) -> str:
+    counts = Counter((verdict.meeting, verdict.ground) for verdict in verdicts)
+    return ", ".join(f"{counts[key]} {name}" for key, name in _SUMMARY.items() if counts[key])
+
+
+def _how(settings: SearchSettings) -> str:
+    return (
+        f"Samples within the joint limits, seed {settings.seed}; bounds with "
+        f"{settings.confidence:.4g} confidence."
+    )
+
+
+# -- the matrix --
+
+
+def _matrix_json(
+    model: CollisionModel,
+    verdicts: Sequence[Verdict],
+    exempted: Sequence[Exemption],
+    settings: SearchSettings,
+) -> dict[str, Any]:
+    """What is known of every pair, and why it is exempted where it is."""
+    why = {exemption.links: exemption for exemption in exempted}
+    pairs = []
+    for verdict in verdicts:
+        row = _verdict(model, verdict)
+        exemption = why.get(verdict.links)
+        row["exempted"] = exemption and {"reason": exemption.reason, "detail": exemption.detail}
+        pairs.append(row)
+    return {"robot": model.name, **asdict(settings), "pairs": pairs}
+
+
+def _matrix_text(
+    model: CollisionModel,
+    verdicts: Sequence[Verdict],
+    exempted: Sequence[Exemption],
+    settings: SearchSettings,
+) -> str:
+    """A table of exempted pairs, what stays, and what deserves a look."""
+    parts = []
+    if exempted:
+        rows = [(" - ".join(e.links), e.reason, e.detail) for e in exempted]
+        rows.insert(0, ("exempted pair", "reason", "on what it rests"))
+        widths = [max(len(row[k]) for row in rows) for k in range(2)]
+        parts.append("\n".join(f"{a:{widths[0]}}  {b:{widths[1]}}  {c}" for a, b, c in rows))
+    checked = len(verdicts) - len(exempted)
+    parts.append(
+        f"{model.name}: {counted(len(verdicts), 'pair')}, {len(exempted)} exempted, {checked} "
+        f"checked\n{_summary(verdicts)}\n{_how(settings)}"
+    )
+    known = {verdict.links: verdict for verdict in verdicts}
+    doubtful = [e for e in exempted if known[e.links].meeting is Meeting.SOMETIMES]
+    if doubtful:
+        parts.append(
+            f"{counted(len(doubtful), 'exempted pair')} can meet and be apart "
+            f"({', '.join(' - '.join(e.links) for e in doubtful)}): --audit shows how"
+        )
+    return "\n\n".join(parts)
+
+
+# -- the audit --
+
+
+def _finding(model: CollisionModel, finding: Finding) -> dict[str, Any]:
+    return {
+        **_verdict(model, finding.verdict),
+        "reason": finding.reason,
+        "neighbours": finding.neighbours,
+        "confirmed": finding.confirmed,
+        "unseen": finding.unseen,
+    }
+
+
+def _audit_json(model: CollisionModel, result: Audit, settings: SearchSettings) -> dict[str, Any]:
+    """Findings with their witnesses, and what is as it should be."""
+    return {
+        "robot": model.name,
+        **asdict(settings),
+        "findings": [_finding(model, finding) for finding in result.findings],
+        "harmless": [
+            {**_verdict(model, verdict), "reason": reason} for reason, verdict in result.harmless
+        ],
+        "without_shapes": [list(pair) for pair in result.shapeless],
+        "missing": [list(pair) for pair in result.missing],
+        "warnings": list(model.semantics.warnings),
+    }
+
+
+def _pose(model: CollisionModel, q: np.ndarray) -> str:
+    """The joints that are not where they are by default, as ``--q`` of ``distance`` takes them."""
+    default = default_pose(model)
+    parts = [
+        f"{name}={value:.10g}"
+        for name, value, usual in zip(model.joint_names, q, default, strict=True)
+        if value != usual
+    ]
+    return ",".join(parts) or "the default pose"
+
+
+def _audit_text(model: CollisionModel, result: Audit, settings: SearchSettings) -> str:
+    """Findings as a table, a pose for each, and what is as it should be."""
+    parts = []
+    if result.findings:
+        rows = []
+        for k, finding in enumerate(result.findings, 1):
+            verdict = finding.verdict
+            low, high = verdict.share
+            rows.append(
+                [
+                    f"{k}  {' - '.join(finding.links)}",
+                    finding.reason or "-",
+                    "yes" if finding.neighbours else "no",
+                    f"{verdict.meets} of {verdict.samples}",
+                    f"{low:.2%} to {high:.2%}",
+                    "nobody" if finding.unseen else "other pairs",
+                ]
+            )
+        header = ("exempted pair that can collide", "reason", "neighbours", "meets in", "share",
+                  "warned by")  # fmt: skip
+        parts.append(text_table(header, rows))
+        lines = ["Where they meet (joints not named as in the default pose):"]
+        for k, finding in enumerate(result.findings, 1):
+            doubt = "" if finding.confirmed else "  (nearer than 0.02 mm, not told from touching)"
+            lines.append(f"{k}  {_pose(model, finding.verdict.q)}{doubt}")
+        parts.append("\n".join(lines))
+    unseen = sum(finding.unseen for finding in result.findings)
+    verdicts = [verdict for _, verdict in result.harmless]
+    total = len(verdicts) + len(result.findings)
+    found = counted(len(result.findings), "pair")
+    text = f"{model.name}: {counted(total, 'exempted pair')} with shapes, {found} can collide"
+    if result.findings:
+        text += f", {unseen} of them where no pair that is checked is in contact"
+    parts.append(f"{text}\nThe others: {_summary(verdicts) or 'none'}\n{_how(settings)}")
+    sampled = [
+        verdict
+        for verdict in verdicts
+        if verdict.meeting is Meeting.NEVER and verdict.ground is Ground.SAMPLES
+    ]
+    if sampled:
+        lines = ["Not proved (more --seconds may):"]
+        lines += [f"  {' - '.join(verdict.links)}: {grounds(verdict)}" for verdict in sampled]
+        parts.append("\n".join(lines))
+    if result.missing:
+        names = ", ".join(" - ".join(pair) for pair in result.missing)
+        parts.append(f"Not exempted though they meet nearly always: {names}")
+    if result.shapeless:
+        shapeless = counted(len(result.shapeless), "exempted pair")
+        parts.append(f"{shapeless} with a link that has no shape")
+    return "\n\n".join(parts)

@@ -5,41 +5,37 @@
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import os
 import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from collision_monitor.cli import adjust_plot, adjust_report
-from collision_monitor.cli.distance import parse_positions
-from collision_monitor.cli.model_arguments import add_model_arguments, load_model
-from collision_monitor.cli.motion_arguments import add_bag_arguments
-from collision_monitor.cli.output_path import option_number, output_path
+from collision_monitor.cli.options import (
+    add_bag_arguments,
+    check_outputs,
+    files_read,
+    number,
+    output_path,
+    parse_positions,
+    print_json,
+)
+from collision_monitor.cli.robots import add_model_arguments, load_model
 from collision_monitor.errors import (
     AdjustmentError,
     ConfigurationError,
     JointLimitsError,
-    MotionError,
     SemanticDescriptionError,
 )
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.motion import Motion, read_motion, write_motion
 from collision_monitor.motion.motion_files import open_motion
-from collision_monitor.robot.joint_limits import read_joint_limits
+from collision_monitor.robot.joint_limits import read_joint_limits, urdf_limits
 from collision_monitor.robot.srdf.discovery import srdf_beside
 
 EXIT_NO_ADJUSTMENT = 1
-
-
-def _not_negative(text: str) -> float:
-    value = option_number(text)
-    if not 0.0 <= value < math.inf:
-        raise argparse.ArgumentTypeError(f"{text} is not a finite number of at least 0")
-    return value
+_READ = ("motion", "urdf", "srdf", "scene", "leaves", "limits")
 
 
 def _two_names(text: str) -> tuple[str, str]:
@@ -71,69 +67,47 @@ def add_parser(commands: Any) -> None:
     )
     add_bag_arguments(parser)
     parser.add_argument(
-        "--output",
-        type=output_path,
-        metavar="FILE",
+        "--output", type=output_path, metavar="FILE",
         help="write the adjusted motion: *.yaml as JointTrajectory, others as CSV",
-    )
+    )  # fmt: skip
+    not_negative = number(lambda x: 0.0 <= x < math.inf, "a finite number of at least 0")
     parser.add_argument(
-        "--safe-distance",
-        type=_not_negative,
-        default=0.1,
-        metavar="METRES",
+        "--safe-distance", type=not_negative, default=0.1, metavar="METRES",
         help="clearance between leaves that is kept (default %(default)s)",
-    )
+    )  # fmt: skip
     parser.add_argument(
-        "--danger-distance",
-        type=_not_negative,
-        default=0.05,
-        metavar="METRES",
+        "--danger-distance", type=not_negative, default=0.05, metavar="METRES",
         help="clearance between leaves below which the field is infinite (default %(default)s)",
-    )
+    )  # fmt: skip
     parser.add_argument(
-        "--method",
-        choices=("robust", "published"),
-        default="robust",
+        "--method", choices=("robust", "published"), default="robust",
         help="robust: all pairs at once, certified; published: arm against arm as in the paper "
         "(default %(default)s)",
-    )
+    )  # fmt: skip
     parser.add_argument(
-        "--arms",
-        type=_two_names,
-        metavar="RIGHT,LEFT",
-        help="two groups of the SRDF, or two base_link:tip_link; found by themselves if not given",
-    )
+        "--arms", type=_two_names, metavar="RIGHT,LEFT",
+        help="two groups of the SRDF, or two base_link:tip_link; detected if not given",
+    )  # fmt: skip
     parser.add_argument(
-        "--yielding",
-        choices=("both", "left", "right"),
-        default="both",
+        "--yielding", choices=("both", "left", "right"), default="both",
         help="which arm gives way (default %(default)s)",
-    )
+    )  # fmt: skip
     parser.add_argument(
-        "--tip-weight",
-        type=_not_negative,
-        default=0.0,
-        metavar="W",
-        help="how much a metre of a tip counts against a radian of a joint (default %(default)s)",
-    )
+        "--tip-weight", type=not_negative, default=0.0, metavar="W",
+        help="weight of a metre of a tip against a radian of a joint (default %(default)s)",
+    )  # fmt: skip
     parser.add_argument(
-        "--limits",
-        metavar="FILE",
+        "--limits", metavar="FILE",
         help="joint_limits.yaml: accelerations, and what is tighter than in the URDF",
-    )
+    )  # fmt: skip
     parser.add_argument(
-        "--q",
-        default="",
-        metavar="JOINT=VALUE,...",
+        "--q", default="", metavar="JOINT=VALUE,...",
         help="positions of joints that the motion does not name, radians or metres; the others "
         "are held at zero, or at the nearer limit where zero is outside the limits",
-    )
+    )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
-        "--plot",
-        type=output_path,
-        metavar="PNG",
-        help="draw joints, clearance and index over time",
+        "--plot", type=output_path, metavar="PNG", help="draw joints, clearance and index over time"
     )
     parser.set_defaults(run=run)
 
@@ -142,19 +116,22 @@ def run(options: argparse.Namespace) -> int:
     """Adjust the motion, print what was done, write what is asked for."""
     from collision_monitor.self_collision.adjustment import adjust  # other commands need no solver
 
-    _check_outputs(options)
+    check_outputs(options, ("output", "plot"), files_read(options, _READ))
+    if options.plot:
+        adjust_plot.require(options.plot)
     file = open_motion(options.motion)  # errors in it are reported before the model is loaded
     model = _load(options)
     motion = read_motion(file, model.robot, topic=options.topic, stamps=options.stamps)
     held = _held(options.q, model, motion)
     limits = _limits(options.limits, model)
+    safe, danger = options.safe_distance, options.danger_distance
     try:
         adjustment = adjust(
             model,
             motion,
             options.arms,
-            safe_distance=options.safe_distance,
-            danger_distance=options.danger_distance,
+            safe_distance=safe,
+            danger_distance=danger,
             method=options.method,
             yielding=options.yielding,
             tip_weight=options.tip_weight,
@@ -163,47 +140,21 @@ def run(options: argparse.Namespace) -> int:
         )
     except AdjustmentError as error:
         return _refuse(options, adjust_report.failure(model, options.method, error))
-    result = adjust_report.report(model, adjustment, options.safe_distance, options.danger_distance)
+    result = adjust_report.report(model, adjustment, safe, danger)
     if options.plot:
-        adjust_plot.plot(
-            options.plot,
-            adjustment,
-            options.safe_distance,
-            options.danger_distance,
-            adjust_report.units(model),
-        )
+        adjust_plot.plot(options.plot, adjustment, safe, danger, adjust_report.units(model))
     if options.output:
         write_motion(options.output, adjustment.motion)
     result["output"] = os.fspath(options.output) if options.output else None
     if options.json:
-        print(json.dumps(result, indent=2, allow_nan=False))
-        return 0
-    print(adjust_report.text(result))
-    if options.output:
-        print(f"  written            {options.output}")
+        print_json(result)
+    else:
+        print(adjust_report.text(result))
     return 0
 
 
-def _check_outputs(options: argparse.Namespace) -> None:
-    """Find out before the work, not after it, that its results would destroy something."""
-    inputs = {
-        os.path.realpath(path): name
-        for name in ("motion", "urdf", "srdf", "scene", "leaves", "limits")
-        if (path := getattr(options, name, None)) is not None
-    }
-    for path in filter(None, (options.output, options.plot)):
-        name = inputs.get(os.path.realpath(path))
-        if name:
-            what = "motion" if name == "motion" else f"{name} that is read"
-            raise MotionError(f"{path}: is the {what} itself; give another file for the result")
-    if options.plot:
-        if options.output and os.path.realpath(options.output) == os.path.realpath(options.plot):
-            raise MotionError(f"{options.plot}: is given for the motion and for the plot")
-        adjust_plot.require(options.plot)
-
-
 def _load(options: argparse.Namespace) -> CollisionModel:
-    """The model, with the SRDF that lies beside the URDF if none is given."""
+    """The model; without --srdf, with an SRDF in the folder of the URDF."""
     if options.srdf is not None:
         return load_model(options)
     beside = srdf_beside(options.urdf)
@@ -214,15 +165,15 @@ def _load(options: argparse.Namespace) -> CollisionModel:
         model = load_model(options)
     except SemanticDescriptionError as error:
         # Without it more pairs are checked, not fewer.
-        _say(f"warning: {beside}, beside the URDF, is not used: {error}")
+        _print_error(f"warning: {beside}, beside the URDF, is not used: {error}")
         options.srdf = None
         return load_model(options)
-    _say(f"note: SRDF {beside} is taken, which lies beside the URDF")
+    _print_error(f"note: SRDF {beside}, beside the URDF, is used")
     return model
 
 
 def _held(text: str, model: CollisionModel, motion: Motion) -> dict[str, float]:
-    """Positions given for joints that the motion does not name."""
+    """Given positions of joints that the motion does not name."""
     given = parse_positions(text, model)
     both = [name for name in given if name in motion.joint_names]
     if both:
@@ -232,7 +183,7 @@ def _held(text: str, model: CollisionModel, motion: Motion) -> dict[str, float]:
     ]
     if still:
         more = f" and {len(still) - 6} more" if len(still) > 6 else ""
-        _say(
+        _print_error(
             f"note: held at zero, or at the nearer limit (--q sets them): {', '.join(still[:6])}"
             f"{more}"
         )
@@ -240,43 +191,41 @@ def _held(text: str, model: CollisionModel, motion: Motion) -> dict[str, float]:
 
 
 def _limits(path: str | None, model: CollisionModel) -> dict[str, Any]:
-    """Options of `adjust` for what a file limits tighter than the robot does."""
+    """Options of `adjust` for the joints that a file limits: the tighter of file and URDF."""
     if path is None:
         return {}
-    positions, velocities, accelerations = {}, {}, {}
-    for name, limits in read_joint_limits(path, model.joint_names).items():
-        k = model.joint_names.index(name)
-        if max(model.lower[k], limits.lower) > min(model.upper[k], limits.upper):
+    urdf, limits = urdf_limits(model.robot), {}
+    for name, given in read_joint_limits(path, model.joint_names).items():
+        limits[name] = urdf[name].tightened(given)
+        if limits[name].lower > limits[name].upper:
             raise JointLimitsError(
                 f"{path}: {name}: nothing is left between its positions "
-                f"{limits.lower:g} .. {limits.upper:g} and the limits of the URDF"
+                f"{given.lower:g} .. {given.upper:g} and the limits of the URDF"
             )
-        positions[name] = (limits.lower, limits.upper)
-        velocity = model.velocity_limits[k]
-        none = not np.isfinite(velocity) or velocity <= 0.0
-        if math.isfinite(limits.velocity):
-            velocities[name] = limits.velocity if none else min(velocity, limits.velocity)
-        if math.isfinite(limits.acceleration):
-            accelerations[name] = limits.acceleration
+
+    def finite(key: str) -> dict[str, float]:
+        values = {name: getattr(both, key) for name, both in limits.items()}
+        return {name: value for name, value in values.items() if math.isfinite(value)}
+
     return {
-        "position_limits": positions,
-        "velocity_limits": velocities,
-        "acceleration_limits": accelerations or None,
+        "position_limits": {name: (both.lower, both.upper) for name, both in limits.items()},
+        "velocity_limits": finite("velocity"),
+        "acceleration_limits": finite("acceleration") or None,
     }
 
 
 def _refuse(options: argparse.Namespace, result: dict[str, Any]) -> int:
-    """Say why there is no result, and that no file has it."""
+    """Print why there is no result; warn of files of an earlier run."""
     result["output"] = None
     if options.json:
-        print(json.dumps(result, indent=2, allow_nan=False))
+        print_json(result)
     else:
         print(adjust_report.failure_text(result))
     for path in filter(None, (options.output, options.plot)):
         if Path(path).exists():
-            _say(f"warning: {path} is not of this run: it was there before, and is left as it was")
+            _print_error(f"warning: {path} is not of this run: it existed before, unchanged")
     return EXIT_NO_ADJUSTMENT
 
 
-def _say(text: str) -> None:
+def _print_error(text: str) -> None:
     print(text, file=sys.stderr)

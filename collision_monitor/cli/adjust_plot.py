@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from collision_monitor.errors import MissingDependencyError, MotionError
+from collision_monitor.common.optional_dependencies import optional_dependency
+from collision_monitor.errors import MotionError
 
 if TYPE_CHECKING:
     from collision_monitor.self_collision.adjustment import Adjustment
@@ -29,12 +30,8 @@ def require(path: str | os.PathLike) -> None:
 
 def _figure_class() -> Any:
     """The class Figure of matplotlib; MissingDependencyError where it is not installed."""
-    try:
+    with optional_dependency("plots need matplotlib", "adjust"):
         from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"plots need matplotlib ({error}): pip install 'collision_monitor[adjust]'"
-        ) from None
     return Figure
 
 
@@ -102,38 +99,33 @@ def _changed_joints(adjustment: Adjustment) -> dict[str, list[int]]:
 def _joints(
     axis: Any, adjustment: Adjustment, columns: list[int], units: Mapping[str, str]
 ) -> None:
+    dashed = {"linestyle": (0, (3, 2)), "linewidth": 1.0}
     names = adjustment.motion.joint_names
-    colours = [f"C{k % 10}" for k in range(len(columns))]
-    for colour, k in zip(colours, columns, strict=True):
+    for number, k in enumerate(columns):
         to_shown = np.degrees if units[names[k]] == "rad" else np.asarray
-        axis.plot(
-            adjustment.desired.times, to_shown(adjustment.desired.positions[:, k]),
-            color=colour, linestyle=(0, (3, 2)), linewidth=1.0,
-        )  # fmt: skip
-        axis.plot(
-            adjustment.motion.times, to_shown(adjustment.motion.positions[:, k]),
-            color=colour, linewidth=1.4, label=names[k],
-        )  # fmt: skip
+        for motion, style in (
+            (adjustment.desired, dashed),
+            (adjustment.motion, {"linewidth": 1.4, "label": names[k]}),
+        ):
+            axis.plot(motion.times, to_shown(motion.positions[:, k]), color=f"C{number}", **style)
     shown = {units[names[k]] for k in columns}
     axis.set_ylabel(" or ".join("deg" if unit == "rad" else "m" for unit in sorted(shown)[::-1]))
-    axis.plot([], [], color="black", linestyle=(0, (3, 2)), linewidth=1.0, label="before")
-    axis.plot([], [], color="black", linewidth=1.4, label="after")
-    axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=7, frameon=False)
+    axis.plot([], [], color="black", label="before", **dashed)
+    axis.plot([], [], color="black", label="after", linewidth=1.4)
+    _legend(axis)
 
 
 def _clearance(axis: Any, adjustment: Adjustment, safe: float, danger: float) -> None:
+    elsewhere = adjustment.certified_elsewhere
     axis.axhline(safe, color=_SAFE, linewidth=1.0, linestyle="--", label=f"d_saf {safe:g} m")
     axis.axhline(danger, color=_DANGER, linewidth=1.0, linestyle="--", label=f"d_dan {danger:g} m")
-    elsewhere = adjustment.certified_elsewhere
     if elsewhere < safe:
-        axis.axhline(
-            elsewhere, color=_SAFE, linewidth=1.0, linestyle=":",
-            label=f"not between\nthe arms {elsewhere:.3g} m",
-        )  # fmt: skip
+        label = f"not between\nthe arms {elsewhere:.3g} m"
+        axis.axhline(elsewhere, color=_SAFE, linewidth=1.0, linestyle=":", label=label)
     axis.plot(adjustment.desired.times, adjustment.clearance_before, color=_BEFORE, label="before")
     axis.plot(adjustment.motion.times, adjustment.clearance, color=_AFTER, label="after")
     axis.set_ylabel("least clearance, m")
-    axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=7, frameon=False)
+    _legend(axis)
 
 
 def _index(axis: Any, adjustment: Adjustment) -> None:
@@ -143,8 +135,7 @@ def _index(axis: Any, adjustment: Adjustment) -> None:
     ):
         finite = np.isfinite(values)
         axis.plot(times, np.where(finite, values, np.nan), color=colour, label=label)
-        if not finite.all():
-            # Drawn along the upper edge, whatever the scale.
+        if not finite.all():  # drawn along the upper edge, whatever the scale
             axis.plot(
                 times[~finite], np.ones((~finite).sum()), "^", color=colour, markersize=4,
                 transform=axis.get_xaxis_transform(), clip_on=False,
@@ -154,4 +145,8 @@ def _index(axis: Any, adjustment: Adjustment) -> None:
     if axis.get_ylim()[1] < 1e-6:
         axis.set_ylim(top=1.0)
     axis.set_ylabel("index F, m")
+    _legend(axis)
+
+
+def _legend(axis: Any) -> None:
     axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=7, frameon=False)

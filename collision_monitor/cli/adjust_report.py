@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""What ``adjust`` says: numbers for scripts, lines for people."""
+"""The result of ``adjust`` as JSON and as text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ADJUSTED, SAFE, FAILED = "adjusted", "already safe", "no safe adjustment"
 
 
 def _number(value: float) -> float | None:
-    """None for what JSON cannot say: an infinite F."""
+    """None for what JSON does not have: an infinite index."""
     return float(value) if math.isfinite(value) else None
 
 
@@ -103,7 +103,7 @@ def report(
 
 
 def _pairs(model: CollisionModel, adjustment: Adjustment) -> dict[str, Any]:
-    """How many pairs are kept apart, eased and not looked at; what the worst eased one keeps."""
+    """Numbers of pairs kept apart, eased and not looked at; the distance of the worst eased one."""
     margins = adjustment.margins
     kept = int(margins.kept.sum())
     eased = (margins.safe > -np.inf) & ~margins.kept
@@ -140,68 +140,55 @@ def _amount(value: float, unit: str) -> str:
 
 
 def text(result: Mapping[str, Any]) -> str:
-    """A short report of what `report` found."""
-    clearance = result["clearance"]
-    arms = result["arms"]
-    lines = [
-        f"{result['robot']}: {result['result']}, method {result['method']}",
-        f"  arms               {arms['right']['name']} (right), {arms['left']['name']} (left)",
-    ]
+    """A short report of what `report` found, and of the file that was written."""
+    clearance, pairs, arms = result["clearance"], result["pairs"], result["arms"]
+    rows = [("arms", f"{arms['right']['name']} (right), {arms['left']['name']} (left)")]
     if result["window"]:
         first, last = result["window"]["first"], result["window"]["last"]
         change, tips = result["largest_change"], result["tip_displacement"]
-        moved = ", ".join(
-            f"{1000.0 * tips[side]['value']:.1f} mm {side}" for side in ("right", "left")
-        )
-        lines += [
-            f"  changed            t = {first['time']:g} .. {last['time']:g} s, waypoints "
-            f"{first['waypoint']} .. {last['waypoint']} of {result['waypoints']}",
-            f"  largest change     {_amount(change['value'], change['unit'])}: "
-            f"{change['joint']} at t = {change['time']:g} s",
-            f"  tips displaced by  at most {moved}",
-        ]
+        moved = (f"{1000.0 * tips[side]['value']:.1f} mm {side}" for side in ("right", "left"))
+        rows += [
+            ("changed", f"t = {first['time']:g} .. {last['time']:g} s, waypoints "
+             f"{first['waypoint']} .. {last['waypoint']} of {result['waypoints']}"),
+            ("largest change", f"{_amount(change['value'], change['unit'])}: "
+             f"{change['joint']} at t = {change['time']:g} s"),
+            ("tips displaced by", f"at most {', '.join(moved)}"),
+        ]  # fmt: skip
     before, after = clearance["before"], clearance["after"]
     if after["value"] is not None:
-        lines += [
-            f"  least clearance    before {before['value']:.4f} m at t = {before['time']:g} s",
-            f"                     after  {after['value']:.4f} m at t = {after['time']:g} s, "
-            f"{' - '.join(after['pair'])}",
-        ]
-    lines += _certified(result)
-    duration = result["duration"]
-    slower = duration["after"] - duration["before"]
-    share = slower / duration["before"] if duration["before"] else 0.0
-    lines.append(
-        f"  duration           {duration['after']:g} s"
-        + (f", {slower:.3g} s ({share:.1%}) longer" if slower > 0.0 else ", as before")
-    )
-    return "\n".join(lines)
-
-
-def _certified(result: Mapping[str, Any]) -> list[str]:
-    """Lines on what holds at every instant, for which pairs."""
-    clearance, pairs = result["clearance"], result["pairs"]
-    lines = []
-    for what, key in (("between the arms", "certified"), ("elsewhere", "certified_elsewhere")):
+        rows += [
+            ("least clearance", f"before {before['value']:.4f} m at t = {before['time']:g} s"),
+            ("", f"after  {after['value']:.4f} m at t = {after['time']:g} s, "
+             f"{' - '.join(after['pair'])}"),
+        ]  # fmt: skip
+    head = "certified"
+    for where, key in (("between the arms", "certified"), ("elsewhere", "certified_elsewhere")):
         if clearance[key] is not None:
             less = ", as the motion has it" if clearance[key] < result["safe_distance"] else ""
-            lines.append(f"{clearance[key]:.4f} m {what} at every instant{less}")
-    heads = ["  certified          ", *[" " * 21] * len(lines)]
-    lines = [head + line for head, line in zip(heads, lines, strict=False)]
-    lines.append(f"  pairs              {pairs['kept']} are kept apart")
+            rows.append((head, f"{clearance[key]:.4f} m {where} at every instant{less}"))
+            head = ""
+    rows.append(("pairs", f"{pairs['kept']} are kept apart"))
     if pairs["eased"]:
         worst = pairs["nearest_eased"]
         overlap = " (leaves overlap)" if worst["value"] < 0.0 else ""
-        lines += [
-            f"                     {pairs['eased']} are eased: they may only not come nearer than "
-            "the desired motion brings them;",
-            f"                     the nearest, {' - '.join(worst['pair'])}, keeps "
-            f"{worst['value']:.4f} m{overlap}",
-        ]
+        rows += [
+            ("", f"{pairs['eased']} are eased: they may only not come nearer than the desired "
+             "motion brings them;"),
+            ("", f"the nearest, {' - '.join(worst['pair'])}, keeps {worst['value']:.4f} m"
+             f"{overlap}"),
+        ]  # fmt: skip
     if pairs["not_looked_at"]:
         why = "not arm against arm" if result["method"] == "published" else "no arm is in them"
-        lines.append(f"                     {pairs['not_looked_at']} are not looked at: {why}")
-    return lines
+        rows.append(("", f"{pairs['not_looked_at']} are not looked at: {why}"))
+    duration = result["duration"]
+    slower = duration["after"] - duration["before"]
+    share = slower / duration["before"] if duration["before"] else 0.0
+    longer = f"{slower:.3g} s ({share:.1%}) longer" if slower > 0.0 else "as before"
+    rows.append(("duration", f"{duration['after']:g} s, {longer}"))
+    if result.get("output"):
+        rows.append(("written", result["output"]))
+    title = f"{result['robot']}: {result['result']}, method {result['method']}"
+    return "\n".join([title, *(f"  {head:18} {said}" for head, said in rows)])
 
 
 def failure_text(result: Mapping[str, Any]) -> str:

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""``demo``: the package's two-armed robot on a collision course, watched by the monitor."""
+"""``demo``: the package's two-armed robot on a collision course, with the monitor."""
 
 from __future__ import annotations
 
@@ -13,30 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from collision_monitor.cli.output_path import option_number
+from collision_monitor.cli.options import number
 from collision_monitor.cli.view import add_page_arguments, announce
 from collision_monitor.errors import MissingDependencyError, MotionError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.monitoring.monitor import NARROW_PHASES
 from collision_monitor.motion import Motion, read_motion
 from collision_monitor.robot.packages import FileFinder
-from collision_monitor.viewer.address import free_address
-from collision_monitor.viewer.needs_viser import viser_library
+from collision_monitor.viewer.address import free_address, require_viser
 from collision_monitor.viewer.page import Page
-
-
-def _seconds(text: str) -> float:
-    value = option_number(text)
-    if not 1.0 <= value <= 3600.0:
-        raise argparse.ArgumentTypeError(f"{text} is not between 1 and 3600 seconds")
-    return value
-
-
-def _rate(text: str) -> float:
-    value = option_number(text)
-    if not 1.0 <= value <= 1000.0:
-        raise argparse.ArgumentTypeError(f"{text} is not between 1 and 1000 Hz")
-    return value
 
 
 def add_parser(commands: Any) -> None:
@@ -46,41 +31,36 @@ def add_parser(commands: Any) -> None:
         help="run the monitor on two arms that meet (needs rclpy)",
         description=(
             "Start the collision_monitor node in a process of its own, send it the motion of two "
-            "arms that run into each other as joint states on a real ROS graph, and print what "
-            "it says. On a terminal a page in the browser goes with it: the robot, its clearance, "
-            "sliders to move it by hand, obstacles to move, the motion before and after it was "
-            "adjusted."
+            "arms that collide as joint states on a ROS graph, and print its state. On a terminal "
+            "a page in the browser shows the robot and its clearance, with sliders to move it, "
+            "obstacles to move, and the motion before and after adjustment."
         ),
     )
     parser.add_argument(
-        "--seconds", type=_seconds, default=20.0, help="how long the motion takes (default 20)"
-    )
+        "--seconds", default=20.0,
+        type=number(lambda x: 1.0 <= x <= 3600.0, "between 1 and 3600 seconds"),
+        help="how long the motion takes (default 20)",
+    )  # fmt: skip
     parser.add_argument(
-        "--rate", type=_rate, default=100.0, help="joint states a second (default 100)"
-    )
+        "--rate", default=100.0, type=number(lambda x: 1.0 <= x <= 1000.0, "between 1 and 1000 Hz"),
+        help="joint states a second (default 100)",
+    )  # fmt: skip
     parser.add_argument(
-        "--narrow-phase",
-        choices=NARROW_PHASES,
-        default="leaf",
+        "--narrow-phase", choices=NARROW_PHASES, default="leaf",
         help="distances of leaves, of the meshes, or of the meshes where leaves are near",
-    )
+    )  # fmt: skip
     parser.add_argument(
-        "--record",
-        metavar="FILE.mcap",
+        "--record", metavar="FILE.mcap",
         help="record the stop; 'verify' replays it, Foxglove and 'ros2 bag' open it",
-    )
+    )  # fmt: skip
     parser.add_argument(
-        "--page",
-        action=argparse.BooleanOptionalAction,
-        default=None,
+        "--page", action=argparse.BooleanOptionalAction, default=None,
         help="serve the page (by default on a terminal, and with --keep)",
-    )
+    )  # fmt: skip
     parser.add_argument(
-        "--keep",
-        action=argparse.BooleanOptionalAction,
-        default=None,
-        help="go on behind the motion, for the page, until Ctrl-C (by default on a terminal)",
-    )
+        "--keep", action=argparse.BooleanOptionalAction, default=None,
+        help="keep serving the page after the motion, until Ctrl-C (by default on a terminal)",
+    )  # fmt: skip
     add_page_arguments(parser)
     parser.set_defaults(run=run, parser=parser)
 
@@ -105,7 +85,7 @@ def demo_parameters() -> dict[str, str]:
 
 
 def page_maker(options: argparse.Namespace, before: Motion) -> Callable[[], Page]:
-    """What loads the demo's robot and serves its page."""
+    """A function that loads the demo's robot and serves its page."""
     parameters = demo_parameters()
     after = read_motion(package_file("config/dual_arm_motion_adjusted.csv"))
 
@@ -133,7 +113,7 @@ def page_maker(options: argparse.Namespace, before: Motion) -> Callable[[], Page
 
 def run(options: argparse.Namespace) -> int:
     """Run the demo."""
-    # Stay on this machine: joint states of a robot that is not there are not for others.
+    # Stay on this machine: joint states of a robot that does not exist are not for others.
     os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     try:
         from collision_monitor.nodes.demo.demo import run_demo
@@ -154,7 +134,7 @@ def run(options: argparse.Namespace) -> int:
             options.parser.error("--keep is for the page: not with --no-page")
         return run_demo(motion, parameters, options.seconds, options.rate)
     try:
-        viser_library()  # to say so now and not after the monitor has loaded
+        require_viser()  # before the monitor is loaded
     except MissingDependencyError as problem:
         if options.page or options.keep:
             raise

@@ -1,17 +1,16 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""``fit``: the leaves of every link, and how much more room they take than the link."""
+"""``fit``: the leaves of every link, and how much larger they are than the link."""
 
 from __future__ import annotations
 
 import argparse
-import json
 from typing import Any
 
 import numpy as np
 
-from collision_monitor.cli.model_arguments import add_model_arguments, load_model
-from collision_monitor.cli.output_path import output_path, png_path, text_table
+from collision_monitor.cli.options import counted, output_path, png_path, print_json, text_table
+from collision_monitor.cli.robots import add_model_arguments, load_model
 from collision_monitor.fitting.leaves_file import write_leaves
 from collision_monitor.geometry.leaf import Leaf
 from collision_monitor.model.collision_model import CollisionModel
@@ -38,10 +37,7 @@ def add_parser(commands: Any) -> None:
     add_model_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print JSON, in metres")
     parser.add_argument(
-        "--output",
-        type=output_path,
-        metavar="YAML",
-        help="write the leaves, to be read by --leaves",
+        "--output", type=output_path, metavar="YAML", help="write the leaves, for --leaves"
     )
     parser.add_argument(
         "--picture", type=png_path, metavar="PNG", help="draw the robot in its leaves"
@@ -90,9 +86,7 @@ def report(model: CollisionModel) -> dict[str, Any]:
 
 def _kinds(leaves: list[dict]) -> str:
     counts = {kind: sum(leaf["kind"] == kind for leaf in leaves) for kind in ("capsule", "sphere")}
-    return ", ".join(
-        f"{count} {kind}{'s' if count > 1 else ''}" for kind, count in counts.items() if count
-    )
+    return ", ".join(counted(count, kind) for kind, count in counts.items() if count)
 
 
 def _ratio(a: float, b: float) -> str:
@@ -140,7 +134,7 @@ def _left_out(model: CollisionModel) -> str:
 def run(options: argparse.Namespace) -> int:
     """Print the tables or the JSON; write what is asked for."""
     if options.picture:
-        require_pyvista()  # to say so now and not after the fit
+        require_pyvista()  # before the fit
     model = load_model(options)
     result = report(model)
     if options.output:
@@ -158,9 +152,8 @@ def run(options: argparse.Namespace) -> int:
     if options.picture:
         render(model, np.clip(0.0, model.lower, model.upper), options.picture)
     if options.json:
-        print(json.dumps(result, indent=2))
+        print_json(result)
         return 0
     print(tables(result))
-    links = len(result["links"])
-    print(f"\n{result['robot']}: {links} link{'s'[: links != 1]}, {_left_out(model)}")
+    print(f"\n{result['robot']}: {counted(len(result['links']), 'link')}, {_left_out(model)}")
     return 0

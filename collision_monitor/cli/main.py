@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from collision_monitor.cli.output_path import forget_output
+from collision_monitor.cli.options import discard_output
 from collision_monitor.errors import CollisionMonitorError
 
 _COMMANDS = ("fit", "distance", "thresholds", "adjust", "verify", "acm", "view", "demo")
@@ -47,17 +47,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     try:
         code = options.run(options)
-        sys.stdout.flush()  # what cannot be written is found here and not on the way out
+        sys.stdout.flush()  # errors of writing are found here and not at exit
         return code
     except CollisionMonitorError as error:
         print(f"error: {error}", file=sys.stderr)
         return EXIT_USAGE
     except BrokenPipeError:  # the reader of our output has gone: `... | head`
-        forget_output()
+        discard_output()
         return EXIT_FAILED
     except OSError as error:
         print(f"error: {error}", file=sys.stderr)
-        forget_output()
+        discard_output()
         return EXIT_FAILED
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""``thresholds``: pairs that are always nearer than the thresholds, and what suits them."""
+"""``thresholds``: pairs that are always nearer than the thresholds; a file that suits them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import argparse
 import sys
 from typing import Any
 
-from collision_monitor.cli.model_arguments import add_model_arguments, load_model
+from collision_monitor.cli.robots import add_model_arguments, load_model
 from collision_monitor.model.thresholds import Thresholds, load_thresholds
 from collision_monitor.monitoring.speed_policy.threshold_suggestions import Proposal, propose
 
@@ -53,7 +53,7 @@ def add_parser(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the file; pairs that no threshold helps stand in comments, and on standard error."""
+    """Print the file; pairs that no threshold suits are in comments, and on standard error."""
     given = Thresholds() if options.thresholds is None else load_thresholds(options.thresholds)
     start = Thresholds(
         given.warn or options.warn, given.stop or options.stop, given.rules, given.source

@@ -1,13 +1,12 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""``verify``: may this motion be sent? A verdict with reasons, for people and for CI."""
+"""``verify``: whether a motion is safe to send; a verdict with reasons, for people and CI."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import json
-import math
+import itertools
 import os
 import sys
 import traceback
@@ -16,12 +15,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from collision_monitor.cli.distance import parse_positions
-from collision_monitor.cli.live_progress import LiveProgress
-from collision_monitor.cli.model_arguments import add_model_arguments
-from collision_monitor.cli.motion_arguments import add_bag_arguments
-from collision_monitor.cli.output_path import forget_output, output_path
-from collision_monitor.cli.second_robot import (
+from collision_monitor.cli.options import (
+    add_bag_arguments,
+    check_outputs,
+    discard_output,
+    files_read,
+    output_path,
+    parse_positions,
+    print_json,
+    vector,
+)
+from collision_monitor.cli.progress import LiveProgress
+from collision_monitor.cli.robots import (
+    add_model_arguments,
     add_second_robot,
     inertials_of,
     load_cell,
@@ -33,21 +39,40 @@ from collision_monitor.common.compile_log import log_compiling
 from collision_monitor.errors import CollisionMonitorError, ConfigurationError, MotionError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.thresholds import Thresholds, load_thresholds
+from collision_monitor.motion.bags.bags import is_bag
+from collision_monitor.motion.motion_files import LoadedMotion, load_trajectory
 from collision_monitor.robot.description import Robot
-from collision_monitor.verification.verification import Verdict, Verification
+from collision_monitor.robot.joint_limits import joint_limits
+from collision_monitor.verification.clearance.recorded_scene import (
+    recorded_obstacles,
+    recording_note,
+    with_recorded,
+)
+from collision_monitor.verification.report.messages import (
+    as_data,
+    headline,
+    junit,
+    nearest,
+    sentence,
+    summary,
+)
+from collision_monitor.verification.report.report_page import require_report, write_reports
+from collision_monitor.verification.torques.actuators import Drives, read_drives
+from collision_monitor.verification.verification import (
+    Beside,
+    Settings,
+    Torques,
+    Verdict,
+    Verification,
+)
+from collision_monitor.verification.verify import verify, verify_many
 
 _SUFFIXES = (".yaml", ".yml", ".json", ".csv", ".mcap", ".db3")
+_READ = (
+    "urdf", "srdf", "scene", "leaves", "limits", "thresholds", "drives", "other", "other_srdf"
+)  # fmt: skip
+_BAG = "metadata.yaml"  # in the folder of a bag
 _LISTED = 12  # violations on the terminal
-
-
-def _vector(text: str) -> tuple[float, ...]:
-    try:
-        values = tuple(float(part) for part in text.split(","))
-    except ValueError:
-        values = ()
-    if len(values) != 3 or not all(map(math.isfinite, values)):
-        raise argparse.ArgumentTypeError(f"{text!r} is not three numbers with commas between")
-    return values
 
 
 def add_parser(commands: Any) -> None:
@@ -102,7 +127,7 @@ def add_parser(commands: Any) -> None:
         help="the base floats freely, as in space; implies --torques and no gravity",
     )  # fmt: skip
     checks.add_argument(
-        "--gravity", type=_vector, metavar="X,Y,Z",
+        "--gravity", type=vector((3,), "three numbers with commas between"), metavar="X,Y,Z",
         help="m/s^2 in the frame of the root link; implies --torques (default 0,0,-9.81)",
     )  # fmt: skip
     motions = parser.add_argument_group("motions")
@@ -139,72 +164,62 @@ def add_parser(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Verify, print, write what is asked for; the exit code is that of the gravest verdict."""
     try:
-        try:
-            found, written, model = _found(options)
-        except OSError as error:
-            # Exit code 1 says that a motion is not safe: not so here.
-            raise MotionError(str(error)) from None
-        except CollisionMonitorError:
-            raise
-        except Exception:  # nor is a fault of this program a verdict
+        found, written, model = _verify(options)
+    except Exception as error:
+        # Exit code 1 says that a motion is not safe: an error never ends with it.
+        reason = str(error)
+        if not isinstance(error, (CollisionMonitorError, OSError)):
             traceback.print_exc()
-            raise MotionError(
-                "could not be checked, for a fault of this program (above); please report it"
-            ) from None
-    except CollisionMonitorError as error:
-        _say_of_none(options, str(error))
-        raise
-    code = max(result.verdict.exit_code for result in found)
+            reason = "could not be checked, for a fault of this program (above); please report it"
+        _report_not_checked(options, reason)
+        raise MotionError(reason) from None
     try:
-        _say(options, model, found, written)
+        _print_results(options, model, found, written)
         sys.stdout.flush()
     except BrokenPipeError:  # the reader has gone: `... | head -1`
-        forget_output()
+        discard_output()
     except OSError as error:
-        forget_output()
+        discard_output()
         raise MotionError(f"the verdict cannot be written: {error}") from None
-    return code
+    return max(result.verdict.exit_code for result in found)
 
 
-def _say_of_none(options: argparse.Namespace, reason: str) -> None:
-    """For programs: what keeps all motions from being checked, such as a faulty scene."""
-    from collision_monitor.verification.report.messages import as_data, junit
-
+def _report_not_checked(options: argparse.Namespace, reason: str) -> None:
+    """Tell programs what keeps all motions from being checked, such as a faulty scene."""
     source = ", ".join(path.name for path in options.motion)
     result = Verification(source, "", Verdict.NOT_CHECKED, reason=reason)
     if options.json:
-        print(json.dumps(as_data(result), indent=2))
-    if options.junit and not _is_read(options.junit, options):
+        print_json(as_data(result))
+    if options.junit and os.path.realpath(options.junit) not in _inputs(options, options.motion):
         with contextlib.suppress(OSError):
             write_text(options.junit, junit([result]))
 
 
-def _is_read(path: Path, options: argparse.Namespace) -> bool:
-    """Whether a file for results is one of those that are read."""
-    return os.path.realpath(path) in _inputs(options, options.motion)
-
-
 def _inputs(options: argparse.Namespace, motions: Sequence[Path]) -> dict[str, str]:
-    """What is read: real paths, and what each is."""
-    taken = {os.path.realpath(path): "motion" for path in motions}
-    for name in (
-        "urdf", "srdf", "scene", "leaves", "limits", "thresholds", "drives", "other", "other_srdf"
-    ):  # fmt: skip
-        if path := getattr(options, name, None):
-            taken[os.path.realpath(path)] = name.replace("_", "-")
-    for text in (*options.beside, *(options.other_motion or ())):
-        taken[os.path.realpath(_timed(text)[0])] = "motion beside"
-    return taken
+    """Real paths of all files that are read, and what each is."""
+    beside = (_timed(text)[0] for text in (*options.beside, *(options.other_motion or ())))
+    return {
+        **{os.path.realpath(path): "motion" for path in motions},
+        **files_read(options, _READ),
+        **{os.path.realpath(path): "motion beside" for path in beside},
+    }
 
 
-def _found(
+def _verify(
     options: argparse.Namespace,
 ) -> tuple[list[Verification], list[str], CollisionModel]:
-    """What became of each motion, what was written, and the model."""
+    """The result of each motion, messages on files that were written, and the model."""
     paths = _motions(options.motion)
-    _check_outputs(options, paths)
+    if options.report:
+
+        require_report()
+    check_outputs(options, ("report", "junit", "envelopes"), _inputs(options, paths))
+    if len(paths) > 1 and options.envelopes:
+        raise MotionError(
+            f"--envelopes {options.envelopes}: is for one motion, but {len(paths)} are given"
+        )
     with LiveProgress(quiet=options.json) as progress:
-        progress.told("loading the robot", 0.0)
+        progress.update("loading the robot")
         log_compiling()
         with progress.following_log():
             model, other = load_cell(options)
@@ -217,25 +232,21 @@ def _found(
             try:
                 motions[path] = load(path)
             except CollisionMonitorError as error:
-                reason = _reason(error, path, paths)
+                # Where there are several, the line begins with the name of the file.
+                reason = str(error).removeprefix(f"{path}: " if len(paths) > 1 else "")
                 results[path] = Verification(
                     path.name, model.name, Verdict.NOT_CHECKED, reason=reason
                 )
         results |= _verified(options, model, motions, settings, progress)
         found = [results[path] for path in paths]
         if options.report:
-            progress.told("writing the report", 0.0)
+            progress.update("writing the report")
         written = _write(options, model, found)
     return found, written, model
 
 
 def _among_recorded(model: CollisionModel, paths: Sequence[Path]) -> CollisionModel:
     """The model with the obstacles of the only recording."""
-    from collision_monitor.verification.clearance.recorded_scene import (
-        recorded_obstacles,
-        with_recorded,
-    )
-
     if len(paths) != 1 or paths[0].suffix.lower() != ".mcap":
         raise MotionError(
             f"--recorded-scene: is for one recording (.mcap), but {len(paths)} motions are given: "
@@ -252,40 +263,31 @@ def _among_recorded(model: CollisionModel, paths: Sequence[Path]) -> CollisionMo
 def _verified(
     options: argparse.Namespace,
     model: CollisionModel,
-    motions: Mapping[Path, Any],
-    settings: Any,
+    motions: Mapping[Path, LoadedMotion],
+    settings: Settings,
     progress: LiveProgress,
 ) -> dict[Path, Verification]:
     """All motions that could be read."""
-    from collision_monitor.verification.verify import verify, verify_many
-
     if len(motions) == 1 and not options.executor:
         ((path, motion),) = motions.items()
-        return {path: verify(model, motion, settings, progress.told)}
-    left = len(motions)
-    progress.told(f"0 of {left} motions verified", 0.0)
+        return {path: verify(model, motion, settings, progress.update)}
+    done = itertools.count()
 
-    def said(result: Verification) -> None:
-        nonlocal left
-        left -= 1
-        progress.told(f"{len(motions) - left} of {len(motions)} motions verified", 0.0)
+    def count(result: Verification | None) -> None:
+        progress.update(f"{next(done)} of {len(motions)} motions verified")
 
-    results = verify_many(model, list(motions.values()), settings, options.executor, said)
+    count(None)
+    results = verify_many(model, list(motions.values()), settings, options.executor, count)
     return dict(zip(motions, results, strict=True))
 
 
-def _reason(error: CollisionMonitorError, path: Path, paths: Sequence[Path]) -> str:
-    """What is wrong, without the file that begins the line where there are several."""
-    return str(error).removeprefix(f"{path}: " if len(paths) > 1 else "")
-
-
 def _motions(given: Sequence[Path]) -> list[Path]:
-    """The files that are named, and those in folders."""
+    """The files that are named, and those in folders; a folder can be a bag."""
     found = []
     for path in given:
-        if path.is_dir() and not (path / "metadata.yaml").is_file():  # that would be a bag
+        if path.is_dir() and not (path / _BAG).is_file():
             inside = sorted(
-                p for p in path.iterdir() if p.suffix.lower() in _SUFFIXES or _is_bag(p)
+                p for p in path.iterdir() if p.suffix.lower() in _SUFFIXES or (p / _BAG).is_file()
             )
             if not inside:
                 raise MotionError(f"{path}: no motion is in this folder ({', '.join(_SUFFIXES)})")
@@ -295,35 +297,8 @@ def _motions(given: Sequence[Path]) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
-def _is_bag(path: Path) -> bool:
-    return path.is_dir() and (path / "metadata.yaml").is_file()
-
-
-def _check_outputs(options: argparse.Namespace, motions: Sequence[Path]) -> None:
-    """Find out before the work that a result cannot be written, or would overwrite another file."""
-    if options.report:
-        from collision_monitor.verification.report.report_page import require_report
-
-        require_report()
-    taken = _inputs(options, motions)
-    for name in ("report", "junit", "envelopes"):
-        path = getattr(options, name)
-        if path is None:
-            continue
-        if before := taken.get(os.path.realpath(path)):
-            raise MotionError(f"--{name} {path}: is the {before} as well; give it another name")
-        taken[os.path.realpath(path)] = name
-    if len(motions) > 1 and options.envelopes:
-        raise MotionError(
-            f"--envelopes {options.envelopes}: is for one motion, but {len(motions)} are given"
-        )
-
-
-def _settings(options: argparse.Namespace, model: CollisionModel, other: Robot | None) -> Any:
+def _settings(options: argparse.Namespace, model: CollisionModel, other: Robot | None) -> Settings:
     """What is to be checked."""
-    from collision_monitor.robot.joint_limits import joint_limits
-    from collision_monitor.verification.verify import Settings
-
     thresholds = load_thresholds(options.thresholds) if options.thresholds else Thresholds()
     for name in ("warn", "stop"):
         if (value := getattr(options, name)) is not None:
@@ -344,13 +319,10 @@ def _settings(options: argparse.Namespace, model: CollisionModel, other: Robot |
     )
 
 
-def _torques(options: argparse.Namespace) -> Any:
-    """How torques are computed, or None where nobody asks for them."""
+def _torques(options: argparse.Namespace) -> Torques | None:
+    """Settings of the torque check, or None if no option asks for it."""
     if not (options.torques or options.drives or options.floating or options.gravity):
         return None
-    from collision_monitor.verification.torques.actuators import Drives, read_drives
-    from collision_monitor.verification.verify import Torques
-
     if options.floating and options.other:
         raise ConfigurationError(
             "--floating: of two robots none floats; verify each alone, or leave torques out"
@@ -371,11 +343,8 @@ def _timed(text: str) -> tuple[str, str]:
 
 def _beside(
     text: str, option: str, options: argparse.Namespace, robot: Robot, prefix: str = ""
-) -> Any:
+) -> Beside:
     """A motion of ``robot``, and when it begins: ``MOTION[@START[..LATEST]]``."""
-    from collision_monitor.motion.motion_files import load_trajectory
-    from collision_monitor.verification.verify import Beside
-
     path, when = _timed(text)
     first, dots, last = when.partition("..")
     try:
@@ -391,13 +360,9 @@ def _beside(
 
 
 def _loader(
-    options: argparse.Namespace, model: CollisionModel, settings: Any
-) -> Callable[[Path], Any]:
+    options: argparse.Namespace, model: CollisionModel, settings: Settings
+) -> Callable[[Path], LoadedMotion]:
     """Reads one motion of the robot."""
-    from collision_monitor.motion.bags.bags import is_bag
-    from collision_monitor.motion.motion_files import LoadedMotion, load_trajectory
-    from collision_monitor.verification.clearance.recorded_scene import recording_note
-
     held = parse_positions(options.q, model)
     elsewhere = frozenset().union(*(beside.motion.named for beside in settings.beside))
     if both := sorted(elsewhere & held.keys()):
@@ -422,10 +387,7 @@ def _loader(
 def _write(
     options: argparse.Namespace, model: CollisionModel, results: Sequence[Verification]
 ) -> list[str]:
-    """Write the files that are asked for, and return what to say of them."""
-    from collision_monitor.verification.report.messages import junit
-    from collision_monitor.verification.report.report_page import write_reports
-
+    """Write the files that are asked for; returns their names."""
     written: list[str] = []
     if options.report:
         path, *pages = write_reports(options.report, model, results)
@@ -440,24 +402,16 @@ def _write(
     return written
 
 
-def _say(
+def _print_results(
     options: argparse.Namespace,
     model: CollisionModel,
     results: Sequence[Verification],
     written: Sequence[str],
 ) -> None:
-    """The verdicts on the terminal."""
-    from collision_monitor.verification.report.messages import (
-        as_data,
-        headline,
-        nearest,
-        sentence,
-        summary,
-    )
-
+    """Print the verdicts."""
     if options.json:
         data = [as_data(result) for result in results]
-        print(json.dumps(data[0] if len(data) == 1 else data, indent=2, allow_nan=False))
+        print_json(data[0] if len(data) == 1 else data)
         return
     for result in results:
         if len(results) > 1:  # the first reason alone

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import struct
@@ -13,19 +14,129 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
 from collision_monitor.errors import MissingDependencyError, RecordingError
 from collision_monitor.recording import write_mcap
-from collision_monitor.recording.message_ring import HEAD, MessageRing
 
+# Before each message: nanoseconds of recording, channel, bytes that follow. As in write_mcap.py.
+HEAD = struct.Struct("<qHI")
+_SEGMENT = 1 << 18  # bytes that are dropped at once
 _MEGABYTE = 1 << 20
 _LONGEST = 3.0  # times `after`, from the first stop of a file to its end
 _WRITING_SECONDS = 300.0  # a writer that takes longer hangs
+
+
+# -- the messages of the last minutes, in limited memory --
+
+
+@dataclass
+class _Segment:
+    """Messages that are dropped together."""
+
+    since: float  # seconds of the clock
+    until: float = math.inf
+    messages: bytearray = field(default_factory=bytearray)
+    last: dict[int, bytes] = field(default_factory=dict)  # message of each latched channel
+    scene: Any = None  # as it was when the first message came
+    scene_bytes: int = 0
+
+    @property
+    def size(self) -> int:
+        return len(self.messages) + self.scene_bytes
+
+
+class MessageRing:
+    """Messages as they come, the oldest dropped.
+
+    They lie in segments of a quarter of a megabyte, which hold nothing that Python's search for
+    cyclic garbage would have to look at, and which are handed out without a copy.
+
+    Attributes:
+        left_out: messages that were larger than half of all there is room for.
+        before: of each latched channel the last message that was dropped: what held when
+            the oldest message that is left came.
+    """
+
+    def __init__(
+        self,
+        seconds: float,
+        most_bytes: int,
+        clock: Callable[[], float] = time.monotonic,
+        scene: Callable[[], tuple[Any, int]] = lambda: (None, 0),
+    ) -> None:
+        """Keep at least ``seconds`` where ``most_bytes`` allow it; ``clock`` in seconds.
+
+        ``scene`` gives what holds now and is published by changes alone, and about how many bytes
+        more of memory it takes to remember that.
+        """
+        self._seconds, self._most, self._clock, self._ask = seconds, most_bytes, clock, scene
+        self._size = min(_SEGMENT, max(most_bytes // 8, 1))
+        self._closed: deque[_Segment] = deque()
+        self._closed_bytes = 0
+        self._open = _Segment(clock())
+        self.left_out = 0
+        self.before: dict[int, bytes] = {}
+
+    def add(self, channel: int, nanoseconds: int, data: bytes, latched: bool = False) -> None:
+        """Keep a message that was recorded at this time."""
+        now, space = self._clock(), HEAD.size + len(data)
+        if space > self._most // 2:
+            self.left_out += 1
+            return
+        if len(self._open.messages) + space > self._size:
+            self._turn(now)
+        segment = self._open
+        if not segment.messages:
+            segment.scene, segment.scene_bytes = self._ask()
+        segment.messages += HEAD.pack(nanoseconds, channel, len(data))
+        segment.messages += data
+        if latched:
+            segment.last[channel] = data
+        closed = self._closed
+        while closed and (now - closed[0].until > self._seconds or self.bytes > self._most):
+            oldest = closed.popleft()
+            self._closed_bytes -= oldest.size
+            self.before.update(oldest.last)
+
+    def _turn(self, now: float) -> None:
+        if self._open.messages:
+            self._open.until = now
+            self._closed.append(self._open)
+            self._closed_bytes += self._open.size
+        self._open = _Segment(now)
+
+    @property
+    def _oldest(self) -> _Segment:
+        return self._closed[0] if self._closed else self._open
+
+    @property
+    def bytes(self) -> int:
+        """How much is held."""
+        return self._closed_bytes + self._open.size
+
+    @property
+    def scene(self) -> tuple[Any, float]:
+        """What held when the oldest message that is held came, and seconds of the clock then."""
+        return self._oldest.scene, self._oldest.since
+
+    @property
+    def seconds(self) -> float:
+        """How far back it reaches."""
+        return self._clock() - self._oldest.since
+
+    def segments(self) -> list[bytearray]:
+        """What is held now; these segments do not change any more."""
+        self._turn(self._clock())
+        return [segment.messages for segment in self._closed]
+
+
+# -- a file for each stop --
 
 
 class SceneSource(Protocol):
@@ -214,7 +325,7 @@ class StopRecorder:
         while True:
             if self._thread is not None:
                 self._thread.join(max(end - time.monotonic(), 0.0))
-            self._due = -float("inf")
+            self._due = -math.inf
             pending = bool(self._stops)
             last = self.update() or last
             if not pending or time.monotonic() >= end:
@@ -229,21 +340,10 @@ class StopRecorder:
         segments = self._ring.segments()
         # What was said before and held then, as if said when the recording begins.
         start = HEAD.unpack_from(segments[0])[0] if segments else time.time_ns()
-        latched = b"".join(
-            HEAD.pack(start, number, len(data)) + data for number, data in self._ring.before.items()
-        )
+        latched = _packed(start, self._ring.before.items())
         head = {
             "path": str(self._target),
-            "channels": [
-                {
-                    "id": number,
-                    "topic": channel.topic,
-                    "type": channel.kind,
-                    "definition": channel.definition,
-                    "qos": channel.qos,
-                }
-                for number, channel in enumerate(self._channels)
-            ],
+            "channels": [asdict(channel) for channel in self._channels],
             "metadata": {
                 "stops": json.dumps(self._stops),
                 "messages_left_out": str(self._ring.left_out),
@@ -269,14 +369,11 @@ class StopRecorder:
                     pieces = json.JSONEncoder().iterencode(source.described(at_stop))
                     head["metadata"]["scene_at_stop"] = "".join(pieces)
                 if held is not None:
-                    latched += b"".join(
-                        HEAD.pack(start, number, len(data)) + data
-                        for number, data in source.messages(held, since)
-                    )
+                    latched += _packed(start, source.messages(held, since))
             text = json.dumps(head).encode()
             parts = [struct.pack("<Q", len(text)), text, latched, *segments]
             self._results.append(_written(parts))
-        except Exception as error:  # a thread that dies would leave nobody who tells it
+        except Exception as error:  # a thread that dies would report nothing
             self._results.append(("", f"{type(error).__name__}: {error}"))
 
     def _remove_oldest(self) -> None:
@@ -286,6 +383,13 @@ class StopRecorder:
                 oldest.unlink(missing_ok=True)
             except OSError as error:
                 self._failure = f"{oldest}: cannot be removed: {error.strerror or error}"
+
+
+def _packed(nanoseconds: int, messages: Iterable[tuple[int, bytes]]) -> bytes:
+    """(channel, message) of one time as a ring holds them."""
+    return b"".join(
+        HEAD.pack(nanoseconds, number, len(data)) + data for number, data in messages
+    )
 
 
 def _written(parts: list[bytes | bytearray]) -> tuple[str, str]:

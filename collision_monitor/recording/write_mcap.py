@@ -54,13 +54,13 @@ def write(stream: BinaryIO, head: dict[str, Any], data: bytes) -> None:
     writer.start(profile="ros2", library="collision_monitor")
     schemas: dict[str, int] = {}
     channels: dict[int, int] = {}
-    for channel in head["channels"]:
-        kind = channel["type"]
+    for number, channel in enumerate(head["channels"]):
+        kind = channel["kind"]
         if kind not in schemas:
             schemas[kind] = writer.register_schema(
                 kind, "ros2msg", channel["definition"].encode()
             )
-        channels[channel["id"]] = writer.register_channel(
+        channels[number] = writer.register_channel(
             channel["topic"], "cdr", schemas[kind], {"offered_qos_profiles": channel["qos"]}
         )
     writer.add_metadata("collision_monitor", head["metadata"])

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from collision_monitor.simulation.mujoco_model import SimulatedRobot
-from collision_monitor.simulation.needs_mujoco import mujoco_library
+from collision_monitor.simulation.mujoco_model import SimulatedRobot, mujoco_library
 
 Pair = tuple[str, str]
 

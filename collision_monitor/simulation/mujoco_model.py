@@ -8,13 +8,17 @@ joints, fuses links whose contacts are to be told apart, and lets neighbours tou
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+from collision_monitor.common.optional_dependencies import optional_dependency
 from collision_monitor.monitoring.joint_states.joint_state_buffer import name_some
 from collision_monitor.robot.bodies import Bodies, drive, rigid_bodies
 from collision_monitor.robot.description import Joint, Robot, Shape
@@ -26,7 +30,25 @@ from collision_monitor.robot.srdf.srdf import Semantics
 from collision_monitor.robot.urdf.inertials import Inertial
 from collision_monitor.robot.urdf.joint_friction import JointFriction
 from collision_monitor.simulation.masses import Principal, convex_hull, link_masses
-from collision_monitor.simulation.needs_mujoco import mujoco_library
+
+logger = logging.getLogger(__name__)
+
+
+@cache
+def mujoco_library() -> ModuleType:
+    """The module mujoco (Todorov, Erez, Tassa, IROS 2012), its warnings sent to our log.
+
+    Raises:
+        MissingDependencyError: it is not installed, or older than its model builder.
+    """
+    with optional_dependency("the simulation needs mujoco 3.3 or later", "simulation"):
+        import mujoco
+
+        mujoco.MjSpec  # noqa: B018 - an attribute of mujoco 3.2 and later
+    # Without it MuJoCo writes its warnings to a file in the working directory.
+    mujoco.set_mju_user_warning(lambda text: logger.warning("MuJoCo: %s", text))
+    return mujoco
+
 
 # Which pairs of links a simulation does not let touch each other: those nobody watches either.
 

@@ -20,8 +20,11 @@ from collision_monitor.robot.urdf.joint_friction import read_friction
 from collision_monitor.robot.urdf.urdf import load_robot
 from collision_monitor.simulation.command import Command
 from collision_monitor.simulation.contacts import Contact, Pair, TouchLog, contacts_of
-from collision_monitor.simulation.mujoco_model import SimulatedRobot, simulated_robot
-from collision_monitor.simulation.needs_mujoco import mujoco_library
+from collision_monitor.simulation.mujoco_model import (
+    SimulatedRobot,
+    mujoco_library,
+    simulated_robot,
+)
 from collision_monitor.simulation.servos import BANDWIDTH, Servos
 from collision_monitor.simulation.trajectory_execution import Run, TrajectoryExecution
 

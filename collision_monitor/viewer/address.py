@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Where the page listens: an address of this machine, and a port that is free."""
+"""The server of the page: its address, a free port, its camera."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from collision_monitor.common.optional_dependencies import optional_dependency
 from collision_monitor.errors import ViewError
-from collision_monitor.viewer.needs_viser import viser_library
 
 LOOPBACK = "127.0.0.1"
 USUAL_PORT = 8080
@@ -98,7 +98,20 @@ def _why(problem: OSError, host: str, port: int) -> str:
     return f"cannot listen at {host}, port {port}: {problem}"
 
 
-# -- the server of the page: quiet, on one address, and with no way out of this machine --
+# -- the server: quiet, on one address, without share links --
+
+
+def require_viser() -> Any:
+    """The module viser.
+
+    Raises:
+        MissingDependencyError: it is not installed, or older than the parts that are used.
+    """
+    with optional_dependency("the page needs viser 1.1 or later", "view"):
+        import viser
+
+        viser.MainPanelHandle  # noqa: B018 - an attribute of viser 1.1 and later
+    return viser
 
 
 def start_server(address: Address, title: str) -> Any:
@@ -106,19 +119,19 @@ def start_server(address: Address, title: str) -> Any:
 
     Raises:
         MissingDependencyError: viser is not installed.
-        ViewError: somebody took the port meanwhile.
+        ViewError: the port was taken meanwhile.
     """
-    viser = viser_library()
+    viser = require_viser()
 
     class LocalServer(viser.ViserServer):
-        """Without the share links by which any browser could have this page sent to the web."""
+        """Without the share links by which any browser could publish this page on the web."""
 
         def request_share_url(self, verbose: bool = True) -> None:
             return None
 
-    with redirect_stdout(io.StringIO()):  # its banner: what there is to say our caller says
+    with redirect_stdout(io.StringIO()):  # its banner; the caller prints the address
         server = LocalServer(address.host, address.port, label=title, verbose=False)
-    if server.get_port() != address.port:  # it tries the next ones without a word
+    if server.get_port() != address.port:  # it tries the next ones silently
         stop_server(server)
         raise ViewError(
             f"port {address.port} of {address.host} is taken: choose another, or 0 for any that "
@@ -131,13 +144,13 @@ def start_server(address: Address, title: str) -> Any:
 
 
 def stop_server(server: Any) -> None:
-    """End it; browsers say that the connection is gone."""
+    """Stop the server; browsers show that the connection is lost."""
     with redirect_stdout(io.StringIO()):
         server.stop()
 
 
 def aim_camera(server: Any, points: np.ndarray) -> None:
-    """Let the page begin with all ``points`` (n, 3) in view, from the front and above."""
+    """Point the initial camera at all ``points`` (n, 3), from the front and above."""
     low, high = points.min(axis=0), points.max(axis=0)
     middle = 0.5 * (low + high)
     reach = max(0.5 * float(np.linalg.norm(high - low)), 0.1)

@@ -1,16 +1,22 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Motions that the page can play, and where in one of them it is."""
+"""Motions that the page plays: their tables, the time in them, buttons and curves of clearance."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from collision_monitor.errors import MotionError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.motion.motion import Motion
+from collision_monitor.viewer.clearance_display import add_chart, chart_data
+from collision_monitor.viewer.sliders import SharedSlider
+
+Later = Callable[[Callable[[], None]], None]
 
 _SAMPLES = 800  # of a curve: more than a chart has pixels
 
@@ -70,7 +76,7 @@ def curve_times(motions: list[PlannedMotion]) -> np.ndarray:
 
 
 class Playback:
-    """Where in a motion the page is; times of a steady clock in seconds."""
+    """The motion that is played, and the time in it; times of a steady clock in seconds."""
 
     def __init__(self, speed: float = 1.0) -> None:
         self.motion: PlannedMotion | None = None
@@ -80,29 +86,96 @@ class Playback:
 
     @property
     def playing(self) -> bool:
-        """Whether time goes on."""
+        """Whether time advances."""
         return self._last is not None
 
     def play(self, motion: PlannedMotion, now: float) -> None:
-        """Begin a motion, or go on with it; one at its end begins anew."""
+        """Start a motion, or continue it; one at its end starts again."""
         if motion is not self.motion or self.time >= motion.duration:
             self.time = 0.0
         self.motion, self._last = motion, now
 
     def pause(self) -> None:
-        """Stand still."""
+        """Stop at the present time."""
         self._last = None
 
     def seek(self, motion: PlannedMotion, time: float) -> np.ndarray:
-        """Stand still at this instant of a motion; returns the configuration (nq,) there."""
+        """Stop at this time of a motion; returns the configuration (nq,) there."""
         self.pause()
         self.motion, self.time = motion, min(max(time, 0.0), motion.duration)
         return motion.at(self.time)
 
     def configuration(self, now: float) -> np.ndarray | None:
-        """The configuration of this moment while it plays, else None; it stops at the end."""
+        """The configuration (nq,) at ``now`` while it plays, else None; it stops at the end."""
         if self._last is None or self.motion is None:
             return None
         self.time = min(self.time + self.speed * (now - self._last), self.motion.duration)
         self._last = None if self.time >= self.motion.duration else now
         return self.motion.at(self.time)
+
+
+class MotionPanel:
+    """Plays ``motions``; actions of a user are passed to ``later``, to run in the loop."""
+
+    def __init__(
+        self,
+        gui: Any,
+        motions: Sequence[PlannedMotion],
+        playback: Playback,
+        clock: Callable[[], float],
+        later: Later,
+        go_to: Callable[[np.ndarray], None],
+    ) -> None:
+        """``clock``: seconds of the steady clock that `Playback` uses.
+
+        ``go_to`` is called in the loop with the configuration (nq,) of a time that was chosen.
+        """
+        self._go_to = go_to
+        self._motions = list(motions)
+        self._playback = playback
+        self._times = curve_times(self._motions)
+        self._curves = [np.zeros(len(self._times)) for _ in motions]
+        self._thresholds = (0.0, 0.0)
+        self._marked = 0
+        for motion in motions:
+            button = gui.add_button(f"Play {motion.label}", hint=f"{motion.duration:.1f} s")
+            button.on_click(
+                lambda event, motion=motion: later(lambda: playback.play(motion, clock()))
+            )
+        gui.add_button("Pause").on_click(lambda event: later(playback.pause))
+        speed = min(max(playback.speed, 0.1), 10.0)
+        self._speed = gui.add_slider("speed", 0.1, 10.0, 0.1, speed)
+        self._speed.on_update(lambda event: setattr(playback, "speed", self._speed.value))
+        handle = gui.add_slider("time [s]", 0.0, float(self._times[-1]), 0.01, 0.0)
+        self._time = SharedSlider(
+            handle, 0.01, lambda time: later(lambda: self._seek(time))
+        )
+        self._chart = add_chart(
+            gui, self._data(), [motion.label for motion in motions], mark="now"
+        )
+
+    def _seek(self, time: float) -> None:
+        motion = self._playback.motion or self._motions[0]
+        self._go_to(self._playback.seek(motion, time))
+
+    def measure(self, model: CollisionModel, warn: float, stop: float) -> None:
+        """Draw the clearance along all motions, for the scene as it is now."""
+        self._thresholds = (warn, stop)
+        self._curves = [motion.distances(model, self._times) for motion in self._motions]
+        self._chart.data = self._data()
+
+    def show(self) -> None:
+        """Move slider and mark to the time of the motion."""
+        time = self._playback.time
+        self._time.show(min(time, float(self._times[-1])))
+        marked = int(np.abs(self._times - time).argmin())
+        if marked != self._marked:
+            self._marked = marked
+            self._chart.data = self._data()
+
+    def _data(self) -> tuple[np.ndarray, ...]:
+        """Curves, and a vertical line at the time of the motion."""
+        warn, stop = self._thresholds
+        mark = np.full(len(self._times), min(stop, *(curve.min() for curve in self._curves)))
+        mark[self._marked] = max(warn, *(curve.max() for curve in self._curves))
+        return chart_data(self._times, warn, stop, *self._curves, mark)

@@ -1,9 +1,9 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The page: a server, what it shows, and the loop in which all of it happens.
+"""The page: a server, what it shows, and its loop.
 
-What somebody does in a browser arrives on threads of the server. It is put into a queue, and done
-by the loop, which alone has the model: nothing here needs a lock.
+Actions in a browser arrive on threads of the server. They are queued, and run by the loop, which
+alone uses the model: no locks are needed.
 """
 
 from __future__ import annotations
@@ -25,33 +25,37 @@ from collision_monitor.viewer.address import (
     Address,
     aim_camera,
     free_address,
+    require_viser,
     start_server,
     stop_server,
 )
-from collision_monitor.viewer.clearance_curve import SECONDS, ClearanceCurve, add_chart, chart_data
-from collision_monitor.viewer.joint_sliders import JointSliders, slider_specs
-from collision_monitor.viewer.motion_panel import MotionPanel
-from collision_monitor.viewer.motions import Playback, planned
-from collision_monitor.viewer.needs_viser import viser_library
-from collision_monitor.viewer.obstacle_nodes import ObstacleNodes
-from collision_monitor.viewer.robot_nodes import RobotNodes
+from collision_monitor.viewer.clearance_display import (
+    SECONDS,
+    ClearanceCurve,
+    NodeReport,
+    add_chart,
+    chart_data,
+    status_html,
+)
+from collision_monitor.viewer.motions import MotionPanel, Playback, planned
 from collision_monitor.viewer.scene_editor import SceneEditor
-from collision_monitor.viewer.status import NodeReport, status_html
+from collision_monitor.viewer.scene_nodes import ObstacleNodes, RobotNodes
+from collision_monitor.viewer.sliders import JointSliders, slider_specs
 
 logger = logging.getLogger(__name__)
 
 _PERIOD = 1.0 / 30.0  # of poses, seconds
-_TELL_PERIOD = 0.1  # of text
+_TEXT_PERIOD = 0.1  # of text
 _SLOW_PERIOD = 0.2  # of charts and sliders that follow
-# A browser draws for a quarter of a second whatever it is sent: where nothing happens, send little.
+# A browser draws for a quarter of a second after each message: without changes, send few.
 _IDLE_PERIOD = 2.0
-_LIVELY = 1.0  # seconds behind what somebody did, or a move
+_ACTIVE = 1.0  # seconds after an action or a move
 _LAST_TURN = 5.0  # seconds for the loop to end
-_SETTLED = 0.3  # seconds after the last change of the scene until motions are measured anew
+_SETTLED = 0.3  # seconds after the last change of the scene until motions are evaluated again
 
 
 class Page:
-    """A robot in the browser: moved by sliders, by motions, or by whoever calls `follow`."""
+    """A robot in the browser: moved by sliders, by motions, or by calls of `follow`."""
 
     def __init__(
         self,
@@ -70,16 +74,16 @@ class Page:
         """Start to serve.
 
         Args:
-            model: is asked by the page alone from now on.
-            q: (nq,) where the robot begins.
+            model: used by the page alone from now on.
+            q: (nq,) initial configuration.
             warn: distance in metres below which colours turn.
             stop: distance in metres at which they are red.
             host: name or address of this machine; others reach only what is not loopback.
             port: 0 any, None 8080 or any.
             motions: label and table of each that can be played.
-            camera_around: further configurations that the camera has in view.
-            speed: at which motions are played at first.
-            shadows: whether there are any at first; without a graphics card they are dear.
+            camera_around: further configurations that the initial camera shows.
+            speed: initial speed of motions.
+            shadows: whether they are shown initially; slow without a graphics card.
 
         Raises:
             MissingDependencyError: viser is not installed.
@@ -87,7 +91,7 @@ class Page:
             MotionError: a motion names an unknown joint.
             ConfigurationError: a joint has no finite limits.
         """
-        viser_library()
+        require_viser()
         self._model = model
         self._q = np.array(q, dtype=float)
         self._warn, self._stop = warn, stop
@@ -103,8 +107,8 @@ class Page:
         self._node: NodeReport | None = None
         self._note, self._shown_status = "", ""
         self._shown_q: np.ndarray | None = None
-        self._told = self._slow = self._lively_until = -np.inf
-        self._told_news: tuple = ()
+        self._text_at = self._slow_at = self._active_until = -np.inf
+        self._shown_state: tuple = ()
         self._changed_at: float | None = time.monotonic()
         self._end, self._idle = threading.Event(), threading.Event()
         self._idle.set()
@@ -130,21 +134,21 @@ class Page:
         self._chart = add_chart(gui, empty, ["distance"])
         tabs = gui.add_tab_group()
         self._motions: MotionPanel | None = None
-        if motions:  # first: whoever opens the page sees at once what there is to play
+        if motions:  # first, so that the page opens with them
             with tabs.add_tab("Motions"):
                 self._motions = MotionPanel(
-                    gui, motions, self._playback, time.monotonic, self._by_a_hand, self._take
+                    gui, motions, self._playback, time.monotonic, self._by_user, self._take_over
                 )
         with tabs.add_tab("Joints"):
             gui.add_button("Back to the start").on_click(
-                lambda event: self._todo.put(lambda: self._take(q.copy()))
+                lambda event: self._todo.put(lambda: self._take_over(q.copy()))
             )
             self._sliders = JointSliders(gui, specs, q, self._slider_moved)
             if not specs:
                 gui.add_markdown("This robot has no joint that moves.")
         with tabs.add_tab("Scene"):
             self._editor = SceneEditor(
-                server, self._model, self._obstacles.choose, self._todo.put, self._say
+                server, self._model, self._obstacles.choose, self._todo.put, self._set_note
             )
         with tabs.add_tab("Show"):
             self._show = {
@@ -174,11 +178,11 @@ class Page:
         ends = [self._model.leaf_segments(q)[own].reshape(-1, 3) for q in configurations]
         return np.vstack(ends)
 
-    # -- what others may call, from any thread ----------------------------------------
+    # -- for callers on any thread ----------------------------------------
 
     @property
     def by_hand(self) -> bool:
-        """Whether somebody has taken the robot over: by a slider, or by playing a motion."""
+        """Whether a user has taken over the robot: by a slider, or by playing a motion."""
         return self._by_hand
 
     @property
@@ -188,20 +192,20 @@ class Page:
 
     @property
     def configuration(self) -> np.ndarray:
-        """Where the robot is (nq,), in the order of the model's joints."""
+        """The shown configuration (nq,), in the order of the model's joints."""
         return self._q
 
     @property
     def motion_time(self) -> float:
-        """Where in its motion the page is, seconds."""
+        """Time in the motion that is played, seconds."""
         return self._playback.time
 
     def follow(self, q: np.ndarray) -> None:
-        """Be there, unless somebody has taken the robot over."""
+        """Show the configuration ``q`` (nq,), unless a user has taken over the robot."""
         self._followed = np.array(q, dtype=float)
 
     def hear(self, report: NodeReport) -> None:
-        """Show what a monitor node says."""
+        """Show the report of a monitor node."""
         self._node = report
 
     def run(self) -> None:
@@ -222,9 +226,9 @@ class Page:
         self._idle.wait(_LAST_TURN)
         stop_server(self._server)
 
-    # -- what a browser does -----------------------------------------------------------
+    # -- actions in a browser -----------------------------------------------------------
 
-    def _by_a_hand(self, action: Callable[[], None]) -> None:
+    def _by_user(self, action: Callable[[], None]) -> None:
         def taken() -> None:
             self._by_hand = True
             action()
@@ -235,21 +239,22 @@ class Page:
         def move() -> None:
             q = self._q.copy()
             q[joint] = value
-            self._take(q)
+            self._take_over(q)
 
         self._todo.put(move)
 
-    def _take(self, q: np.ndarray) -> None:
+    def _take_over(self, q: np.ndarray) -> None:
         self._by_hand = True
         self._playback.pause()
         self._q = q
 
-    def _say(self, text: str) -> None:
+    def _set_note(self, text: str) -> None:
         self._note = text
 
     def _apply_show(self) -> None:
         shown = {name: box.value for name, box in self._show.items()}
-        self._robot.show(shown["shapes"], shown["leaves"])
+        self._robot.show_shapes(shown["shapes"])
+        self._robot.show_leaves(shown["leaves"])
         self._obstacles.show_leaves(shown["leaves of obstacles"])
         self._grid.visible = shown["grid"]
         self._server.scene.configure_default_lights(cast_shadow=shown["shadows"])
@@ -257,9 +262,9 @@ class Page:
     # -- the loop ----------------------------------------------------------------------
 
     def tick(self, now: float) -> None:
-        """One turn: what was asked for, where the robot is, what is near."""
+        """One turn of the loop: run actions, move the robot, update what is shown."""
         self._ticks.append(now)
-        self._obey(now)
+        self._run_actions(now)
         played = self._playback.configuration(now)
         if played is not None:
             self._q = played
@@ -273,27 +278,27 @@ class Page:
                 self._shown_q, self._changed_at = None, now
             if self._shown_q is None or not np.array_equal(self._shown_q, self._q):
                 self._measure()
-                self._lively_until = now + _LIVELY
+                self._active_until = now + _ACTIVE
             if self._clearance is not None:
                 self._curve.add(now, self._clearance.distance)
-            lively = now < self._lively_until
-            news = (self._clearance, self._note, self._node and self._node.level)
-            due = _TELL_PERIOD if lively or news != self._told_news else _IDLE_PERIOD
-            if now - self._told >= due:
-                self._told, self._told_news = now, news
-                self._tell(now)
-            if now - self._slow >= (_SLOW_PERIOD if lively else _IDLE_PERIOD):
-                self._slow = now
+            active = now < self._active_until
+            state = (self._clearance, self._note, self._node and self._node.level)
+            due = _TEXT_PERIOD if active or state != self._shown_state else _IDLE_PERIOD
+            if now - self._text_at >= due:
+                self._text_at, self._shown_state = now, state
+                self._update_text(now)
+            if now - self._slow_at >= (_SLOW_PERIOD if active else _IDLE_PERIOD):
+                self._slow_at = now
                 self._update_slowly(now)
 
-    def _obey(self, now: float) -> None:
+    def _run_actions(self, now: float) -> None:
         while True:
             try:
                 action = self._todo.get_nowait()
             except queue.Empty:
                 return
             self._note = ""
-            self._lively_until = now + _LIVELY
+            self._active_until = now + _ACTIVE
             try:
                 action()
             except CollisionMonitorError as problem:
@@ -314,12 +319,12 @@ class Page:
         self._robot.nearest(self._clearance)
         self._shown_q = q
 
-    def _tell(self, now: float) -> None:
+    def _update_text(self, now: float) -> None:
         recent = [tick for tick in self._ticks if now - tick <= 1.0]
         rate = (len(recent) - 1) / (now - recent[0]) if len(recent) > 1 else 0.0
         note = self._note
         if not note and self._node is not None and self._editor.edited:
-            note = "the monitor node watches the scene as it was loaded"
+            note = "the monitor node monitors the scene as it was loaded"
         text = status_html(
             self._clearance, self._warn, self._stop, rate, self._microseconds, self._node, note
         )

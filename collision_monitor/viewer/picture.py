@@ -11,66 +11,30 @@ from typing import Any
 
 import numpy as np
 
-from collision_monitor.errors import MissingDependencyError
+from collision_monitor.common.optional_dependencies import optional_dependency
 from collision_monitor.model.collision_model import CollisionModel
-from collision_monitor.robot.description import Shape
-from collision_monitor.viewer.clearance_colour import clearance_colour
+from collision_monitor.viewer.clearance_display import clearance_colour
+from collision_monitor.viewer.surfaces import Surface, capsule_surface, shape_surface
 
 _LINK_COLOR = "#8d99ae"
 _OBSTACLE_COLOR = "#c9b79c"
 _MARKED_COLORS = ("#d62828", "#f08a24")
-_SIDES = 48
+_SIDES = 48  # of a leaf
 _MARGIN = 1.08  # of the picture around what it shows
 _FLATTEST = 2.4  # width over height of a picture that is cut to what it shows
 
 
 def require_pyvista() -> Any:
     """The module that draws; MissingDependencyError says how to get it."""
-    try:
+    with optional_dependency("pictures need pyvista", "picture"):
         import pyvista
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"pictures need pyvista ({error}): pip install 'collision_monitor[picture]'"
-        ) from None
     return pyvista
 
 
-def _shape_mesh(pyvista: Any, shape: Shape) -> Any:
-    """The surface of a shape in its own frame."""
-    if shape.kind == "mesh":
-        triangles = np.asarray(shape.triangles)
-        faces = np.column_stack([np.full(len(triangles), 3), triangles])
-        return pyvista.PolyData(np.asarray(shape.vertices, float), faces.ravel())
-    if shape.kind == "box":
-        x, y, z = shape.size
-        return pyvista.Cube(x_length=x, y_length=y, z_length=z)
-    if shape.kind == "sphere":
-        return pyvista.Sphere(radius=shape.size[0])
-    radius, length = shape.size
-    if shape.kind == "cylinder":
-        return pyvista.Cylinder(direction=(0, 0, 1), radius=radius, height=length, resolution=48)
-    half = np.array([0.0, 0.0, 0.5 * length])
-    return _capsule_mesh(pyvista, -half, half, radius)
-
-
-def _capsule_mesh(pyvista: Any, p0: np.ndarray, p1: np.ndarray, radius: float) -> Any:
-    """A capsule as two half spheres joined: a sphere of which one half is moved."""
-    axis = p1 - p0
-    length = float(np.linalg.norm(axis))
-    # Around the capsule, not within it, or a leaf that touches its link vanishes inside.
-    radius /= np.cos(np.pi / _SIDES) ** 2
-    sphere = pyvista.Sphere(radius=radius, theta_resolution=_SIDES, phi_resolution=_SIDES)
-    if length == 0.0:
-        return sphere.translate(p0)
-    z = axis / length
-    x = np.cross(np.eye(3)[np.abs(z).argmin()], z)
-    x /= np.linalg.norm(x)
-    points = np.asarray(sphere.points, dtype=float)
-    points[:, 2] += np.where(points[:, 2] > 0.0, length, 0.0)
-    turn = np.column_stack([x, np.cross(z, x), z])
-    sphere.points = points @ turn.T + p0
-    sphere.point_data["Normals"] = np.asarray(sphere.point_data["Normals"]) @ turn.T
-    return sphere
+def _mesh(pyvista: Any, surface: Surface) -> Any:
+    vertices, triangles = surface
+    faces = np.column_stack([np.full(len(triangles), 3), triangles])
+    return pyvista.PolyData(vertices, faces.ravel())
 
 
 @contextmanager
@@ -212,17 +176,20 @@ def _place(
     poses = model.link_poses(q)
     for link in model.robot.links.values():
         for shape in link.shapes:
-            mesh = _shape_mesh(pyvista, shape).transform(
-                poses[link.name] @ shape.pose, inplace=False
-            )
+            mesh = _mesh(pyvista, shape_surface(shape))
             plotter.add_mesh(
-                mesh, smooth_shading=True, split_sharp_edges=True, specular=0.3,
+                mesh.transform(poses[link.name], inplace=False),
+                smooth_shading=True,
+                split_sharp_edges=True,
+                specular=0.3,
                 **_look(link.name, _LINK_COLOR, marked),
-            )  # fmt: skip
+            )
     for obstacle in model.scene.obstacles:
-        pose = poses[obstacle.link] @ obstacle.shape.pose
-        mesh = _shape_mesh(pyvista, obstacle.shape).transform(pose, inplace=False)
-        plotter.add_mesh(mesh, **_look(obstacle.name, _OBSTACLE_COLOR, marked))
+        mesh = _mesh(pyvista, shape_surface(obstacle.shape))
+        plotter.add_mesh(
+            mesh.transform(poses[obstacle.link], inplace=False),
+            **_look(obstacle.name, _OBSTACLE_COLOR, marked),
+        )
 
 
 def _place_leaves(
@@ -235,7 +202,7 @@ def _place_leaves(
         if leaf.link in obstacles:
             continue
         plotter.add_mesh(
-            _capsule_mesh(pyvista, p0, p1, leaf.radius),
+            _mesh(pyvista, capsule_surface(p0, p1, leaf.radius, _SIDES)),
             color=clearance_colour(nearest[leaf.link], warn, stop),
             opacity=0.28,
             smooth_shading=True,

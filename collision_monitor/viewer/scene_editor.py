@@ -1,28 +1,143 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Obstacles moved, added and taken away by hand."""
+"""Obstacles moved, added and removed on the page, and the edited scene as a YAML file."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import yaml
+from scipy.spatial.transform import Rotation
 
 from collision_monitor.errors import SceneError
-from collision_monitor.robot.scene import Scene
-from collision_monitor.viewer import edited_scene
-from collision_monitor.viewer.motion_panel import Later
-from collision_monitor.viewer.poses_and_colours import node_path, pose_of, position_and_wxyz
+from collision_monitor.robot.description import Joint, Robot
+from collision_monitor.robot.scene import Obstacle, Scene, load_scene
+from collision_monitor.viewer.motions import Later
+from collision_monitor.viewer.scene_nodes import node_path, pose_of, position_and_wxyz
+
+KINDS = ("box", "sphere", "cylinder", "capsule")
 
 _NONE = "(none)"
 
+# -- scenes are values: each function returns a new one --
+
+
+def moved(scene: Scene, name: str, pose: np.ndarray) -> Scene:
+    """With the obstacle's centre at ``pose`` (4, 4) in the frame of the link that carries it."""
+    return replace(
+        scene,
+        obstacles=tuple(
+            replace(one, shape=replace(one.shape, pose=pose)) if one.name == name else one
+            for one in scene.obstacles
+        ),
+    )
+
+
+def removed(scene: Scene, name: str) -> Scene:
+    """Without that obstacle, and without the ignored pairs that it is in."""
+    return replace(
+        scene,
+        obstacles=tuple(one for one in scene.obstacles if one.name != name),
+        ignore=tuple(pair for pair in scene.ignore if name not in pair),
+    )
+
+
+def added(scene: Scene, robot: Robot, kind: str, size: tuple[float, float, float],
+          position: np.ndarray) -> tuple[Scene, str]:  # fmt: skip
+    """With one more obstacle, fixed to the robot's root; returns its name too.
+
+    ``size``: edges of the box (metres) that the new obstacle just fills, its axis along z.
+
+    Raises:
+        SceneError: a size that is not positive, or that no such shape fills: a capsule that is
+            longer than thick is needed.
+    """
+    x, y, z = (float(value) for value in size)
+    taken = {*robot.links, *(one.name for one in scene.obstacles)}
+    taken |= {joint.name for joint in robot.joints}
+    number = 1
+    while (name := f"{kind}_{number}") in taken:
+        number += 1
+    radius = 0.5 * min(x, y)
+    values: dict[str, Mapping[str, Any]] = {
+        "box": {"size": [x, y, z]},
+        "sphere": {"radius": 0.5 * min(x, y, z)},
+        "cylinder": {"radius": radius, "length": z},
+        "capsule": {"radius": radius, "length": z - 2.0 * radius},
+    }
+    if kind not in values:
+        raise SceneError(f"a new obstacle is one of {', '.join(KINDS)}, not {kind!r}")
+    item = {"name": name, "type": kind, "position": np.asarray(position).tolist(), **values[kind]}
+    one = load_scene({"obstacles": [item]}, robot).obstacles[0]
+    return replace(scene, obstacles=(*scene.obstacles, one)), name
+
+
+def scene_text(scene: Scene, root: str) -> str:
+    """The scene as a YAML file that `load_scene` reads; ``root`` is the robot's root link.
+
+    Raises:
+        SceneError: an obstacle is a mesh; its file and scale are not kept.
+    """
+    data: dict[str, Any] = {"obstacles": [_obstacle(one, scene, root) for one in scene.obstacles]}
+    if scene.joints:
+        data["joints"] = [_joint(joint, scene, root) for joint in scene.joints]
+    if scene.ignore:
+        data["ignore"] = [list(pair) for pair in scene.ignore]
+    return yaml.safe_dump(data, sort_keys=False, default_flow_style=None)
+
+
+def _obstacle(one: Obstacle, scene: Scene, root: str) -> dict[str, Any]:
+    shape = one.shape
+    item: dict[str, Any] = {"name": one.name, "type": shape.kind}
+    if shape.kind == "box":
+        item["size"] = [float(value) for value in shape.size]
+    elif shape.kind == "mesh":
+        raise SceneError(
+            f"obstacle {one.name!r} is a mesh: a scene with meshes cannot be saved; edit its "
+            "file instead"
+        )
+    else:
+        item |= dict(zip(("radius", "length"), map(float, shape.size), strict=False))
+    return item | _place(shape.pose) | _carrier(one.link, scene, root)
+
+
+def _joint(joint: Joint, scene: Scene, root: str) -> dict[str, Any]:
+    item: dict[str, Any] = {
+        "name": joint.name, "type": joint.kind, "axis": joint.axis.tolist(),
+        **_place(joint.origin), **_carrier(joint.parent, scene, root),
+    }  # fmt: skip
+    if joint.kind != "continuous":
+        item |= {"lower": float(joint.lower), "upper": float(joint.upper)}
+    if np.isfinite(joint.velocity):
+        item["velocity"] = float(joint.velocity)
+    return item
+
+
+def _place(pose: np.ndarray) -> dict[str, Any]:
+    place = {"position": [round(value, 6) for value in pose[:3, 3].tolist()]}
+    if not np.allclose(pose[:3, :3], np.eye(3), atol=1e-9):
+        turn = Rotation.from_matrix(pose[:3, :3]).as_quat().tolist()
+        place["orientation"] = [round(value, 9) for value in turn]
+    return place
+
+
+def _carrier(link: str, scene: Scene, root: str) -> dict[str, str]:
+    if any(joint.name == link for joint in scene.joints):
+        return {"joint": link}
+    return {} if link == root else {"link": link}
+
+
+# -- on the page --
+
 
 class SceneEditor:
-    """Edits a scene: ``scene`` is what it is now, ``changed`` whether it is another one.
+    """Edits a scene: ``scene`` is the edited one, ``changed`` is set with every edit.
 
-    All but what a browser calls is for the loop of the page.
+    All methods but the callbacks of a browser are for the loop of the page.
     """
 
     def __init__(
@@ -33,7 +148,10 @@ class SceneEditor:
         later: Later,
         say: Callable[[str], None],
     ) -> None:
-        """``model``: whose scene; ``chosen``: told which obstacle is; ``say``: of trouble."""
+        """``chosen``: called with the chosen obstacle; ``later``: runs actions in the loop.
+
+        ``say``: shows a note.
+        """
         self.scene: Scene = model.scene
         self.changed = False
         self._robot, self._root = model.robot, model.root
@@ -51,7 +169,7 @@ class SceneEditor:
         gui.add_button("All as loaded").on_click(lambda event: later(self._reset))
         gui.add_button("Save as YAML").on_click(lambda event: later(lambda: self._save(event)))
         with gui.add_folder("New obstacle", expand_by_default=False):
-            self._kind = gui.add_dropdown("shape", edited_scene.KINDS)
+            self._kind = gui.add_dropdown("shape", KINDS)
             self._size = gui.add_vector3(
                 "size [m]", (0.1, 0.1, 0.2), min=(0.001,) * 3, max=(100.0,) * 3, step=0.01
             )
@@ -63,7 +181,7 @@ class SceneEditor:
         return self.scene is not self._loaded
 
     def put_new_ones_at(self, position: np.ndarray) -> None:
-        """Where new obstacles begin, (3,) in the base frame."""
+        """Set the position of new obstacles, (3,) in the base frame."""
         self._middle = np.asarray(position, dtype=float)
 
     def choose(self, name: str | None) -> None:
@@ -99,7 +217,7 @@ class SceneEditor:
     def _move(self, gizmo: Any, name: str) -> None:
         if gizmo is self._gizmo and name == self._chosen:
             pose = pose_of(gizmo.position, gizmo.wxyz)
-            self._set(edited_scene.moved(self.scene, name, pose))
+            self._set(moved(self.scene, name, pose))
 
     def _remove(self) -> None:
         if self._chosen == _NONE:
@@ -107,23 +225,23 @@ class SceneEditor:
             return
         name = self._chosen
         self.choose(None)
-        self._set(edited_scene.removed(self.scene, name))
+        self._set(removed(self.scene, name))
 
     def _reset(self) -> None:
         self.choose(None)
         self._set(self._loaded)
 
     def _add(self) -> None:
-        scene, name = edited_scene.added(
+        scene, name = added(
             self.scene, self._robot, self._kind.value, self._size.value, self._middle
         )
         self._set(scene)
         self.choose(name)
 
     def _save(self, event: Any) -> None:
-        text = edited_scene.scene_text(self.scene, self._root)
+        text = scene_text(self.scene, self._root)
         if event.client is None:
-            raise SceneError("nobody to send the scene to")
+            raise SceneError("no browser is connected to send the scene to")
         event.client.send_file_download("scene.yaml", text.encode(), save_immediately=True)
 
 

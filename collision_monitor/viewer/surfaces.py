@@ -44,15 +44,17 @@ def joined(surfaces: Iterable[Surface]) -> Surface:
     return np.vstack(vertices), np.vstack(triangles)
 
 
-def capsule_surface(p0: np.ndarray, p1: np.ndarray, radius: float) -> Surface:
-    """All points at ``radius`` from a segment: a ball of which one half is moved.
+def capsule_surface(
+    p0: np.ndarray, p1: np.ndarray, radius: float, sides: int = _SIDES
+) -> Surface:
+    """All points at ``radius`` from the segment p0 p1: a ball of which one half is moved.
 
-    The triangles stand around the capsule, or a leaf that touches its link would vanish inside.
+    The triangles enclose the capsule, or a leaf that touches its link would vanish inside.
     """
     axis = np.asarray(p1, dtype=float) - p0
     length = float(np.linalg.norm(axis))
     ball = trimesh.creation.uv_sphere(
-        radius=radius / np.cos(np.pi / _SIDES) ** 2, count=(_SIDES + 1, _SIDES)
+        radius=radius / np.cos(np.pi / sides) ** 2, count=(sides + 1, sides)
     )
     vertices = np.array(ball.vertices)
     if length > 0.0:

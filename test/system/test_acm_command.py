@@ -10,8 +10,8 @@ from support.geometry.acm_cases import ROBOT, srdf
 
 from collision_monitor import CollisionModel
 from collision_monitor.acm.matrix import where_links_meet
-from collision_monitor.cli.distance import parse_positions
 from collision_monitor.cli.main import main
+from collision_monitor.cli.options import parse_positions
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def test_a_table_says_what_is_exempted_and_why(urdf, capsys):
 def test_a_search_that_was_broken_off_is_warned_of(urdf, capsys):
     assert main(["acm", urdf, "--seconds", "0", "--samples", "1000", "--json"]) == 0
     hasty, err = capsys.readouterr()
-    assert "in 200 configurations instead of 1000" in err and "stay in the watch" in err
+    assert "in 200 configurations instead of 1000" in err and "stay checked" in err
     assert main(["acm", urdf, "--seconds", "0", "--samples", "200", "--json"]) == 0
     whole, err = capsys.readouterr()
     assert "warning" not in err

@@ -270,7 +270,7 @@ def test_options_reach_the_library(place, monkeypatch):
     assert seen["arms"] == ("base:left_3", "base:right_3")
     assert seen["velocity_limits"] == {"right_j1": 0.05, "left_j1": 1.0}
     assert seen["acceleration_limits"] == {"right_j1": 3.0}
-    assert seen["position_limits"]["left_j1"] == (-1.5, 5.0)
+    assert seen["position_limits"]["left_j1"] == (-1.5, 2.0)
     model = seen["model"]  # as the URDF has it
     assert (model.lower == np.where(model.lower == -1.0, -1.0, -2.0)).all()
     assert (model.velocity_limits == 1.0).all()
@@ -293,12 +293,12 @@ def test_limits_count_where_they_are_tighter(place, capsys):
 
 def test_the_srdf_beside_the_urdf_is_taken_and_named(place, capsys):
     assert run(place) == 0
-    assert f"SRDF {place / 'robot.srdf'} is taken" in capsys.readouterr().err
+    assert f"SRDF {place / 'robot.srdf'}, beside the URDF, is used" in capsys.readouterr().err
     other = place / "other.xml"
     other.write_text(SRDF.replace("right_arm", "arm_right").replace("left_arm", "arm_left"))
     assert run(place, "--srdf", str(other)) == 0
     printed = capsys.readouterr()
-    assert "is taken" not in printed.err
+    assert "beside the URDF" not in printed.err
     assert "arm_right (right), arm_left (left)" in printed.out
 
 
@@ -328,11 +328,11 @@ def test_a_plot_is_drawn(place):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["--output", "motion.csv"], "is the motion itself"),
-        (["--output", "robot.urdf"], "is the urdf that is read itself"),
+        (["--output", "motion.csv"], "is the motion as well"),
+        (["--output", "robot.urdf"], "is the urdf as well"),
         (["--limits", "joint_limits.yaml", "--output", "./joint_limits.yaml"], "is the limits"),
         (["--plot", "robot.urdf"], "is the urdf"),
-        (["--output", "same.png", "--plot", "same.png"], "for the motion and for the plot"),
+        (["--output", "same.png", "--plot", "same.png"], "same.png: is the output as well"),
         (["--q", "right_j1=1"], "--q: right_j1: the motion itself moves this"),
         (["--q", "nose=1"], "no joint 'nose'"),
         (["--limits", "none.yaml"], "none.yaml: no such file"),

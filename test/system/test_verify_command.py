@@ -189,7 +189,7 @@ def test_a_fault_of_the_program_is_no_verdict(verify, monkeypatch):
     def fails(*_):
         raise MemoryError("no room")
 
-    monkeypatch.setattr("collision_monitor.verification.verify.verify", fails)
+    monkeypatch.setattr("collision_monitor.cli.verify.verify", fails)
     code, out, errors = verify("motions/a.csv")
     assert (code, out) == (2, "")
     assert "no room" in errors and "fault of this program" in errors

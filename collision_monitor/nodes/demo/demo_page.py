@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from collision_monitor.nodes.demo.state_listener import Watcher
+from collision_monitor.viewer.clearance_display import NodeReport
 from collision_monitor.viewer.page import Page
-from collision_monitor.viewer.status import NodeReport
 
 
 class DemoPage:

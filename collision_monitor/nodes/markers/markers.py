@@ -20,7 +20,7 @@ from collision_monitor.nodes.markers.aabb_markers import AabbMarkers, gone
 from collision_monitor.nodes.markers.leaf_markers import LeafMarkers
 from collision_monitor.nodes.markers.live_markers import LiveMarkers
 from collision_monitor.nodes.markers.obstacle_markers import ObstacleMarkers
-from collision_monitor.viewer.clearance_colour import CLEAR, CONTACT, NEAR, Rgb, clearance_colour
+from collision_monitor.viewer.clearance_display import CLEAR, CONTACT, NEAR, Rgb, clearance_colour
 
 NEAREST, TOUCHING = "nearest", "contact"
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from collision_monitor import CollisionModel
-from collision_monitor.acm.matrix import PairGeometries
+from collision_monitor.acm.link_pair import PairGeometries
 from collision_monitor.geometry.leaf import Leaf
 from support.robots.toys import joint, link, robot
 

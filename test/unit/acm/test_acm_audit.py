@@ -12,7 +12,7 @@ from support.robots import robots
 from collision_monitor import CollisionModel
 from collision_monitor.acm.audit import audit
 from collision_monitor.acm.matrix import SearchSettings
-from collision_monitor.acm.pair_verdict import Ground, Meeting
+from collision_monitor.acm.pair_search import Ground, Meeting
 
 
 def test_an_exempted_pair_that_collides_is_found(tmp_path):

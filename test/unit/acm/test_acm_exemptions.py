@@ -11,7 +11,7 @@ from support.robots import robots
 from collision_monitor import CollisionModel
 from collision_monitor.acm.exemptions import exemptions, srdf_text
 from collision_monitor.acm.matrix import SearchSettings, classify
-from collision_monitor.acm.pair_verdict import Ground, Meeting, Verdict
+from collision_monitor.acm.pair_search import Ground, Meeting, Verdict
 from collision_monitor.errors import SemanticDescriptionError
 from collision_monitor.robot.srdf.srdf import load_srdf
 

@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy.stats import binom, binomtest
 from support.geometry.acm_cases import ROBOT
 from support.robots import robots
 from support.robots.toys import joint, link, robot
@@ -18,7 +19,7 @@ from collision_monitor.acm.matrix import (
     link_columns,
     where_links_meet,
 )
-from collision_monitor.acm.pair_verdict import Ground, Meeting
+from collision_monitor.acm.pair_search import Ground, Meeting, share_bounds
 from collision_monitor.errors import ConfigurationError
 
 
@@ -130,3 +131,29 @@ def test_every_pair_of_an_arm_is_decided(name):
 def test_settings_that_mean_nothing_are_refused(values, says):
     with pytest.raises(ConfigurationError, match=says):
         SearchSettings(**values)
+
+
+@pytest.mark.parametrize("confidence", [0.9, 0.95, 0.999])
+@pytest.mark.parametrize(("meets", "samples"), [(0, 10), (3, 10), (10, 10), (1, 2000), (500, 501)])
+def test_bounds_are_those_of_the_exact_test(meets, samples, confidence):
+    low, high = share_bounds(meets, samples, confidence)
+    one_sided = binomtest(meets, samples)
+    expected = one_sided.proportion_ci(2.0 * confidence - 1.0, method="exact")
+    assert (low, high) == pytest.approx((expected.low, expected.high))
+
+
+def test_none_seen_is_the_rule_of_three():
+    for samples in (100, 2000, 10**6):
+        assert share_bounds(0, samples, 0.95)[1] == pytest.approx(3.0 / samples, rel=0.02)
+    assert share_bounds(0, 2000, 0.95)[0] == 0.0
+    assert share_bounds(2000, 2000, 0.95)[1] == 1.0
+
+
+def test_the_truth_is_within_as_often_as_said():
+    share, samples = 0.013, 400
+    missed = sum(
+        binom.pmf(k, samples, share)
+        for k in range(samples + 1)
+        if share_bounds(k, samples, 0.95)[1] < share
+    )
+    assert missed <= 0.05

@@ -10,8 +10,7 @@ from support.robots import robots
 
 from collision_monitor import CollisionModel
 from collision_monitor.acm.chain import place_chain, place_ends, rate, surface_distance
-from collision_monitor.acm.link_geometry import as_triangles
-from collision_monitor.acm.matrix import PairGeometries
+from collision_monitor.acm.link_pair import PairGeometries, as_triangles
 
 
 def placed(pair, q):

@@ -8,8 +8,7 @@ from scipy.spatial import ConvexHull
 from support.robots.toys import link, robot
 
 from collision_monitor import CollisionModel
-from collision_monitor.acm.link_geometry import as_triangles, link_geometry
-from collision_monitor.acm.matrix import PairGeometries
+from collision_monitor.acm.link_pair import PairGeometries, as_triangles, link_geometry
 from collision_monitor.mesh_distance.bvh.mesh_tree import HEADER, KINDS
 from collision_monitor.robot.description import Shape
 
@@ -61,7 +60,6 @@ def test_shapes_of_one_skin_share_a_tree():
     assert len(made.pieces) == 2
     assert sorted(made.skins) == [0.0, 0.7]
     assert made.thick == 0.7
-    assert not made.exact
     for _, first in made.pieces:
         assert made.index[first] == KINDS["obb"]
         assert made.index[first + 3] > 0 and HEADER == 4

@@ -10,7 +10,8 @@ from support.robots.toys import joint, link, robot
 
 from collision_monitor import CollisionModel
 from collision_monitor.acm import pair_search
-from collision_monitor.acm.matrix import PairGeometries, where_links_meet
+from collision_monitor.acm.link_pair import PairGeometries
+from collision_monitor.acm.matrix import where_links_meet
 from collision_monitor.acm.pair_search import PairSearch
 
 # Two arms of one joint each, 1 m long, side by side; their tips pass each other at a gap.

@@ -9,7 +9,8 @@ from support.robots.toys import joint, link, robot
 
 from collision_monitor import CollisionModel
 from collision_monitor.acm import range_search
-from collision_monitor.acm.matrix import PairGeometries, where_links_meet
+from collision_monitor.acm.link_pair import PairGeometries
+from collision_monitor.acm.matrix import where_links_meet
 from collision_monitor.acm.range_search import APART, MEET, NEAR
 
 

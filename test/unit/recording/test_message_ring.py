@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collision_monitor.recording.message_ring import HEAD, MessageRing
+from collision_monitor.recording.stop_recorder import HEAD, MessageRing
 from collision_monitor.recording.write_mcap import messages_of
 
 

@@ -158,7 +158,7 @@ def test_a_writer_that_ends_without_a_word_is_told(tmp_path, monkeypatch):
 
 def test_a_full_disk_leaves_nothing_behind(tmp_path):
     head = {"path": str(tmp_path / "a.mcap"), "metadata": {}, "channels": [
-        {"id": 0, "topic": "/v", "type": "a/msg/B", "definition": "", "qos": ""}]}  # fmt: skip
+        {"topic": "/v", "kind": "a/msg/B", "definition": "", "qos": ""}]}  # fmt: skip
     text = json.dumps(head).encode()
     body = os.urandom(1 << 20)  # does not get smaller
     data = struct.pack("<Q", len(text)) + text + struct.pack("<qHI", 1, 0, len(body)) + body

@@ -4,7 +4,6 @@
 
 import itertools
 import logging
-import sys
 import threading
 import time
 
@@ -16,10 +15,9 @@ from collision_monitor import CollisionModel
 from collision_monitor.errors import MissingDependencyError, MotionError, ViewError
 from collision_monitor.motion.motion import Motion
 from collision_monitor.robot.poses import pose_from_xyz_rpy
-from collision_monitor.viewer import needs_viser
+from collision_monitor.viewer.clearance_display import NodeReport
 from collision_monitor.viewer.page import Page
-from collision_monitor.viewer.poses_and_colours import position_and_wxyz
-from collision_monitor.viewer.status import NodeReport
+from collision_monitor.viewer.scene_nodes import position_and_wxyz
 
 pytest.importorskip("viser", reason="viser is not installed (extra 'view')")
 logging.getLogger("websockets").setLevel(logging.CRITICAL)
@@ -103,7 +101,7 @@ def test_an_obstacle_that_is_moved_changes_the_distance(serve):
     assert f">{nearest.distance:.4f} m<" in shown(page)
     page.hear(NodeReport("OK", 1.0, 100.0))
     later(page)
-    assert "watches the scene as it was loaded" in shown(page)
+    assert "monitors the scene as it was loaded" in shown(page)
     editor._reset()
     later(page)
     assert f">{load().distance(np.zeros(3)).distance:.4f} m<" in shown(page)
@@ -212,20 +210,9 @@ def test_without_viser_it_says_what_to_install(serve, monkeypatch):
     def missing():
         raise MissingDependencyError("pip install 'collision_monitor[view]'")
 
-    monkeypatch.setattr("collision_monitor.viewer.page.viser_library", missing)
+    monkeypatch.setattr("collision_monitor.viewer.page.require_viser", missing)
     with pytest.raises(MissingDependencyError, match=r"collision_monitor\[view\]"):
         serve()
-
-
-def test_an_old_or_missing_viser_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "viser", None)
-    needs_viser.viser_library.cache_clear()
-    try:
-        with pytest.raises(MissingDependencyError, match=r"viser 1.1.*collision_monitor\[view\]"):
-            needs_viser.viser_library()
-    finally:
-        monkeypatch.undo()
-        needs_viser.viser_library.cache_clear()
 
 
 def test_a_dragged_obstacle_keeps_its_turn(serve):

@@ -13,7 +13,7 @@ from collision_monitor.errors import SceneError
 from collision_monitor.robot.poses import pose_from_xyz_rpy
 from collision_monitor.robot.scene import load_scene
 from collision_monitor.robot.urdf.urdf import load_robot
-from collision_monitor.viewer.edited_scene import KINDS, added, moved, removed, scene_text
+from collision_monitor.viewer.scene_editor import KINDS, added, moved, removed, scene_text
 
 ROBOT = load_robot(chain(3))
 FILE = {

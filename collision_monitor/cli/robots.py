@@ -1,17 +1,18 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""A second robot on the command line: its URDF, where it stands, and what it does meanwhile."""
+"""The robot, its scene and a second robot on the command line: arguments, and the model of them."""
 
 from __future__ import annotations
 
 import argparse
 import logging
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from collision_monitor.cli.model_arguments import make_model
+from collision_monitor.cli.options import vector
+from collision_monitor.cli.progress import LiveProgress
+from collision_monitor.common.compile_log import log_compiling
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.fitting.enclosure import check_enclosing
 from collision_monitor.fitting.fit_settings import FitSettings
@@ -30,19 +31,72 @@ if TYPE_CHECKING:
     from collision_monitor.motion.motion_files import LoadedMotion
     from collision_monitor.robot.urdf.inertials import Inertial
 
-_ONLY_WITH = ("other_srdf", "other_at", "other_prefix", "other_motion")
+_ONLY_WITH_OTHER = ("other_srdf", "other_at", "other_prefix", "other_motion")
+
+# -- one robot --
 
 
-def _place(text: str) -> tuple[float, ...]:
-    try:
-        values = tuple(float(part) for part in text.split(","))
-    except ValueError:
-        values = ()
-    if len(values) not in (3, 6) or not all(map(math.isfinite, values)):
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not X,Y,Z in metres, or X,Y,Z,ROLL,PITCH,YAW with radians"
-        )
-    return values
+def add_robot_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the URDF and ``--package-dir``."""
+    parser.add_argument("urdf", help="URDF file of the robot")
+    parser.add_argument(
+        "--package-dir", action="append", default=[], metavar="DIR",
+        help="folder that holds packages, at any depth, for package://; may be given several times",
+    )  # fmt: skip
+
+
+def add_model_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the URDF, ``--srdf``, ``--package-dir``, ``--scene`` and what leaves to take."""
+    add_robot_arguments(parser)
+    parser.add_argument("--srdf", help="SRDF file; its disabled pairs are not checked")
+    parser.add_argument(
+        "--visual-meshes", action="store_true",
+        help="links without collision geometry take their visual one",
+    )  # fmt: skip
+    parser.add_argument("--scene", help="scene file (YAML) with obstacles")
+    parser.add_argument("--leaves", help="file of leaves (YAML), as fit --output writes it")
+    parser.add_argument(
+        "--unchecked-leaves", action="store_true",
+        help="take leaves from a file even where they do not enclose the robot",
+    )  # fmt: skip
+    parser.add_argument(
+        "--max-leaves", type=int, default=FitSettings.max_leaves_per_link, metavar="N",
+        help="maximum number of leaves of a link (default %(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--leaf-tolerance", type=float, default=FitSettings.leaf_tolerance, metavar="METRES",
+        help="no more leaves are added once their mean distance from the link is below this "
+        "(default %(default)s)",
+    )  # fmt: skip
+
+
+def load_model(options: argparse.Namespace) -> CollisionModel:
+    """The model that the arguments describe; progress is shown on standard error."""
+    log_compiling()
+    with LiveProgress(quiet=getattr(options, "json", False)) as progress:
+        progress.update("loading the robot")
+        with progress.following_log():
+            return make_model(options)
+
+
+def make_model(options: argparse.Namespace) -> CollisionModel:
+    """As `load_model`, without progress."""
+    return CollisionModel.from_urdf(
+        options.urdf,
+        srdf=options.srdf,
+        package_dirs=options.package_dir,
+        scene=options.scene,
+        max_leaves_per_link=options.max_leaves,
+        leaf_tolerance=options.leaf_tolerance,
+        leaves=options.leaves,
+        check_leaves=not options.unchecked_leaves,
+        visual_meshes=options.visual_meshes,
+    )
+
+
+# -- a second robot --
+
+_place = vector((3, 6), "X,Y,Z in metres, or X,Y,Z,ROLL,PITCH,YAW with radians")
 
 
 def add_second_robot(parser: argparse.ArgumentParser) -> None:
@@ -52,7 +106,7 @@ def add_second_robot(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--other-srdf", metavar="SRDF", help="its SRDF")
     group.add_argument(
         "--other-at", type=_place, metavar="X,Y,Z[,R,P,Y]",
-        help="where its root link is in the frame of the first one's, metres and radians; write "
+        help="pose of its root link in the root frame of the first, metres and radians; write "
         "--other-at=-1,0,0 where the first number is negative (default 0,0,0)",
     )  # fmt: skip
     group.add_argument(
@@ -63,12 +117,12 @@ def add_second_robot(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--other-motion", action="append", metavar="MOTION[@START[..LATEST]]",
         help="its motion, joints named as in its URDF; it begins at START seconds, or at an "
-        "unknown instant up to LATEST; without one it stands still",
+        "unknown time up to LATEST; without a motion the robot does not move",
     )  # fmt: skip
 
 
 def prefix_of(options: argparse.Namespace) -> str:
-    """What stands before the names of the second robot."""
+    """Prefix of the names of the second robot."""
     return "other_" if options.other_prefix is None else options.other_prefix
 
 
@@ -80,7 +134,7 @@ def load_cell(options: argparse.Namespace) -> tuple[CollisionModel, Robot | None
         CollisionMonitorError: as `CollisionModel.from_urdf` and `compose`.
     """
     if options.other is None:
-        for name in _ONLY_WITH:
+        for name in _ONLY_WITH_OTHER:
             if getattr(options, name) is not None:
                 option = f"--{name.replace('_', '-')}"
                 raise ConfigurationError(f"{option}: of which robot? --other URDF is missing")
@@ -115,11 +169,11 @@ def load_cell(options: argparse.Namespace) -> tuple[CollisionModel, Robot | None
 
 
 def _own_leaves(parts: Sequence[Mounted], settings: FitSettings) -> dict[str, list[Leaf]]:
-    """Those that each robot has by itself: they were fitted before, or will be asked for again."""
+    """The leaves of each robot alone, so that fits kept on disk are used again."""
     found: dict[str, list[Leaf]] = {}
     log = logging.getLogger(CollisionModel.__module__)
     for part in parts:
-        was, log.disabled = log.disabled, True  # the whole says the same once more
+        was, log.disabled = log.disabled, True  # the composed model logs the same again
         try:
             alone = CollisionModel(part.robot, part.semantics, None, settings)
         finally:
@@ -131,7 +185,7 @@ def _own_leaves(parts: Sequence[Mounted], settings: FitSettings) -> dict[str, li
 
 
 def prefixed_motion(motion: LoadedMotion, prefix: str) -> LoadedMotion:
-    """The same motion under the names that its joints have in the whole."""
+    """The same motion with the names that its joints have in the composed model."""
     trajectory = replace(
         motion.trajectory,
         joint_names=tuple(prefix + name for name in motion.trajectory.joint_names),

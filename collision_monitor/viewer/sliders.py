@@ -1,10 +1,11 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Joint positions by hand: which sliders a robot needs, and their values in a configuration."""
+"""Sliders that a browser and the program move: the limits of joints, and their positions."""
 
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -14,10 +15,9 @@ import numpy as np
 
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.model.collision_model import CollisionModel
-from collision_monitor.viewer.shared_slider import SharedSlider
 
-# A joint without limits worth the name: what a slider that long could do with a mouse.
-_LONGEST = 1e3
+_LONGEST = 1e3  # a slider with a longer range could not be moved by a mouse
+_LEFT_ALONE = 0.5  # seconds after the last move by a user
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,51 @@ def _rounded(lower: float, upper: float) -> tuple[float, float]:
     return math.ceil(1e3 * lower - 1e-6) / 1e3, math.floor(1e3 * upper + 1e-6) / 1e3
 
 
+class SharedSlider:
+    """A viser slider that shows a value of the program, and reports values that a user chose.
+
+    A value from the program may reach the browser after a move by the user and replace it there.
+    So nothing is sent while the user moves the slider, and the value is sent again afterwards.
+    """
+
+    def __init__(
+        self, handle: Any, step: float, moved: Callable[[float], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:  # fmt: skip
+        """``moved``: called on a thread of the server; ``step``: smaller changes are not sent."""
+        self._handle = handle
+        self._step = step
+        self._clock = clock
+        self._touched: float | None = None
+        self._moved = moved
+        handle.on_update(self._on_update)
+
+    @property
+    def value(self) -> float:
+        """The shown value."""
+        return float(self._handle.value)
+
+    def _on_update(self, event: Any) -> None:
+        if event.client is not None:  # not our own `show`
+            self._touched = self._clock()
+            self._moved(self.value)
+
+    def show(self, value: float) -> None:
+        """Show a value within its limits, unless a user is moving the slider."""
+        if self._touched is not None:
+            if self._clock() - self._touched < _LEFT_ALONE:
+                return
+            self._touched = None
+            # viser does not send a value that it holds already.
+            low, high = self._handle.min, self._handle.max
+            self._handle.value = low if self.value != low else high
+        elif abs(self.value - value) <= 0.5 * self._step:
+            return
+        self._handle.value = value
+
+
 class JointSliders:
-    """A slider for each joint. ``moved(index, value)`` is called when somebody moves one."""
+    """A slider for each joint. ``moved(index, value)`` is called when a user moves one."""
 
     def __init__(
         self,
@@ -94,7 +137,7 @@ class JointSliders:
             self._sliders.append(SharedSlider(handle, spec.step, partial(moved, k)))
 
     def show(self, q: np.ndarray) -> None:
-        """Put the sliders where the robot is."""
+        """Show the configuration ``q`` (nq,)."""
         for spec, slider, value in zip(self._specs, self._sliders, q, strict=True):
             if not spec.stuck:
                 slider.show(spec.within(value))

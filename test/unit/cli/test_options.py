@@ -1,13 +1,45 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Paths of files to write: what cannot be written is named, what can is left alone."""
+"""Types of options: numbers in their range, and paths of files to write."""
 
 import argparse
 import os
 
 import pytest
 
-from collision_monitor.cli.output_path import output_path, png_path
+from collision_monitor.cli.main import main
+from collision_monitor.cli.options import number, output_path, png_path
+
+
+def test_a_number_is_read_as_python_does_and_has_its_range():
+    positive = number(lambda x: x > 0.0, "above zero")
+    assert positive(" 2.5e-3 ") == 0.0025
+    for text in ("-1", "nan"):
+        with pytest.raises(argparse.ArgumentTypeError, match=f"{text} is not above zero"):
+            positive(text)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["acm", "r.urdf", "--always", "x"],
+        ["adjust", "r.urdf", "m.csv", "--safe-distance", "x"],
+        ["demo", "--seconds", "x"],
+        ["demo", "--rate", "x"],
+        ["demo", "--port", "x"],
+        ["verify", "r.urdf", "m.csv", "--gravity", "0,0,x"],
+        ["view", "r.urdf", "--warn-distance", "x"],
+        ["view", "r.urdf", "--port", "80.5"],
+    ],
+    ids=lambda words: " ".join(words[:1] + words[-2:]),
+)
+def test_what_is_no_number_is_named_and_no_function_of_the_program(words, capsys):
+    with pytest.raises(SystemExit) as caught:
+        main(words)
+    assert caught.value.code == 2
+    line = capsys.readouterr().err.splitlines()[-1]
+    assert repr(words[-1]) in line or words[-1] in line
+    assert " value: " not in line
 
 
 @pytest.mark.parametrize("check", [output_path, png_path])

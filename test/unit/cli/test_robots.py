@@ -9,8 +9,12 @@ import pytest
 from support.robots.toys import chain
 
 from collision_monitor import CollisionModel
-from collision_monitor.cli.model_arguments import add_model_arguments
-from collision_monitor.cli.second_robot import add_second_robot, load_cell, prefixed_motion
+from collision_monitor.cli.robots import (
+    add_model_arguments,
+    add_second_robot,
+    load_cell,
+    prefixed_motion,
+)
 from collision_monitor.motion.motion_files import LoadedMotion
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.motion.violation import Code, Violation

@@ -8,8 +8,8 @@ import threading
 
 import pytest
 
-from collision_monitor.cli import live_progress
-from collision_monitor.cli.live_progress import LiveProgress
+from collision_monitor.cli import progress as progress_module
+from collision_monitor.cli.progress import LiveProgress
 
 
 class Screen(io.StringIO):
@@ -31,13 +31,13 @@ class Screen(io.StringIO):
 @pytest.fixture(autouse=True)
 def soon(monkeypatch):
     for name in ("_TERMINAL", "_LOG", "_PATIENCE"):
-        monkeypatch.setattr(live_progress, name, 0.01)
+        monkeypatch.setattr(progress_module, name, 0.01)
 
 
 def test_a_terminal_has_one_line_that_is_gone_at_the_end():
     screen = Screen(True)
     with LiveProgress(quiet=True, out=screen) as progress:
-        progress.told("distances", 0.25)
+        progress.update("distances", 0.25)
         assert screen.written.wait(30.0)
     text = screen.getvalue()
     assert "distances, 25 % (" in text and "\n" not in text
@@ -47,12 +47,12 @@ def test_a_terminal_has_one_line_that_is_gone_at_the_end():
 def test_a_log_has_lines_unless_it_is_quiet():
     log = Screen(False)
     with LiveProgress(out=log) as progress:
-        progress.told("torques", 0.0)
+        progress.update("torques", 0.0)
         assert log.written.wait(30.0)
     assert log.getvalue().startswith("torques (0 s)\n")
     with LiveProgress(quiet=True, out=log) as progress:
         log.written.clear()
-        progress.told("torques", 0.0)
+        progress.update("torques", 0.0)
         assert not log.written.wait(0.1)
 
 
@@ -60,7 +60,7 @@ def test_a_screen_that_is_closed_does_no_harm():
     screen = Screen(False)
     with LiveProgress(out=screen) as progress:
         screen.close()
-        progress.told("distances", 0.5)
+        progress.update("distances", 0.5)
         progress._thread.join(30.0)
         assert not progress._thread.is_alive()
 

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""How far a long command is, on the terminal; in a log now and then."""
+"""Progress of a long command on standard error."""
 
 from __future__ import annotations
 
@@ -10,23 +10,22 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import TracebackType
 from typing import TextIO
 
-_TERMINAL, _LOG = 0.5, 10.0  # seconds between what is said
-_PATIENCE = 1.0  # seconds for which nobody wonders
+_TERMINAL, _LOG = 0.5, 10.0  # seconds between two lines
+_PATIENCE = 1.0  # seconds before the first one on a terminal
 _WIDTH = 78
 
 
 class LiveProgress:
-    """Says what is being done until it is left; from a thread, so that it needs nobody's help.
+    """Shows what is being done, from a thread, until it is left.
 
-    On a terminal one line is written over and over, and gone at the end; else, as in the log of
-    a build server, a line every ten seconds.
+    On a terminal one line is overwritten, and erased at the end. Elsewhere, as in the log of a
+    build server, a line is written every ten seconds.
     """
 
     def __init__(self, quiet: bool = False, out: TextIO | None = None) -> None:
-        """``quiet``: in logs nothing is said."""
+        """``quiet``: write nothing into logs."""
         self._out = sys.stderr if out is None else out
         self._live = self._out.isatty()
         self._quiet = quiet and not self._live
@@ -37,17 +36,12 @@ class LiveProgress:
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def __enter__(self) -> LiveProgress:
-        """Begin."""
+        """Start."""
         if not self._quiet:
             self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """End, and leave a clean line."""
         self._over.set()
         if self._thread.is_alive():
@@ -55,15 +49,16 @@ class LiveProgress:
         if self._shown and self._live:
             self._write("\r" + " " * _WIDTH + "\r")
 
-    def told(self, what: str, share: float) -> None:
-        """What is being done now, and 0 to 1 of how much of it."""
+    def update(self, what: str, share: float = 0.0) -> None:
+        """Set what is being done now, and 0 to 1 of how much of it."""
         self._what, self._share = what, share
 
     @contextmanager
     def following_log(self) -> Iterator[None]:
-        """Meanwhile, what the library logs is what is being done."""
+        """Show what the library logs meanwhile; a record may carry a ``share``, 0 to 1."""
         library = logging.getLogger("collision_monitor")
-        handler, level = _LogHandler(self), library.level
+        handler, level = logging.Handler(logging.INFO), library.level
+        handler.emit = self._on_record
         library.addHandler(handler)
         library.setLevel(logging.INFO)
         try:
@@ -72,8 +67,12 @@ class LiveProgress:
             library.setLevel(level)
             library.removeHandler(handler)
 
+    def _on_record(self, record: logging.LogRecord) -> None:
+        if record.levelno == logging.INFO:
+            self.update(record.getMessage(), getattr(record, "share", 0.0))
+
     def line(self) -> str:
-        """What would be said now."""
+        """What is shown now."""
         share = f", {100.0 * self._share:.0f} %" if self._share > 0.0 else ""
         return f"{self._what}{share} ({time.monotonic() - self._begin:.0f} s)"
 
@@ -90,17 +89,5 @@ class LiveProgress:
         try:
             self._out.write(text)
             self._out.flush()
-        except (OSError, ValueError):  # nobody listens
+        except (OSError, ValueError):  # the stream is closed
             self._over.set()
-
-
-class _LogHandler(logging.Handler):
-    """Tells a `LiveProgress` the library's messages; they may carry a ``share``, 0 to 1."""
-
-    def __init__(self, progress: LiveProgress) -> None:
-        super().__init__(logging.INFO)
-        self._progress = progress
-
-    def emit(self, record: logging.LogRecord) -> None:
-        if record.levelno == logging.INFO:
-            self._progress.told(record.getMessage(), getattr(record, "share", 0.0))

@@ -1,0 +1,193 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""What several commands share: types of options, positions of joints, output."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import json
+import math
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from collision_monitor.errors import ConfigurationError, MotionError
+from collision_monitor.model.collision_model import CollisionModel
+
+# -- types of options: argparse.ArgumentTypeError says what is wrong --
+
+
+def number(accepts: Callable[[float], bool], expected: str) -> Callable[[str], float]:
+    """The type of an option: a number that ``accepts`` is true of, described by ``expected``."""
+
+    def convert(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+        if not accepts(value):
+            raise argparse.ArgumentTypeError(f"{text} is not {expected}")
+        return value
+
+    return convert
+
+
+def vector(lengths: Sequence[int], expected: str) -> Callable[[str], tuple[float, ...]]:
+    """The type of an option: finite numbers with commas between, as many as ``lengths`` allow."""
+
+    def convert(text: str) -> tuple[float, ...]:
+        try:
+            values = tuple(float(part) for part in text.split(","))
+        except ValueError:
+            values = ()
+        if len(values) not in lengths or not all(map(math.isfinite, values)):
+            raise argparse.ArgumentTypeError(f"{text!r} is not {expected}")
+        return values
+
+    return convert
+
+
+def output_path(text: str) -> Path:
+    """The type of an option: a file to write, in a folder that exists.
+
+    Raises:
+        argparse.ArgumentTypeError: it cannot be written, and why.
+    """
+    path = Path(text)
+    if not text or path.is_dir():
+        raise argparse.ArgumentTypeError(f"{text!r} is not the path of a file to write")
+    if not path.parent.is_dir():
+        raise argparse.ArgumentTypeError(f"{text}: there is no folder {path.parent}")
+    return path
+
+
+def png_path(text: str) -> Path:
+    """As `output_path`, of a PNG."""
+    path = output_path(text)
+    if path.suffix.lower() != ".png":
+        raise argparse.ArgumentTypeError(f"{text}: pictures are PNG, expected a name in .png")
+    return path
+
+
+def add_bag_arguments(parser: argparse._ActionsContainer) -> None:
+    """Add ``--topic`` and ``--stamps``."""
+    parser.add_argument(
+        "--topic", action="append", help="topic of a bag; may be given several times"
+    )
+    parser.add_argument(
+        "--stamps", choices=("header", "receive"), default="header",
+        help="times of a bag: those in headers, or of recording (default %(default)s)",
+    )  # fmt: skip
+
+
+# -- positions of joints --
+
+
+def parse_configuration(text: str, model: CollisionModel) -> np.ndarray:
+    """The configuration (nq,) that ``joint=value,...`` describes; see `parse_positions`."""
+    q = np.clip(0.0, model.lower, model.upper)
+    for name, value in parse_positions(text, model).items():
+        q[model.joint_names.index(name)] = value
+    return q
+
+
+def parse_positions(text: str, model: CollisionModel) -> dict[str, float]:
+    """Positions by joint, out of ``joint=value,...``.
+
+    Raises:
+        ConfigurationError: an entry without ``=``, an unknown or repeated joint, or a
+            value that is no finite number.
+    """
+    positions: dict[str, float] = {}
+    for entry in filter(None, (part.strip() for part in text.split(","))):
+        name, equals, value = (part.strip() for part in entry.partition("="))
+        if not equals:
+            example = ",".join(f"{joint}=0.5" for joint in model.joint_names[:2]) or "elbow=0.5"
+            raise ConfigurationError(
+                f"--q: {entry!r} is not of the form joint=value, such as {example}"
+            )
+        if name not in model.joint_names:
+            close = difflib.get_close_matches(name, model.joint_names, 3, 0.4)
+            raise ConfigurationError(
+                f"--q: '{model.name}' has no joint {name!r} to set; "
+                f"{'close to it' if close else 'there are'}: "
+                f"{', '.join(close or model.joint_names)}"
+            )
+        if name in positions:
+            raise ConfigurationError(f"--q: joint {name!r} is given twice")
+        try:
+            positions[name] = float(value)
+        except ValueError:
+            positions[name] = math.nan
+        if not math.isfinite(positions[name]):
+            raise ConfigurationError(
+                f"--q: {value!r} for joint {name!r} is not a finite number (radians or metres)"
+            )
+    return positions
+
+
+# -- output --
+
+
+def files_read(options: argparse.Namespace, names: Iterable[str]) -> dict[str, str]:
+    """Real paths of the files that options name, each with the name of its option."""
+    given = {name: getattr(options, name, None) for name in names}
+    return {
+        os.path.realpath(path): name.replace("_", "-") for name, path in given.items() if path
+    }
+
+
+def check_outputs(
+    options: argparse.Namespace, names: Iterable[str], read: Mapping[str, str]
+) -> None:
+    """Check before the work that no output overwrites a file that is read, or another output.
+
+    Args:
+        options: of the command.
+        names: options with paths of outputs.
+        read: real paths of files that are read, with a word for each.
+
+    Raises:
+        MotionError: an output has the path of another file.
+    """
+    taken = dict(read)
+    for name in names:
+        if (path := getattr(options, name)) is None:
+            continue
+        if other := taken.get(os.path.realpath(path)):
+            raise MotionError(f"--{name} {path}: is the {other} as well; give it another name")
+        taken[os.path.realpath(path)] = name
+
+
+def print_json(result: Any) -> None:
+    """Print a result for programs; ValueError for a number that JSON does not have."""
+    print(json.dumps(result, indent=2, allow_nan=False))
+
+
+def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Columns as wide as their widest entry; the first to the left, others to the right."""
+    lines = [list(header), *map(list, rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    lines.insert(1, ["-" * width for width in widths])
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if k == 0 else cell.rjust(width)
+            for k, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    )
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun, such as ``1 pair`` or ``2 pairs``."""
+    return f"{number} {noun}{'s'[: number != 1]}"
+
+
+def discard_output() -> None:
+    """Send further output nowhere: flushing it at exit would fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

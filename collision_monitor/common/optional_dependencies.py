@@ -1,0 +1,30 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Libraries that only some capabilities need, imported where they are first used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from collision_monitor.errors import MissingDependencyError
+
+
+@contextmanager
+def optional_dependency(need: str, extra: str) -> Iterator[None]:
+    """Report a library that the body imports, and that is missing or too old, with its remedy.
+
+    Args:
+        need: beginning of the message, such as ``the page needs viser 1.1 or later``.
+        extra: extra of this package that installs the library.
+
+    Raises:
+        MissingDependencyError: the body raised ImportError, or AttributeError for what an old
+            version lacks.
+    """
+    try:
+        yield
+    except (ImportError, AttributeError) as error:
+        raise MissingDependencyError(
+            f"{need} ({error}): pip install 'collision_monitor[{extra}]'"
+        ) from None

@@ -1,0 +1,225 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Robot, obstacles, leaves and nearest points as nodes of the page's 3D scene.
+
+Surfaces are sent once, each below the frame of its link. Later updates send only the poses and
+colours that have changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from collision_monitor.hierarchy.clearance import Clearance
+from collision_monitor.model.collision_model import CollisionModel
+from collision_monitor.robot.poses import pose as pose_matrix
+from collision_monitor.robot.poses import rotation_from_quaternion
+from collision_monitor.robot.scene import Obstacle
+from collision_monitor.viewer.clearance_display import clearance_colour
+from collision_monitor.viewer.surfaces import joined, leaf_surface, shape_surface
+
+Rgb = tuple[int, int, int]
+
+_LINK: Rgb = (188, 194, 204)
+_LINE: Rgb = (15, 15, 15)
+_OBSTACLE: Rgb = (201, 183, 156)
+_CHOSEN: Rgb = (95, 155, 215)
+_OPACITY = 0.4  # of leaves
+_STEPS = 24  # levels of a colour channel: every change of a colour is a message
+
+
+def shown_colour(distance: float, warn: float, stop: float) -> Rgb:
+    """The colour of a clearance, channels 0 to 255, in so few steps that it seldom changes."""
+    r, g, b = (
+        round(255 * round(channel * _STEPS) / _STEPS)
+        for channel in clearance_colour(distance, warn, stop)
+    )
+    return r, g, b
+
+
+def position_and_wxyz(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Position (3,) and quaternion (w, x, y, z) of a pose (4, 4)."""
+    x, y, z, w = Rotation.from_matrix(matrix[:3, :3]).as_quat()
+    return matrix[:3, 3].copy(), np.array([w, x, y, z])
+
+
+def pose_of(position: Sequence[float], wxyz: Sequence[float]) -> np.ndarray:
+    """The pose (4, 4) of a position and a quaternion (w, x, y, z)."""
+    w, x, y, z = (float(value) for value in wxyz)
+    return pose_matrix(rotation_from_quaternion((x, y, z, w)), position)
+
+
+def node_path(*names: str) -> str:
+    """The name of a node below others; a slash in the name of a link is no level of its own."""
+    return "".join("/" + name.replace("/", "\N{FRACTION SLASH}") for name in names)
+
+
+class _LeafNodes:
+    """Leaves by the name of their link or obstacle."""
+
+    def __init__(self) -> None:
+        self._leaves: dict[str, Any] = {}
+        self._colours: dict[str, Rgb] = {}
+
+    def colour(self, distances: Mapping[str, float], warn: float, stop: float) -> None:
+        """Colour leaves by the distance (metres) of their link or obstacle to what is nearest."""
+        for name, node in self._leaves.items():
+            colour = shown_colour(distances[name], warn, stop)
+            if colour != self._colours.get(name):
+                self._colours[name] = node.color = colour
+
+    def show_leaves(self, visible: bool) -> None:
+        """Show or hide leaves."""
+        for node in self._leaves.values():
+            node.visible = visible
+
+
+class RobotNodes(_LeafNodes):
+    """The nodes of one robot, and the line between the nearest two points."""
+
+    def __init__(self, scene: Any, model: CollisionModel) -> None:
+        """``scene``: that of a viser server."""
+        super().__init__()
+        self._frames = {
+            name: scene.add_frame(node_path("robot", name), show_axes=False)
+            for name in model.robot.links
+        }
+        self._poses: dict[str, np.ndarray] = {}
+        self._shapes = []
+        for name, link in model.robot.links.items():
+            if not link.shapes:
+                continue
+            vertices, triangles = joined(shape_surface(shape) for shape in link.shapes)
+            path = node_path("robot", name, "shapes")
+            self._shapes.append(
+                scene.add_mesh_simple(path, vertices, triangles, color=_LINK, side="double")
+            )
+            self._leaves[name] = add_leaves(
+                scene, node_path("robot", name, "leaves"), model, name, np.eye(4)
+            )
+        self._line = scene.add_line_segments(
+            "/nearest/line", np.zeros((1, 2, 3)), _LINE, thickness=4.0, thickness_units="screen"
+        )
+        self._ends = [
+            scene.add_icosphere(f"/nearest/end_{k}", radius=0.006, color=_LINE) for k in (0, 1)
+        ]
+        self._label = scene.add_label("/nearest/label", "", anchor="bottom-center")
+
+    def place(self, poses: Mapping[str, np.ndarray]) -> int:
+        """Move every link to its pose (4, 4) in the base frame; returns how many have moved."""
+        moved = 0
+        for name, pose in poses.items():
+            before = self._poses.get(name)
+            if before is not None and np.abs(before - pose).max() < 1e-7:
+                continue
+            frame = self._frames[name]
+            frame.position, frame.wxyz = position_and_wxyz(pose)
+            self._poses[name] = pose
+            moved += 1
+        return moved
+
+    def nearest(self, clearance: Clearance | None) -> None:
+        """Draw the line between the nearest points with its length; nothing without any."""
+        for node in (self._line, *self._ends, self._label):
+            node.visible = clearance is not None
+        if clearance is None:
+            return
+        points = clearance.points
+        self._line.points = points[None].astype(np.float32)
+        for end, point in zip(self._ends, points, strict=True):
+            end.position = point
+        self._label.position = points.mean(axis=0)
+        self._label.text = f"{clearance.distance:.3f} m"
+
+    def show_shapes(self, visible: bool) -> None:
+        """Show or hide shapes."""
+        for node in self._shapes:
+            node.visible = visible
+
+
+def add_leaves(scene: Any, path: str, model: CollisionModel, name: str, pose: np.ndarray) -> Any:
+    """Translucent leaves of a link or an obstacle, seen from a frame with ``pose`` (4, 4)."""
+    inverse = np.linalg.inv(pose)
+    leaves = [leaf.moved(inverse, name) for leaf in model.leaves if leaf.link == name]
+    vertices, triangles = leaf_surface(leaves)
+    return scene.add_mesh_simple(
+        path, vertices, triangles, opacity=_OPACITY, cast_shadow=False, receive_shadow=False
+    )
+
+
+class ObstacleNodes(_LeafNodes):
+    """The nodes of a model's obstacles; ``picked(name)`` is called for one that is clicked."""
+
+    def __init__(self, scene: Any, picked: Callable[[str], None]) -> None:
+        """``scene``: that of a viser server."""
+        super().__init__()
+        self._scene = scene
+        self._picked = picked
+        self._frames: dict[str, Any] = {}
+        self._shapes: dict[str, Any] = {}
+        self._drawn: dict[str, Obstacle] = {}
+        self._chosen: str | None = None
+        self._leaves_visible = False
+
+    def draw(self, model: CollisionModel) -> None:
+        """Draw what is new, move what has moved, remove what is gone."""
+        desired = {obstacle.name: obstacle for obstacle in model.scene.obstacles}
+        for name in self._drawn.keys() - desired.keys():
+            self._remove(name)
+        for name, obstacle in desired.items():
+            before = self._drawn.get(name)
+            if before is obstacle:
+                continue
+            if before is not None and not _same_but_pose(before, obstacle):
+                self._remove(name)
+            if name not in self._frames:
+                self._add(model, obstacle)
+            frame = self._frames[name]
+            frame.position, frame.wxyz = position_and_wxyz(obstacle.shape.pose)
+            self._drawn[name] = obstacle
+
+    def _add(self, model: CollisionModel, obstacle: Obstacle) -> None:
+        name, scene = obstacle.name, self._scene
+        path = node_path("robot", obstacle.link, "obstacles", name)
+        self._frames[name] = scene.add_frame(path, show_axes=False)
+        vertices, triangles = shape_surface(replace(obstacle.shape, pose=np.eye(4)))
+        colour = _CHOSEN if name == self._chosen else _OBSTACLE
+        shape = scene.add_mesh_simple(
+            f"{path}/shape", vertices, triangles, color=colour, side="double"
+        )
+        shape.on_click(lambda event: self._picked(name))
+        self._shapes[name] = shape
+        leaves = add_leaves(scene, f"{path}/leaves", model, name, obstacle.shape.pose)
+        leaves.visible = self._leaves_visible
+        self._leaves[name] = leaves
+
+    def _remove(self, name: str) -> None:
+        del self._drawn[name], self._leaves[name], self._shapes[name]
+        self._colours.pop(name, None)
+        self._frames.pop(name).remove()  # and what is below it
+
+    def choose(self, name: str | None) -> None:
+        """Mark the one that is to be edited."""
+        for old in (self._chosen, name):
+            if old in self._shapes:
+                self._shapes[old].color = _CHOSEN if old == name else _OBSTACLE
+        self._chosen = name
+
+    def show_leaves(self, visible: bool) -> None:
+        """Show or hide leaves, also those of obstacles to come."""
+        self._leaves_visible = visible
+        super().show_leaves(visible)
+
+
+def _same_but_pose(a: Obstacle, b: Obstacle) -> bool:
+    """Whether the drawn surface of one is that of the other."""
+    one, other = a.shape, b.shape
+    return (
+        a.link == b.link and one.kind == other.kind and one.size == other.size
+        and one.vertices is other.vertices and one.triangles is other.triangles
+    )  # fmt: skip

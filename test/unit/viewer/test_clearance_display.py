@@ -1,0 +1,125 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""A clearance on the page: its colour, its level and text, its curve."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from collision_monitor.hierarchy.clearance import Clearance
+from collision_monitor.viewer.clearance_display import (
+    CLEAR,
+    CONTACT,
+    NEAR,
+    SECONDS,
+    ClearanceCurve,
+    NodeReport,
+    chart_data,
+    clearance_colour,
+    level,
+    status_html,
+)
+
+
+@pytest.mark.parametrize(
+    ("distance", "colour"),
+    [(0.2, CLEAR), (0.1000001, CLEAR), (0.1, NEAR), (0.02, CONTACT), (-1.0, CONTACT),
+     (math.nan, CONTACT), (math.inf, CLEAR)],
+)  # fmt: skip
+def test_colours_at_the_borders(distance, colour):
+    assert clearance_colour(distance, 0.1, 0.02) == pytest.approx(colour)
+
+
+def test_between_stop_and_warn_it_is_a_mixture():
+    middle = clearance_colour(0.06, 0.1, 0.02)
+    assert middle == pytest.approx([(a + b) / 2 for a, b in zip(NEAR, CONTACT, strict=True)])
+
+
+def test_equal_thresholds_have_no_band():
+    assert clearance_colour(0.02, 0.02, 0.02) == CONTACT
+    assert clearance_colour(0.021, 0.02, 0.02) == CLEAR
+
+
+@pytest.mark.parametrize(
+    ("distance", "expected"),
+    [
+        (0.2, "OK"), (0.1001, "OK"), (0.1, "WARN"), (0.021, "WARN"), (0.02, "ERROR"),
+        (-0.5, "ERROR"), (math.nan, "ERROR"), (math.inf, "OK"),
+    ],
+)  # fmt: skip
+def test_the_level_is_that_of_the_monitor(distance, expected):
+    assert level(distance, 0.1, 0.02) == expected
+
+
+def clearance(distance, a="a", b="b"):
+    return Clearance(distance, (a, b), (0.0,) * 6, (0.0, 0.0, 1.0))
+
+
+def test_it_says_what_is_near():
+    text = status_html(clearance(0.0512), 0.1, 0.02, 29.7, 4.2)
+    for part in (">WARN<", ">0.0512 m<", "a &ndash; b", ">30 Hz<", "warn 0.1 m, stop 0.02 m"):
+        assert part in text
+    assert "monitor node" not in text
+
+
+def test_nothing_to_check_is_not_called_clear():
+    text = status_html(None, 0.1, 0.02, 30.0, 0.0)
+    assert "no pair is checked" in text and "OK" not in text
+
+
+def test_a_node_and_a_note_are_told_too():
+    report = NodeReport("STALE", math.nan, 0.0, "no joint states")
+    text = status_html(clearance(1.0), 0.1, 0.02, 30.0, 1.0, report, "choose one first")
+    for part in (">STALE<", "nan m", "no joint states", "choose one first"):
+        assert part in text
+
+
+def test_names_from_files_are_text_and_never_markup():
+    bad = "<img src=x onerror=alert(1)>"
+    report = NodeReport(bad, 0.1, 1.0, bad)
+    assert bad not in status_html(clearance(1.0, bad, bad), 0.1, 0.02, 30.0, 1.0, report, bad)
+
+
+STEPS = st.lists(st.tuples(st.floats(0.001, 3.0), st.floats(-1.0, 5.0)), min_size=1, max_size=60)
+
+
+@settings(deadline=None)
+@given(STEPS)
+def test_it_is_in_order_no_older_than_it_shows_and_has_the_least_of_all(steps):
+    curve, now, kept = ClearanceCurve(), 100.0, []
+    for seconds, distance in steps:
+        now += seconds
+        curve.add(now, distance)
+        kept.append((now, distance))
+    times, distances = curve.arrays(now)
+    assert (np.diff(times) > 0.0).all()
+    assert times[0] >= -SECONDS - 1e-9 and times[-1] <= 0.0
+    # A point stands for at most 50 ms, so nothing nearer within the window is lost.
+    recent = [d for when, d in kept if now - when <= SECONDS - 0.1]
+    assert distances.min() <= min(recent)
+    assert distances.min() >= min(d for _, d in kept)
+
+
+def test_a_short_dip_between_two_points_is_kept():
+    curve = ClearanceCurve()
+    for now, distance in ((0.0, 1.0), (0.5, 1.0), (0.51, -0.2), (0.52, 1.0), (1.0, 1.0)):
+        curve.add(now, distance)
+    times, distances = curve.arrays(1.0)
+    assert times.tolist() == [-1.0, -0.5, 0.0]
+    assert distances.tolist() == [1.0, -0.2, 1.0]
+
+
+def test_nothing_yet_is_no_point():
+    assert [len(part) for part in ClearanceCurve().arrays(3.0)] == [0, 0]
+
+
+def test_a_chart_has_thresholds_as_long_as_its_curves():
+    times = np.array([0.0, 1.0, 2.0])
+    data = chart_data(times, 0.1, 0.02, np.array([1.0, 2.0, 3.0]))
+    assert [array.tolist() for array in data] == [
+        [0.0, 1.0, 2.0], [0.1, 0.1, 0.1], [0.02, 0.02, 0.02], [1.0, 2.0, 3.0],
+    ]  # fmt: skip
+    assert all(array.dtype == np.float64 for array in data)
