@@ -74,7 +74,6 @@ setup(
         "coal>=3.0",
         "diskcache>=5.4",
         "threadpoolctl>=3.1",
-        "urdf-parser-py>=0.0.4",
         "lxml>=4.8",
         "pyyaml>=5.4",
     ],

@@ -19,7 +19,7 @@ from collision_monitor.errors import ConfigurationError
 from collision_monitor.geometry.leaf import Leaf
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.mesh_contacts import where_they_meet
-from collision_monitor.robot.batch_poses import link_poses
+from collision_monitor.robot.bodies import link_poses
 
 # Of the samples so many come first; pairs that meet in some of these only are settled.
 _FIRST = 200

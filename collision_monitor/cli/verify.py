@@ -397,7 +397,7 @@ def _loader(
     options: argparse.Namespace, model: CollisionModel, settings: Any
 ) -> Callable[[Path], Any]:
     """Reads one motion of the robot."""
-    from collision_monitor.motion.bags.bags import is_bag
+    from collision_monitor.motion.bags import is_bag
     from collision_monitor.motion.motion_files import LoadedMotion, load_trajectory
     from collision_monitor.verification.clearance.recorded_scene import recording_note
 

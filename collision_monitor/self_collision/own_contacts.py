@@ -8,7 +8,7 @@ import numpy as np
 
 from collision_monitor.model.mesh_contacts import meeting_shares
 from collision_monitor.model.proximity import Proximity
-from collision_monitor.robot.batch_poses import link_poses
+from collision_monitor.robot.bodies import link_poses
 from collision_monitor.self_collision.margins import sides
 from collision_monitor.self_collision.problem import Problem
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from collision_monitor.model.proximity import Proximity
-from collision_monitor.robot.jacobian import Jacobians
+from collision_monitor.robot.bodies import Jacobians
 from collision_monitor.self_collision.problem import Problem
 
 _LEAST = 0.05  # share of an arm that does not approach: it helps, but costs more

@@ -8,27 +8,49 @@ joints, fuses links whose contacts are to be told apart, and lets neighbours tou
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+from collision_monitor.errors import MissingDependencyError
 from collision_monitor.monitoring.joint_states.joint_state_buffer import name_some
 from collision_monitor.robot.bodies import Bodies, drive, rigid_bodies
 from collision_monitor.robot.description import Joint, Robot, Shape
 from collision_monitor.robot.pairs import NEIGHBOURS, UnmonitoredPair, neighbours
 from collision_monitor.robot.poses import joint_motion
-from collision_monitor.robot.scene import Scene
-from collision_monitor.robot.scene_joints import with_joints
-from collision_monitor.robot.srdf.srdf import Semantics
-from collision_monitor.robot.urdf.inertials import Inertial
-from collision_monitor.robot.urdf.joint_friction import JointFriction
+from collision_monitor.robot.scene import Scene, with_joints
+from collision_monitor.robot.srdf import Semantics
+from collision_monitor.robot.urdf.inertials import Inertial, JointFriction
 from collision_monitor.simulation.masses import Principal, convex_hull, link_masses
-from collision_monitor.simulation.needs_mujoco import mujoco_library
 
-# Which pairs of links a simulation does not let touch each other: those nobody watches either.
+logger = logging.getLogger(__name__)
+
+
+@cache
+def mujoco_library() -> ModuleType:
+    """The module mujoco (Todorov, Erez, Tassa, IROS 2012), its warnings sent to our log.
+
+    Raises:
+        MissingDependencyError: it is not installed, or older than its model builder.
+    """
+    try:
+        import mujoco
+
+        mujoco.MjSpec  # noqa: B018 - an attribute of mujoco 3.2 and later
+    except (ImportError, AttributeError) as problem:
+        raise MissingDependencyError(
+            f"the simulation needs mujoco 3.3 or later ({problem}): "
+            "pip install 'collision_monitor[simulation]'"
+        ) from None
+    # Without it MuJoCo writes its warnings to a file in the working directory.
+    mujoco.set_mju_user_warning(lambda text: logger.warning("MuJoCo: %s", text))
+    return mujoco
 
 
 def excluded_pairs(
@@ -266,7 +288,7 @@ class _Builder:
         column = {joint.name: k for k, joint in enumerate(self._bodies.joints)}
         rows = []
         for joint in self._robot.joints:
-            leader, gain, offset = drive(joint, by_name) if joint.moves else (None, 0.0, 0.0)
+            leader, gain, offset = drive(joint, by_name)
             if leader is not None and joint.mimic is not None:
                 address = int(model.jnt_qposadr[model.joint(joint.name).id])
                 rows.append((address, column[leader], gain, offset))
@@ -282,7 +304,7 @@ class _Builder:
         return body
 
     def _add_joint(self, joint: Joint, by_name: Mapping[str, Joint]) -> None:
-        leader, gain, offset = drive(joint, by_name) if joint.moves else (None, 0.0, 0.0)
+        leader, gain, offset = drive(joint, by_name)
         pose = joint.origin
         if joint.moves and leader is None:
             pose = pose @ joint_motion(joint.kind == "prismatic", joint.axis, offset)

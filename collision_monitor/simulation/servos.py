@@ -19,8 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from collision_monitor.simulation.mujoco_model import SimulatedRobot
-from collision_monitor.simulation.needs_mujoco import mujoco_library
+from collision_monitor.simulation.mujoco_model import SimulatedRobot, mujoco_library
 
 BANDWIDTH = 8.0  # Hz
 # Of joints whose velocity limit nobody has written down: rad/s, m/s.

@@ -12,7 +12,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from collision_monitor.motion.motion import Motion
 from collision_monitor.self_collision.filter.desired import DesiredTrajectory
-from collision_monitor.simulation.command import Command, checked_command
+from collision_monitor.simulation.trajectory_execution import Command, checked_command
 
 _NANOSECONDS = 10**9
 

@@ -1,19 +1,16 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Masses and inertias of links, out of a URDF."""
+"""Masses and inertias of links, and friction of joints, out of a URDF."""
 
 from __future__ import annotations
 
-import math
 import os
 from dataclasses import dataclass
 
 import numpy as np
-from lxml import etree
 
-from collision_monitor.common.safe_xml import XmlDocument, parse_xml
-from collision_monitor.errors import RobotDescriptionError
-from collision_monitor.robot.poses import pose_from_xyz_rpy
+from collision_monitor.common.safe_xml import parse_xml
+from collision_monitor.robot.urdf.elements import Reader
 
 _MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 _ROUNDING = 1e-6  # of the largest principal moment: files have six digits
@@ -37,6 +34,14 @@ class Inertial:
         return low >= -_ROUNDING * high and high <= (low + middle) * (1.0 + _ROUNDING) + 1e-12
 
 
+@dataclass(frozen=True)
+class JointFriction:
+    """Of a joint: ``damping`` in N m s/rad (N s/m), ``friction`` in N m (N)."""
+
+    damping: float = 0.0
+    friction: float = 0.0
+
+
 def read_inertials(source: str | bytes | os.PathLike) -> dict[str, Inertial]:
     """Inertials by link name, out of a URDF as path, text or bytes; not of links without mass.
 
@@ -47,57 +52,47 @@ def read_inertials(source: str | bytes | os.PathLike) -> dict[str, Inertial]:
     document = parse_xml(source)
     found = {}
     for link in document.root.iterchildren("link"):
-        elements = link.findall("inertial")
-        if len(elements) > 1:
-            raise RobotDescriptionError(
-                f"{document.where(elements[1])}: link {link.get('name')!r}: a second <inertial>"
-            )
-        if elements:
-            inertial = _inertial(elements[0], f"link {link.get('name')!r}", document)
-            if inertial.mass > 0.0:
-                found[(link.get("name") or "").strip()] = inertial
+        name = (link.get("name") or "").strip()
+        read = Reader(document, f"link {name!r}")
+        element = read.children(link, ["inertial"])["inertial"]
+        if element is None:
+            continue
+        parts = read.children(element, ("origin", "mass", "inertia"))
+        if parts["mass"] is None:
+            read.fail(element, "<inertial> has no <mass>")
+        pose = read.origin(parts["origin"])
+        (mass,) = read.numbers(parts["mass"], "value", any_size=True)
+        if mass < 0.0:
+            read.fail(parts["mass"], f"a mass of {mass:g} kg is below zero")
+        moments = np.zeros((3, 3))
+        if parts["inertia"] is not None:
+            upper = [read.number(parts["inertia"], key, 0.0) for key in _MOMENTS]
+            moments[np.triu_indices(3)] = upper
+            moments = moments + np.triu(moments, 1).T
+        turn = pose[:3, :3]
+        if mass > 0.0:
+            found[name] = Inertial(mass, pose[:3, 3], turn @ moments @ turn.T)
     return found
 
 
-def _inertial(element: etree._Element, user: str, document: XmlDocument) -> Inertial:
-    origin, mass, inertia = (element.find(tag) for tag in ("origin", "mass", "inertia"))
-    if mass is None:
-        raise RobotDescriptionError(f"{document.where(element)}: {user}: <inertial> has no <mass>")
-    pose = np.eye(4)
-    if origin is not None:
-        values = [_numbers(origin, key, 3, user, document, "0 0 0") for key in ("xyz", "rpy")]
-        pose = pose_from_xyz_rpy(*values)
-    (kilograms,) = _numbers(mass, "value", 1, user, document)
-    if kilograms < 0.0:
-        raise RobotDescriptionError(
-            f"{document.where(mass)}: {user}: a mass of {kilograms:g} kg is below zero"
-        )
-    moments = np.zeros((3, 3))
-    if inertia is not None:
-        upper = [_numbers(inertia, key, 1, user, document, "0")[0] for key in _MOMENTS]
-        moments[np.triu_indices(3)] = upper
-        moments = moments + np.triu(moments, 1).T
-    turn = pose[:3, :3]
-    return Inertial(kilograms, pose[:3, 3], turn @ moments @ turn.T)
+def read_friction(source: str | bytes | os.PathLike) -> dict[str, JointFriction]:
+    """By name, the joints of a URDF (path, text or bytes) that have ``<dynamics>``.
 
-
-def _numbers(
-    element: etree._Element,
-    attribute: str,
-    count: int,
-    user: str,
-    document: XmlDocument,
-    default: str | None = None,
-) -> list[float]:
-    text = element.get(attribute, default)
-    label = f"{document.where(element)}: {user}: <{element.tag} {attribute}=...>"
-    if text is None:
-        raise RobotDescriptionError(f"{label} is missing")
-    try:
-        values = [float(word) for word in text.split()]
-    except ValueError:
-        values = []
-    if len(values) != count or not all(map(math.isfinite, values)):
-        expected = "a finite number" if count == 1 else f"{count} finite numbers"
-        raise RobotDescriptionError(f"{label}: expected {expected}, got {text!r:.80}")
-    return values
+    Raises:
+        RobotDescriptionError: naming ``file:line`` and joint; a value that is negative or no
+            finite number.
+    """
+    document = parse_xml(source)
+    found = {}
+    for joint in document.root.iterchildren("joint"):
+        element = joint.find("dynamics")
+        if element is None:
+            continue
+        name = (joint.get("name") or "").strip()
+        read = Reader(document, f"joint {name!r}")
+        values = {key: read.number(element, key, 0.0) for key in ("damping", "friction")}
+        for key, value in values.items():
+            if value < 0.0:
+                read.fail(element, f"<dynamics {key}=...>: {value:g} is below zero")
+        found[name] = JointFriction(**values)
+    return found

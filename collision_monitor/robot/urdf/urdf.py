@@ -1,120 +1,43 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""A robot description (URDF) as plain data.
+"""URDF files as plain data: links with their collision shapes, and joints.
 
-The description is parsed by urdf_parser_py, after everything that does not
-matter here is taken out (see `urdf_elements`), and checked: what cannot be
-monitored as it is written is an error that names the link or joint and the
-line. Visual geometry is used only when asked for, and only for links without collision geometry.
+Only links, their collision geometry and joints are read. Everything else (inertia, transmissions,
+simulator plugins) is ignored, since many a real robot has parts there that no strict parser
+accepts. What is read is checked: what cannot be monitored as it is written is an error that names
+link or joint and line. Visual geometry is used only when asked for, and only for links without
+collision geometry.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-import numpy as np
 from lxml import etree
-from urdf_parser_py import urdf as parser
-from urdf_parser_py.xml_reflection import core as parser_core
 
 from collision_monitor.common.magnitudes import too_small
-from collision_monitor.common.safe_xml import parse_xml
+from collision_monitor.common.safe_xml import XmlDocument, parse_xml
 from collision_monitor.errors import RobotDescriptionError
 from collision_monitor.geometry.meshes import MeshLoader
 from collision_monitor.robot.description import Link, Robot, Shape
 from collision_monitor.robot.packages import FileFinder
-from collision_monitor.robot.poses import pose_from_xyz_rpy
-from collision_monitor.robot.urdf.elements import Elements, prune
-from collision_monitor.robot.urdf.joints import convert_joints
-
-# -- whether links and joints form one tree, and the order in which to walk it --
-
-
-def check_names(urdf: parser.Robot, elements: Elements) -> None:
-    """Raise RobotDescriptionError on no links, a name used twice or an unknown link."""
-    if not urdf.links:
-        raise RobotDescriptionError(f"{elements.document.name}: robot {urdf.name!r} has no links")
-    for what, items, places in (
-        ("link", urdf.links, elements.links),
-        ("joint", urdf.joints, elements.joints),
-    ):
-        first: dict[str, str] = {}
-        for item, place in zip(items, places, strict=True):
-            if item.name in first:
-                raise RobotDescriptionError(
-                    f"{place}: a second {what} is named {item.name!r}; the first is at "
-                    f"{first[item.name]}"
-                )
-            first[item.name] = place
-    known = {link.name for link in urdf.links}
-    for joint, place in zip(urdf.joints, elements.joints, strict=True):
-        for end, link in (("parent", joint.parent), ("child", joint.child)):
-            if link not in known:
-                raise RobotDescriptionError(
-                    f"{place}: joint {joint.name!r}: its {end} link {link!r} does not exist"
-                )
-
-
-def depth_first(urdf: parser.Robot, elements: Elements) -> tuple[str, list[int]]:
-    """Return the root link, and joint numbers depth first, children in file order.
-
-    Raises RobotDescriptionError on two parents, two roots or a cycle.
-    """
-    parent_joint: dict[str, int] = {}
-    for number, joint in enumerate(urdf.joints):
-        if joint.child in parent_joint:
-            other = urdf.joints[parent_joint[joint.child]]
-            raise RobotDescriptionError(
-                f"{elements.joints[number]}: link {joint.child!r} has two parents: "
-                f"{other.parent!r} by joint {other.name!r} and {joint.parent!r} by joint "
-                f"{joint.name!r}"
-            )
-        parent_joint[joint.child] = number
-    roots = [link.name for link in urdf.links if link.name not in parent_joint]
-    if len(roots) > 1:
-        raise RobotDescriptionError(
-            f"{elements.document.name}: {len(roots)} root links, a robot has one: "
-            + ", ".join(map(repr, roots))
-        )
-    order = _walk(roots, urdf)
-    if len(order) < len(urdf.joints):
-        _raise_cycle(urdf, elements, parent_joint, set(order))
-    return roots[0], order
-
-
-def _walk(roots: list[str], urdf: parser.Robot) -> list[int]:
-    children: dict[str, list[int]] = {}
-    for number, joint in enumerate(urdf.joints):
-        children.setdefault(joint.parent, []).append(number)
-    order: list[int] = []
-    waiting = [number for root in roots for number in reversed(children.get(root, []))]
-    while waiting:
-        number = waiting.pop()
-        order.append(number)
-        waiting += reversed(children.get(urdf.joints[number].child, []))
-    return order
-
-
-def _raise_cycle(
-    urdf: parser.Robot, elements: Elements, parent_joint: dict[str, int], reached: set[int]
-) -> None:
-    # Whoever is not reached from the root has ancestors that end in a cycle.
-    number = next(n for n in range(len(urdf.joints)) if n not in reached)
-    path: list[int] = []
-    while number not in path:
-        path.append(number)
-        number = parent_joint[urdf.joints[number].parent]
-    cycle = path[path.index(number) :][::-1]
-    names = [urdf.joints[n].parent for n in cycle]
-    raise RobotDescriptionError(
-        f"{elements.joints[cycle[0]]}: the links form a cycle: "
-        + " -> ".join(repr(name) for name in [*names, names[0]])
-    )
-
+from collision_monitor.robot.urdf.elements import (
+    GEOMETRIES,
+    Reader,
+    check_root,
+    name_of,
+    refuse_misspelt,
+)
+from collision_monitor.robot.urdf.joints import WrittenJoint, convert_joints, read_joint, tree
 
 _MOST_NAMED = 8
+_SIZES = {  # attributes of each shape, and how many numbers they hold
+    "box": {"size": 3},
+    "sphere": {"radius": 1},
+    "cylinder": {"radius": 1, "length": 1},
+    "capsule": {"radius": 1, "length": 1},
+}
 
 
 def load_robot(
@@ -131,33 +54,56 @@ def load_robot(
     Raises RobotDescriptionError, and MeshError (one of its kind) for meshes.
     """
     document = parse_xml(source)
-    elements = prune(document, visual_meshes)
-    urdf = _parse(elements)
-    check_names(urdf, elements)
-    root, order = depth_first(urdf, elements)
-    joints, warnings = convert_joints(urdf, elements, order)
-    if not (document.root.get("name") or "").strip():
+    check_root(document)
+    name = (document.root.get("name") or "").strip()
+    elements, written = _links_and_joints(document)
+    if not elements:
+        raise RobotDescriptionError(f"{document.name}: robot {name!r} has no links")
+    root, order = tree(elements, written, document.name)
+    joints, warnings = convert_joints(order)
+    if not name:
+        name = "robot"
         warnings.insert(0, f"{document.name}: the robot has no name, it is called 'robot'")
-    finder = FileFinder(package_dirs, document.path)
-    meshes = MeshLoader()
-    links = {}
-    for number, link in enumerate(urdf.links):
-        shapes = tuple(
-            _shape(collision, link.name, elements, (number, i), finder, meshes)
-            for i, collision in enumerate(link.collisions)
-        )
-        links[link.name] = Link(link.name, shapes)
+    reader = _ShapeReader(document, package_dirs, visual_meshes)
+    links = {link: Link(link, reader.shapes(element, link)) for link, element in elements.items()}
+    only_visual = _named(reader.only_visual)
     if not any(link.shapes for link in links.values()):
+        hint = (
+            "; pass visual_meshes=True (commands: --visual-meshes; nodes: the parameter "
+            f"visual_meshes) to take the visual geometry of {only_visual}"
+        )
         raise RobotDescriptionError(
-            f"{document.name}: robot {urdf.name!r} has no collision geometry: nothing to monitor"
-            + _visual_hint(elements.only_visual)
+            f"{document.name}: robot {name!r} has no collision geometry: nothing to monitor"
+            + (hint if reader.only_visual else "")
         )
-    if elements.only_visual and not visual_meshes:
+    if reader.only_visual and not visual_meshes:
         warnings.append(
-            f"{_named(elements.only_visual)}: not monitored, for want of collision geometry; "
-            "visual_meshes=True takes their visual geometry"
+            f"{only_visual}: not monitored, for want of collision geometry; visual_meshes=True "
+            "takes their visual geometry"
         )
-    return Robot(urdf.name, root, links, joints, tuple(warnings))
+    return Robot(name, root, links, joints, tuple(warnings))
+
+
+def _links_and_joints(
+    document: XmlDocument,
+) -> tuple[dict[str, etree._Element], list[WrittenJoint]]:
+    """Elements of links by name, and joints, in file order; no name is used twice."""
+    first: dict[tuple[str, str], str] = {}
+    links, joints = {}, []
+    for element in document.root.iterchildren(etree.Element):
+        refuse_misspelt(element, document)
+        if element.tag not in ("link", "joint"):
+            continue
+        name, where = name_of(element, document), document.where(element)
+        if (known := first.setdefault((element.tag, name), where)) is not where:
+            raise RobotDescriptionError(
+                f"{where}: a second {element.tag} is named {name!r}; the first is at {known}"
+            )
+        if element.tag == "link":
+            links[name] = element
+        else:
+            joints.append(read_joint(element, document))
+    return links, joints
 
 
 def _named(links: Sequence[str]) -> str:
@@ -166,65 +112,68 @@ def _named(links: Sequence[str]) -> str:
     return f"link{'s' if len(links) > 1 else ''} {names}{more}"
 
 
-def _visual_hint(only_visual: Sequence[str]) -> str:
-    if not only_visual:
-        return ""
-    return (
-        f"; pass visual_meshes=True (commands: --visual-meshes; nodes: the parameter "
-        f"visual_meshes) to take the visual geometry of {_named(only_visual)}"
+class _ShapeReader:
+    """Reads the shapes of links; ``only_visual`` lists links with visual geometry alone."""
+
+    def __init__(
+        self,
+        document: XmlDocument,
+        package_dirs: Sequence[str | os.PathLike],
+        visual_meshes: bool,
+    ) -> None:
+        self._document = document
+        self._finder = FileFinder(package_dirs, document.path)
+        self._meshes = MeshLoader()
+        self._visual_meshes = visual_meshes
+        self.only_visual: list[str] = []
+
+    def shapes(self, element: etree._Element, link: str) -> tuple[Shape, ...]:
+        """The collision shapes of a link, or the visual ones where these stand in for them."""
+        for child in element.iterchildren(etree.Element):
+            refuse_misspelt(child, self._document, ("visual",) if self._visual_meshes else ())
+        parts = element.findall("collision")
+        if not parts and (visuals := [v for v in element.findall("visual") if _has_geometry(v)]):
+            self.only_visual.append(link)
+            parts = visuals if self._visual_meshes else []
+        return tuple(self._shape(part, link) for part in parts)
+
+    def _shape(self, part: etree._Element, link: str) -> Shape:
+        """The shape of a <collision> or <visual>."""
+        read = Reader(self._document, f"link {link!r}")
+        children = read.children(part, ("origin", "geometry"))
+        pose, geometry = read.origin(children["origin"]), children["geometry"]
+        found = [] if geometry is None else list(geometry.iterchildren(etree.Element))
+        if len(found) != 1 or found[0].tag not in GEOMETRIES:
+            tags = ", ".join(f"<{shape.tag}>" for shape in found) or "nothing"
+            read.fail(
+                part,
+                f"a {part.tag} element needs one geometry ({', '.join(GEOMETRIES)}), found {tags}",
+            )
+        element, kind = found[0], found[0].tag
+        if kind == "mesh":
+            user = f"{self._document.where(part)}: {read.user}"
+            file = read.text(element, "filename")
+            scale = read.numbers(element, "scale", 3, (1.0, 1.0, 1.0), any_size=True)
+            path = self._finder.find(file, user)
+            vertices, triangles = self._meshes.load(path, user, scale)
+            return Shape("mesh", pose, (), vertices, triangles, str(path))
+        size = tuple(
+            value
+            for attribute, count in _SIZES[kind].items()
+            for value in read.numbers(element, attribute, count, is_size=True)
+        )
+        # A capsule without a straight part is a sphere, and harmless.
+        may_be_zero = kind == "capsule" and size[0] > 0.0
+        if any(value < 0.0 or (value == 0.0 and not may_be_zero) for value in size):
+            read.fail(part, f"the size of a {kind} should be positive, not {size}")
+        if problem := too_small(kind, size):
+            read.fail(part, problem)
+        return Shape(kind, pose, size, source=f"{kind} of link {link!r}")
+
+
+def _has_geometry(visual: etree._Element) -> bool:
+    """Whether there is anything to see: some robots have visual elements with nothing in them."""
+    return any(
+        child.tag.lower() == "geometry" and len(child) > 0
+        for child in visual.iterchildren(etree.Element)
     )
-
-
-def _parse(elements: Elements) -> parser.Robot:
-    # Through text: the parser's releases disagree on which kind of tree they take.
-    text = etree.tostring(elements.robot, encoding="unicode")
-    with _silent_parser():
-        try:
-            return parser.URDF.from_xml_string(text)
-        except Exception as problem:  # it raises everything from AssertionError to KeyError
-            raise RobotDescriptionError(f"{elements.document.name}: {problem}") from problem
-
-
-@contextlib.contextmanager
-def _silent_parser() -> Iterator[None]:
-    """Keep the parser from writing to stderr; its hook is a global, so put it back."""
-    hook = parser_core.on_error
-    parser_core.on_error = lambda message: None
-    try:
-        yield
-    finally:
-        parser_core.on_error = hook
-
-
-def _shape(
-    collision: parser.Collision,
-    link: str,
-    elements: Elements,
-    number: tuple[int, int],
-    finder: FileFinder,
-    meshes: MeshLoader,
-) -> Shape:
-    where = elements.collisions[number[0]][number[1]]
-    user = f"{where}: link {link!r}"
-    geometry = collision.geometry
-    pose = np.eye(4)
-    if collision.origin is not None:
-        pose = pose_from_xyz_rpy(collision.origin.xyz, collision.origin.rpy)
-    if isinstance(geometry, parser.Mesh):
-        path = finder.find(geometry.filename, user)
-        vertices, triangles = meshes.load(path, user, geometry.scale or (1.0, 1.0, 1.0))
-        return Shape("mesh", pose, (), vertices, triangles, str(path))
-    if isinstance(geometry, parser.Box):
-        kind, size = "box", tuple(geometry.size)
-    elif isinstance(geometry, parser.Sphere):
-        kind, size = "sphere", (geometry.radius,)
-    else:
-        kind = "capsule" if number in elements.capsules else "cylinder"
-        size = (geometry.radius, geometry.length)
-    # A capsule without a straight part is a sphere, and harmless.
-    may_be_zero = kind == "capsule" and size[0] > 0.0
-    if any(value < 0.0 or (value == 0.0 and not may_be_zero) for value in size):
-        raise RobotDescriptionError(f"{user}: the size of a {kind} should be positive, not {size}")
-    if problem := too_small(kind, size):
-        raise RobotDescriptionError(f"{user}: {problem}")
-    return Shape(kind, pose, size, source=f"{kind} of link {link!r}")

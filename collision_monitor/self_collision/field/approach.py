@@ -6,8 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from collision_monitor.robot.bodies import Bodies
-from collision_monitor.robot.jacobian import Jacobians
+from collision_monitor.robot.bodies import Bodies, Jacobians
 from collision_monitor.self_collision.field.cross_pairs import CrossPairs
 from collision_monitor.self_collision.field.nine_cases import control_points
 

@@ -6,8 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from collision_monitor.robot.bodies import Bodies
-from collision_monitor.robot.jacobian import Jacobians
+from collision_monitor.robot.bodies import Bodies, Jacobians
 
 # A link that gains less than this per radian of all its joints together (m, squared) is at
 # the end of its reach along that direction: it cannot be pushed there.

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.motion.violation import Code, Violation
-from collision_monitor.robot.scene_joints import without_joints
+from collision_monitor.robot.scene import without_joints
 from collision_monitor.verification.check import Outcome, Task, VerificationCheck
 from collision_monitor.verification.torques.combined_torques import coupled, torques_together
 from collision_monitor.verification.torques.dynamics import RobotDynamics

@@ -15,8 +15,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.interpolate import PPoly
 
-from collision_monitor.motion.hermite import joined
-from collision_monitor.motion.trajectory import Trajectory
+from collision_monitor.motion.trajectory import Trajectory, joined
 from collision_monitor.motion.violation import Violation
 from collision_monitor.robot.bodies import drive
 from collision_monitor.robot.description import Robot

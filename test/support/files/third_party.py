@@ -50,14 +50,13 @@ THIRD_PARTY = {
     "threadpoolctl": (None, "threadpoolctl"),
     "toppra": ("python3-toppra-pip", "toppra"),  # the ROS package toppra is C++ alone
     "trimesh": ("python3-trimesh-pip", "trimesh"),
-    "urdf_parser_py": ("urdfdom_py", "urdf-parser-py"),
     "viser": (None, "viser"),
     "vtkmodules": ("python3-pyvista-pip", "pyvista"),  # vtk comes with pyvista
     "yaml": ("python3-yaml", "pyyaml"),
 }
 # Declared, though nothing imports or starts it by name.
 RUN_TIME_ONLY = {
-    "gz_ros2_control": "the plugin that simulation/gazebo_robot.py writes into the URDF",
+    "gz_ros2_control": "the plugin that simulation/gazebo.py writes into the URDF",
     "joint_state_broadcaster": "a controller named in config/gazebo_controllers.yaml",
     "joint_trajectory_controller": "a controller named in config/gazebo_controllers.yaml",
     "python3-networkx": "trimesh needs it for graphs, and does not ask for it",

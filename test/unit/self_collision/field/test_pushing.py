@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import lsq_linear
 from support.robots.dual_arm_cases import capsule_model
 
-from collision_monitor.robot.bodies import rigid_bodies
-from collision_monitor.robot.jacobian import Jacobians
+from collision_monitor.robot.bodies import Jacobians, rigid_bodies
 from collision_monitor.self_collision.field.pushing import PushedArm, held_push, least_push
 
 MODEL = capsule_model(0.195)
