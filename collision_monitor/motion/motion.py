@@ -106,4 +106,6 @@ def yaml_text(joint_names: Sequence[str], times: np.ndarray, positions: np.ndarr
         points.append({"positions": row, "time_from_start": {"sec": seconds, "nanosec": rest}})
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
     document = {"joint_names": list(joint_names), "points": points}
-    return yaml.dump(document, Dumper=dumper, sort_keys=False, default_flow_style=None)
+    return yaml.dump(
+        document, Dumper=dumper, sort_keys=False, default_flow_style=None, width=1_000_000
+    )

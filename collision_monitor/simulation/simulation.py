@@ -112,6 +112,7 @@ class Simulation:
         self._servos = Servos(robot, self._data, bandwidth)
         self._start = self._start_of(start or {})
         self._steps = 0
+        self.execution = TrajectoryExecution(self.joint_names, self._start)
         self.reset()
 
     @classmethod
@@ -228,8 +229,6 @@ class Simulation:
         self.robot.place(self._data, self._start)
         self._mujoco.mj_forward(self.robot.model, self._data)
         self._servos.target = self._start.copy()
-        if not hasattr(self, "execution"):
-            self.execution = TrajectoryExecution(self.joint_names, self._start)
         self.execution.hold(self._start)
         self.log = TouchLog()
         self.contacts: dict[Pair, Contact] = contacts_of(self.robot, self._data)

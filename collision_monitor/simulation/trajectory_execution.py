@@ -205,13 +205,14 @@ class TrajectoryExecution:
         """``position`` (nq,): where all joints are wanted until told otherwise."""
         self.joint_names = tuple(joint_names)
         self._column = {name: k for k, name in enumerate(joint_names)}
+        self.runs: list[Run] = []
         self.hold(position)
 
     def hold(self, position: np.ndarray) -> None:
         """Forget all commands; stay at ``position`` (nq,)."""
-        for run in getattr(self, "runs", []):
+        for run in self.runs:
             run.phase = Phase.DROPPED
-        self.runs: list[Run] = []
+        self.runs = []
         self.wanted = np.array(position, dtype=float)
         self._rate = np.zeros(len(self.wanted))
 
