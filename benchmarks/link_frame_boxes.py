@@ -36,7 +36,7 @@ from world_boxes import by_links, by_world
 from collision_monitor import CollisionModel
 from collision_monitor.mesh_distance.bvh.mesh_tree import windows
 from collision_monitor.mesh_distance.bvh.triangle_tree import build_triangle_tree
-from collision_monitor.robot.batch_poses import link_poses
+from collision_monitor.robot.bodies import link_poses
 
 OBB, AABB, OCTREE = "PCA OBBs", "link-frame AABBs", "link-frame octree"
 WAYS = {  # kind of box, triangles in a leaf at most

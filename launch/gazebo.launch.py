@@ -29,8 +29,7 @@ from launch_ros.substitutions import FindPackageShare
 from collision_monitor.nodes import launch_parts as parts
 from collision_monitor.robot.scene import load_scene
 from collision_monitor.robot.urdf.urdf import load_robot
-from collision_monitor.simulation.gazebo_robot import gazebo_description
-from collision_monitor.simulation.gazebo_world import world_sdf
+from collision_monitor.simulation.gazebo import gazebo_description, world_sdf
 
 NAME = "dual_arm"
 CONTROLLERS = ("joint_state_broadcaster", "arms_controller")

@@ -16,7 +16,7 @@ from collision_monitor.acm.pair_search import Ground, Meeting, PairSearch, Verdi
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.mesh_contacts import where_they_meet
-from collision_monitor.robot.batch_poses import link_poses
+from collision_monitor.robot.bodies import link_poses
 
 _FIRST = 200  # samples of every pair; those that meet in some of them only are decided
 _NEARLY_ALL = 0.9  # share of the samples above which coal checks the meshes as well

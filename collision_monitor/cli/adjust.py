@@ -32,7 +32,7 @@ from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.motion import Motion, read_motion, write_motion
 from collision_monitor.motion.motion_files import open_motion
 from collision_monitor.robot.joint_limits import read_joint_limits, urdf_limits
-from collision_monitor.robot.srdf.discovery import srdf_beside
+from collision_monitor.robot.srdf import srdf_beside
 
 EXIT_NO_ADJUSTMENT = 1
 _READ = ("motion", "urdf", "srdf", "scene", "leaves", "limits")

@@ -39,7 +39,7 @@ from collision_monitor.common.compile_log import log_compiling
 from collision_monitor.errors import CollisionMonitorError, ConfigurationError, MotionError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.thresholds import Thresholds, load_thresholds
-from collision_monitor.motion.bags.bags import is_bag
+from collision_monitor.motion.bags import is_bag
 from collision_monitor.motion.motion_files import LoadedMotion, load_trajectory
 from collision_monitor.robot.description import Robot
 from collision_monitor.robot.joint_limits import joint_limits

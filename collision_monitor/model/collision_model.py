@@ -46,8 +46,7 @@ from collision_monitor.mesh_distance.mesh_distance import (
 )
 from collision_monitor.model.mesh_contacts import meeting_shares
 from collision_monitor.model.reach import reach
-from collision_monitor.robot.batch_poses import link_poses
-from collision_monitor.robot.bodies import Bodies, rigid_bodies
+from collision_monitor.robot.bodies import Bodies, link_poses, rigid_bodies
 from collision_monitor.robot.description import Robot, Shape
 from collision_monitor.robot.pairs import (
     NEIGHBOURS,
@@ -55,9 +54,8 @@ from collision_monitor.robot.pairs import (
     neighbours,
     select_pairs,
 )
-from collision_monitor.robot.scene import Scene, load_scene
-from collision_monitor.robot.scene_joints import with_joints, without_joints
-from collision_monitor.robot.srdf.srdf import Semantics, load_srdf
+from collision_monitor.robot.scene import Scene, load_scene, with_joints, without_joints
+from collision_monitor.robot.srdf import Semantics, load_srdf
 from collision_monitor.robot.urdf.urdf import load_robot
 
 logger = logging.getLogger(__name__)

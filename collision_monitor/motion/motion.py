@@ -4,17 +4,21 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import math
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import yaml
 
 from collision_monitor.common.atomic_file import write_text
 from collision_monitor.errors import MotionError
-from collision_monitor.motion.motion_csv import csv_text
-from collision_monitor.motion.motion_yaml import yaml_text
 
+_NANO = 1_000_000_000
 YAML_SUFFIXES = (".yaml", ".yml")
 
 
@@ -68,3 +72,40 @@ def write_motion(path: str | os.PathLike, motion: Motion) -> None:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise MotionError(f"{path}: cannot be written: {reason}") from None
+
+
+def csv_text(joint_names: Sequence[str], times: np.ndarray, positions: np.ndarray) -> str:
+    """What `read_csv` reads back bit by bit."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["time", *joint_names])
+    table = np.column_stack([times, positions])
+    writer.writerows(map(repr, row) for row in table.tolist())
+    return out.getvalue()
+
+
+def yaml_text(joint_names: Sequence[str], times: np.ndarray, positions: np.ndarray) -> str:
+    """A JointTrajectory that `find_points` reads back: positions bit by bit, times to the ns.
+
+    Raises:
+        MotionError: a time that a Duration cannot hold, or two within one nanosecond.
+    """
+    points, last = [], -1
+    for time, row in zip(times.tolist(), positions.tolist(), strict=True):
+        whole = math.floor(time)
+        now = whole * _NANO + round((time - whole) * _NANO)
+        if not 0 <= now < 2**31 * _NANO:
+            raise MotionError(
+                f"time {time!r} s cannot be written as time_from_start, which is 0 to 2^31 s; "
+                "write CSV, or shift the times"
+            )
+        if now <= last:
+            raise MotionError(f"time {time!r} s: less than a nanosecond after the one before")
+        last = now
+        seconds, rest = divmod(now, _NANO)
+        points.append({"positions": row, "time_from_start": {"sec": seconds, "nanosec": rest}})
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    document = {"joint_names": list(joint_names), "points": points}
+    return yaml.dump(
+        document, Dumper=dumper, sort_keys=False, default_flow_style=None, width=1_000_000
+    )

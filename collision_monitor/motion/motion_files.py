@@ -20,13 +20,17 @@ import numpy as np
 from scipy.interpolate import PPoly
 
 from collision_monitor.errors import MotionError, TrajectoryError
-from collision_monitor.motion.bags.bags import bag_location, is_bag, topic_names
-from collision_monitor.motion.bags.motion import read_bag
-from collision_monitor.motion.commands.command_file import JointCommand, is_command, parse_command
-from collision_monitor.motion.commands.commands import joint_motion, line_motion
+from collision_monitor.motion.bag_motion import read_bag
+from collision_monitor.motion.bags import bag_location, is_bag, topic_names
+from collision_monitor.motion.commands import (
+    JointCommand,
+    is_command,
+    joint_motion,
+    line_motion,
+    parse_command,
+)
 from collision_monitor.motion.motion import YAML_SUFFIXES, Motion
-from collision_monitor.motion.motion_csv import read_csv
-from collision_monitor.motion.motion_yaml import Points, documents, find_points
+from collision_monitor.motion.points import Points, documents, find_points, read_csv
 from collision_monitor.motion.robot_joints import led_by, on_robot
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.motion.violation import Violation
@@ -82,9 +86,7 @@ def open_motion(path: str | os.PathLike) -> MotionFile:
         bag_location(path)
         return MotionFile(path, Kind.BAG)
     if not _is_yaml(path):
-        names, times, positions = read_csv(path)
-        none = np.full(positions.shape, np.nan)
-        return MotionFile(path, Kind.CSV, Points(names, times, positions, none, none, 0))
+        return MotionFile(path, Kind.CSV, read_csv(path))
     found = documents(path)
     if len(found) == 1 and is_command(found[0]):
         return MotionFile(path, Kind.COMMAND, command=found[0])
@@ -118,14 +120,14 @@ def read_motion(
     if file.points is not None:
         _refuse_topic(file, topic)
         points = file.points
-        with_rates = int((~np.isnan(points.velocities).all(axis=1)).sum())
+        with_rates = int((~np.isnan(points.rows[1]).all(axis=1)).sum())
         if with_rates:
             logger.warning(
                 "%s: velocities of %d points are not used: a motion is linear between its points, "
                 "and a controller that goes by velocities takes another way",
                 file.path, with_rates,
             )  # fmt: skip
-        return Motion(points.joint_names, points.times, points.positions)
+        return Motion(points.joint_names, points.times, points.rows[0])
     if robot is None:
         raise MotionError(
             f"{file.path}: is a {file.kind.value}, which cannot be read without its robot: "
@@ -298,11 +300,15 @@ def _is_yaml(path: Path) -> bool:
 def _through(file: MotionFile) -> tuple[Trajectory, str, list[str]]:
     """A trajectory through the points of a file, what it was read from, and warnings."""
     path, points = file.path, file.points
-    warnings = _late(path, points.times)
+    warnings = []
+    if points.times[0] != 0.0:
+        warnings.append(
+            f"{path}: the first point is at {points.times[0]:g} s: how the robot gets there is not "
+            "in the file; the motion begins at that point, at 0 s"
+        )
     if points.efforts:
         warnings.append(f"{path}: efforts of {points.efforts} points are not used")
-    rates = (points.velocities, points.accelerations)
-    for what, part in zip(("velocities", "accelerations"), rates, strict=True):
+    for what, part in zip(("velocities", "accelerations"), points.rows[1:], strict=True):
         without = int(np.isnan(part).all(axis=1).sum())
         if 0 < without < len(part):
             warnings.append(
@@ -310,18 +316,8 @@ def _through(file: MotionFile) -> tuple[Trajectory, str, list[str]]:
                 "points are linear, cubic or quintic by what both of them have"
             )
     try:
-        motion = Trajectory.through(points.joint_names, points.times, points.positions, *rates)
+        motion = Trajectory.through(points.joint_names, points.times, *points.rows)
     except TrajectoryError as error:
         raise MotionError(f"{path}: {error}") from None
     rows = "rows" if file.kind is Kind.CSV else "points"
     return motion, f"{path.name} ({file.kind.value}, {len(points.times)} {rows})", warnings
-
-
-def _late(path: Path, times: np.ndarray) -> list[str]:
-    """A warning where the first point is not at zero."""
-    if times[0] == 0.0:
-        return []
-    return [
-        f"{path}: the first point is at {times[0]:g} s: how the robot gets there is not in the "
-        "file; the motion begins at that point, at 0 s"
-    ]

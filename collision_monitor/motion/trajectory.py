@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,10 +12,10 @@ import numpy as np
 from scipy.interpolate import PPoly
 
 from collision_monitor.errors import TrajectoryError
-from collision_monitor.motion import hermite
 
 _LONGEST = 1e8  # seconds, three years
 _SHORTEST = 1e-10  # seconds between two points; messages have nanoseconds
+_SAME = 1e-10  # seconds between breakpoints that are one
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,15 +140,11 @@ def _coefficients(
         )
     with_v, with_a = (given[:-1] & given[1:] for given in points)
     if not with_v.any():
-        return hermite.linear(steps, p[:-1], p[1:])
+        return hermite(steps, [p[:-1]], [p[1:]])
     out = np.empty((6, len(steps), p.shape[1]))
-    for chosen, function, parts in (
-        (~with_v, hermite.linear, (p,)),
-        (with_v & ~with_a, hermite.cubic, (p, v)),
-        (with_a, hermite.quintic, (p, v, a)),
-    ):
-        ends = [part[:-1][chosen] for part in parts] + [part[1:][chosen] for part in parts]
-        out[:, chosen] = hermite.raised(function(steps[chosen], *ends), 6)
+    for chosen, parts in ((~with_v, (p,)), (with_v & ~with_a, (p, v)), (with_a, (p, v, a))):
+        left, right = ([part[end][chosen] for part in parts] for end in (slice(-1), slice(1, None)))
+        out[:, chosen] = raised(hermite(steps[chosen], left, right), 6)
     return out if with_a.any() else out[2:]
 
 
@@ -175,3 +172,84 @@ def _check_times(times: np.ndarray) -> None:
             f"points {k} and {k + 1} are {gaps[k]:g} s apart: less than {_SHORTEST:g} s cannot be "
             "computed with; are its times in seconds?"
         )
+
+
+def hermite(
+    steps: np.ndarray, left: Sequence[np.ndarray], right: Sequence[np.ndarray]
+) -> np.ndarray:
+    """Polynomials through values at both ends: linear, cubic or quintic.
+
+    Args:
+        steps: (pieces,) durations, seconds.
+        left: one to three arrays (pieces, joints): positions, velocities, accelerations.
+        right: as many, at the other end.
+
+    Returns:
+        Coefficients (order, pieces, joints) in seconds since the left end of each piece.
+    """
+    count = len(left)
+    scales = steps[:, None] ** np.arange(2 * count)[:, None, None]
+    # On the unit interval, from the left position: differences of positions keep their digits.
+    start = np.asarray(left[0])
+    ends = [np.zeros_like(start), *left[1:], right[0] - start, *right[1:]]
+    values = np.stack(ends) * np.concatenate([scales[:count], scales[:count]])
+    coefficients = np.einsum("ij,jkl->ikl", _FROM_ENDS[count], values) / scales
+    coefficients[0] = start
+    return coefficients[::-1]
+
+
+def _from_ends(count: int) -> np.ndarray:
+    """Powers 0, 1, ... of a polynomial on [0, 1], out of ``count`` derivatives at each end."""
+    derivatives = [
+        [math.perm(k, order) * end ** max(k - order, 0) for k in range(2 * count)]
+        for end in (0.0, 1.0)
+        for order in range(count)
+    ]
+    return np.round(2.0 * np.linalg.inv(derivatives)) / 2.0  # its entries are halves
+
+
+_FROM_ENDS = {count: _from_ends(count) for count in (1, 2, 3)}
+
+
+def raised(coefficients: np.ndarray, order: int) -> np.ndarray:
+    """The same polynomials with ``order`` coefficients, the highest of them zero."""
+    missing = order - len(coefficients)
+    return np.concatenate([np.zeros((missing, *coefficients.shape[1:])), coefficients])
+
+
+def shifted(coefficients: np.ndarray, by: np.ndarray | float) -> np.ndarray:
+    """The same polynomials (order, ...) written about instants ``by`` seconds later."""
+    out = coefficients.copy()
+    # Horner's scheme, once for each power: what is left is the value, then the slope, and so on.
+    for last in range(len(out) - 1, 0, -1):
+        for k in range(1, last + 1):
+            out[k] += out[k - 1] * by
+    return out
+
+
+def joined(parts: Sequence[PPoly]) -> PPoly:
+    """One polynomial whose columns are those of all ``parts``, (order, pieces, columns) each.
+
+    It breaks wherever a part does, and spans them all; a part is held before it begins and after it
+    ends. Nothing is approximated: the polynomials are only written about other instants.
+    """
+    breaks = np.unique(np.concatenate([part.x for part in parts]))
+    breaks = breaks[np.concatenate([[True], np.diff(breaks) > _SAME])]
+    if len(breaks) == 1:
+        breaks = np.array([breaks[0], breaks[0] + 1e-9])
+    order = max(len(part.c) for part in parts)
+    columns = [_rewritten(part, breaks, order) for part in parts]
+    return PPoly(np.concatenate(columns, axis=2), breaks)
+
+
+def _rewritten(part: PPoly, breaks: np.ndarray, order: int) -> np.ndarray:
+    """Coefficients (order, pieces, columns) of ``part`` about the instants ``breaks[:-1]``."""
+    middle = 0.5 * (breaks[:-1] + breaks[1:])
+    piece = np.clip(np.searchsorted(part.x, middle, side="right") - 1, 0, part.c.shape[1] - 1)
+    shift = (breaks[:-1] - part.x[piece])[:, None]
+    out = np.zeros((order, len(middle), part.c.shape[2]))
+    out[order - len(part.c) :] = shifted(part.c[:, piece], shift)
+    for outside, at in ((middle < part.x[0], part.x[0]), (middle > part.x[-1], part.x[-1])):
+        out[:, outside] = 0.0
+        out[-1, outside] = part(at)
+    return out

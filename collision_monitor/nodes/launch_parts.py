@@ -20,7 +20,7 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
-from collision_monitor.robot.publishable import publishable
+from collision_monitor.robot.packages import publishable
 
 PACKAGE = "collision_monitor"
 SWITCH = ["true", "false"]

@@ -42,8 +42,7 @@ from collision_monitor.nodes.trajectories.follow_joint_trajectory import (
 )
 from collision_monitor.nodes.trajectories.trajectory_messages import command_of
 from collision_monitor.simulation.simulation import Simulation
-from collision_monitor.simulation.speed_scale import SpeedScale
-from collision_monitor.simulation.trajectory_execution import Run
+from collision_monitor.simulation.trajectory_execution import Run, SpeedScale
 
 _LEAST_PERIOD = 0.001  # s on the wall between two looks at the clock
 _FEEDBACK_SECONDS = 0.1  # of the simulation
@@ -233,7 +232,7 @@ class SimulationNode(Node):
 
     def _on_speed_scale(self, message: Float64) -> None:
         if self._simulation is not None:
-            self._scale.hear(message.data, self._simulation.time)
+            self._scale.update(message.data, self._simulation.time)
 
     def _on_reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         if self._simulation is None:
@@ -266,7 +265,7 @@ class SimulationNode(Node):
         if reason := refusal({**self._values, **wanted}):
             return SetParametersResult(successful=False, reason=reason)
         self._values.update(wanted)
-        self._scale.heeded = self._values["heed_speed_scale"]
+        self._scale.enabled = self._values["heed_speed_scale"]
         self._scale.timeout = self._values["speed_scale_timeout"]
         if "real_time_factor" in wanted:
             self._pacer.factor = wanted["real_time_factor"]

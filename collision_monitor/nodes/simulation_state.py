@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 
 from collision_monitor.monitoring.monitor import Level
-from collision_monitor.simulation.contacts import Contact, Pair, Touch
+from collision_monitor.simulation.simulation import Contact, Pair, Touch
 
 # -- how far a simulation should have come by now --
 

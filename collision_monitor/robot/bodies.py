@@ -1,13 +1,15 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""A robot as rigid bodies: links that cannot move against each other become one.
+"""A robot as rigid bodies, their poses and Jacobians, in numpy: for load time and offline use.
 
-Body 0 is the base with all that is fixed to it; every moving joint starts another.
+Links that cannot move against each other become one body. Body 0 is the base with all that is
+fixed to it; every moving joint starts another.
 A body's frame is turned so that its joint moves about or along its z axis.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,6 +43,14 @@ class Bodies:
         """Names in the order of q."""
         return tuple(joint.name for joint in self.joints)
 
+    def chain(self, body: int) -> np.ndarray:
+        """Rows of the joints that move ``body``, from the base."""
+        rows = []
+        while body > 0:
+            rows.append(body - 1)
+            body = int(self.parents[body - 1])
+        return np.array(rows[::-1], dtype=np.int64)
+
 
 def _frame_with_z_along(axis: np.ndarray) -> np.ndarray:
     """A pose (4, 4) without translation whose z axis is the unit vector ``axis``."""
@@ -55,9 +65,9 @@ def _frame_with_z_along(axis: np.ndarray) -> np.ndarray:
 
 
 def drive(joint: Joint, joints: dict[str, Joint]) -> tuple[str | None, float, float]:
-    """(leading joint, gain, offset) of a moving joint; mimics of mimics are followed.
+    """(leading joint, gain, offset) of a joint; mimics of mimics are followed.
 
-    The leader is None where the chain ends at a joint that is held: the position is
+    The leader is None where the chain ends at a joint that does not move: the position is
     ``offset`` then.
     """
     gain, offset = 1.0, 0.0
@@ -80,7 +90,7 @@ def rigid_bodies(robot: Robot) -> Bodies:
     parents, slides, columns, gains, offsets, placements = [], [], [], [], [], []
     for joint in robot.joints:
         body, pose = bodies[joint.parent], poses[joint.parent] @ joint.origin
-        leader, gain, offset = drive(joint, by_name) if joint.moves else (None, 0.0, 0.0)
+        leader, gain, offset = drive(joint, by_name)
         if leader is None:
             if joint.moves:
                 pose = pose @ joint_motion(joint.kind == "prismatic", joint.axis, offset)
@@ -105,3 +115,83 @@ def rigid_bodies(robot: Robot) -> Bodies:
         link_bodies=bodies,
         link_poses=poses,
     )
+
+
+def _z_motions(slides: bool, positions: np.ndarray) -> np.ndarray:
+    """Poses (n, 4, 4) of a body moved along (``slides``) or about the z axis of its frame."""
+    motions = np.broadcast_to(np.eye(4), (len(positions), 4, 4)).copy()
+    if slides:
+        motions[:, 2, 3] = positions
+        return motions
+    sine, cosine = np.sin(positions), np.cos(positions)
+    motions[:, 0, 0], motions[:, 0, 1] = cosine, -sine
+    motions[:, 1, 0], motions[:, 1, 1] = sine, cosine
+    return motions
+
+
+def link_poses(
+    bodies: Bodies, links: Iterable[str], configurations: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Poses (n, 4, 4) of ``links`` in the base frame at each row of ``configurations``.
+
+    Args:
+        bodies: the kinematic tree.
+        links: names of links, keys of ``bodies.link_bodies``.
+        configurations: (n, nq), radians and metres, in the order of ``bodies.joint_names``.
+    """
+    configurations = np.asarray(configurations, dtype=float)
+    poses = [np.broadcast_to(np.eye(4), (len(configurations), 4, 4))]
+    for k, parent in enumerate(bodies.parents):
+        positions = bodies.gains[k] * configurations[:, bodies.columns[k]] + bodies.offsets[k]
+        motions = _z_motions(bool(bodies.slides[k]), positions)
+        poses.append(poses[parent] @ bodies.placements[k] @ motions)
+    return {link: poses[bodies.link_bodies[link]] @ bodies.link_poses[link] for link in links}
+
+
+class Jacobians:
+    """Velocities of points per joint speed, at one configuration; base frame.
+
+    Joint k of ``bodies`` acts along or about the z axis z_k of its body's frame, through its
+    origin o_k: a point p beyond it moves with z_k x (p - o_k) per radian, or with z_k per metre.
+    A mimic joint adds to the column of its leader, times its gain.
+    """
+
+    def __init__(self, bodies: Bodies, q: np.ndarray) -> None:
+        """Place all bodies at ``q`` (nq,), radians and metres."""
+        self._bodies = bodies
+        count = len(bodies.parents)
+        self._frames = np.empty((count + 1, 4, 4))
+        self._frames[0] = np.eye(4)
+        positions = bodies.gains * np.asarray(q, dtype=float)[bodies.columns] + bodies.offsets
+        sines, cosines = np.sin(positions), np.cos(positions)
+        for k in range(count):
+            frame = self._frames[bodies.parents[k]] @ bodies.placements[k]
+            if bodies.slides[k]:
+                frame[:3, 3] += positions[k] * frame[:3, 2]
+            else:
+                x, y = frame[:3, 0].copy(), frame[:3, 1].copy()
+                frame[:3, 0] = cosines[k] * x + sines[k] * y
+                frame[:3, 1] = cosines[k] * y - sines[k] * x
+            self._frames[k + 1] = frame
+        self._chains: dict[int, np.ndarray] = {}
+
+    def link_pose(self, link: str) -> np.ndarray:
+        """Pose (4, 4) of a link of the robot."""
+        bodies = self._bodies
+        return self._frames[bodies.link_bodies[link]] @ bodies.link_poses[link]
+
+    def of_point(self, body: int, point: np.ndarray) -> np.ndarray:
+        """(6, nq) of the point of ``body`` that is at ``point`` (3,): velocity, then turning."""
+        bodies = self._bodies
+        if body not in self._chains:
+            self._chains[body] = bodies.chain(body)
+        rows = self._chains[body]
+        out = np.zeros((6, len(bodies.joints)))
+        axes = self._frames[rows + 1, :3, 2] * bodies.gains[rows, None]
+        slides = bodies.slides[rows]
+        arms = np.asarray(point, dtype=float) - self._frames[rows + 1, :3, 3]
+        linear = np.where(slides[:, None], axes, np.cross(axes, arms))
+        turning = np.where(slides[:, None], 0.0, axes)
+        # A mimic joint may stand in the same chain as its leader.
+        np.add.at(out.T, bodies.columns[rows], np.hstack([linear, turning]))
+        return out

@@ -16,7 +16,7 @@ import numpy as np
 
 from collision_monitor.errors import RobotDescriptionError
 from collision_monitor.robot.description import Joint, Link, Robot
-from collision_monitor.robot.srdf.srdf import Semantics
+from collision_monitor.robot.srdf import Semantics
 
 # What rounding, or typing a rotation with a few digits less, leaves of a rotation.
 _ROTATION_TOLERANCE = 1e-6

@@ -33,7 +33,7 @@ from typing import Any
 from collision_monitor.common.safe_yaml import read_document
 from collision_monitor.errors import JointLimitsError
 from collision_monitor.robot.description import Robot
-from collision_monitor.robot.yaml_values import shown
+from collision_monitor.robot.yaml_values import finite_number, shown
 
 logger = logging.getLogger(__name__)
 
@@ -172,13 +172,8 @@ def _counts(entry: Mapping, what: str, keys: tuple[str, ...], where: str) -> boo
 
 def _number(entry: Mapping, key: str, where: str) -> float:
     value = entry.get(key)
-    number = math.nan
-    if isinstance(value, (int, float, str)) and not isinstance(value, bool):
-        try:
-            number = float(value)
-        except (ValueError, OverflowError):
-            pass
-    if not math.isfinite(number):
+    number = finite_number(value)
+    if math.isnan(number):
         problem = "is missing" if value is None else f"{shown(value)} is not a finite number"
         raise JointLimitsError(f"{where}.{key}: {problem}")
     return number

@@ -39,28 +39,33 @@
       - ["finger_*", "finger_*"]       # patterns as the shell has them
 
 Metres and radians. Every key is checked, and an unknown one is an error: a
-misspelt obstacle is an obstacle that nobody watches.
+misspelt obstacle would not be monitored.
+
+Joints of a scene follow those of the robot in q. The child of each is a link without a shape,
+under the joint's name, to which obstacles are fixed.
 """
 
 from __future__ import annotations
 
 import difflib
 import logging
+import math
 import os
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from collision_monitor.common.magnitudes import beyond_reason, too_small
 from collision_monitor.errors import SceneError
 from collision_monitor.geometry.meshes import MeshLoader
-from collision_monitor.robot.description import Joint, Robot, Shape
+from collision_monitor.robot.description import MOVING_JOINT_KINDS, Joint, Link, Robot, Shape
 from collision_monitor.robot.packages import FileFinder
-from collision_monitor.robot.scene_joints import carrier, read_joints
 from collision_monitor.robot.yaml_values import Entry, pose_of, read_yaml, shown
 
 logger = logging.getLogger(__name__)
@@ -74,6 +79,8 @@ _KINDS = {
     "mesh": ("file", "scale"),
 }
 _COMMON = ("name", "type", "position", "orientation", "rpy", "link", "joint")
+_JOINT_KEYS = (*_COMMON, "axis", "velocity")
+_LIMITS = ("lower", "upper")
 _ALL_KEYS = tuple(dict.fromkeys((*_COMMON, *(key for keys in _KINDS.values() for key in keys))))
 
 
@@ -119,7 +126,7 @@ def load_scene(
     top = Entry(name, {} if data is None else data, ("obstacles", "joints", "ignore"))
     finder = FileFinder(package_dirs, path)
     meshes = MeshLoader()
-    joints = read_joints(f"{name}: joints", top.list("joints"), robot)
+    joints = _read_joints(f"{name}: joints", top.list("joints"), robot)
     obstacles: dict[str, Obstacle] = {}
     for i, item in enumerate(top.list("obstacles")):
         obstacle = _obstacle(f"{name}: obstacles[{i}]", item, robot, joints, finder, meshes)
@@ -162,7 +169,7 @@ def _obstacle(
     name = entry.text("name")
     kind = entry.choice("type", tuple(_KINDS))
     entry.allow_only((*_COMMON, *_KINDS[kind]), f"a {kind}")
-    link = carrier(entry, robot, joints)
+    link = _carrier(entry, robot, joints)
     placed = pose_of(entry)
     if kind == "mesh":
         file = finder.find(entry.text("file"), f"{path}.file", SceneError)
@@ -217,3 +224,76 @@ def _pairs(path: str, item: object, known: Collection[str]) -> list[tuple[str, s
     if item[0] == item[1]:
         raise SceneError(f"{path}: both names are {item[0]!r}")
     return [(item[0], item[1])]
+
+
+def _read_joints(path: str, items: Sequence[object], robot: Robot) -> dict[str, Joint]:
+    """Joints by name out of the list ``joints`` of a scene; ``path`` is for messages.
+
+    Raises SceneError; the message starts with the key's path.
+    """
+    joints: dict[str, Joint] = {}
+    taken = {joint.name: "a joint of the robot" for joint in robot.joints}
+    taken |= dict.fromkeys(robot.links, "a link of the robot")
+    for i, item in enumerate(items):
+        joint = _joint(f"{path}[{i}]", item, robot, joints)
+        if joint.name in taken:
+            raise SceneError(f"{path}[{i}].name: {joint.name!r} is already {taken[joint.name]}")
+        taken[joint.name] = "a joint of the scene"
+        joints[joint.name] = joint
+    return joints
+
+
+def _carrier(entry: Entry, robot: Robot, joints: dict[str, Joint]) -> str:
+    """The link that an obstacle or a joint is fixed to; by default the robot's root."""
+    if "joint" not in entry:
+        return entry.choice("link", tuple(robot.links), "link") if "link" in entry else robot.root
+    if "link" in entry:
+        entry.fail("joint", "give link or joint, not both")
+    if not joints:
+        entry.fail("joint", "the scene has no joint before it, under 'joints'")
+    return entry.choice("joint", tuple(joints), "joint of the scene")
+
+
+def with_joints(robot: Robot, joints: Sequence[Joint]) -> Robot:
+    """The robot with the joints of a scene behind its own."""
+    if not joints:
+        return robot
+    frames = {joint.child: Link(joint.child) for joint in joints}
+    return replace(robot, links=robot.links | frames, joints=(*robot.joints, *joints))
+
+
+def without_joints(robot: Robot, joints: Sequence[Joint]) -> Robot:
+    """The robot as it was before `with_joints`."""
+    if not joints:
+        return robot
+    names = {joint.name for joint in joints}
+    return replace(
+        robot,
+        links={name: link for name, link in robot.links.items() if name not in names},
+        joints=tuple(joint for joint in robot.joints if joint.name not in names),
+    )
+
+
+def _joint(path: str, item: object, robot: Robot, joints: dict[str, Joint]) -> Joint:
+    entry = Entry(path, item, (*_JOINT_KEYS, *_LIMITS))
+    name = entry.text("name")
+    kind = entry.choice("type", MOVING_JOINT_KINDS)
+    lower, upper = -math.pi, math.pi
+    if kind == "continuous":
+        entry.allow_only(_JOINT_KEYS, "a continuous joint")
+    else:
+        lower, upper = (entry.number(key) for key in _LIMITS)
+        if lower > upper:
+            entry.fail("lower", f"{lower:g} is above the upper limit {upper:g}")
+        for key, value in zip(_LIMITS, (lower, upper), strict=True):
+            if problem := beyond_reason(value):
+                entry.fail(key, problem)
+    axis = np.array(entry.numbers("axis", 3))
+    norm = math.hypot(*axis)
+    if not 1e-9 < norm < math.inf:
+        entry.fail("axis", f"{axis.tolist()} has no direction; it should be a unit vector")
+    velocity = entry.number("velocity", positive=True) if "velocity" in entry else math.inf
+    return Joint(
+        name, kind, _carrier(entry, robot, joints), name, pose_of(entry), axis / norm,
+        lower, upper, velocity,
+    )  # fmt: skip

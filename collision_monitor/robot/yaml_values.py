@@ -121,7 +121,7 @@ class Entry:
     def _number(self, key: str, value: object, positive: bool) -> float:
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
             hint = ""
-            if isinstance(value, str) and _is_float(value):
+            if not math.isnan(finite_number(value)):
                 hint = "; write numbers without quotes"
             self.fail(key, f"expected a number, got {_kind(value)}{hint}")
         try:
@@ -141,27 +141,39 @@ def pose_of(entry: Entry) -> np.ndarray:
     for value in position:
         if problem := beyond_reason(value):
             entry.fail("position", problem)
-    if "rpy" in entry and "orientation" in entry:
-        entry.fail("rpy", "give orientation or rpy, not both")
+    rotation = rotation_of(entry)
+    return pose(np.eye(3) if rotation is None else rotation, position)
+
+
+def rotation_of(
+    entry: Entry, key: str = "orientation", radians: float = 1.0
+) -> np.ndarray | None:
+    """Return the rotation (3, 3) of rpy, or of the quaternion x y z w under ``key``; else None.
+
+    ``radians`` in the file's unit of angle.
+    """
+    if "rpy" in entry and key in entry:
+        entry.fail("rpy", f"give {key} or rpy, not both")
     if "rpy" in entry:
-        return pose(rotation_from_rpy(entry.numbers("rpy", 3)), position)
-    if "orientation" not in entry:
-        return pose(rotation_from_rpy((0.0, 0.0, 0.0)), position)
-    quaternion = entry.numbers("orientation", 4)
-    norm = sum(value * value for value in quaternion) ** 0.5
+        return rotation_from_rpy([radians * angle for angle in entry.numbers("rpy", 3)])
+    if key not in entry:
+        return None
+    quaternion = entry.numbers(key, 4)
+    norm = math.hypot(*quaternion)
     if not abs(norm - 1.0) <= _QUATERNION_TOLERANCE:
-        entry.fail(
-            "orientation", f"a quaternion x y z w has norm 1, {list(quaternion)} has {norm:.4g}"
-        )
-    return pose(rotation_from_quaternion(quaternion), position)
+        entry.fail(key, f"a quaternion x y z w has norm 1, {list(quaternion)} has {norm:.4g}")
+    return rotation_from_quaternion(quaternion)
 
 
-def _is_float(text: str) -> bool:
+def finite_number(value: object) -> float:
+    """A finite number, also as text such as 1e-3, which YAML 1.1 takes for text; else nan."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        return math.nan
     try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+        number = float(value)
+    except (ValueError, OverflowError):
+        return math.nan
+    return number if math.isfinite(number) else math.nan
 
 
 def _kind(value: object) -> str:

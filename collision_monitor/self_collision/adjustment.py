@@ -18,7 +18,7 @@ from collision_monitor.errors import (
 )
 from collision_monitor.model.proximity import Proximity
 from collision_monitor.motion.motion import Motion
-from collision_monitor.robot.batch_poses import link_poses
+from collision_monitor.robot.bodies import link_poses
 from collision_monitor.self_collision.arms import Arm, find_arms
 from collision_monitor.self_collision.field.repulsion_field_adjustment import adjust_published
 from collision_monitor.self_collision.margins import Margins, Problem, choose_margins, sides

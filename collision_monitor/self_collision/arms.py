@@ -14,7 +14,7 @@ from itertools import combinations
 from collision_monitor.errors import ArmsError
 from collision_monitor.robot.bodies import drive
 from collision_monitor.robot.description import Joint, Robot
-from collision_monitor.robot.srdf.srdf import Semantics
+from collision_monitor.robot.srdf import Semantics
 
 
 @dataclass(frozen=True)

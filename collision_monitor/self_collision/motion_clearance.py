@@ -16,7 +16,7 @@ from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.mesh_contacts import meeting_shares
 from collision_monitor.model.proximity import Proximity
 from collision_monitor.motion.motion import Motion
-from collision_monitor.robot.batch_poses import link_poses
+from collision_monitor.robot.bodies import link_poses
 from collision_monitor.self_collision.margins import Margins, Problem, carriers, sides
 
 _WIDER = (0.05, 0.4, 1.6)  # m above d_saf at which the closest pair is looked for, in turn

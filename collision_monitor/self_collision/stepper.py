@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from collision_monitor.model.proximity import Proximity
-from collision_monitor.robot.jacobian import Jacobians
+from collision_monitor.robot.bodies import Jacobians
 from collision_monitor.self_collision.margins import Problem
 from collision_monitor.self_collision.solvers import dense_solver
 

@@ -16,9 +16,6 @@ from collision_monitor.robot.bodies import Bodies
 from collision_monitor.robot.description import Robot, Shape
 from collision_monitor.robot.urdf.inertials import Inertial
 
-# -- convex hulls of meshes: what MuJoCo lets meshes touch by --
-
-
 _LEAST = 1e-4  # thickness of a hull, m: a flat mesh has none, and MuJoCo wants a volume
 
 

@@ -24,11 +24,9 @@ from collision_monitor.robot.bodies import Bodies, drive, rigid_bodies
 from collision_monitor.robot.description import Joint, Robot, Shape
 from collision_monitor.robot.pairs import NEIGHBOURS, UnmonitoredPair, neighbours
 from collision_monitor.robot.poses import joint_motion
-from collision_monitor.robot.scene import Scene
-from collision_monitor.robot.scene_joints import with_joints
-from collision_monitor.robot.srdf.srdf import Semantics
-from collision_monitor.robot.urdf.inertials import Inertial
-from collision_monitor.robot.urdf.joint_friction import JointFriction
+from collision_monitor.robot.scene import Scene, with_joints
+from collision_monitor.robot.srdf import Semantics
+from collision_monitor.robot.urdf.inertials import Inertial, JointFriction
 from collision_monitor.simulation.masses import Principal, convex_hull, link_masses
 
 logger = logging.getLogger(__name__)
@@ -48,9 +46,6 @@ def mujoco_library() -> ModuleType:
     # Without it MuJoCo writes its warnings to a file in the working directory.
     mujoco.set_mju_user_warning(lambda text: logger.warning("MuJoCo: %s", text))
     return mujoco
-
-
-# Which pairs of links a simulation does not let touch each other: those nobody watches either.
 
 
 def excluded_pairs(
@@ -288,7 +283,7 @@ class _Builder:
         column = {joint.name: k for k, joint in enumerate(self._bodies.joints)}
         rows = []
         for joint in self._robot.joints:
-            leader, gain, offset = drive(joint, by_name) if joint.moves else (None, 0.0, 0.0)
+            leader, gain, offset = drive(joint, by_name)
             if leader is not None and joint.mimic is not None:
                 address = int(model.jnt_qposadr[model.joint(joint.name).id])
                 rows.append((address, column[leader], gain, offset))
@@ -304,7 +299,7 @@ class _Builder:
         return body
 
     def _add_joint(self, joint: Joint, by_name: Mapping[str, Joint]) -> None:
-        leader, gain, offset = drive(joint, by_name) if joint.moves else (None, 0.0, 0.0)
+        leader, gain, offset = drive(joint, by_name)
         pose = joint.origin
         if joint.moves and leader is None:
             pose = pose @ joint_motion(joint.kind == "prismatic", joint.axis, offset)

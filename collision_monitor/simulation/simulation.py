@@ -8,25 +8,82 @@ import logging
 import math
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from collision_monitor.errors import ConfigurationError, SimulationError
 from collision_monitor.monitoring.joint_states.joint_state_buffer import name_some
 from collision_monitor.robot.scene import load_scene
-from collision_monitor.robot.srdf.srdf import load_srdf
-from collision_monitor.robot.urdf.inertials import read_inertials
-from collision_monitor.robot.urdf.joint_friction import read_friction
+from collision_monitor.robot.srdf import load_srdf
+from collision_monitor.robot.urdf.inertials import read_friction, read_inertials
 from collision_monitor.robot.urdf.urdf import load_robot
-from collision_monitor.simulation.command import Command
-from collision_monitor.simulation.contacts import Contact, Pair, TouchLog, contacts_of
 from collision_monitor.simulation.mujoco_model import (
     SimulatedRobot,
     mujoco_library,
     simulated_robot,
 )
 from collision_monitor.simulation.servos import BANDWIDTH, Servos
-from collision_monitor.simulation.trajectory_execution import Run, TrajectoryExecution
+from collision_monitor.simulation.trajectory_execution import Command, Run, TrajectoryExecution
+
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Contact:
+    """Two links that touch: ``depth`` of their hulls in metres, ``force`` in newtons.
+
+    The largest depth of one contact point, and the sum of the normal forces of all.
+    """
+
+    depth: float
+    force: float
+
+
+@dataclass(frozen=True)
+class Touch:
+    """All that is known of a pair that has touched: times in s, the worst of everything."""
+
+    first: float
+    last: float
+    depth: float
+    force: float
+
+
+def contacts_of(robot: SimulatedRobot, data: Any) -> dict[Pair, Contact]:
+    """By pair, names in alphabetical order, what touches after a step."""
+    if data.ncon == 0:
+        return {}
+    mujoco = mujoco_library()
+    found: dict[Pair, Contact] = {}
+    wrench = np.zeros(6)
+    bodies = robot.model.geom_bodyid[data.contact.geom]
+    for k, (row, distance) in enumerate(zip(bodies.tolist(), data.contact.dist.tolist(),
+                                            strict=True)):  # fmt: skip
+        if distance > 0.0:
+            continue
+        first, second = sorted(robot.names[body] for body in row)
+        mujoco.mj_contactForce(robot.model, data, k, wrench)
+        old = found.get((first, second), Contact(0.0, 0.0))
+        found[first, second] = Contact(max(old.depth, -distance), old.force + float(wrench[0]))
+    return found
+
+
+class TouchLog:
+    """Every pair that has ever touched, until it is cleared."""
+
+    def __init__(self) -> None:
+        self.touches: dict[Pair, Touch] = {}
+
+    def note(self, contacts: dict[Pair, Contact], time: float) -> None:
+        """Take in what touches at ``time`` s."""
+        for pair, contact in contacts.items():
+            old = self.touches.get(pair, Touch(time, time, 0.0, 0.0))
+            self.touches[pair] = Touch(
+                old.first, time, max(old.depth, contact.depth), max(old.force, contact.force)
+            )
+
 
 logger = logging.getLogger(__name__)
 
@@ -55,6 +112,7 @@ class Simulation:
         self._servos = Servos(robot, self._data, bandwidth)
         self._start = self._start_of(start or {})
         self._steps = 0
+        self.execution = TrajectoryExecution(self.joint_names, self._start)
         self.reset()
 
     @classmethod
@@ -171,8 +229,6 @@ class Simulation:
         self.robot.place(self._data, self._start)
         self._mujoco.mj_forward(self.robot.model, self._data)
         self._servos.target = self._start.copy()
-        if not hasattr(self, "execution"):
-            self.execution = TrajectoryExecution(self.joint_names, self._start)
         self.execution.hold(self._start)
         self.log = TouchLog()
         self.contacts: dict[Pair, Contact] = contacts_of(self.robot, self._data)

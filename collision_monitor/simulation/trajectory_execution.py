@@ -1,20 +1,153 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Carries out trajectories as the joint_trajectory_controller of ros2_control does.
+"""Commands, checked and carried out as the joint_trajectory_controller of ros2_control does.
 
-Their own time can go slower than the clock, or stand: that is how a monitor's speed scale acts.
+A trajectory's own time can go slower than the clock, or stand: that is how a monitor's speed scale
+acts. Without messages from the monitor the scale is 0.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
 
 from collision_monitor.errors import TrajectoryError
+from collision_monitor.monitoring.joint_states.joint_state_buffer import name_some
 from collision_monitor.motion.trajectory import Trajectory
-from collision_monitor.simulation.command import Command
+
+# Below this the scale is 0: one that falls with the distance never reaches 0 itself.
+STANDSTILL = 1e-3
+
+
+class SpeedScale:
+    """The last speed scale of a monitor, and whether it is still valid."""
+
+    def __init__(self, enabled: bool, timeout: float) -> None:
+        """``enabled``: whether it is used; after ``timeout`` s without a message it is 0."""
+        self.enabled = enabled
+        self.timeout = timeout
+        self._value, self._received = 0.0, -math.inf
+
+    def update(self, value: float, now: float) -> None:
+        """Store a received value; above 1 it is 1, and 0 where it is not finite."""
+        value = min(value, 1.0) if math.isfinite(value) else 0.0
+        self._value = value if value >= STANDSTILL else 0.0
+        self._received = now
+
+    def at(self, now: float) -> float:
+        """0 to 1; 1 where it is not enabled."""
+        if not self.enabled:
+            return 1.0
+        return 0.0 if self.is_silent(now) else self._value
+
+    def is_silent(self, now: float) -> bool:
+        """Whether no message was received for longer than the timeout."""
+        return now - self._received > self.timeout
+
+    def reason(self, now: float) -> str:
+        """Why it is 0 now; empty when it is not."""
+        if self.at(now) > 0.0:
+            return ""
+        if self._received == -math.inf:
+            return "no speed scale received yet"
+        if self.is_silent(now):
+            silence = now - self._received
+            return f"no speed scale for {silence:.2f} s, {self.timeout:g} s are allowed"
+        return "the speed scale is 0"
+
+
+Rows = Sequence[Sequence[float]]
+
+
+@dataclass(frozen=True, eq=False)
+class Command:
+    """A trajectory for some joints.
+
+    Attributes:
+        joint_names: of the columns.
+        times: (n,) seconds after the start, increasing.
+        positions: (n, joints) radians or metres; ``velocities`` and ``accelerations`` alike, or
+            None.
+        start: when it begins on the clock, s; None means at once.
+    """
+
+    joint_names: tuple[str, ...]
+    times: np.ndarray
+    positions: np.ndarray
+    velocities: np.ndarray | None = None
+    accelerations: np.ndarray | None = None
+    start: float | None = None
+
+
+def checked_command(
+    robot_joints: Sequence[str],
+    joint_names: Sequence[str],
+    times: Sequence[float],
+    positions: Rows,
+    velocities: Rows = (),
+    accelerations: Rows = (),
+    start: float | None = None,
+) -> Command:
+    """A command that can be carried out.
+
+    Args:
+        robot_joints: all that there are.
+        joint_names: of the columns; any part of the robot's joints.
+        times: for each point seconds after the start.
+        positions: for each point one number for each joint.
+        velocities: for each point one number for each joint, or none at all.
+        accelerations: likewise; they need velocities.
+        start: when it begins on the clock, s.
+
+    Raises:
+        TrajectoryError: names, numbers or times that cannot be right.
+    """
+    names = tuple(joint_names)
+    if not names:
+        raise TrajectoryError("names no joints")
+    if len(set(names)) < len(names):
+        twice = next(name for k, name in enumerate(names) if name in names[:k])
+        raise TrajectoryError(f"names joint '{twice}' twice")
+    if unknown := [name for name in names if name not in set(robot_joints)]:
+        raise TrajectoryError(
+            f"names '{unknown[0]}', which the robot does not move; its joints are "
+            f"{name_some(list(robot_joints), 20)}"
+        )
+    if not len(positions):
+        raise TrajectoryError("has no points")
+    clock = np.array(times, dtype=float)
+    if clock.shape != (len(positions),):
+        raise TrajectoryError(f"has {len(clock)} times for {len(positions)} points")
+    if not (np.isfinite(clock).all() and clock[0] >= 0.0 and (np.diff(clock) > 0.0).all()):
+        raise TrajectoryError(
+            f"has times {name_some([f'{t:g}' for t in clock.tolist()], 6)}: they must begin at 0 "
+            "or later, and increase"
+        )
+    tables = [_table("positions", positions, names)]
+    for what, rows in (("velocities", velocities), ("accelerations", accelerations)):
+        given = any(len(row) for row in rows)
+        tables.append(_table(what, rows, names) if given else None)
+    if tables[2] is not None and tables[1] is None:
+        raise TrajectoryError("has accelerations without velocities: give both, or positions alone")
+    return Command(names, clock, *tables, start)
+
+
+def _table(what: str, rows: Rows, names: tuple[str, ...]) -> np.ndarray:
+    for k, row in enumerate(rows):
+        if len(row) != len(names):
+            raise TrajectoryError(f"point {k} has {len(row)} {what} for {len(names)} joints")
+    table = np.array([list(row) for row in rows], dtype=float)
+    bad = np.argwhere(~np.isfinite(table))
+    if len(bad):
+        k, j = bad[0]
+        raise TrajectoryError(
+            f"point {k}: {what} of joint '{names[j]}' are {table[k, j]}; a finite number is needed"
+        )
+    return table
 
 
 class Phase(Enum):
@@ -72,13 +205,14 @@ class TrajectoryExecution:
         """``position`` (nq,): where all joints are wanted until told otherwise."""
         self.joint_names = tuple(joint_names)
         self._column = {name: k for k, name in enumerate(joint_names)}
+        self.runs: list[Run] = []
         self.hold(position)
 
     def hold(self, position: np.ndarray) -> None:
         """Forget all commands; stay at ``position`` (nq,)."""
-        for run in getattr(self, "runs", []):
+        for run in self.runs:
             run.phase = Phase.DROPPED
-        self.runs: list[Run] = []
+        self.runs = []
         self.wanted = np.array(position, dtype=float)
         self._rate = np.zeros(len(self.wanted))
 

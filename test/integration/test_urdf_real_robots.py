@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.robots.robots import NAMES, require
 
-from collision_monitor.robot.srdf.srdf import load_srdf
+from collision_monitor.robot.srdf import load_srdf
 from collision_monitor.robot.urdf.urdf import load_robot
 
 pin = pytest.importorskip("pinocchio")

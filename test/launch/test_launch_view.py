@@ -11,7 +11,7 @@ import yaml
 from support.paths import ROOT
 from support.ros.launch_cases import VIEW, check_refused, stand_in, told
 
-from collision_monitor.robot.publishable import publishable
+from collision_monitor.robot.packages import publishable
 from collision_monitor.robot.urdf.urdf import load_robot
 
 from launch import LaunchContext, LaunchDescription, LaunchService  # isort: skip

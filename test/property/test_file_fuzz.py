@@ -46,6 +46,14 @@ tsa: 1.0
 tsd: 1.0
 profiles: {j2: {rate: 5.0, tsa: 1.0, tsd: 0.5}}
 """
+LINE = """mode: line
+link: l3
+start: {j1: 0.1, j2: 0.6, j3: 0.7}
+pose: {frame: l3, position: [-0.2, 0.1, 0], rpy: [0, 0, 0.1]}
+tf: 4
+tsa: 1
+tsd: 1
+"""
 LIMITS = """joint_limits:
   j1: {has_velocity_limits: true, max_velocity: 2.0, has_jerk_limits: false}
   j2: {has_acceleration_limits: true, max_acceleration: 5.0, min_position: -1, max_position: 1}
@@ -113,7 +121,8 @@ def leaves(path):
 
 CASES = [
     (YAML, "m.yaml", motion), (CSV, "m.csv", motion), (YAML, "m.yaml", trajectory),
-    (CSV, "m.csv", trajectory), (JOINT, "m.yaml", trajectory), (LIMITS, "l.yaml", limits),
+    (CSV, "m.csv", trajectory), (JOINT, "m.yaml", trajectory), (LINE, "m.yaml", trajectory),
+    (LIMITS, "l.yaml", limits),
     (THRESHOLDS, "t.yaml", thresholds), (DRIVES, "d.yaml", drives), (LEAVES, "l.yaml", leaves),
 ]  # fmt: skip
 IDS = [f"{load.__name__}-{name}-{k}" for k, (_, name, load) in enumerate(CASES)]

@@ -15,9 +15,8 @@ from unit.geometry.test_meshes import GOOD
 from collision_monitor.errors import CollisionMonitorError
 from collision_monitor.geometry.meshes import MeshLoader
 from collision_monitor.robot.bodies import rigid_bodies
-from collision_monitor.robot.scene import load_scene
-from collision_monitor.robot.scene_joints import with_joints
-from collision_monitor.robot.srdf.srdf import load_srdf
+from collision_monitor.robot.scene import load_scene, with_joints
+from collision_monitor.robot.srdf import load_srdf
 from collision_monitor.robot.urdf.urdf import load_robot
 
 pytest.importorskip("hypothesis")

@@ -58,7 +58,7 @@ def test_everything_that_is_declared_is_used():
 
 def test_an_import_without_a_declaration_is_noticed():
     declared = exec_depends(), pip_line(), on_pypi()
-    for text in ("import nowhere.deep", "def f():\n    from nowhere import x", "solver('nowhere')"):
+    for text in ("import nowhere.deep", "def f():\n    from nowhere import x", "_solver('nowhere')"):
         assert undeclared(imported(ast.parse(text)), set(), *declared) == [
             "nowhere: not in third_party.py"
         ]

@@ -23,7 +23,7 @@ from collision_monitor.self_collision.filter.point_stream import (
     Streamer,
 )
 from collision_monitor.self_collision.filter.trajectory_filter import TrajectoryFilter
-from collision_monitor.simulation.command import Command, checked_command
+from collision_monitor.simulation.trajectory_execution import Command, checked_command
 
 _NANOSECONDS = 10**9
 

@@ -18,7 +18,7 @@ from lxml import etree
 
 from collision_monitor.common.magnitudes import beyond_reason
 from collision_monitor.common.safe_xml import XmlDocument
-from collision_monitor.errors import RobotDescriptionError
+from collision_monitor.errors import CollisionMonitorError, RobotDescriptionError
 
 JOINT_KINDS = ("fixed", "revolute", "continuous", "prismatic", "floating", "planar")
 GEOMETRIES = ("box", "cylinder", "sphere", "capsule", "mesh")
@@ -58,6 +58,24 @@ class Elements:
     only_visual: list[str] = field(default_factory=list)  # links with visual geometry alone
 
 
+def check_root(
+    document: XmlDocument, error: type[CollisionMonitorError] = RobotDescriptionError
+) -> None:
+    """Raise ``error`` unless the root is <robot> and xacro has been run."""
+    root = document.root
+    if root.tag != "robot":
+        hint = "; run xacro on it first" if "xacro" in str(root.tag) else ""
+        raise error(
+            f"{document.where(root)}: the root element is <{root.tag}>, expected <robot>{hint}"
+        )
+    for element in root.iter(etree.Element):
+        if element.tag.startswith("{") and "xacro" in element.tag:
+            name = etree.QName(element).localname
+            raise error(
+                f"{document.where(element)}: <xacro:{name}> is not expanded; run xacro first"
+            )
+
+
 def prune(document: XmlDocument, visual_meshes: bool = False) -> Elements:
     """Return a new tree of checked links and joints.
 
@@ -65,13 +83,8 @@ def prune(document: XmlDocument, visual_meshes: bool = False) -> Elements:
     ``visual_meshes``, each visual element of a link without collision elements becomes one.
     Raises RobotDescriptionError naming the element and ``file:line``.
     """
+    check_root(document)
     root = document.root
-    if root.tag != "robot":
-        hint = "; run xacro on it first" if "xacro" in str(root.tag) else ""
-        raise RobotDescriptionError(
-            f"{document.where(root)}: the root element is <{root.tag}>, expected <robot>{hint}"
-        )
-    _refuse_xacro(document)
     robot = etree.Element("robot", name=(root.get("name") or "").strip() or "robot")
     result = Elements(robot, document)
     for element in root.iterchildren(etree.Element):
@@ -81,15 +94,6 @@ def prune(document: XmlDocument, visual_meshes: bool = False) -> Elements:
         elif element.tag == "joint":
             _add_joint(element, result)
     return result
-
-
-def _refuse_xacro(document: XmlDocument) -> None:
-    for element in document.root.iter(etree.Element):
-        if element.tag.startswith("{") and "xacro" in element.tag:
-            name = etree.QName(element).localname
-            raise RobotDescriptionError(
-                f"{document.where(element)}: <xacro:{name}> is not expanded; run xacro first"
-            )
 
 
 def _refuse_misspelt(

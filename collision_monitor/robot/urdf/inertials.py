@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Masses and inertias of links, out of a URDF."""
+"""Masses and inertias of links, and friction of joints, out of a URDF."""
 
 from __future__ import annotations
 
@@ -101,3 +101,48 @@ def _numbers(
         expected = "a finite number" if count == 1 else f"{count} finite numbers"
         raise RobotDescriptionError(f"{label}: expected {expected}, got {text!r:.80}")
     return values
+
+
+# -- friction of joints --
+
+
+@dataclass(frozen=True)
+class JointFriction:
+    """Of a joint: ``damping`` in N m s/rad (N s/m), ``friction`` in N m (N)."""
+
+    damping: float = 0.0
+    friction: float = 0.0
+
+
+def read_friction(source: str | bytes | os.PathLike) -> dict[str, JointFriction]:
+    """By name, the joints of a URDF (path, text or bytes) that have ``<dynamics>``.
+
+    Raises:
+        RobotDescriptionError: naming ``file:line`` and joint; a value that is negative or no
+            finite number.
+    """
+    document = parse_xml(source)
+    found = {}
+    for joint in document.root.iterchildren("joint"):
+        element = joint.find("dynamics")
+        if element is not None:
+            name = (joint.get("name") or "").strip()
+            found[name] = JointFriction(
+                _friction_value(element, "damping", name, document),
+                _friction_value(element, "friction", name, document),
+            )
+    return found
+
+
+def _friction_value(element: etree._Element, key: str, joint: str, document: XmlDocument) -> float:
+    text = element.get(key, "0")
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and value >= 0.0):
+        raise RobotDescriptionError(
+            f"{document.where(element)}: joint {joint!r}: <dynamics {key}=...>: expected a finite "
+            f"number that is not below zero, got {text!r:.80}"
+        )
+    return value

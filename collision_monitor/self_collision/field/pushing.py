@@ -7,8 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from collision_monitor.model.collision_model import CollisionModel
-from collision_monitor.robot.bodies import Bodies
-from collision_monitor.robot.jacobian import Jacobians
+from collision_monitor.robot.bodies import Bodies, Jacobians
 from collision_monitor.self_collision.field.nine_cases import control_points, leaf_gaps
 from collision_monitor.self_collision.margins import Problem, carriers, sides
 

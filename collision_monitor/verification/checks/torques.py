@@ -15,12 +15,11 @@ from dataclasses import replace
 import numpy as np
 from scipy.interpolate import PPoly
 
-from collision_monitor.motion.hermite import joined
-from collision_monitor.motion.trajectory import Trajectory
+from collision_monitor.motion.trajectory import Trajectory, joined
 from collision_monitor.motion.violation import Code, Violation
 from collision_monitor.robot.bodies import drive
 from collision_monitor.robot.description import Robot
-from collision_monitor.robot.scene_joints import without_joints
+from collision_monitor.robot.scene import without_joints
 from collision_monitor.verification.clearance.schedule import Scheduled
 from collision_monitor.verification.torques.dynamics import RobotDynamics
 from collision_monitor.verification.torques.torque_check import TorqueCheck, check_torques

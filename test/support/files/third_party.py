@@ -57,7 +57,7 @@ THIRD_PARTY = {
 }
 # Declared, though nothing imports or starts it by name.
 RUN_TIME_ONLY = {
-    "gz_ros2_control": "the plugin that simulation/gazebo_robot.py writes into the URDF",
+    "gz_ros2_control": "the plugin that simulation/gazebo.py writes into the URDF",
     "joint_state_broadcaster": "a controller named in config/gazebo_controllers.yaml",
     "joint_trajectory_controller": "a controller named in config/gazebo_controllers.yaml",
     "python3-networkx": "trimesh needs it for graphs, and does not ask for it",
@@ -67,7 +67,7 @@ RUN_TIME_ONLY = {
     "ros-jazzy-rclpy": "rclpy and its messages",
 }
 # Functions that import what they are given, and the places where a name is no constant.
-IMPORTERS = {"import_module", "find_spec", "__import__", "solver", "_library", "missing"}
+IMPORTERS = {"import_module", "find_spec", "__import__", "_solver", "_library", "missing"}
 
 
 def sources() -> list[Path]:

@@ -8,9 +8,8 @@ from functools import cache
 
 import numpy as np
 
-from collision_monitor.motion.commands.cartesian_line import CartesianLine
-from collision_monitor.robot.batch_poses import link_poses
-from collision_monitor.robot.bodies import rigid_bodies
+from collision_monitor.motion.resolved_rates import CartesianLine
+from collision_monitor.robot.bodies import link_poses, rigid_bodies
 from collision_monitor.robot.urdf.urdf import load_robot
 from support.geometry.reference import Reference, pin
 from support.paths import ROOT

@@ -13,7 +13,7 @@ from collision_monitor.acm.exemptions import exemptions, srdf_text
 from collision_monitor.acm.matrix import SearchSettings, classify
 from collision_monitor.acm.pair_search import Ground, Meeting, Verdict
 from collision_monitor.errors import SemanticDescriptionError
-from collision_monitor.robot.srdf.srdf import load_srdf
+from collision_monitor.robot.srdf import load_srdf
 
 
 @pytest.fixture(scope="module")

@@ -56,7 +56,7 @@ from collision_monitor.motion import read_motion
 from collision_monitor.robot.joint_limits import read_joint_limits
 from collision_monitor.fitting.leaves_file import read_leaves
 from collision_monitor.robot.scene import load_scene
-from collision_monitor.robot.srdf.srdf import load_srdf
+from collision_monitor.robot.srdf import load_srdf
 from collision_monitor.robot.urdf.urdf import load_robot
 from collision_monitor.model.thresholds import load_thresholds
 from collision_monitor.verification.torques.actuators import read_drives

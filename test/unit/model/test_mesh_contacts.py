@@ -15,8 +15,7 @@ from collision_monitor.common import disk_cache
 from collision_monitor.errors import MissingDependencyError
 from collision_monitor.model import mesh_contacts
 from collision_monitor.model.mesh_contacts import meeting_shares, where_they_meet
-from collision_monitor.robot.batch_poses import link_poses
-from collision_monitor.robot.bodies import rigid_bodies
+from collision_monitor.robot.bodies import link_poses, rigid_bodies
 from collision_monitor.robot.description import Link, Robot, Shape
 from collision_monitor.robot.insides import Inside
 from collision_monitor.robot.scene import Obstacle

@@ -6,8 +6,6 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from support.files.made_bags import command, state, write_bag
 from support.robots.toys import chain
 
@@ -15,8 +13,7 @@ from collision_monitor.errors import MotionError
 from collision_monitor.motion import read_motion
 from collision_monitor.motion.motion_files import Kind, load_trajectory, open_motion
 from collision_monitor.motion.violation import Code
-from collision_monitor.robot.batch_poses import link_poses
-from collision_monitor.robot.bodies import rigid_bodies
+from collision_monitor.robot.bodies import link_poses, rigid_bodies
 from collision_monitor.robot.urdf.urdf import load_robot
 
 ROBOT = load_robot(chain())  # j1, j2, j3
@@ -209,55 +206,6 @@ def test_a_command_and_a_bag_need_their_robot(tmp_path):
             read_motion(path)
     with pytest.raises(MotionError, match=r"none\.mcap: no such bag"):
         open_motion(tmp_path / "none.mcap")
-
-
-slow = settings(
-    deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-
-
-def damaged(text):
-    """Bytes of a text in which some were replaced, or that is cut off."""
-
-    @st.composite
-    def make(draw):
-        data = bytearray(text.encode())
-        for _ in range(draw(st.integers(1, 6))):
-            place = draw(st.integers(0, len(data) - 1))
-            kind = draw(st.sampled_from(["replace", "insert", "delete", "cut", "double"]))
-            if kind == "replace":
-                data[place] = draw(st.integers(0, 255))
-            elif kind == "insert":
-                token = [b"-", b"nan", b"1e400", b"*a", b"&a ", b"[", b"{", b",", b"\n", b": "]
-                data[place:place] = draw(st.sampled_from(token))
-            elif kind == "delete":
-                del data[place : place + draw(st.integers(1, 8))]
-            elif kind == "cut":
-                del data[place:]
-            else:
-                data[place:place] = data[place : place + 20]
-            data = data or bytearray(b" ")
-        return bytes(data)
-
-    return make()
-
-
-@slow
-@given(st.one_of(st.binary(max_size=200), damaged(CSV)))
-def test_damaged_csv_gives_a_motion_or_the_packages_own_error(tmp_path, data):
-    check_damaged(tmp_path / "move.csv", data)
-
-
-@slow
-@given(st.one_of(st.binary(max_size=200), damaged(YAML)))
-def test_damaged_yaml_gives_a_motion_or_the_packages_own_error(tmp_path, data):
-    check_damaged(tmp_path / "move.yaml", data)
-
-
-@settings(slow, max_examples=60)
-@given(st.sampled_from(sorted(COMMANDS)).flatmap(lambda mode: damaged(COMMANDS[mode])))
-def test_damaged_commands_give_a_motion_or_the_packages_own_error(tmp_path, data):
-    check_damaged(tmp_path / "go.yaml", data)
 
 
 @pytest.mark.parametrize("number", ["1e-9", "1.0e+6", "-1.0e+5", "0.0", "1.0e+300", "-.inf"])

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy.interpolate import BPoly, PPoly
 
 from collision_monitor.errors import TrajectoryError
-from collision_monitor.motion.trajectory import Trajectory
+from collision_monitor.motion.trajectory import Trajectory, hermite, joined, raised
 
 NAMES = ("a", "b")
 values = st.floats(-3, 3)
@@ -103,3 +104,62 @@ def test_accelerations_of_a_point_without_velocities_are_refused():
     v = np.array([[0.0, 0.0], [np.nan, np.nan]])
     with pytest.raises(TrajectoryError, match="accelerations of point 1 are given without vel"):
         Trajectory.through(NAMES, [0.0, 1.0], np.zeros((2, 2)), v, np.zeros((2, 2)))
+
+
+ends = arrays(float, (3, 5, 2), elements=st.floats(-5, 5))
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+@given(steps=arrays(float, 4, elements=st.floats(0.05, 3.0)), rows=ends)
+def test_it_is_the_polynomial_that_scipy_finds(count, steps, rows):
+    times = np.concatenate([[0.0], np.cumsum(steps)])
+    rows = rows[:count]
+    left, right = rows[:, :-1], rows[:, 1:]
+    found = PPoly(hermite(np.diff(times), left, right), times)
+    expected = BPoly.from_derivatives(times, np.stack(rows, axis=1))
+    at = np.linspace(0.0, times[-1], 101)
+    for order in range(count):
+        size = 1.0 + np.abs(expected(at, order)).max()
+        assert np.allclose(found(at, order), expected(at, order), atol=1e-8 * size)
+
+
+def test_a_polynomial_raised_is_the_same():
+    low = np.random.default_rng(0).normal(size=(2, 3, 4))
+    high = raised(low, 6)
+    assert high.shape == (6, 3, 4)
+    at = np.linspace(0.0, 3.0, 31)
+    assert np.array_equal(PPoly(low, np.arange(4.0))(at), PPoly(high, np.arange(4.0))(at))
+
+
+@st.composite
+def polynomials(draw):
+    """A piecewise polynomial of one to three columns that begins anywhere."""
+    seed, pieces = draw(st.integers(0, 2**31)), draw(st.integers(1, 6))
+    order, columns = draw(st.integers(1, 6)), draw(st.integers(1, 3))
+    rng = np.random.default_rng(seed)
+    breaks = draw(st.integers(-2, 3)) + np.cumsum(rng.choice([0.25, 0.5, 1.3], pieces + 1))
+    return PPoly(rng.normal(size=(order, pieces, columns)), breaks)
+
+
+@given(st.lists(polynomials(), min_size=1, max_size=4))
+def test_each_part_is_what_it_was_and_held_outside(parts):
+    whole = joined(parts)
+    assert whole.x[0] == min(part.x[0] for part in parts)
+    assert whole.x[-1] == max(part.x[-1] for part in parts)
+    at = np.random.default_rng(0).uniform(whole.x[0], whole.x[-1], 200)
+    found = whole(at)
+    column = 0
+    for part in parts:
+        width = part.c.shape[2]
+        expected = part(np.clip(at, part.x[0], part.x[-1]))
+        assert np.allclose(found[:, column : column + width], expected, rtol=1e-9, atol=1e-9)
+        column += width
+    assert column == found.shape[1]
+
+
+def test_breakpoints_that_differ_by_rounding_become_one():
+    a = PPoly(np.array([[[1.0], [-1.0]], [[0.0], [0.3]]]), np.array([0.0, 0.3, 1.0]))
+    b = PPoly(a.c, np.array([0.0, 0.1 + 0.2, 1.0]))
+    whole = joined([a, b])
+    assert whole.x.tolist() == [0.0, 0.3, 1.0]
+    assert np.allclose(whole([0.4, 1.0]), [[0.2, 0.2], [-0.4, -0.4]])

@@ -7,11 +7,14 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import xml.etree.ElementTree as ElementTree
 
 import pytest
+from support.paths import ROOT
 
-from collision_monitor.errors import MeshError, SceneError
-from collision_monitor.robot.packages import FileFinder, find_packages
+from collision_monitor.errors import MeshError, RobotDescriptionError, SceneError
+from collision_monitor.robot.packages import FileFinder, find_packages, publishable
+from collision_monitor.robot.urdf.urdf import load_robot
 
 URI = "package://arm/meshes/a%20b.stl"
 
@@ -30,16 +33,13 @@ def _package(folder, name="a b.stl"):
     return path
 
 
-def test_package_dirs_hold_the_package(tmp_path):
-    path = _package(tmp_path / "src" / "arm")
-    assert FileFinder([tmp_path / "src"]).find(URI, "link 'a'") == path
-    assert FileFinder(str(tmp_path / "src")).find(URI, "link 'a'") == path
-
-
-def test_package_dir_is_the_package(tmp_path):
-    path = _package(tmp_path / "arm")
-    assert FileFinder([tmp_path / "arm"]).find(URI, "x") == path
-    assert FileFinder([str(tmp_path / "arm") + "/"]).find(URI, "x") == path
+@pytest.mark.parametrize(
+    ("given", "package"), [("src", "src/arm"), ("arm", "arm"), ("install", "install/share/arm")]
+)
+def test_a_package_dir_holds_the_package_or_is_it_or_is_a_prefix(tmp_path, given, package):
+    path = _package(tmp_path / package)
+    assert FileFinder([tmp_path / given]).find(URI, "link 'a'") == path
+    assert FileFinder(f"{tmp_path / given}/").find(URI, "link 'a'") == path
 
 
 def test_package_dir_is_the_package_by_its_manifest(tmp_path):
@@ -147,11 +147,6 @@ def test_folders_are_searched_once_and_only_if_the_file_is_not_where_it_should_b
     assert len(looked) == len(set(looked)) > 0
 
 
-def test_package_dir_is_a_prefix(tmp_path):
-    path = _package(tmp_path / "install" / "share" / "arm")
-    assert FileFinder([tmp_path / "install"]).find(URI, "x") == path
-
-
 def test_environment_and_own_prefix(tmp_path, monkeypatch):
     own = _package(tmp_path / "prefix" / "share" / "arm")
     assert FileFinder().find(URI, "x") == own
@@ -206,32 +201,25 @@ def test_absolute_paths(tmp_path, start):
     assert FileFinder().find(start + str(path).replace(" ", "%20"), "x") == path
 
 
-def test_file_of_another_host(tmp_path):
-    with pytest.raises(MeshError, match="host 'server'.*file:///absolute"):
-        FileFinder().find("file://server/a.stl", "x")
-
-
-@pytest.mark.parametrize("scheme", ["http", "https", "ftp", "model"])
-def test_schemes_that_are_not_supported(scheme):
-    with pytest.raises(MeshError, match=f"link 'a'.*'{scheme}' is not supported.*package://"):
-        FileFinder().find(f"{scheme}://somewhere/a.stl", "link 'a'")
-
-
-@pytest.mark.parametrize("uri", ["package://", "package://arm", "package://arm/", "package://../a"])
-def test_incomplete_package_uri(uri):
-    with pytest.raises(MeshError, match="package://<package>/<path>"):
-        FileFinder().find(uri, "x")
-
-
-@pytest.mark.parametrize("uri", ["", "  ", "a\0b", "package://arm/%00"])
-def test_odd_names(uri):
-    with pytest.raises(MeshError, match="link 'a'"):
+@pytest.mark.parametrize(
+    ("uri", "says"),
+    [
+        ("file://server/a.stl", "host 'server'.*file:///absolute"),
+        ("http://somewhere/a.stl", "'http' is not supported.*package://"),
+        ("model://somewhere/a.stl", "'model' is not supported.*package://"),
+        ("package://", "package://<package>/<path>"),
+        ("package://arm", "package://<package>/<path>"),
+        ("package://arm/", "package://<package>/<path>"),
+        ("package://../a", "package://<package>/<path>"),
+        ("  ", "is empty"),
+        ("a\0b", "holds a zero character"),
+        ("package://arm/%00", "no file"),
+        ("a" * 5000, "no file"),  # too long for the file system
+    ],
+)
+def test_names_that_cannot_be_used(uri, says):
+    with pytest.raises(MeshError, match=f"link 'a'.*{says}"):
         FileFinder().find(uri, "link 'a'")
-
-
-def test_name_too_long_for_the_file_system():
-    with pytest.raises(MeshError, match="no file"):
-        FileFinder().find("a" * 5000, "x")
 
 
 def test_error_names_uri_user_and_every_place(tmp_path, monkeypatch):
@@ -256,3 +244,73 @@ def test_error_names_uri_user_and_every_place(tmp_path, monkeypatch):
     ]
     positions = [message.index(place) for place in places]
     assert positions == sorted(positions)
+
+
+URDF = (
+    '<robot name="r"><link name="{root}"><visual><geometry><mesh filename="{uri}"/></geometry>'
+    '</visual></link><link name="tip"/><joint name="j" type="fixed"><parent link="{root}"/>'
+    '<child link="tip"/></joint></robot>'
+)
+
+
+def written(folder, uri, root="pedestal"):
+    (folder / "urdf").mkdir(parents=True)
+    (folder / "meshes").mkdir()
+    (folder / "meshes" / "a b.stl").write_text("x")
+    path = folder / "urdf" / "arm.urdf"
+    path.write_text(URDF.format(uri=uri, root=root))
+    return path
+
+
+def mesh_of(text):
+    return ElementTree.fromstring(text).find("link/visual/geometry/mesh").get("filename")
+
+
+def test_the_root_link_is_found_and_the_text_is_whole():
+    text, root = publishable(ROOT / "urdf/dual_arm.urdf")
+    assert root == load_robot(ROOT / "urdf/dual_arm.urdf").root == "base_link"
+    ours = ElementTree.parse(ROOT / "urdf/dual_arm.urdf").getroot()
+    assert [e.tag for e in ElementTree.fromstring(text).iter()] == [e.tag for e in ours.iter()]
+    assert publishable(text)[1] == "base_link"
+
+
+@pytest.mark.parametrize("uri", ["../meshes/a b.stl", "../meshes/a%20b.stl"])
+def test_a_path_becomes_one_that_rviz_finds(tmp_path, uri):
+    text, root = publishable(written(tmp_path / "arm", uri))
+    assert root == "pedestal"
+    assert mesh_of(text) == (tmp_path / "arm/meshes/a b.stl").as_uri()
+
+
+def test_a_package_that_rviz_finds_stays_and_another_one_is_named_by_its_place(
+    tmp_path, monkeypatch
+):
+    uri = "package://arm/meshes/a%20b.stl"
+    path = written(tmp_path / "share" / "arm", uri)
+    assert mesh_of(publishable(path)[0]) == (tmp_path / "share/arm/meshes/a b.stl").as_uri()
+    monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path))
+    assert mesh_of(publishable(path)[0]) == uri
+    text = path.read_text()
+    monkeypatch.delenv("AMENT_PREFIX_PATH")
+    assert mesh_of(publishable(text, [tmp_path])[0]).startswith("file:///")
+
+
+@pytest.mark.parametrize("uri", ["nowhere.stl", "package://nowhere/a.stl", "http://a/b.stl", ""])
+def test_what_is_not_found_stays_as_it_is(tmp_path, uri):
+    assert mesh_of(publishable(written(tmp_path / "arm", uri))[0]) == uri
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("<robot", "arm.urdf:1: not XML"),
+        ("<robot/>", "arm.urdf: 0 root links"),
+        ("<robot><link name='a'/><link name='b'/></robot>", "2 root links.*'a', 'b'"),
+    ],
+)
+def test_what_is_no_robot_is_refused(tmp_path, text, says):
+    path = tmp_path / "arm.urdf"
+    path.write_text(text)
+    with pytest.raises(RobotDescriptionError, match=says):
+        publishable(path)
+    with pytest.raises(RobotDescriptionError, match="nowhere.urdf"):
+        publishable(tmp_path / "nowhere.urdf")

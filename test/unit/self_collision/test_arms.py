@@ -8,8 +8,7 @@ from support.robots.robots import require
 from support.robots.toys import chain, joint, link, robot
 
 from collision_monitor.errors import ArmsError
-from collision_monitor.robot.srdf.discovery import srdf_beside
-from collision_monitor.robot.srdf.srdf import load_srdf
+from collision_monitor.robot.srdf import load_srdf, srdf_beside
 from collision_monitor.robot.urdf.urdf import load_robot
 from collision_monitor.self_collision.arms import (
     Tree,

@@ -12,12 +12,22 @@ from support.robots.simulated import files_of
 
 import mujoco  # isort: skip
 
-from collision_monitor.robot.batch_poses import link_poses  # isort: skip
+from collision_monitor.robot.bodies import link_poses  # isort: skip
 from collision_monitor.robot.urdf.inertials import read_inertials  # isort: skip
 from collision_monitor.robot.scene import load_scene  # isort: skip
-from collision_monitor.robot.srdf.srdf import load_srdf  # isort: skip
+from collision_monitor.robot.srdf import load_srdf  # isort: skip
 from collision_monitor.robot.urdf.urdf import load_robot  # isort: skip
 from collision_monitor.simulation.mujoco_model import ALWAYS, simulated_robot  # isort: skip
+
+import sys
+
+from support.robots.robots import require
+
+from collision_monitor import CollisionModel
+from collision_monitor.errors import MissingDependencyError
+from collision_monitor.robot.pairs import NEIGHBOURS, RIGID
+from collision_monitor.robot.scene import Scene
+from collision_monitor.simulation.mujoco_model import excluded_pairs, mujoco_library
 
 NAMES = ("dual_arm", "ur5", "panda", "baxter", *(n for n in ("pr2", "talos") if n in ROBOTS))
 
@@ -204,3 +214,49 @@ def test_the_same_robot_comes_out_the_same():
     _, other = load("ur5")
     assert np.array_equal(one.model.body_inertia, other.model.body_inertia)
     assert replace(one, model=None, bodies=None).names == other.names
+
+
+def test_a_missing_mujoco_is_said_with_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "mujoco", None)
+    mujoco_library.cache_clear()
+    with pytest.raises(MissingDependencyError, match=r"collision_monitor\[simulation\]"):
+        mujoco_library()
+    mujoco_library.cache_clear()
+
+
+def test_an_old_one_is_said_too(monkeypatch):
+    monkeypatch.setitem(sys.modules, "mujoco", type(sys)("mujoco"))
+    mujoco_library.cache_clear()
+    with pytest.raises(MissingDependencyError, match=r"3\.3 or later.*MjSpec"):
+        mujoco_library()
+    mujoco_library.cache_clear()
+
+
+def test_they_are_those_that_the_model_leaves_out():
+    files = require("ur5")
+    model = CollisionModel.from_urdf(files.urdf, srdf=files.srdf, package_dirs=files.package_dirs)
+    found = excluded_pairs(model.robot, model.bodies, model.semantics, Scene())
+    shaped = {name for name, link in model.robot.links.items() if link.shapes}
+    expected = {
+        frozenset((a, b)): reason
+        for a, b, reason in model.unmonitored_pairs
+        if reason != RIGID and not reason.startswith("meshes meet")
+    }
+    found = {pair: why for pair, why in found.items() if pair <= shaped}
+    rigid = {frozenset((a, b)) for a, b, reason in model.unmonitored_pairs if reason == RIGID}
+    assert {pair: why for pair, why in found.items() if pair not in rigid} == expected
+    assert NEIGHBOURS in found.values()
+
+
+def test_what_the_scene_ignores_is_excluded():
+    files = require("ur5")
+    model = CollisionModel.from_urdf(files.urdf, package_dirs=files.package_dirs)
+    scene = load_scene(
+        {
+            "obstacles": [{"name": "ball", "type": "sphere", "radius": 0.1}],
+            "ignore": [["ball", "wrist_3_link"]],
+        },
+        model.robot,
+    )
+    found = excluded_pairs(model.robot, model.bodies, model.semantics, scene)
+    assert found[frozenset(("ball", "wrist_3_link"))] == "ignored by the scene"

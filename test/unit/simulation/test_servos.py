@@ -7,8 +7,8 @@ import pytest
 from support.robots import toys
 from support.robots.simulated import simulation
 
-from collision_monitor.simulation.command import checked_command
 from collision_monitor.simulation.simulation import Simulation
+from collision_monitor.simulation.trajectory_execution import checked_command
 
 TRACKING = 0.004  # rad: docs/simulation.md
 

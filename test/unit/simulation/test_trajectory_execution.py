@@ -2,12 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trajectories carried out: times, starts, replacement, and time that goes slower."""
 
+import math
+
 import numpy as np
 import pytest
 
 from collision_monitor.errors import TrajectoryError
-from collision_monitor.simulation.command import checked_command
-from collision_monitor.simulation.trajectory_execution import Phase, TrajectoryExecution
+from collision_monitor.simulation.trajectory_execution import (
+    Phase,
+    SpeedScale,
+    TrajectoryExecution,
+    checked_command,
+)
 
 JOINTS = ("a", "b", "c")
 DT = 0.01
@@ -129,3 +135,74 @@ def test_a_new_cubic_begins_at_the_speed_of_the_old_one(clock):
     before = clock.execution.wanted[0]
     after = clock.go(DT)[0]
     assert (after - before) / DT == pytest.approx(1.0, abs=0.1)
+
+
+def test_a_scale_that_is_not_enabled_is_one():
+    scale = SpeedScale(False, 0.5)
+    scale.update(0.0, 0.0)
+    assert scale.at(100.0) == 1.0 and scale.reason(100.0) == ""
+
+
+def test_it_is_zero_before_the_first_message():
+    scale = SpeedScale(True, 0.5)
+    assert scale.at(0.0) == 0.0
+    assert scale.reason(0.0) == "no speed scale received yet"
+
+
+def test_the_last_value_is_valid_until_the_timeout():
+    scale = SpeedScale(True, 0.5)
+    scale.update(0.3, 1.0)
+    assert scale.at(1.5) == 0.3 and scale.reason(1.5) == ""
+    assert scale.at(1.6) == 0.0
+    assert scale.reason(1.6) == "no speed scale for 0.60 s, 0.5 s are allowed"
+    scale.update(1.0, 1.7)
+    assert scale.at(1.7) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"), [(2.0, 1.0), (-1.0, 0.0), (math.nan, 0.0), (math.inf, 0.0), (5e-4, 0.0)]
+)
+def test_what_is_out_of_range_means_the_safe_end(said, meant):
+    scale = SpeedScale(True, 0.5)
+    scale.update(said, 0.0)
+    assert scale.at(0.0) == meant
+    assert (scale.reason(0.0) == "the speed scale is 0") == (meant == 0.0)
+
+
+def checked(names=("a", "b"), times=(0.0, 1.0), positions=((0.0, 1.0), (2.0, 3.0)), **more):
+    return checked_command(JOINTS, names, times, positions, **more)
+
+
+def test_a_good_one_comes_as_arrays():
+    found = checked(velocities=[[0.0, 0.0], [1.0, 1.0]], start=3.0)
+    assert found.joint_names == ("a", "b") and found.start == 3.0
+    assert np.array_equal(found.positions, [[0.0, 1.0], [2.0, 3.0]])
+    assert np.array_equal(found.velocities, [[0.0, 0.0], [1.0, 1.0]])
+    assert found.accelerations is None
+
+
+def test_empty_rows_are_as_good_as_none():
+    assert checked(velocities=[[], []], accelerations=[(), ()]).velocities is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"names": ()}, "names no joints"),
+        ({"names": ("a", "a")}, "names joint 'a' twice"),
+        ({"names": ("a", "x")}, "names 'x', which the robot does not move; its joints are a, b, c"),
+        ({"positions": (), "times": ()}, "has no points"),
+        ({"times": (0.0,)}, "has 1 times for 2 points"),
+        ({"times": (0.0, 0.0)}, "has times 0, 0: they must begin at 0 or later, and increase"),
+        ({"times": (-1.0, 0.0)}, "has times -1, 0"),
+        ({"times": (0.0, np.nan)}, "has times 0, nan"),
+        ({"positions": ((0.0,), (1.0, 2.0))}, "point 0 has 1 positions for 2 joints"),
+        ({"positions": ((0.0, 1.0), (1.0, np.inf))}, "point 1: positions of joint 'b' are inf"),
+        ({"velocities": ((), (1.0, 2.0))}, "point 0 has 0 velocities for 2 joints"),
+        ({"accelerations": ((1.0, 1.0), (1.0, 1.0))}, "has accelerations without velocities"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_with_the_reason(changes, message):
+    with pytest.raises(TrajectoryError) as error:
+        checked(**changes)
+    assert message in str(error.value)

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from scipy.interpolate import BPoly
 
 from collision_monitor.errors import MotionError
-from collision_monitor.motion.bags.bags import COMMANDS, CommandMessage, Topic
-from collision_monitor.motion.bags.commands import commanded
+from collision_monitor.motion.bag_motion import commanded
+from collision_monitor.motion.bags import COMMANDS, CommandMessage, Topic
+from collision_monitor.motion.points import Points
 
 
 def message(received, points, stamp=0.0, names=("a",)):
@@ -20,8 +21,8 @@ def message(received, points, stamp=0.0, names=("a",)):
         for row, value in enumerate(values):
             if value is not None:
                 rows[row, k] = value
-    times = np.array([round(point[0] * 1e9) for point in points])
-    return CommandMessage(round(received * 1e9), round(stamp * 1e9), names, times, rows)
+    table = Points(names, np.array([float(point[0]) for point in points]), rows)
+    return CommandMessage(round(received * 1e9), round(stamp * 1e9), table)
 
 
 def topic(*messages):
@@ -41,8 +42,8 @@ class Controller:
         message = self.messages[number]
         start = (message.stamp or message.received) / 1e9
         points = [
-            (start + t / 1e9, [v for v in message.rows[:, k, 0] if not np.isnan(v)])
-            for k, t in enumerate(message.times)
+            (start + t, [v for v in message.points.rows[:, k, 0] if not np.isnan(v)])
+            for k, t in enumerate(message.points.times)
         ]
         now = message.received / 1e9
         if number and points[0][0] > now + 1e-6:

@@ -65,7 +65,7 @@ def test_two_controllers_topics_are_one_motion(tmp_path):
             {"topic": ["/s", "/c"]},
             "names joint 'j1' twice",
         ),
-        ([("/c", 1, command(1, [], [(1, [])]))], {}, "the messages name no joint"),
+        ([("/c", 1, command(1, [], [(1, [])]))], {}, "joint_names: a list of names is needed"),
         ([("/s", 1, state(1, ["j1"], [1e308])), ("/s", 1, state(1.1, ["j1"], [-1e308]))], {},
          "positions too large"),
     ],

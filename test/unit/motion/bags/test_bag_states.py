@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collision_monitor.errors import MotionError
-from collision_monitor.motion.bags.bags import STATES, StateMessage, Topic
-from collision_monitor.motion.bags.states import recorded
+from collision_monitor.motion.bag_motion import recorded
+from collision_monitor.motion.bags import STATES, StateMessage, Topic
 
 
 def message(received, stamp, **positions):

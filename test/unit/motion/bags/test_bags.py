@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from support.files.made_bags import KINDS, bag_file, command, state, text, write_bag
 
 from collision_monitor.errors import MissingDependencyError, MotionError
-from collision_monitor.motion.bags import bags
-from collision_monitor.motion.bags.bags import COMMANDS, STATES, is_bag, read_topics, topic_names
+from collision_monitor.motion import bags
+from collision_monitor.motion.bags import COMMANDS, STATES, is_bag, read_topics, topic_names
 
 STATE_MESSAGES = [
     ("/joint_states", 50.0 + k, state(10.0 + k, ["b", "a"], [0.1 * k, -k])) for k in range(4)
@@ -40,10 +40,11 @@ def test_trajectories_come_with_their_rates(tmp_path, storage):
     folder = write_bag(tmp_path / "bag", [("/go", 7.0, command(0.0, "ab", points))], storage)
     (topic,) = read_topics(folder, ["go"])
     (message,) = topic.messages
-    assert (topic.kind, message.stamp, message.names) == (COMMANDS, 0, ("a", "b"))
-    assert message.times.tolist() == [5 * 10**8, 10**9]
-    assert np.isnan(message.rows[1:, 0]).all()
-    assert message.rows[:, 1].tolist() == [[1, 2], [3, 4], [5, 6]]
+    assert (topic.kind, message.stamp) == (COMMANDS, 0)
+    assert message.points.joint_names == ("a", "b")
+    assert message.points.times.tolist() == [0.5, 1.0]
+    assert np.isnan(message.points.rows[1:, 0]).all()
+    assert message.points.rows[:, 1].tolist() == [[1, 2], [3, 4], [5, 6]]
 
 
 def test_a_folder_that_lost_its_metadata_is_read_all_the_same(tmp_path):
@@ -86,15 +87,15 @@ def test_topics_to_choose_from_are_listed(tmp_path):
     [
         (OTHERS, "no JointState and no JointTrajectory: no topic has these types"),
         ([("/s", 1, state(1, ["a"], []))], "'/s': none of its 1 messages has positions"),
-        ([("/s", 1, state(1, ["a"], [1, 2]))], "/s: message 1: 2 positions for 1 joints"),
-        ([("/s", 1, state(1, ["a", "a"], [1, 2]))], "/s: message 1: names joint 'a' twice"),
+        ([("/s", 1, state(1, ["a"], [1, 2]))], "/s: message 1: positions: 2 values for 1"),
+        ([("/s", 1, state(1, ["a", "a"], [1, 2]))], r"joint_names: \['a'\] stand there twice"),
         (
             [("/s", 1, state(1, ["a"], [0])), ("/s", 2, state(2, ["a"], [np.nan]))],
             "/s: message 2: positions: nan of 'a' is not a finite number",
         ),
         ([("/c", 1, command(1, "a", []))], "'/c': none of its 1 messages has positions"),
-        ([("/c", 1, command(1, "a", [(1, [])]))], r"points\[0\]: 0 positions for 1 joints"),
-        ([("/c", 1, command(1, "a", [(1, [1], [1, 2])]))], r"points\[0\]: 2 velocities for 1"),
+        ([("/c", 1, command(1, "a", [(1, [])]))], r"points\[0\]: positions: 0 values for 1"),
+        ([("/c", 1, command(1, "a", [(1, [1], [1, 2])]))], "velocities: 2 values for 1"),
         ([("/c", 1, command(1, "a", [(1, [1], [], [1])]))], "accelerations without velocities"),
         (
             [("/c", 1, command(1, "a", [(1, [1]), (1, [1])]))],
@@ -206,5 +207,5 @@ def test_damaged_bags_give_messages_or_the_packages_own_error(tmp_path, storage,
             assert str(path) in str(error)
             continue
         for message in topic.messages:
-            values = message.positions if topic.kind == STATES else message.rows[0]
+            values = message.positions if topic.kind == STATES else message.points.rows[0]
             assert np.isfinite(values).all()

@@ -7,7 +7,7 @@ import pytest
 from support.robots.robots import NAMES, require
 
 from collision_monitor.errors import RobotDescriptionError
-from collision_monitor.robot.urdf.inertials import read_inertials
+from collision_monitor.robot.urdf.inertials import JointFriction, read_friction, read_inertials
 
 
 def urdf(inner):
@@ -66,3 +66,25 @@ def test_real_robots_have_masses(name):
     found = read_inertials(files.urdf)
     assert len(found) >= 6
     assert sum(one.mass for one in found.values()) > 5.0
+
+
+def joints(*joints):
+    return "<robot>\n" + "".join(joints) + "</robot>"
+
+
+def test_what_is_written_is_read_and_the_rest_is_zero():
+    found = read_friction(
+        joints(
+            '<joint name="j"><dynamics damping="0.5"/></joint>',
+            '<joint name="k"><dynamics friction="2"/></joint>',
+            '<joint name="l"/>',
+        )
+    )
+    assert found == {"j": JointFriction(0.5, 0.0), "k": JointFriction(0.0, 2.0)}
+
+
+@pytest.mark.parametrize("value", ["-1", "nan", "inf", "much", ""])
+def test_what_means_nothing_is_an_error_with_its_line(value):
+    text = joints(f'<joint name="j"><dynamics damping="{value}"/></joint>')
+    with pytest.raises(RobotDescriptionError, match=r":2: joint 'j': <dynamics damping=\.\.\.>"):
+        read_friction(text)

@@ -12,7 +12,7 @@ from scipy.optimize import lsq_linear
 from support.robots.dual_arm_cases import LAGGING, PAPER, ROOT, capsule_model, capsule_urdf
 
 from collision_monitor import CollisionModel
-from collision_monitor.robot.jacobian import Jacobians
+from collision_monitor.robot.bodies import Jacobians
 from collision_monitor.self_collision.field.nine_cases import control_points
 from collision_monitor.self_collision.field.pushing import (
     Clearing,

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.interpolate import PPoly
 
-from collision_monitor.motion.hermite import joined
-from collision_monitor.motion.trajectory import Trajectory
+from collision_monitor.motion.trajectory import Trajectory, joined
 from collision_monitor.verification.limits.velocity_discontinuities import LONGEST_STEP, steps_of
 
 values = arrays(float, (6, 2), elements=st.floats(-2, 2))

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""JointTrajectory as YAML: as ROS prints and takes it, and what is refused by point."""
+"""Points of a JointTrajectory as YAML, as ROS prints and takes it, and as CSV."""
 
 import logging
 
@@ -10,7 +10,8 @@ import yaml
 
 from collision_monitor.errors import MotionError
 from collision_monitor.motion import read_motion
-from collision_monitor.motion.motion_yaml import documents, find_points, yaml_text
+from collision_monitor.motion.motion import csv_text, yaml_text
+from collision_monitor.motion.points import documents, find_points, read_csv
 
 # What `ros2 topic echo --once` prints.
 ECHO = """\
@@ -104,9 +105,8 @@ def test_rates_are_read_where_they_are_given(tmp_path):
         "{positions: [2, 3], velocities: [4, 5e-1], accelerations: [6, 7], effort: [8, 9],"
         " time_from_start: {sec: 2}}]}",
     )
-    assert np.isnan(points.velocities[0]).all() and np.isnan(points.accelerations[0]).all()
-    assert points.velocities[1].tolist() == [4.0, 0.5]
-    assert points.accelerations[1].tolist() == [6.0, 7.0]
+    assert np.isnan(points.rows[1:, 0]).all()
+    assert points.rows[1:, 1].tolist() == [[4.0, 0.5], [6.0, 7.0]]
     assert points.efforts == 1
     assert rates(tmp_path, ECHO).efforts == 0
 
@@ -207,3 +207,23 @@ def test_aliases_that_expand_to_billions(tmp_path, key):
     with pytest.raises(MotionError) as caught:
         read(tmp_path, "\n".join([*lines, key]))
     assert len(str(caught.value)) < 500
+
+
+def test_the_text_is_a_header_and_rows():
+    text = csv_text(("a", "b"), np.array([0.0, 0.1]), np.array([[1.0, -2.5], [1e-7, 1e22]]))
+    assert text == "time,a,b\n0.0,1.0,-2.5\n0.1,1e-07,1e+22\n"
+
+
+def test_a_mark_at_the_start_and_line_ends_of_windows_are_no_trouble(tmp_path):
+    path = tmp_path / "motion.csv"
+    path.write_bytes(b"\xef\xbb\xbftime, a\r\n0,1\r\n1,2\r\n")
+    found = read_csv(path)
+    assert (found.joint_names, found.times.tolist()) == (("a",), [0, 1])
+    assert found.rows[0].tolist() == [[1], [2]]
+
+
+def test_lines_are_counted_with_the_empty_ones(tmp_path):
+    path = tmp_path / "motion.csv"
+    path.write_text("\ntime,a\n\n0,1\n\n1,inf\n")
+    with pytest.raises(MotionError, match="csv:6: 'inf' under 'a'"):
+        read_csv(path)

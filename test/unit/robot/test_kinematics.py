@@ -1,15 +1,14 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Geometric Jacobians: against differences of the batch kinematics, and pinocchio."""
+"""Poses of links and Jacobians: against 4 x 4 products, differences and pinocchio."""
 
 import numpy as np
 import pytest
 from support.robots import robots
 from support.robots.toys import joint, link, robot
 
-from collision_monitor.robot.batch_poses import link_poses
-from collision_monitor.robot.bodies import rigid_bodies
-from collision_monitor.robot.jacobian import Jacobians
+from collision_monitor.robot.bodies import Jacobians, link_poses, rigid_bodies
+from collision_monitor.robot.poses import joint_motion
 from collision_monitor.robot.urdf.urdf import load_robot
 
 MIXED = robot(
@@ -19,6 +18,21 @@ MIXED = robot(
     joint("hold", "c", "d", "fixed", xyz="0 0.2 0.3"),
     joint("follow", "d", "e", extra='<mimic joint="turn" multiplier="-2" offset="0.5"/>'),
 )  # fmt: skip
+
+
+def by_pinocchio(files, loaded, bodies):
+    """The robot in pinocchio, and pinocchio."""
+    from support.geometry.reference import Reference, pin
+
+    class Model:
+        robot, root, joint_names = loaded, loaded.root, bodies.joint_names
+
+    return Reference(files.urdf, list(files.package_dirs), Model), pin
+
+
+def sampled(bodies, count, seed=0):
+    lower, upper = ([getattr(j, side) for j in bodies.joints] for side in ("lower", "upper"))
+    return np.random.default_rng(seed).uniform(lower, upper, (count, len(bodies.joints)))
 
 
 def by_differences(bodies, name, q, point, step=1e-6):
@@ -39,8 +53,7 @@ def by_differences(bodies, name, q, point, step=1e-6):
 def check(loaded, seed=0):
     bodies = rigid_bodies(loaded)
     rng = np.random.default_rng(seed)
-    lower, upper = ([getattr(j, side) for j in bodies.joints] for side in ("lower", "upper"))
-    for q in rng.uniform(lower, upper, (3, len(bodies.joints))):
+    for q in sampled(bodies, 3, seed):
         jacobians = Jacobians(bodies, q)
         poses = link_poses(bodies, loaded.links, q[None])
         for name in loaded.links:
@@ -68,15 +81,9 @@ def test_real_robots(name):
 
 def test_a_real_robot_moves_as_pinocchio_has_it():
     files = robots.require("baxter")
-    from support.geometry.reference import Reference, pin
-
     loaded = load_robot(files.urdf, files.package_dirs)
     bodies = rigid_bodies(loaded)
-
-    class Model:
-        robot, root, joint_names = loaded, loaded.root, bodies.joint_names
-
-    reference = Reference(files.urdf, list(files.package_dirs), Model)
+    reference, pin = by_pinocchio(files, loaded, bodies)
     model, data = reference.pin_model, reference.pin_data
     q = np.random.default_rng(5).uniform(-0.5, 0.5, len(bodies.joints))
     pin.computeJointJacobians(model, data, reference.configuration(q))
@@ -90,3 +97,43 @@ def test_a_real_robot_moves_as_pinocchio_has_it():
         assert Jacobians(bodies, q).of_point(bodies.link_bodies[name], at) == pytest.approx(
             expected, abs=1e-9
         )
+
+
+def one_by_one(bodies, links, q):
+    """Poses of links at one configuration, by 4 x 4 products."""
+    poses = [np.eye(4)]
+    for k, parent in enumerate(bodies.parents):
+        position = bodies.gains[k] * q[bodies.columns[k]] + bodies.offsets[k]
+        motion = joint_motion(bodies.slides[k], np.array([0.0, 0.0, 1.0]), position)
+        poses.append(poses[parent] @ bodies.placements[k] @ motion)
+    return {name: poses[bodies.link_bodies[name]] @ bodies.link_poses[name] for name in links}
+
+
+@pytest.mark.parametrize("text", [MIXED, robot(link("alone"))], ids=["mixed", "alone"])
+def test_a_batch_is_its_rows(text):
+    loaded = load_robot(text)
+    bodies = rigid_bodies(loaded)
+    rows = sampled(bodies, 7)
+    poses = link_poses(bodies, loaded.links, rows)
+    assert list(poses) == list(loaded.links)
+    for k, q in enumerate(rows):
+        for name, pose in one_by_one(bodies, loaded.links, q).items():
+            assert poses[name].shape == (7, 4, 4)
+            assert poses[name][k] == pytest.approx(pose, abs=1e-12)
+    assert link_poses(bodies, ["a"] if len(loaded.links) > 1 else [], rows[:0]).keys() <= {"a"}
+
+
+@pytest.mark.parametrize("name", ["ur5", "panda", "baxter", "tiago_dual"])
+def test_real_robots_stand_where_pinocchio_has_them(name):
+    files = robots.require(name)
+    loaded = load_robot(files.urdf, files.package_dirs)
+    bodies = rigid_bodies(loaded)
+    reference, pin = by_pinocchio(files, loaded, bodies)
+    rows = sampled(bodies, 10)
+    poses = link_poses(bodies, loaded.links, rows)
+    known = {frame.name for frame in reference.pin_model.frames if frame.type == pin.BODY}
+    assert set(loaded.links) <= known
+    for k, q in enumerate(rows):
+        for link_name in loaded.links:
+            expected = reference.link_pose(q, link_name)
+            assert poses[link_name][k] == pytest.approx(expected, abs=1e-9), link_name

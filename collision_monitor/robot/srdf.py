@@ -14,14 +14,45 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from lxml import etree
 
 from collision_monitor.common.safe_xml import XmlDocument, parse_xml
-from collision_monitor.errors import SemanticDescriptionError
+from collision_monitor.errors import CollisionMonitorError, SemanticDescriptionError
 from collision_monitor.robot.description import Joint, Robot
+from collision_monitor.robot.urdf.elements import check_root
 
-# -- groups of an SRDF: which links and moving joints each of them means --
+# -- where the SRDF of a URDF lies when nobody says so --
+
+
+def srdf_beside(urdf: str | os.PathLike) -> Path | None:
+    """The SRDF that lies beside a URDF file, or None.
+
+    Looked for in the URDF's folder and in ``../srdf``: first ``<stem>.srdf``; else the
+    only file ``*.srdf`` there whose ``<robot name=>`` is that of the URDF. An SRDF takes
+    pairs out of the check, so whoever takes this one is to say which it was.
+    """
+    path = Path(urdf)
+    folders = [path.parent, path.parent.parent / "srdf"]
+    for folder in folders:
+        if (candidate := folder / f"{path.stem}.srdf").is_file():
+            return candidate
+    name = _robot_name(path)
+    if name is None:
+        return None
+    there = sorted({file.resolve(): file for folder in folders for file in folder.glob("*.srdf")})
+    same = [file for file in there if _robot_name(file) == name]
+    return same[0] if len(same) == 1 else None
+
+
+def _robot_name(path: Path) -> str | None:
+    """The name that a URDF or SRDF gives its robot; None where it cannot be read."""
+    try:
+        root = parse_xml(path).root
+    except CollisionMonitorError:
+        return None
+    return (root.get("name") or "").strip() or None
 
 
 _DEEPEST = 100  # groups inside each other
@@ -50,7 +81,7 @@ class Groups:
     def resolve(self) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
         """Return links and moving joints by group, in the order of the robot."""
         for element in self._document.root.findall("group"):
-            name = self._attribute(element, "name")
+            name = _attribute(element, "name", self._document)
             if name in self._elements:
                 self._fail(element, f"a second group is named {name!r}")
             self._elements[name] = element
@@ -86,7 +117,7 @@ class Groups:
             return self._chain(child)
         if child.tag not in ("joint", "link", "group"):
             return set(), set()
-        name = self._attribute(child, "name")
+        name = _attribute(child, "name", self._document)
         if child.tag == "group" and name in self._elements:
             return self._members(name, above)
         if child.tag == "joint" and name in self._joints:
@@ -100,7 +131,7 @@ class Groups:
         return set(), set()
 
     def _chain(self, element: etree._Element) -> tuple[set[str], set[str]]:
-        base, tip = (self._attribute(element, key) for key in ("base_link", "tip_link"))
+        base, tip = (_attribute(element, key, self._document) for key in ("base_link", "tip_link"))
         missing = [link for link in (base, tip) if link not in self._robot.links]
         if missing:
             self.unknown.update({f"link {link!r}": None for link in missing})
@@ -114,12 +145,6 @@ class Groups:
             chain.append(joint)
             link = joint.parent
         return _of(chain)
-
-    def _attribute(self, element: etree._Element, name: str) -> str:
-        value = (element.get(name) or "").strip()
-        if not value:
-            self._fail(element, f"<{element.tag}> without {name}=")
-        return value
 
     def _fail(self, element: etree._Element, problem: str) -> None:
         raise SemanticDescriptionError(f"{self._document.where(element)}: {problem}")
@@ -151,18 +176,9 @@ def load_srdf(source: str | bytes | os.PathLike, robot: Robot) -> Semantics:
     them. Raises SemanticDescriptionError naming ``file:line``.
     """
     document = parse_xml(source, SemanticDescriptionError, "semantic robot description")
-    root = document.root
-    if root.tag != "robot":
-        raise SemanticDescriptionError(
-            f"{document.where(root)}: the root element is <{root.tag}>, expected <robot>"
-        )
-    for element in root.iter(etree.Element):
-        if element.tag.startswith("{") and "xacro" in element.tag:
-            raise SemanticDescriptionError(
-                f"{document.where(element)}: xacro is not expanded; run xacro first"
-            )
+    check_root(document, SemanticDescriptionError)
     warnings = []
-    name = (root.get("name") or "").strip()
+    name = (document.root.get("name") or "").strip()
     if name != robot.name:
         warnings.append(
             f"{document.name} describes the robot {name!r}, the URDF is of {robot.name!r}"
@@ -185,7 +201,7 @@ def _disabled_pairs(
 ) -> dict[frozenset[str], str]:
     by_default: dict[frozenset[str], str] = {}
     for element in document.root.findall("disable_default_collisions"):
-        (link,) = _attributes(element, ("link",), document)
+        link = _attribute(element, "link", document)
         if link not in robot.links:
             unknown[repr(link)] = None
             continue
@@ -206,7 +222,7 @@ def _pair(
     element: etree._Element, document: XmlDocument, robot: Robot, unknown: dict[str, None]
 ) -> frozenset[str]:
     """Return the two links of an element, fewer where they are unknown."""
-    links = _attributes(element, ("link1", "link2"), document)
+    links = [_attribute(element, key, document) for key in ("link1", "link2")]
     if links[0] == links[1]:
         raise SemanticDescriptionError(
             f"{document.where(element)}: <{element.tag}>: link1 and link2 are both {links[0]!r}"
@@ -217,13 +233,10 @@ def _pair(
     return frozenset(link for link in links if link in robot.links)
 
 
-def _attributes(
-    element: etree._Element, names: tuple[str, ...], document: XmlDocument
-) -> tuple[str, ...]:
-    values = tuple((element.get(name) or "").strip() for name in names)
-    for name, value in zip(names, values, strict=True):
-        if not value:
-            raise SemanticDescriptionError(
-                f"{document.where(element)}: <{element.tag}> without {name}="
-            )
-    return values
+def _attribute(element: etree._Element, name: str, document: XmlDocument) -> str:
+    value = (element.get(name) or "").strip()
+    if not value:
+        raise SemanticDescriptionError(
+            f"{document.where(element)}: <{element.tag}> without {name}="
+        )
+    return value

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from collision_monitor.errors import MissingDependencyError, MotionError
+from collision_monitor.motion.points import Points, checked_values, joint_names, points_of
 
 STATES = "sensor_msgs/msg/JointState"
 COMMANDS = "trajectory_msgs/msg/JointTrajectory"
@@ -34,21 +35,11 @@ class StateMessage:
 
 @dataclass(frozen=True, eq=False)
 class CommandMessage:
-    """A JointTrajectory.
-
-    Attributes:
-        received: nanoseconds when it was recorded.
-        stamp: nanoseconds of its header, 0 for "at once".
-        names: the joints.
-        times: (n,) nanoseconds after its start, increasing.
-        rows: (3, n, len(names)) positions, velocities, accelerations; NaN where not given.
-    """
+    """A JointTrajectory: nanoseconds when it was recorded, of its header (0: at once), points."""
 
     received: int
     stamp: int
-    names: tuple[str, ...]
-    times: np.ndarray
-    rows: np.ndarray
+    points: Points
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,51 +200,31 @@ def _stamp(header: Any) -> int:
     return header.stamp.sec * _NANO + header.stamp.nanosec
 
 
-def _names(names: Sequence[str], where: str) -> tuple[str, ...]:
-    if len(set(names)) != len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise MotionError(f"{where}: names joint {twice!r} twice")
-    return tuple(names)
-
-
-def _values(values: np.ndarray, names: tuple[str, ...], what: str, where: str) -> np.ndarray:
-    if len(values) != len(names):
-        raise MotionError(f"{where}: {len(values)} {what} for {len(names)} joints")
-    bad = np.flatnonzero(~np.isfinite(values))
-    if len(bad):
-        raise MotionError(
-            f"{where}: {what}: {values[bad[0]]} of {names[bad[0]]!r} is not a finite number"
-        )
-    return np.asarray(values, dtype=float)
-
-
 def _state(message: Any, received: int, where: str) -> StateMessage | None:
     if not len(message.position):
         return None
-    names = _names(message.name, where)
-    positions = _values(message.position, names, "positions", where)
-    return StateMessage(received, _stamp(message.header), names, positions)
+    names = joint_names(list(message.name), where)
+    positions = checked_values("positions", message.position.tolist(), names, where)
+    return StateMessage(received, _stamp(message.header), names, np.array(positions))
 
 
 def _command(message: Any, received: int, where: str) -> CommandMessage | None:
     if not message.points:
         return None
-    names = _names(message.joint_names, where)
-    times = np.empty(len(message.points), dtype=np.int64)
-    rows = np.full((3, len(times), len(names)), np.nan)
-    for k, point in enumerate(message.points):
-        at = f"{where}: points[{k}]"
-        rows[0, k] = _values(point.positions, names, "positions", at)
-        for row, key in enumerate(("velocities", "accelerations"), 1):
-            if len(getattr(point, key)):
-                rows[row, k] = _values(getattr(point, key), names, key, at)
-        if not len(point.velocities) and len(point.accelerations):
-            raise MotionError(f"{at}: accelerations without velocities")
-        duration = point.time_from_start
-        times[k] = duration.sec * _NANO + duration.nanosec
-        if times[k] < 0 or (k and times[k] <= times[k - 1]):
-            raise MotionError(f"{at}: time_from_start {times[k] / _NANO:g} s does not increase")
-    return CommandMessage(received, _stamp(message.header), names, times, rows)
+    points = [
+        {
+            "positions": point.positions.tolist(),
+            "velocities": point.velocities.tolist(),
+            "accelerations": point.accelerations.tolist(),
+            "time_from_start": {
+                "sec": point.time_from_start.sec,
+                "nanosec": point.time_from_start.nanosec,
+            },
+        }
+        for point in message.points
+    ]
+    points = points_of(list(message.joint_names), points, where)
+    return CommandMessage(received, _stamp(message.header), points)
 
 
 def topic_names(topic: str | Sequence[str] | None) -> tuple[str, ...]:

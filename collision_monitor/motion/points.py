@@ -1,14 +1,15 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Motions as a trajectory_msgs/JointTrajectory in YAML, as ROS 2's command line has it.
+"""The points of a trajectory, out of CSV, of a JointTrajectory in YAML, or of such a message.
 
-``ros2 topic echo`` prints such a file, ``ros2 topic pub`` takes one. A message inside a goal, a
-plan or an answer (``trajectory``, ``joint_trajectory`` and so on) is found.
+``ros2 topic echo`` prints such YAML, ``ros2 topic pub`` takes it. A message inside a goal, a plan
+or an answer (``trajectory``, ``joint_trajectory`` and so on) is found.
 """
 
 from __future__ import annotations
 
-import json
+import csv
+import io
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,11 +18,12 @@ from typing import Any
 
 import numpy as np
 
+from collision_monitor.common.magnitudes import LARGEST_FILE, read_bounded
 from collision_monitor.common.safe_yaml import read_documents
 from collision_monitor.errors import MotionError
-from collision_monitor.robot.yaml_values import shown
+from collision_monitor.robot.yaml_values import finite_number, shown
 
-_LARGEST_FILE = 200_000_000  # bytes
+_LARGEST_YAML = 200_000_000  # bytes
 _NANO = 1_000_000_000
 _DEEPEST = 8  # levels of messages around a JointTrajectory
 _KEYS = {"joint_names", "points"}
@@ -29,23 +31,74 @@ _KEYS = {"joint_names", "points"}
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """The points of a JointTrajectory, or of CSV.
+    """The points of a trajectory.
 
     Attributes:
         joint_names: names of the columns.
         times: (n,) seconds, increasing.
-        positions: (n, len(joint_names)) radians or metres.
-        velocities: (n, len(joint_names)) per second; rows of NaN where none are given.
-        accelerations: (n, len(joint_names)) per second squared; rows of NaN likewise.
+        rows: (3, n, len(joint_names)) positions (radians or metres), velocities, accelerations;
+            rows of NaN where none are given.
         efforts: how many points have efforts.
     """
 
     joint_names: tuple[str, ...]
     times: np.ndarray
-    positions: np.ndarray
-    velocities: np.ndarray
-    accelerations: np.ndarray
-    efforts: int
+    rows: np.ndarray
+    efforts: int = 0
+
+
+def read_csv(path: Path) -> Points:
+    """The points of a CSV file: a header ``time,<joint>,...``, then one row a point.
+
+    Raises:
+        MotionError: naming file and line; see `motion_files.open_motion`.
+    """
+    try:
+        data = read_bounded(path)
+        if data is None:
+            raise MotionError(f"{path}: larger than {LARGEST_FILE} bytes, no motion is")
+        file = io.StringIO(data.decode("utf-8-sig"), newline="")
+        lines = [(k, row) for k, row in enumerate(csv.reader(file), 1) if any(row)]
+    except FileNotFoundError:
+        raise MotionError(f"{path}: no such file") from None
+    except (OSError, ValueError, csv.Error) as error:
+        raise MotionError(f"{path}: cannot be read as CSV: {error}") from None
+    if not lines:
+        raise MotionError(f"{path}: is empty; a header 'time,<joint>,...' and rows are needed")
+    header = [cell.strip() for cell in lines[0][1]]
+    if header[0] != "time" or len(header) < 2 or not all(header):
+        raise MotionError(
+            f"{path}:{lines[0][0]}: header {','.join(header)!r}; 'time,<joint>,...' is right"
+        )
+    repeated = {name for name in header if header.count(name) > 1}
+    if repeated:
+        raise MotionError(f"{path}:{lines[0][0]}: {sorted(repeated)} stand twice in the header")
+    rows = [_row(cells, header, f"{path}:{line}") for line, cells in lines[1:]]
+    if not rows:
+        raise MotionError(f"{path}: has a header, but no rows")
+    table = np.array(rows)
+    late = np.flatnonzero(np.diff(table[:, 0]) <= 0.0)
+    if len(late):
+        line = lines[late[0] + 2][0]
+        raise MotionError(f"{path}:{line}: time {table[late[0] + 1, 0]:g} does not increase")
+    values = np.full((3, len(table), len(header) - 1), np.nan)
+    values[0] = table[:, 1:]
+    return Points(tuple(header[1:]), table[:, 0], values)
+
+
+def _row(cells: list[str], header: list[str], where: str) -> list[float]:
+    if len(cells) != len(header):
+        raise MotionError(f"{where}: {len(cells)} values under {len(header)} columns")
+    values = []
+    for name, cell in zip(header, cells, strict=True):
+        try:
+            value = float(cell)
+        except ValueError:
+            value = np.nan
+        if not np.isfinite(value):
+            raise MotionError(f"{where}: {cell!r} under {name!r} is not a finite number")
+        values.append(value)
+    return values
 
 
 def documents(path: Path) -> list[Any]:
@@ -54,7 +107,7 @@ def documents(path: Path) -> list[Any]:
     Raises:
         MotionError: naming the file; no such file, too large, no YAML.
     """
-    found = read_documents(path, MotionError, _LARGEST_FILE, "motion")
+    found = read_documents(path, MotionError, _LARGEST_YAML, "motion")
     return [document for document in found if document is not None]
 
 
@@ -70,32 +123,40 @@ def find_points(documents: Sequence[Any], path: Path) -> Points:
         found = f"{len(documents)} messages" if documents else "is empty"
         raise MotionError(f"{path}: {found}; one JointTrajectory is right")
     message = _message(documents[0], path)
-    names = _names(message["joint_names"], path)
-    points = message["points"]
+    return points_of(message["joint_names"], message["points"], str(path))
+
+
+def points_of(names: Any, points: Any, where: str) -> Points:
+    """Points out of the fields of a JointTrajectory, each point a mapping.
+
+    Raises:
+        MotionError: the message begins with ``where`` and names the point; see `find_points`.
+    """
+    names = joint_names(names, where)
     if not isinstance(points, list) or not points:
-        raise MotionError(f"{path}: points: a list of at least one is needed")
+        raise MotionError(f"{where}: points: a list of at least one is needed")
     times = np.empty(len(points))
     rows = np.full((3, len(points), len(names)), np.nan)
     efforts = 0
     for k, point in enumerate(points):
-        where = f"{path}: points[{k}]"
+        at = f"{where}: points[{k}]"
         if not isinstance(point, Mapping):
-            raise MotionError(f"{where}: {shown(point)} is not a point with 'positions'")
-        rows[0, k] = _values("positions", point.get("positions"), names, where)
+            raise MotionError(f"{at}: {shown(point)} is not a point with 'positions'")
+        rows[0, k] = checked_values("positions", point.get("positions"), names, at)
         for row, key in enumerate(("velocities", "accelerations"), 1):
             if point.get(key) not in (None, []):
-                rows[row, k] = _values(key, point[key], names, where)
+                rows[row, k] = checked_values(key, point[key], names, at)
         if np.isnan(rows[1, k, 0]) and not np.isnan(rows[2, k, 0]):
             raise MotionError(
-                f"{where}: accelerations without velocities; controllers take both, or neither"
+                f"{at}: accelerations without velocities; controllers take both, or neither"
             )
-        times[k] = _seconds(point.get("time_from_start"), where)
+        times[k] = _seconds(point.get("time_from_start"), at)
         efforts += bool(point.get("effort"))
         if k and times[k] <= times[k - 1]:
             raise MotionError(
-                f"{where}: time_from_start {times[k]:g} s does not increase after {times[k - 1]:g}"
+                f"{at}: time_from_start {times[k]:g} s does not increase after {times[k - 1]:g}"
             )
-    return Points(names, times, *rows, efforts)
+    return Points(names, times, rows, efforts)
 
 
 def _message(document: Any, path: Path) -> Mapping:
@@ -127,34 +188,25 @@ def _message(document: Any, path: Path) -> Mapping:
     return found[0]
 
 
-def _names(names: Any, path: Path) -> tuple[str, ...]:
+def joint_names(names: Any, where: str) -> tuple[str, ...]:
+    """The names of joints as a tuple; MotionError for none, no text, or one that repeats."""
     if not isinstance(names, list) or not names:
-        raise MotionError(f"{path}: joint_names: a list of names is needed, got {shown(names)}")
+        raise MotionError(f"{where}: joint_names: a list of names is needed, got {shown(names)}")
     for name in names:
         if not isinstance(name, str) or not name.strip():
-            raise MotionError(f"{path}: joint_names: {shown(name)} is not a name")
+            raise MotionError(f"{where}: joint_names: {shown(name)} is not a name")
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
-        raise MotionError(f"{path}: joint_names: {repeated} stand there twice")
+        raise MotionError(f"{where}: joint_names: {repeated} stand there twice")
     return tuple(names)
 
 
-def _number(value: Any) -> float:
-    """A finite number, else nan; YAML takes 1e-3 for text, so texts of numbers are taken too."""
-    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        return math.nan
-    try:
-        number = float(value)
-    except (ValueError, OverflowError):
-        return math.nan
-    return number if math.isfinite(number) else math.nan
-
-
-def _values(key: str, values: Any, names: tuple[str, ...], where: str) -> list[float]:
+def checked_values(key: str, values: Any, names: Sequence[str], where: str) -> list[float]:
+    """One finite number for each joint; MotionError names ``key`` and joint."""
     if not isinstance(values, list) or len(values) != len(names):
         count = f"{len(values)} values" if isinstance(values, list) else shown(values)
         raise MotionError(f"{where}: {key}: {count} for {len(names)} joint_names")
-    numbers = [_number(value) for value in values]
+    numbers = [finite_number(value) for value in values]
     for name, value, number in zip(names, values, numbers, strict=True):
         if math.isnan(number):
             raise MotionError(f"{where}: {key}: {shown(value)} of {name!r} is not a finite number")
@@ -177,38 +229,3 @@ def _seconds(value: Any, where: str) -> float:
             raise MotionError(f"{where}: {key}: {part} is not between 0 and {_NANO - 1}")
         total += part * known[key]
     return total / _NANO
-
-
-def yaml_text(joint_names: Sequence[str], times: np.ndarray, positions: np.ndarray) -> str:
-    """A JointTrajectory that `find_points` reads back: positions bit by bit, times to the ns.
-
-    Raises:
-        MotionError: a time that a Duration cannot hold, or two within one nanosecond.
-    """
-    lines = ["joint_names:"]
-    # A JSON string is a YAML string, whatever is in it.
-    lines += [f"- {json.dumps(name)}" for name in joint_names]
-    lines.append("points:")
-    last = -1
-    for time, row in zip(times.tolist(), positions.tolist(), strict=True):
-        whole = math.floor(time)
-        nanoseconds = whole * _NANO + round((time - whole) * _NANO)
-        if not 0 <= nanoseconds < 2**31 * _NANO:
-            raise MotionError(
-                f"time {time!r} s cannot be written as time_from_start, which is 0 to 2^31 s; "
-                "write CSV, or shift the times"
-            )
-        if nanoseconds <= last:
-            raise MotionError(f"time {time!r} s: less than a nanosecond after the one before")
-        last = nanoseconds
-        lines.append(f"- positions: [{', '.join(map(_float, row))}]")
-        seconds, rest = divmod(nanoseconds, _NANO)
-        lines.append(f"  time_from_start: {{sec: {seconds}, nanosec: {rest}}}")
-    return "\n".join(lines) + "\n"
-
-
-def _float(value: float) -> str:
-    """The shortest text that reads back the same, and is a number to YAML 1.1: 1.0e-05."""
-    text = repr(value)
-    mantissa, e, exponent = text.partition("e")
-    return text if not e or "." in mantissa else f"{mantissa}.0e{exponent}"

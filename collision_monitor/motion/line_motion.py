@@ -17,17 +17,11 @@ import numpy as np
 from scipy.interpolate import PPoly
 from scipy.optimize import brentq, minimize_scalar
 
-from collision_monitor.motion import hermite
-from collision_monitor.motion.commands.cartesian_line import CartesianLine
-from collision_monitor.motion.commands.resolved_rates import SINGULAR, ResolvedRates
-from collision_monitor.motion.commands.trapezoid import Trapezoid
-from collision_monitor.motion.trajectory import Trajectory
+from collision_monitor.motion.resolved_rates import SINGULAR, CartesianLine, ResolvedRates
+from collision_monitor.motion.trajectory import Trajectory, hermite
+from collision_monitor.motion.trapezoid import Trapezoid
 from collision_monitor.motion.violation import Code, Violation
-from collision_monitor.robot.batch_poses import link_poses
-from collision_monitor.robot.bodies import Bodies
-
-# -- what is wrong with a link that is led along a line: singularities, limits, leaving the line --
-
+from collision_monitor.robot.bodies import Bodies, link_poses
 
 OFF = (1e-4, math.radians(0.01))  # metres and radians off the line that are too much
 _NEAR_SINGULAR = 0.03  # smallest singular value that is warned of
@@ -289,9 +283,7 @@ def _quintics(
         velocity, acceleration = first * speed, second * speed**2 + first * rise
         ends = (q, velocity, acceleration)
         parts.append(
-            hermite.quintic(
-                np.diff(times), *(end[:-1] for end in ends), *(end[1:] for end in ends)
-            )
+            hermite(np.diff(times), [end[:-1] for end in ends], [end[1:] for end in ends])
         )
     breaks = np.concatenate([nodes[0][:1], *(times[1:] for times in nodes)])
     return PPoly(np.concatenate(parts, axis=1), breaks)

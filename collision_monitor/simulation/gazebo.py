@@ -1,0 +1,175 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Files for gz sim with gz_ros2_control: the URDF with its control tags, the scene as a world.
+
+The tags name files by their path on this machine, so they are added when the robot is started and
+not kept in the URDF.
+"""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+from lxml import etree
+from scipy.spatial.transform import Rotation
+
+from collision_monitor.common.safe_xml import parse_xml
+from collision_monitor.errors import RobotDescriptionError, SceneError
+from collision_monitor.robot.bodies import rigid_bodies
+from collision_monitor.robot.description import Robot, Shape
+from collision_monitor.robot.scene import Scene, with_joints
+from collision_monitor.robot.urdf.inertials import read_inertials
+from collision_monitor.robot.urdf.urdf import load_robot
+
+WORLD = "world"
+_SYSTEM = "gz_ros2_control/GazeboSimSystem"
+_LIBRARY = "gz_ros2_control-system"
+_PLUGIN = "gz_ros2_control::GazeboSimROS2ControlPlugin"
+_COLOUR = "0.55 0.5 0.42 1"
+_WORLD_SDF = """
+<sdf version="1.9">
+  <world name="cell">
+    <physics name="1ms" type="ignored">
+      <max_step_size>0.001</max_step_size>
+      <real_time_factor>1.0</real_time_factor>
+    </physics>
+    <plugin filename="gz-sim-physics-system" name="gz::sim::systems::Physics"/>
+    <plugin filename="gz-sim-user-commands-system" name="gz::sim::systems::UserCommands"/>
+    <plugin filename="gz-sim-scene-broadcaster-system" name="gz::sim::systems::SceneBroadcaster"/>
+    <light name="sun" type="directional">
+      <cast_shadows>true</cast_shadows>
+      <pose>0 0 10 0 0 0</pose>
+      <diffuse>0.9 0.9 0.9 1</diffuse>
+      <specular>0.2 0.2 0.2 1</specular>
+      <direction>-0.5 0.2 -0.9</direction>
+    </light>
+  </world>
+</sdf>
+"""
+_FLOOR = "<plane><normal>0 0 1</normal><size>20 20</size></plane>"
+
+
+def gazebo_description(
+    urdf: str | bytes | os.PathLike,
+    controllers: str | os.PathLike,
+    start: dict[str, float] | None = None,
+) -> str:
+    """The URDF (path or text) as text, fixed to the world and with position interfaces.
+
+    Every joint that moves by itself takes positions; mimic joints tell their state. The root
+    link is fixed to a link ``world``, unless it is that link.
+
+    Args:
+        urdf: of the robot.
+        controllers: YAML file with the parameters of controller manager and controllers.
+        start: positions by joint name, radians or metres; 0 for the others.
+
+    Raises:
+        RobotDescriptionError: the URDF is faulty, has a <ros2_control> already, or a joint of
+            ``start`` is not there, or a link that moves has no mass.
+    """
+    robot = load_robot(urdf)
+    root = parse_xml(urdf).root
+    if root.find("ros2_control") is not None:
+        raise RobotDescriptionError(
+            f"robot {robot.name!r} has a <ros2_control> already; start it by its own launch file"
+        )
+    inertials = read_inertials(urdf)
+    for joint in robot.joints:
+        if joint.moves and joint.child not in inertials:
+            raise RobotDescriptionError(
+                f"link {joint.child!r} has no mass: Gazebo would leave it out, with all that it "
+                "carries; give it an <inertial>"
+            )
+    start = {} if start is None else start
+    names = [joint.name for joint in robot.joints if joint.moves]
+    if unknown := [name for name in start if name not in names]:
+        raise RobotDescriptionError(f"robot {robot.name!r} has no joint {unknown[0]!r} to start at")
+    if robot.root != WORLD:
+        etree.SubElement(root, "link", name=WORLD)
+        fixed = etree.SubElement(root, "joint", name=f"{WORLD}_joint", type="fixed")
+        etree.SubElement(fixed, "parent", link=WORLD)
+        etree.SubElement(fixed, "child", link=robot.root)
+    control = etree.SubElement(root, "ros2_control", name="GazeboSimSystem", type="system")
+    etree.SubElement(etree.SubElement(control, "hardware"), "plugin").text = _SYSTEM
+    for joint in robot.joints:
+        if not joint.moves:
+            continue
+        element = etree.SubElement(control, "joint", name=joint.name)
+        if joint.mimic is None:
+            command = etree.SubElement(element, "command_interface", name="position")
+            if joint.kind != "continuous":
+                for end, value in (("min", joint.lower), ("max", joint.upper)):
+                    etree.SubElement(command, "param", name=end).text = repr(float(value))
+        position = etree.SubElement(element, "state_interface", name="position")
+        if joint.mimic is None:
+            value = min(max(start.get(joint.name, 0.0), joint.lower), joint.upper)
+            etree.SubElement(position, "param", name="initial_value").text = repr(float(value))
+        etree.SubElement(element, "state_interface", name="velocity")
+        etree.SubElement(element, "state_interface", name="effort")
+    plugin = etree.SubElement(
+        etree.SubElement(root, "gazebo"), "plugin", filename=_LIBRARY, name=_PLUGIN
+    )
+    etree.SubElement(plugin, "parameters").text = os.fspath(controllers)
+    return etree.tostring(root, encoding="unicode", pretty_print=True)
+
+
+def world_sdf(robot: Robot, scene: Scene, name: str = "cell") -> str:
+    """SDF of a world with the obstacles of a scene; its origin is the robot's root link.
+
+    The robot itself is not in it. Steps of 1 ms, as fast as real time.
+
+    Raises:
+        SceneError: an obstacle that is a mesh, or is carried by a link that moves.
+    """
+    bodies = rigid_bodies(with_joints(robot, scene.joints))
+    sdf = etree.fromstring(_WORLD_SDF, etree.XMLParser(remove_blank_text=True))
+    world = sdf.find("world")
+    world.set("name", name)
+    _add_model(world, "floor", "0 0 0 0 0 0", "0.8 0.8 0.8 1", _FLOOR)
+    for obstacle in scene.obstacles:
+        if bodies.link_bodies[obstacle.link] != 0:
+            raise SceneError(
+                f"obstacle {obstacle.name!r} is fixed to link {obstacle.link!r}, which moves: a "
+                "world of Gazebo holds only what stands still"
+            )
+        if obstacle.shape.kind == "mesh":
+            raise SceneError(
+                f"obstacle {obstacle.name!r} is a mesh, which is not carried over to Gazebo; use "
+                "boxes, spheres, cylinders or capsules"
+            )
+        pose = bodies.link_poses[obstacle.link] @ obstacle.shape.pose
+        _add_model(world, obstacle.name, pose_text(pose), _COLOUR, _geometry(obstacle.shape))
+    return etree.tostring(sdf, encoding="unicode", pretty_print=True)
+
+
+def pose_text(pose: np.ndarray) -> str:
+    """A pose (4, 4) as x y z roll pitch yaw about fixed axes."""
+    angles = Rotation.from_matrix(pose[:3, :3]).as_euler("xyz")
+    return " ".join(f"{float(value) + 0.0:.9g}" for value in (*pose[:3, 3], *angles))
+
+
+def _add_model(
+    world: etree._Element, name: str, pose: str, colour: str, geometry: str
+) -> None:
+    """Add a static model with one link, whose geometry is for contacts and for display."""
+    geometry = f"<geometry>{geometry}</geometry>"
+    model = etree.fromstring(
+        f"<model><static>true</static><pose>{pose}</pose><link name='link'>"
+        f"<collision name='collision'>{geometry}</collision>"
+        f"<visual name='visual'>{geometry}<material><ambient>{colour}</ambient>"
+        f"<diffuse>{colour}</diffuse></material></visual></link></model>"
+    )
+    model.set("name", name)
+    world.append(model)
+
+
+def _geometry(shape: Shape) -> str:
+    if shape.kind == "box":
+        inside = f"<size>{' '.join(f'{value:.9g}' for value in shape.size)}</size>"
+    else:
+        inside = f"<radius>{shape.size[0]:.9g}</radius>"
+        if shape.kind != "sphere":
+            inside += f"<length>{shape.size[1]:.9g}</length>"
+    return f"<{shape.kind}>{inside}</{shape.kind}>"
