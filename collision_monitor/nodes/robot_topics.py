@@ -13,7 +13,7 @@ from rclpy.subscription import Subscription
 from std_msgs.msg import String
 
 from collision_monitor.model.loading.recipe import RobotSource
-from collision_monitor.nodes.common.qos import LATCHED
+from collision_monitor.nodes.common.messages import LATCHED
 from collision_monitor.nodes.joint_states.joint_state_source import JointStateSource
 from collision_monitor.nodes.parameters.robot_parameters import RobotPort
 

@@ -4,7 +4,7 @@
 
 from support.ros.ros_graph import rclpy  # noqa: F401  skips where there is no rclpy
 
-from collision_monitor.nodes.simulation_state import contacts_status  # isort: skip
+from collision_monitor.nodes.simulation import contacts_status  # isort: skip
 from collision_monitor.simulation.contacts import Contact, Touch  # isort: skip
 
 

@@ -4,17 +4,121 @@
 
 from __future__ import annotations
 
+import argparse
+import logging
+import re
 import signal
 import sys
 from collections.abc import Callable
+from typing import Any
 
 import rclpy
 from rclpy.exceptions import ParameterException
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
+from rclpy.parameter import Parameter
+from rclpy.signals import SignalHandlerOptions
+from rclpy.utilities import remove_ros_args
 
-from collision_monitor.errors import CollisionMonitorError
-from collision_monitor.nodes.common.arguments import init
+from collision_monitor.errors import CollisionMonitorError, RosArgumentsError
+
+# -- what the library says in Python's logging goes to the log of a node --
+
+
+class LogBridge(logging.Handler):
+    """Hands records on to the logger of one node, at their own level."""
+
+    def __init__(self, node: Node) -> None:
+        """``node``: whose logger speaks."""
+        super().__init__()
+        self._logger = node.get_logger()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Say it in ROS; rclpy holds every place of a call to one severity."""
+        text = self.format(record)
+        if record.levelno >= logging.ERROR:
+            self._logger.error(text)
+        elif record.levelno >= logging.WARNING:
+            self._logger.warning(text)
+        else:
+            self._logger.info(text)
+
+
+def bridge_logs(node: Node) -> None:
+    """From now on the library's log is that of ``node``, from INFO on, and nobody else's."""
+    library = logging.getLogger("collision_monitor")
+    for handler in list(library.handlers):
+        if isinstance(handler, LogBridge):
+            library.removeHandler(handler)
+    library.addHandler(LogBridge(node))
+    library.setLevel(logging.INFO)
+    library.propagate = False
+
+
+# -- what stands on the command line of the collision_monitor node beside ROS arguments --
+
+
+# -- what is wrong with the ROS arguments of a program, in a sentence and not as a traceback --
+
+
+def init(args: list[str] | None) -> None:
+    """``rclpy.init``; signals are left to the caller.
+
+    Raises:
+        RosArgumentsError: an unknown log level, a file of parameters that is not there ...
+    """
+    try:
+        rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    except RuntimeError as error:
+        raise RosArgumentsError(_sentence(error)) from None
+
+
+def own_arguments(args: list[str]) -> list[str]:
+    """Those that are not for ROS, without the program.
+
+    Raises:
+        RosArgumentsError: those for ROS are wrong.
+    """
+    try:
+        return remove_ros_args(args)[1:]
+    except RuntimeError as error:
+        raise RosArgumentsError(_sentence(error)) from None
+
+
+def _sentence(error: RuntimeError) -> str:
+    """What rcl says, without where in its sources it says so."""
+    text = re.sub(r",? at /\S+:\d+", "", " ".join(str(error).split()))
+    return re.sub(r"^(failed to initialize rcl|Failed to parse ROS arguments): ", "", text)
+
+
+def split_arguments(args: list[str] | None) -> tuple[dict[str, Any], list[str]]:
+    """(options for the node, arguments for rclpy); ``args`` with the program, or sys.argv.
+
+    What is not known ends the program with code 2: --recrod must not be taken for a wish that
+    was heard.
+    """
+    args = sys.argv if args is None else args
+    parser = argparse.ArgumentParser(
+        prog="collision_monitor",
+        description="Monitor the clearance of a robot; parameters: --ros-args -p name:=value.",
+    )
+    parser.add_argument(
+        "--record",
+        metavar="FILE.mcap",
+        help=(
+            "record the last minutes before every stop to this file (same as the parameter "
+            "record)"
+        ),
+    )
+    try:
+        own = own_arguments(args)
+    except RosArgumentsError as error:
+        sys.exit(f"collision_monitor: error: {error}")  # code 1, as for parameters
+    found = parser.parse_args(own)
+    if found.record is None:
+        return {}, args
+    return {"parameter_overrides": [Parameter("record", value=found.record)]}, args
+
 
 _SIGNAL_SECONDS = 0.2  # between two looks whether a signal has come, where no timer runs
 

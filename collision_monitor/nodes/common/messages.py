@@ -7,9 +7,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 
 from collision_monitor.monitoring.monitor import MonitorState
+
+# -- qualities of service --
+
+
+# The last message is kept for those who come late.
+LATCHED = QoSProfile(
+    depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE
+)
+# Reliable, so that both reliable and best-effort subscribers match.
+VALUES = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
 
 
 def status_message(

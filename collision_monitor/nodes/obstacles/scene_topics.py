@@ -20,11 +20,12 @@ from collision_monitor.model.live.desired_scene import SceneKeeper, Wish
 from collision_monitor.model.live.live_object import Bounds
 from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.monitoring.monitor import Monitor
-from collision_monitor.nodes.common.frames import Frames, listen_to_tf
 from collision_monitor.nodes.common.reliable_subscription import LosslessSubscription
 from collision_monitor.nodes.obstacles.marker_shapes import (
+    Frames,
     MeshFile,
     Triangles,
+    listen_to_tf,
     marker_name,
     marker_shape,
     plain_name,

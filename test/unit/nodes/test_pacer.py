@@ -4,7 +4,7 @@
 
 import pytest
 
-from collision_monitor.nodes.simulation_state import Pacer
+from collision_monitor.nodes.simulation import Pacer
 
 
 def test_what_is_due_follows_the_clock_by_the_factor():

@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 
-from collision_monitor.nodes.common.log_bridge import LogBridge, bridge_logs  # noqa: E402
+from collision_monitor.nodes.common.executor import LogBridge, bridge_logs  # noqa: E402
 
 
 class FakeNode:

@@ -7,7 +7,7 @@ import pytest
 rclpy = pytest.importorskip("rclpy", reason="rclpy is not installed")
 
 from collision_monitor.errors import RosArgumentsError  # noqa: E402
-from collision_monitor.nodes.common.arguments import (  # noqa: E402
+from collision_monitor.nodes.common.executor import (  # noqa: E402
     init,
     own_arguments,
     split_arguments,  # noqa: E402
