@@ -42,15 +42,17 @@ from collision_monitor.nodes.monitor_topics import (
 )
 from collision_monitor.nodes.obstacles.cloud import Cloud
 from collision_monitor.nodes.obstacles.scene_topics import SceneTopics
-from collision_monitor.nodes.parameters.parameters import declare_parameters, not_finite, refusal
-from collision_monitor.nodes.parameters.robot_parameters import declare_robots, recipe_of
-from collision_monitor.nodes.parameters.speed_policy_parameters import (
+from collision_monitor.nodes.parameters.monitor_parameters import (
+    PARAMETERS,
     check_behaviour,
     decelerations_of,
     file_rules,
+    refusal,
     settings_of,
     thresholds_of,
 )
+from collision_monitor.nodes.parameters.parameter import declare_parameters, not_finite
+from collision_monitor.nodes.parameters.robot_parameters import declare_robots, recipe_of
 from collision_monitor.nodes.recorder import Recorder
 from collision_monitor.nodes.robot_loader import RobotLoader, build_monitor
 from collision_monitor.nodes.robot_topics import RobotTopics
@@ -78,7 +80,7 @@ class MonitorCore:
         """
         self._node = node
         bridge_logs(node)
-        self._values = declare_parameters(node)
+        self._values = declare_parameters(node, PARAMETERS)
         if reason := refusal(self._values):
             raise CollisionMonitorError(reason)
         self._file_rules = file_rules(self._values)

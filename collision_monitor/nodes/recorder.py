@@ -21,7 +21,6 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from collision_monitor.model.live.desired_scene import SceneKeeper, Wish
 from collision_monitor.model.live.scene_file import ObjectNow, as_scene, objects_now
-from collision_monitor.nodes.parameters.parameter import Parameter
 from collision_monitor.recording.message_definition import message_definition
 from collision_monitor.recording.stop_recorder import Channel, StopRecorder
 
@@ -91,34 +90,6 @@ def marker_again(wish: Wish, seconds: float) -> Marker:
     o.x, o.y, o.z, o.w = Rotation.from_matrix(wish.pose[:3, :3]).as_quat().tolist()
     return marker
 
-
-PARAMETERS = (
-    Parameter(
-        "record", "",
-        "mcap file for the last minutes before every stop; further recordings are numbered; "
-        "empty: no recording", read_only=True,
-    ),
-    Parameter(
-        "record_seconds", 120.0, "recorded time before a stop, seconds", most=3600.0,
-        read_only=True,
-    ),
-    Parameter(
-        "record_after", 5.0,
-        "recorded time after the start of a stop, seconds; then the file is written", most=600.0,
-        read_only=True,
-    ),
-    Parameter(
-        "record_megabytes", 256,
-        "maximum memory, megabytes; if it is too small for record_seconds, the oldest messages "
-        "are dropped",
-        most=4096, read_only=True,
-    ),
-    Parameter(
-        "record_files", 20,
-        "maximum number of recordings per run; the oldest ones are removed", most=10000,
-        read_only=True,
-    ),
-)  # fmt: skip
 
 _FOREVER = {"sec": 9223372036, "nsec": 854775807}
 # In the numbers of rmw, which every version of rosbag2 reads.

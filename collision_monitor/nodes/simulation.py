@@ -29,7 +29,7 @@ from collision_monitor.monitoring.joint_states.joint_state_buffer import name_so
 from collision_monitor.monitoring.monitor import Level
 from collision_monitor.nodes.common.executor import bridge_logs, run_node
 from collision_monitor.nodes.common.messages import LATCHED, VALUES
-from collision_monitor.nodes.parameters.parameters import declare_parameters
+from collision_monitor.nodes.parameters.parameter import declare_parameters
 from collision_monitor.nodes.parameters.simulation_parameters import (
     PARAMETERS,
     refusal,
