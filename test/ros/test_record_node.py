@@ -135,7 +135,7 @@ def test_joint_states_are_there_as_they_came_and_the_rest_at_its_rate(story):
     rows = [m.data for topic, _, m in found if topic.endswith("/distances")]
     assert len(rows) > 10 and {len(row) for row in rows} == {len(model.pairs)}
     markers = [m.markers for topic, _, m in found if topic.endswith("markers")]
-    seen = {marker.ns for message in markers[-6:] for marker in message}
+    seen = {marker.ns for message in markers[-30:] for marker in message}
     assert len(markers) > 10 and {"leaves", "obstacles", "nearest"} <= seen
     levels = [m.level for topic, _, m in found if topic.endswith("/state")]
     assert 0 in levels and 2 in levels and levels[-1] == 0

@@ -5,17 +5,16 @@
 from __future__ import annotations
 
 import colorsys
-from collections.abc import Callable
+from collections.abc import Iterator
 
 import numpy as np
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import Point
 from visualization_msgs.msg import Marker, MarkerArray
 
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.tree_boxes import TreeBoxes, edges
-from collision_monitor.nodes.markers.marker_template import MarkerTemplate
+from collision_monitor.nodes.markers.marker_rows import MarkerRows
 
 AABB = "aabb"
 ALL = range(10**6)
@@ -51,45 +50,40 @@ def levels_of(text: str) -> frozenset[int] | range:
 
 
 class AabbMarkers:
-    """One list of lines for each level wanted, in the namespace ``aabb``; the id is the level."""
+    """One list of lines for each level, in the namespace ``aabb``; the id is the level."""
 
     def __init__(
-        self,
-        model: CollisionModel,
-        levels: frozenset[int] | range,
-        marker: Callable[[int, str, int], Marker],
-        width: float,
+        self, model: CollisionModel, levels: frozenset[int] | range, lifetime: float, width: float
     ) -> None:
-        """``marker(type, namespace, id)`` makes one; ``width`` of a line, metres."""
+        """``lifetime`` of the markers, seconds; ``width`` of a line, metres."""
         self._boxes = TreeBoxes(model)
-        depth = self._boxes.depth
-        rows, lists, colours, left_out = [], [], [], []
-        for level in range(depth):
+        self._writer = MarkerRows(model.root, AABB)
+        self._lifetime, self._width = lifetime, width
+        self._nodes: dict[int, np.ndarray] = {}  # by level
+        left_out = []
+        for level in range(self._boxes.depth):
             nodes = np.flatnonzero(self._boxes.levels == level)
             if level not in levels:
                 continue
-            if sum(map(len, rows)) + len(nodes) > MOST_BOXES:
+            if sum(map(len, self._nodes.values())) + len(nodes) > MOST_BOXES:
                 left_out.append(level)
-                continue
-            lines = marker(Marker.LINE_LIST, AABB, level)
-            lines.scale.x = width
-            lines.points = [Point()] * (24 * len(nodes))
-            rows.append(nodes)
-            lists.append(lines)
-            colours.append((*colorsys.hsv_to_rgb(0.5 + 0.4 * level / depth, 0.6, 1.0), 0.8))
-        self._rows = np.concatenate(rows) if rows else np.empty(0, dtype=np.int64)
-        self.shown = tuple(lines.id for lines in lists)
-        self.remark = _remark(left_out, levels, depth)
-        self._template = MarkerTemplate(lists)
-        pose = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
-        self._template.set_poses(np.tile(pose, (len(lists), 1)))
-        self._template.set_colours(np.array(colours).reshape(-1, 4))
+            else:
+                self._nodes[level] = nodes
+        self.shown = tuple(self._nodes)
+        self.remark = _remark(left_out, levels, self._boxes.depth)
 
-    def message(self, segments: np.ndarray, stamp: Time) -> bytes:
-        """The levels at a configuration; ``segments`` as of `TreeBoxes.at`."""
-        self._template.set_points(edges(self._boxes.at(segments)[self._rows]).reshape(-1, 3))
-        self._template.set_stamp(stamp)
-        return self._template.message()
+    def messages(self, segments: np.ndarray, stamp: Time) -> Iterator[bytes]:
+        """The levels at a configuration, one each; ``segments`` as of `TreeBoxes.at`."""
+        boxes = self._boxes.at(segments)
+        pose = np.array([[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]])
+        scale = np.full((1, 3), self._width)
+        for level, nodes in self._nodes.items():
+            rgb = colorsys.hsv_to_rgb(0.5 + 0.4 * level / self._boxes.depth, 0.6, 1.0)
+            colour, points = np.array([[*rgb, 0.8]]), edges(boxes[nodes]).reshape(1, -1, 3)
+            yield from self._writer.messages(
+                stamp, self._lifetime, np.array([level]), np.array([Marker.LINE_LIST]), pose,
+                scale, colour, points,
+            )  # fmt: skip
 
 
 def _remark(left_out: list[int], levels: frozenset[int] | range, depth: int) -> str:
