@@ -30,7 +30,7 @@ from collision_monitor.monitoring.data_health.watchdogs import Watchdogs
 from collision_monitor.monitoring.monitor import Level, Monitor, MonitorState
 from collision_monitor.nodes.common.executor import bridge_logs
 from collision_monitor.nodes.common.messages import distances_message, key_values, status_message
-from collision_monitor.nodes.joint_states.joint_state_source import JointStateSource
+from collision_monitor.nodes.joint_states import JointStateSource
 from collision_monitor.nodes.markers.aabb_markers import levels_of
 from collision_monitor.nodes.markers.markers import MarkerBuilder
 from collision_monitor.nodes.monitor_services import MonitorServices, StopService

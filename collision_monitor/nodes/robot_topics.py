@@ -14,7 +14,7 @@ from std_msgs.msg import String
 
 from collision_monitor.model.loading.recipe import RobotSource
 from collision_monitor.nodes.common.messages import LATCHED
-from collision_monitor.nodes.joint_states.joint_state_source import JointStateSource
+from collision_monitor.nodes.joint_states import JointStateSource
 from collision_monitor.nodes.parameters.robot_parameters import RobotPort
 
 # Joints of a scene, which no robot has, where several robots have topics of their own.
