@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 from support.ros.ros_graph import Graph
 
-from collision_monitor.nodes.common.reliable_subscription import LosslessSubscription
+from collision_monitor.nodes.obstacles.reliable_subscription import LosslessSubscription
 
 from rclpy.serialization import deserialize_message  # isort: skip
 from std_msgs.msg import String  # isort: skip
@@ -46,7 +46,7 @@ def test_nobody_is_called_for_what_came_while_publishers_were_found_and_all_that
 
 def test_what_is_missed_counts_unless_a_publisher_is_new(graph, monkeypatch):
     lost, now = [], [100.0]
-    clock = "collision_monitor.nodes.common.reliable_subscription.time.monotonic"
+    clock = "collision_monitor.nodes.obstacles.reliable_subscription.time.monotonic"
     monkeypatch.setattr(clock, lambda: now[0])
     subscription = LosslessSubscription(graph.node, String, "talk", print, lost.append)
     event = SimpleNamespace(total_count_change=3)
