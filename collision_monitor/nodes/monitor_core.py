@@ -30,9 +30,7 @@ from collision_monitor.monitoring.data_health.watchdogs import Watchdogs
 from collision_monitor.monitoring.monitor import Level, Monitor, MonitorState
 from collision_monitor.nodes.common.executor import bridge_logs
 from collision_monitor.nodes.common.messages import distances_message, key_values, status_message
-from collision_monitor.nodes.joint_states import JointStateSource
-from collision_monitor.nodes.markers.aabb_markers import levels_of
-from collision_monitor.nodes.markers.markers import MarkerBuilder
+from collision_monitor.nodes.markers.markers import MarkerBuilder, levels_of
 from collision_monitor.nodes.monitor_services import MonitorServices, StopService
 from collision_monitor.nodes.monitor_topics import (
     MonitorReport,
@@ -55,7 +53,7 @@ from collision_monitor.nodes.parameters.parameter import declare_parameters, not
 from collision_monitor.nodes.parameters.robot_parameters import declare_robots, recipe_of
 from collision_monitor.nodes.recorder import Recorder
 from collision_monitor.nodes.robot_loader import RobotLoader, build_monitor
-from collision_monitor.nodes.robot_topics import RobotTopics
+from collision_monitor.nodes.robot_topics import JointStateSource, RobotTopics
 
 _WATCHDOG_SECONDS = 0.05
 _LOADING = "loading the robot (the first load fits leaves and compiles kernels)"

@@ -1,11 +1,12 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Services and the enable command of the collision_monitor node."""
+"""Services of the collision_monitor node, and the driver service that it calls on a stop."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from rclpy.node import Node
@@ -16,9 +17,6 @@ from collision_monitor.monitoring.monitor import Monitor
 from collision_monitor.monitoring.speed_policy.latch import StopLatch
 from collision_monitor.monitoring.speed_policy.stop_call import StopCall
 from collision_monitor.nodes.trajectories.trajectory_messages import seconds_of
-
-# -- client of the driver service that is called on a stop --
-
 
 _TYPES = {"std_srvs/srv/Trigger": Trigger, "std_srvs/srv/SetBool": SetBool}
 _LOOK_SECONDS = 1.0
@@ -132,8 +130,10 @@ class MonitorServices:
         self.enabled, self.latch = True, StopLatch()
         self._services = (
             node.create_service(SetBool, "~/enable", self._enable),
-            node.create_service(Trigger, "~/reset", self._reset),
-            node.create_service(Trigger, "~/acknowledge", self._acknowledge),
+            *(
+                node.create_service(Trigger, f"~/{name}", partial(self._ask_latch, name))
+                for name in ("reset", "acknowledge")
+            ),
         )
         self._command = node.create_subscription(
             JointTrajectory, "~/command", self._on_command, 10
@@ -165,15 +165,11 @@ class MonitorServices:
         self._changed()
         return answer
 
-    def _reset(self, request: Trigger.Request, answer: Trigger.Response) -> Any:
-        answer.success, answer.message = self.latch.reset()
-        self._node.get_logger().info(f"~/reset: {answer.message}")
-        self._changed()
-        return answer
-
-    def _acknowledge(self, request: Trigger.Request, answer: Trigger.Response) -> Any:
-        answer.success, answer.message = self.latch.acknowledge()
-        self._node.get_logger().info(f"~/acknowledge: {answer.message}")
+    def _ask_latch(
+        self, name: str, request: Trigger.Request, answer: Trigger.Response
+    ) -> Trigger.Response:
+        answer.success, answer.message = getattr(self.latch, name)()
+        self._node.get_logger().info(f"~/{name}: {answer.message}")
         self._changed()
         return answer
 

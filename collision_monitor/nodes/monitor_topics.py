@@ -1,9 +1,10 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""What the collision_monitor node publishes."""
+"""What the collision_monitor node publishes and logs."""
 
 from __future__ import annotations
 
+import logging
 import math
 import time
 from collections.abc import Callable, Mapping
@@ -21,12 +22,10 @@ from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.monitoring.data_health.watchdogs import Watchdogs
 from collision_monitor.monitoring.joint_states.cell_buffer import CellBuffer
 from collision_monitor.monitoring.monitor import Level, Monitor, MonitorState
+from collision_monitor.nodes.common.executor import log_at
 from collision_monitor.nodes.common.messages import LATCHED, VALUES
 from collision_monitor.nodes.recorder import RecordedPublisher, Recorder
 from collision_monitor.robot.pairs import by_reason
-
-# -- key-values, rates and log output of the collision_monitor node --
-
 
 _LOG_SECONDS = 5.0
 
@@ -103,14 +102,9 @@ class MonitorReport:
             return
         self._logged[state.level] = now
         text = f"{state.level.name}: {state.message}"
-        log = self._node.get_logger()
-        # rclpy holds every place of a call to one severity
-        if state.level is Level.OK or state.cause == "waiting":
-            log.info(text)
-        elif state.level is Level.WARN:
-            log.warning(text)
-        else:
-            log.error(text)
+        severities = {Level.OK: logging.INFO, Level.WARN: logging.WARNING}
+        severity = logging.INFO if state.cause == "waiting" else severities.get(state.level)
+        log_at(self._node.get_logger(), severity or logging.ERROR, text)
 
 
 def log_robot(log: Any, monitor: Monitor) -> None:

@@ -24,9 +24,6 @@ from collision_monitor.model.live.scene_file import ObjectNow, as_scene, objects
 from collision_monitor.recording.message_definition import message_definition
 from collision_monitor.recording.stop_recorder import Channel, StopRecorder
 
-# -- what a live scene held when a recording begins, as messages that make it so again --
-
-
 _MARKERS = 20  # in a message: to serialize more at a time would hold up joint states
 _WISH_BYTES, _POINT_BYTES = 4000, 150  # of one that nobody else holds, about
 

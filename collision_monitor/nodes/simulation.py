@@ -4,17 +4,15 @@
 
 from __future__ import annotations
 
+import logging
 import math
-import sys
 import time
 from collections.abc import Mapping
 from typing import Any
 
-from builtin_interfaces.msg import Time
-from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
+from diagnostic_msgs.msg import DiagnosticStatus
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock, ClockType
-from rclpy.exceptions import ParameterException
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.timer import Timer
@@ -27,9 +25,9 @@ from trajectory_msgs.msg import JointTrajectory
 from collision_monitor.errors import CollisionMonitorError, SimulationError, TrajectoryError
 from collision_monitor.monitoring.joint_states.joint_state_buffer import name_some
 from collision_monitor.monitoring.monitor import Level
-from collision_monitor.nodes.common.executor import bridge_logs, run_node
-from collision_monitor.nodes.common.messages import LATCHED, VALUES
-from collision_monitor.nodes.parameters.parameter import declare_parameters
+from collision_monitor.nodes.common.executor import bridge_logs, log_at, run_program
+from collision_monitor.nodes.common.messages import LATCHED, VALUES, diagnostic, time_message
+from collision_monitor.nodes.parameters.parameter import declare_parameters, not_finite
 from collision_monitor.nodes.parameters.simulation_parameters import (
     PARAMETERS,
     refusal,
@@ -45,12 +43,9 @@ from collision_monitor.simulation.simulation import Simulation
 from collision_monitor.simulation.speed_scale import SpeedScale
 from collision_monitor.simulation.trajectory_execution import Run
 
-# -- state and contact messages of the simulation node --
-
-
-# -- how far a simulation should have come by now --
-
-
+_LEAST_PERIOD = 0.001  # s on the wall between two looks at the clock
+_FEEDBACK_SECONDS = 0.1  # of the simulation
+_AHEAD = 3600.0  # s: a start that is later is one on another clock
 _SLIP = 0.2  # s on the wall: what is behind by more is given up, not caught up with
 _SPAN = 0.5  # s on the wall over which the pace is measured, at least
 
@@ -90,19 +85,6 @@ class Pacer:
         return target
 
 
-def status(
-    level: Level, name: str, message: str, robot: str, values: Mapping[str, str]
-) -> DiagnosticStatus:
-    """A DiagnosticStatus with key-values."""
-    return DiagnosticStatus(
-        level=bytes([level]),
-        name=name,
-        message=message,
-        hardware_id=robot,
-        values=[KeyValue(key=key, value=value) for key, value in values.items()],
-    )
-
-
 def contacts_status(
     contacts: Mapping[Pair, Contact], touches: Mapping[Pair, Touch], name: str, robot: str
 ) -> DiagnosticStatus:
@@ -122,14 +104,9 @@ def contacts_status(
     if contacts:
         deepest = max(contacts, key=lambda pair: contacts[pair].depth)
         text = f"{len(contacts)} pairs touch, deepest {deepest[0]} and {deepest[1]}"
-        return status(Level.ERROR, name, text, robot, values)
+        return diagnostic(Level.ERROR, name, text, robot, values)
     text = "no contact now" + (f"; {len(touches)} pairs earlier" if touches else " or earlier")
-    return status(Level.OK, name, text, robot, values)
-
-
-_LEAST_PERIOD = 0.001  # s on the wall between two looks at the clock
-_FEEDBACK_SECONDS = 0.1  # of the simulation
-_AHEAD = 3600.0  # s: a start that is later is one on another clock
+    return diagnostic(Level.OK, name, text, robot, values)
 
 
 class SimulationNode(Node):
@@ -271,7 +248,7 @@ class SimulationNode(Node):
 
     def _publish_joint_state(self) -> None:
         simulation, message = self._simulation, self._message
-        stamp = _time_message(simulation.time)
+        stamp = time_message(simulation.time)
         self._time_publisher.publish(ClockMessage(clock=stamp))
         message.header.stamp = stamp
         message.position = simulation.q.tolist()
@@ -340,12 +317,7 @@ class SimulationNode(Node):
 
     def _on_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
         wanted = {p.name: p.value for p in parameters if p.name in self._values}
-        for name, value in wanted.items():
-            if isinstance(value, float) and not math.isfinite(value):
-                return SetParametersResult(
-                    successful=False, reason=f"{name}: {value} is not a finite number"
-                )
-        if reason := refusal({**self._values, **wanted}):
+        if reason := not_finite(wanted) or refusal({**self._values, **wanted}):
             return SetParametersResult(successful=False, reason=reason)
         self._values.update(wanted)
         self._scale.heeded = self._values["heed_speed_scale"]
@@ -388,21 +360,15 @@ class SimulationNode(Node):
         level, event, text = self._verdict()
         if (level, event, self._request) != self._said:
             self._said = level, event, self._request
-            log = self.get_logger()
-            # rclpy holds every place of a call to one severity
-            if level is Level.ERROR:
-                log.error(text)
-            elif level is Level.WARN:
-                log.warning(text)
-            else:
-                log.info(text)
+            severities = {Level.ERROR: logging.ERROR, Level.WARN: logging.WARNING}
+            log_at(self.get_logger(), severities.get(level, logging.INFO), text)
         values = {"event": event, "request": str(self._request)}
         if self._simulation is not None:
             values["time"] = f"{self._simulation.time:.3f}"
             values["speed_scale"] = f"{self._scale.at(self._simulation.time):.4f}"
         values["real_time_factor"] = f"{self._pacer.achieved:.3f}"
         values["wanted_real_time_factor"] = f"{self._pacer.factor:g}"
-        self._state.publish(status(level, self.get_name(), text, self._robot, values))
+        self._state.publish(diagnostic(level, self.get_name(), text, self._robot, values))
 
     def _say_contacts(self) -> None:
         simulation = self._simulation
@@ -424,18 +390,9 @@ class SimulationNode(Node):
         return tuple(self._simulation.contacts), len(self._simulation.log.touches)
 
 
-def _time_message(seconds: float) -> Time:
-    whole, rest = divmod(round(seconds * 1e9), 10**9)
-    return Time(sec=whole, nanosec=rest)
-
-
 def main(args: list[str] | None = None) -> None:
     """Run the node; what is wrong with its parameters is said, and ends it with code 1."""
-    try:
-        run_node(SimulationNode, args)
-    except (CollisionMonitorError, ParameterException) as error:
-        print(f"simulation: error: {error}", file=sys.stderr)
-        sys.exit(1)
+    run_program(SimulationNode, args, "simulation")
 
 
 if __name__ == "__main__":

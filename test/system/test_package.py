@@ -72,7 +72,6 @@ def test_only_the_package_and_the_executables_are_installed(workspace):
 
 def test_rviz_listens_where_the_node_speaks():
     pytest.importorskip("rclpy", reason="rclpy is not installed")
-    from collision_monitor.nodes.markers.aabb_markers import AABB
     from collision_monitor.nodes.markers.bodies import (
         CARRIED,
         CLOUDS,
@@ -82,7 +81,7 @@ def test_rviz_listens_where_the_node_speaks():
         OBSTACLES,
         SCENE,
     )
-    from collision_monitor.nodes.markers.markers import NEAREST, TOUCHING
+    from collision_monitor.nodes.markers.markers import AABB, NEAREST, TOUCHING
     from collision_monitor.nodes.markers.path_markers import AFTER, BEFORE, FIELD
 
     config = yaml.safe_load((ROOT / "rviz/collision_monitor.rviz").read_text(encoding="utf-8"))

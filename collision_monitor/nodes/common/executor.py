@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The executor that costs least, and the end of a process."""
+"""Running a node as a program: arguments, log, executor, signals and exit code."""
 
 from __future__ import annotations
 
@@ -22,30 +22,34 @@ from rclpy.utilities import remove_ros_args
 
 from collision_monitor.errors import CollisionMonitorError, RosArgumentsError
 
-# -- what the library says in Python's logging goes to the log of a node --
+_SIGNAL_SECONDS = 0.2  # between two checks for a signal, where no timer runs
+
+
+def log_at(logger: Any, severity: int, text: str) -> None:
+    """Log at a level of Python's logging; rclpy holds every place of a call to one severity."""
+    if severity >= logging.ERROR:
+        logger.error(text)
+    elif severity >= logging.WARNING:
+        logger.warning(text)
+    else:
+        logger.info(text)
 
 
 class LogBridge(logging.Handler):
-    """Hands records on to the logger of one node, at their own level."""
+    """Passes log records to the logger of a node, at their own level."""
 
     def __init__(self, node: Node) -> None:
-        """``node``: whose logger speaks."""
+        """``node``: whose logger is used."""
         super().__init__()
         self._logger = node.get_logger()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Say it in ROS; rclpy holds every place of a call to one severity."""
-        text = self.format(record)
-        if record.levelno >= logging.ERROR:
-            self._logger.error(text)
-        elif record.levelno >= logging.WARNING:
-            self._logger.warning(text)
-        else:
-            self._logger.info(text)
+        """Log a record."""
+        log_at(self._logger, record.levelno, self.format(record))
 
 
 def bridge_logs(node: Node) -> None:
-    """From now on the library's log is that of ``node``, from INFO on, and nobody else's."""
+    """Send the library's log, from INFO on, to that of ``node`` and nowhere else."""
     library = logging.getLogger("collision_monitor")
     for handler in list(library.handlers):
         if isinstance(handler, LogBridge):
@@ -53,12 +57,6 @@ def bridge_logs(node: Node) -> None:
     library.addHandler(LogBridge(node))
     library.setLevel(logging.INFO)
     library.propagate = False
-
-
-# -- what stands on the command line of the collision_monitor node beside ROS arguments --
-
-
-# -- what is wrong with the ROS arguments of a program, in a sentence and not as a traceback --
 
 
 def init(args: list[str] | None) -> None:
@@ -74,7 +72,7 @@ def init(args: list[str] | None) -> None:
 
 
 def own_arguments(args: list[str]) -> list[str]:
-    """Those that are not for ROS, without the program.
+    """Arguments that are not for ROS, without the program.
 
     Raises:
         RosArgumentsError: those for ROS are wrong.
@@ -86,7 +84,7 @@ def own_arguments(args: list[str]) -> list[str]:
 
 
 def _sentence(error: RuntimeError) -> str:
-    """What rcl says, without where in its sources it says so."""
+    """The message of rcl, without the place in its sources."""
     text = re.sub(r",? at /\S+:\d+", "", " ".join(str(error).split()))
     return re.sub(r"^(failed to initialize rcl|Failed to parse ROS arguments): ", "", text)
 
@@ -94,8 +92,7 @@ def _sentence(error: RuntimeError) -> str:
 def split_arguments(args: list[str] | None) -> tuple[dict[str, Any], list[str]]:
     """(options for the node, arguments for rclpy); ``args`` with the program, or sys.argv.
 
-    What is not known ends the program with code 2: --recrod must not be taken for a wish that
-    was heard.
+    An unknown option ends the program with code 2.
     """
     args = sys.argv if args is None else args
     parser = argparse.ArgumentParser(
@@ -120,9 +117,6 @@ def split_arguments(args: list[str] | None) -> tuple[dict[str, Any], list[str]]:
     return {"parameter_overrides": [Parameter("record", value=found.record)]}, args
 
 
-_SIGNAL_SECONDS = 0.2  # between two looks whether a signal has come, where no timer runs
-
-
 def best_executor() -> Executor:
     """The events executor (rclpy 7: half the CPU per message), else the default one."""
     try:
@@ -133,7 +127,7 @@ def best_executor() -> Executor:
 
 
 def run_program(make_node: Callable[[], Node], args: list[str] | None, name: str) -> None:
-    """`run_node`; what is wrong with its parameters is said, and ends the process with code 1."""
+    """`run_node`; an error in its parameters is printed, and ends the process with code 1."""
     try:
         run_node(make_node, args)
     except (CollisionMonitorError, ParameterException) as error:
@@ -144,8 +138,8 @@ def run_program(make_node: Callable[[], Node], args: list[str] | None, name: str
 def run_node(make_node: Callable[[], Node], args: list[str] | None) -> None:
     """Make a node and spin it until SIGINT or SIGTERM; both are ordinary ends.
 
-    Signals are not left to rclpy, which takes the middleware away under whatever callback is just
-    running: that one ends, and ``node.close()`` can still say that nobody is there any more.
+    Signals are not left to rclpy, which shuts the middleware down during a callback. Here the
+    callback ends, and ``node.close()`` can still publish a last state.
     """
     init(args)
     end = _End()

@@ -1,9 +1,10 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""What a monitor knows as markers for RViz: leaves, obstacles, nearest points, contact, boxes."""
+"""Markers for RViz: links, obstacles, nearest points, contact, bounding boxes."""
 
 from __future__ import annotations
 
+import colorsys
 from collections.abc import Iterator
 
 import numpy as np
@@ -12,14 +13,20 @@ from geometry_msgs.msg import Point
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
+from collision_monitor.errors import ConfigurationError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.live.live_scene import LiveScene
+from collision_monitor.model.tree_boxes import TreeBoxes, edges
 from collision_monitor.monitoring.monitor import Level, MonitorState
-from collision_monitor.nodes.markers.aabb_markers import AabbMarkers, gone
 from collision_monitor.nodes.markers.bodies import BodyMarkers, LinkMarkers
+from collision_monitor.nodes.markers.marker_rows import MarkerRows
 from collision_monitor.viewer.clearance_colour import CLEAR, CONTACT, NEAR, Rgb, clearance_colour
 
-NEAREST, TOUCHING = "nearest", "contact"
+AABB, NEAREST, TOUCHING = "aabb", "nearest", "contact"
+ALL = range(10**6)
+
+# Boxes that are shown at most: each takes 576 bytes of a message.
+MOST_BOXES = 1000
 
 # Triangles of a contact that are shown: more would be dear to send, and say no more.
 _SHOWN = 200
@@ -28,6 +35,89 @@ _ALPHA = 0.35
 _UNKNOWN = (0.55, 0.55, 0.6)
 _WHITE = (0.95, 0.95, 0.95)
 _LEVELS = {Level.OK: CLEAR, Level.WARN: NEAR}
+
+
+def levels_of(text: str) -> frozenset[int] | range:
+    """Levels as a parameter has them: ``0-2,5``, or ``all``; none where it is empty.
+
+    Raises:
+        ConfigurationError: it is of another form.
+    """
+    text = text.strip()
+    if text == "all":
+        return ALL
+    found: set[int] = set()
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        first, dash, last = (word.strip() for word in part.partition("-"))
+        last = last if dash else first
+        if not (first.isdecimal() and last.isdecimal() and int(first) <= int(last) < len(ALL)):
+            raise ConfigurationError(
+                f"show_aabb_levels: {part!r} is not a level or a range; use for example '0-2,5' "
+                "or 'all'"
+            )
+        if int(last) - int(first) > 100:
+            raise ConfigurationError(
+                f"show_aabb_levels: no hierarchy has the levels {part!r}; use 'all'"
+            )
+        found.update(range(int(first), int(last) + 1))
+    return frozenset(found)
+
+
+class AabbMarkers:
+    """One list of lines for each level, in the namespace ``aabb``; the id is the level."""
+
+    def __init__(
+        self, model: CollisionModel, levels: frozenset[int] | range, lifetime: float, width: float
+    ) -> None:
+        """``lifetime`` of the markers, seconds; ``width`` of a line, metres."""
+        self._boxes = TreeBoxes(model)
+        self._writer = MarkerRows(model.root, AABB)
+        self._lifetime, self._width = lifetime, width
+        self._nodes: dict[int, np.ndarray] = {}  # by level
+        left_out = []
+        for level in range(self._boxes.depth):
+            nodes = np.flatnonzero(self._boxes.levels == level)
+            if level not in levels:
+                continue
+            if sum(map(len, self._nodes.values())) + len(nodes) > MOST_BOXES:
+                left_out.append(level)
+            else:
+                self._nodes[level] = nodes
+        self.shown = tuple(self._nodes)
+        self.remark = _remark(left_out, levels, self._boxes.depth)
+
+    def messages(self, segments: np.ndarray, stamp: Time) -> Iterator[bytes]:
+        """The levels at a configuration, one each; ``segments`` as of `TreeBoxes.at`."""
+        boxes = self._boxes.at(segments)
+        pose = np.array([[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]])
+        scale = np.full((1, 3), self._width)
+        for level, nodes in self._nodes.items():
+            rgb = colorsys.hsv_to_rgb(0.5 + 0.4 * level / self._boxes.depth, 0.6, 1.0)
+            colour, points = np.array([[*rgb, 0.8]]), edges(boxes[nodes]).reshape(1, -1, 3)
+            yield from self._writer.messages(
+                stamp, self._lifetime, np.array([level]), np.array([Marker.LINE_LIST]), pose,
+                scale, colour, points,
+            )  # fmt: skip
+
+
+def _remark(left_out: list[int], levels: frozenset[int] | range, depth: int) -> str:
+    """What is not shown though it was asked for; empty where all is."""
+    if left_out:
+        return (
+            f"levels {', '.join(map(str, left_out))} have too many boxes to show: the limit is "
+            f"{MOST_BOXES} in total"
+        )
+    if levels and levels is not ALL and max(levels) >= depth:
+        return f"the deepest level is {depth - 1}"
+    return ""
+
+
+def gone(levels: tuple[int, ...], frame: str, stamp: Time) -> MarkerArray:
+    """Takes away levels that are not wanted any more."""
+    markers = [Marker(ns=AABB, id=level, action=Marker.DELETE) for level in levels]
+    for marker in markers:
+        marker.header.frame_id, marker.header.stamp = frame, stamp
+    return MarkerArray(markers=markers)
 
 
 def marker_colour(rgb: Rgb, alpha: float = _ALPHA) -> ColorRGBA:

@@ -16,7 +16,7 @@ from collision_monitor.monitoring.monitor import NARROW_PHASES
 from collision_monitor.monitoring.speed_policy.decelerations import braking_decelerations
 from collision_monitor.monitoring.speed_policy.pair_rules import rules_of
 from collision_monitor.monitoring.speed_policy.settings import Settings
-from collision_monitor.nodes.markers.aabb_markers import levels_of
+from collision_monitor.nodes.markers.markers import levels_of
 from collision_monitor.nodes.parameters.parameter import Parameter, fixed, too_slow
 from collision_monitor.robot.joint_limits import read_joint_limits
 

@@ -12,7 +12,7 @@ from rclpy.serialization import serialize_message  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 
 from collision_monitor.errors import JointStateError  # noqa: E402
-from collision_monitor.nodes.joint_states import JointStateReader  # noqa: E402
+from collision_monitor.nodes.robot_topics import JointStateReader  # noqa: E402
 
 NAMES = ["shoulder", "elbow", "wrist"]
 

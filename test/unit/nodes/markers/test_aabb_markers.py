@@ -15,8 +15,8 @@ from builtin_interfaces.msg import Time  # noqa: E402
 from support.ros.rviz_twin import RvizTwin, markers_of  # noqa: E402
 from visualization_msgs.msg import Marker  # noqa: E402
 
-from collision_monitor.nodes.markers import aabb_markers  # noqa: E402
-from collision_monitor.nodes.markers.aabb_markers import ALL, AabbMarkers, levels_of  # noqa: E402
+from collision_monitor.nodes.markers import markers as module  # noqa: E402
+from collision_monitor.nodes.markers.markers import ALL, AabbMarkers, levels_of  # noqa: E402
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_levels_that_would_be_too_much_are_left_out_with_a_word(monkeypatch):
     model = CollisionModel.from_urdf(chain(9))
     everything = AabbMarkers(model, ALL, 1.0, 0.01)
     assert everything.remark == ""
-    monkeypatch.setattr(aabb_markers, "MOST_BOXES", 8)
+    monkeypatch.setattr(module, "MOST_BOXES", 8)
     some = AabbMarkers(model, ALL, 1.0, 0.01)
     assert some.shown == everything.shown[: len(some.shown)] and some.shown != everything.shown
     markers = markers_of(some.messages(model.leaf_segments([0.0] * 8), Time()))

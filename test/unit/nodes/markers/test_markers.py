@@ -22,8 +22,10 @@ from builtin_interfaces.msg import Time  # noqa: E402
 from support.ros.rviz_twin import RvizTwin, markers_of  # noqa: E402
 from visualization_msgs.msg import Marker  # noqa: E402
 
-from collision_monitor.nodes.markers.aabb_markers import ALL  # noqa: E402
-from collision_monitor.nodes.markers.markers import MarkerBuilder  # noqa: E402
+from collision_monitor.nodes.markers.markers import (
+    ALL,  # noqa: E402
+    MarkerBuilder,  # noqa: E402
+)
 
 CAPSULE = '<capsule radius="0.05" length="0.6"/>'
 SCENE = {
