@@ -102,9 +102,10 @@ class MonitorReport:
             return
         self._logged[state.level] = now
         text = f"{state.level.name}: {state.message}"
-        severities = {Level.OK: logging.INFO, Level.WARN: logging.WARNING}
-        severity = logging.INFO if state.cause == "waiting" else severities.get(state.level)
-        log_at(self._node.get_logger(), severity or logging.ERROR, text)
+        severity = logging.WARNING if state.level is Level.WARN else logging.ERROR
+        if state.level is Level.OK or state.cause == "waiting":
+            severity = logging.INFO
+        log_at(self._node.get_logger(), severity, text)
 
 
 def log_robot(log: Any, monitor: Monitor) -> None:
