@@ -137,11 +137,13 @@ class LinkMarkers:
         self._lifetime = lifetime
         own = [k for k, leaf in enumerate(model.leaves) if leaf.link in model.robot.links]
         long = np.array([model.leaves[k].kind == "capsule" for k in own], dtype=bool)
-        self._sizes = np.array([[2.0 * leaf.radius] * 3 for leaf in model.leaves])
+        self._sizes = np.zeros((len(model.leaves), 3))
+        self._sizes[own] = 2.0 * np.array([model.leaves[k].radius for k in own])[:, None]
         rows = np.array(own, dtype=np.int64)
         self._short, self._long = rows[~long], rows[long]
         names = {name: k for k, name in enumerate(model.link_names)}
-        self._links = np.array([names[leaf.link] for leaf in model.leaves], dtype=np.int64)
+        self._links = np.zeros(len(model.leaves), dtype=np.int64)
+        self._links[own] = [names[model.leaves[k].link] for k in own]
         self._balls = MarkerRows(model.root, LEAVES)
         self._cylinders = MarkerRows(model.root, LEAF_CYLINDERS)
 
@@ -171,7 +173,9 @@ def _obstacles_of(model: CollisionModel) -> dict[int, Body]:
     row_of = {name: k for k, name in enumerate(model.link_names)}
     moving, found = set(model.moving_links), {}
     for each in model.scene.obstacles:
-        own = [model.leaves[k] for k in leaves[each.name]]
+        # Leaves of what is shown by its shape are not needed, and may be many.
+        shown = [] if each.shape.kind in _KINDS else leaves[each.name]
+        own = [model.leaves[k] for k in shown]
         rows = np.array([(*leaf.p0, *leaf.p1, leaf.radius) for leaf in own])
         found[row_of[each.name]] = Body(
             each.link, np.eye(4), each.name in moving, each.shape, rows,
