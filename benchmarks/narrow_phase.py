@@ -36,7 +36,7 @@ from collision_monitor.monitoring.monitor import Monitor  # noqa: E402
 from collision_monitor.monitoring.speed_policy.speed_policy import Behaviour  # noqa: E402
 from collision_monitor.motion import Motion, read_motion  # noqa: E402
 from collision_monitor.nodes.common.executor import best_executor  # noqa: E402
-from collision_monitor.nodes.common.qos import VALUES  # noqa: E402
+from collision_monitor.nodes.common.messages import VALUES  # noqa: E402
 
 RATE = 1000
 ALLOWED_P99_US = 500.0

@@ -48,7 +48,7 @@ from support.robots.robots import ROBOTS, RobotFiles  # noqa: E402
 from support.ros.ros_domains import Domain  # noqa: E402
 
 from collision_monitor.nodes.common.executor import best_executor, run_node  # noqa: E402
-from collision_monitor.nodes.common.qos import VALUES  # noqa: E402
+from collision_monitor.nodes.common.messages import VALUES  # noqa: E402
 
 OURS, BARE = "ours", "bare"
 RATES = (1000, 100)

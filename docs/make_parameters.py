@@ -9,17 +9,13 @@ the file is not what this makes.
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
-import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from types import ModuleType
 
-from collision_monitor import nodes
 from collision_monitor.nodes.parameters import (
-    parameters,
+    monitor_parameters,
     self_collision_parameters,
     simulation_parameters,
 )
@@ -29,17 +25,17 @@ DOCS = Path(__file__).resolve().parent
 TARGET = DOCS / "parameters.md"
 NODES = {
     "collision_monitor": (
-        parameters.PARAMETERS,
+        monitor_parameters.GROUPS,
         "`config/collision_monitor.yaml` has them all with their defaults; the managed node "
         "`collision_monitor_lifecycle` has the same.",
     ),
     "self_collision": (
-        self_collision_parameters.PARAMETERS,
+        {"": self_collision_parameters.PARAMETERS},
         "`config/self_collision.yaml` has them all with their defaults; "
         "[the node](self_collision.md).",
     ),
     "simulation": (
-        simulation_parameters.PARAMETERS,
+        {"": simulation_parameters.PARAMETERS},
         "`config/simulation.yaml` has them all with their defaults; [the node](simulation.md).",
     ),
 }
@@ -71,31 +67,6 @@ next description is tried. If a good one was monitored before,
 """
 
 
-def sources() -> list[ModuleType]:
-    """Modules that declare parameters."""
-    folder = Path(nodes.__file__).parent
-    names = [
-        ".".join(path.relative_to(folder).with_suffix("").parts)
-        for path in sorted(folder.rglob("*.py"), key=lambda path: path.stem)
-        if re.search(r"^PARAMETERS\b", path.read_text(encoding="utf-8"), re.MULTILINE)
-    ]
-    return [importlib.import_module(f"{nodes.__name__}.{name}") for name in names]
-
-
-def groups(of_node: Sequence[Parameter]) -> Iterator[tuple[str, list[Parameter]]]:
-    """What a node declares, by the module that does: first what no other module has."""
-    wanted = {id(p) for p in of_node}
-    parts = [
-        module
-        for module in sources()
-        if {id(p) for p in module.PARAMETERS} < wanted and module.PARAMETERS
-    ]
-    taken = {id(p) for module in parts for p in module.PARAMETERS}
-    yield "", [p for p in of_node if id(p) not in taken]
-    for module in parts:
-        yield module.__doc__.splitlines()[0], list(module.PARAMETERS)
-
-
 def span(parameter: Parameter) -> str:
     """What its descriptor lets pass."""
     described = parameter.descriptor()
@@ -119,9 +90,9 @@ def row(parameter: Parameter) -> str:
 def page() -> str:
     """The whole file."""
     lines = [INTRODUCTION]
-    for node, (declared, introduction) in NODES.items():
+    for node, (groups, introduction) in NODES.items():
         lines += [f"## {node}", "", introduction, ""]
-        for title, found in groups(declared):
+        for title, found in groups.items():
             lines += [title, ""] if title else []
             lines += ["| parameter | default | range | meaning |", "|---|---|---|---|"]
             lines += [*map(row, found), ""]

@@ -116,7 +116,7 @@ def run(options: argparse.Namespace) -> int:
     # Stay on this machine: joint states of a robot that does not exist are not for others.
     os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     try:
-        from collision_monitor.nodes.demo.demo import run_demo
+        from collision_monitor.nodes.demo import run_demo
     except ImportError as error:
         raise MissingDependencyError(
             f"the demo needs ROS 2 ({error}): source a ROS 2 installation, or "

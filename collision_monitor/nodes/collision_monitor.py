@@ -6,8 +6,7 @@ from __future__ import annotations
 
 from rclpy.node import Node
 
-from collision_monitor.nodes.common.arguments import split_arguments
-from collision_monitor.nodes.common.executor import run_program
+from collision_monitor.nodes.common.executor import run_program, split_arguments
 from collision_monitor.nodes.monitor_core import MonitorCore
 
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 
 from collision_monitor.errors import CollisionMonitorError
-from collision_monitor.nodes.common.arguments import split_arguments
-from collision_monitor.nodes.common.executor import run_program
+from collision_monitor.nodes.common.executor import run_program, split_arguments
 from collision_monitor.nodes.monitor_core import MonitorCore
 
 SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE

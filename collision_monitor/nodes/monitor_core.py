@@ -28,29 +28,32 @@ from collision_monitor.monitoring.data_health.clock import FUTURE_SECONDS
 from collision_monitor.monitoring.data_health.publishers import PublishersOfTopics
 from collision_monitor.monitoring.data_health.watchdogs import Watchdogs
 from collision_monitor.monitoring.monitor import Level, Monitor, MonitorState
-from collision_monitor.nodes.common.log_bridge import bridge_logs
+from collision_monitor.nodes.common.executor import bridge_logs
 from collision_monitor.nodes.common.messages import distances_message, key_values, status_message
-from collision_monitor.nodes.joint_states.joint_state_source import JointStateSource
-from collision_monitor.nodes.markers.aabb_markers import levels_of
-from collision_monitor.nodes.markers.markers import MarkerBuilder
-from collision_monitor.nodes.monitor_report import MonitorReport, log_robot, log_rules
-from collision_monitor.nodes.monitor_services import MonitorServices
-from collision_monitor.nodes.monitor_topics import MonitorTopics
+from collision_monitor.nodes.markers.markers import MarkerBuilder, levels_of
+from collision_monitor.nodes.monitor_services import MonitorServices, StopService
+from collision_monitor.nodes.monitor_topics import (
+    MonitorReport,
+    MonitorTopics,
+    log_robot,
+    log_rules,
+)
 from collision_monitor.nodes.obstacles.cloud import Cloud
 from collision_monitor.nodes.obstacles.scene_topics import SceneTopics
-from collision_monitor.nodes.parameters.parameters import declare_parameters, not_finite, refusal
-from collision_monitor.nodes.parameters.robot_parameters import declare_robots, recipe_of
-from collision_monitor.nodes.parameters.speed_policy_parameters import (
+from collision_monitor.nodes.parameters.monitor_parameters import (
+    PARAMETERS,
     check_behaviour,
     decelerations_of,
     file_rules,
+    refusal,
     settings_of,
     thresholds_of,
 )
+from collision_monitor.nodes.parameters.parameter import declare_parameters, not_finite
+from collision_monitor.nodes.parameters.robot_parameters import declare_robots, recipe_of
 from collision_monitor.nodes.recorder import Recorder
 from collision_monitor.nodes.robot_loader import RobotLoader, build_monitor
-from collision_monitor.nodes.robot_topics import RobotTopics
-from collision_monitor.nodes.stop_service import StopService
+from collision_monitor.nodes.robot_topics import JointStateSource, RobotTopics
 
 _WATCHDOG_SECONDS = 0.05
 _LOADING = "loading the robot (the first load fits leaves and compiles kernels)"
@@ -75,7 +78,7 @@ class MonitorCore:
         """
         self._node = node
         bridge_logs(node)
-        self._values = declare_parameters(node)
+        self._values = declare_parameters(node, PARAMETERS)
         if reason := refusal(self._values):
             raise CollisionMonitorError(reason)
         self._file_rules = file_rules(self._values)

@@ -1,11 +1,12 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Services and the enable command of the collision_monitor node."""
+"""Services of the collision_monitor node, and the driver service that it calls on a stop."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from rclpy.node import Node
@@ -14,7 +15,103 @@ from trajectory_msgs.msg import JointTrajectory
 
 from collision_monitor.monitoring.monitor import Monitor
 from collision_monitor.monitoring.speed_policy.latch import StopLatch
+from collision_monitor.monitoring.speed_policy.stop_call import StopCall
 from collision_monitor.nodes.trajectories.trajectory_messages import seconds_of
+
+_TYPES = {"std_srvs/srv/Trigger": Trigger, "std_srvs/srv/SetBool": SetBool}
+_LOOK_SECONDS = 1.0
+
+
+class StopService:
+    """A client of a Trigger or SetBool service, whichever the graph has under that name."""
+
+    def __init__(self, node: Node) -> None:
+        """No service yet; see `set`."""
+        self._node = node
+        self.call = StopCall()
+        self._name, self._data = "", False
+        self._client: Any = None
+        self._kind = ""
+        self._looked = -_LOOK_SECONDS
+        self._said = "none"
+
+    def set(self, name: str, data: bool, attempts: int, timeout: float) -> None:
+        """Use this service, or none for an empty name; in force for the next stop."""
+        if name != self._name:
+            self.close()
+            self.call = StopCall()
+        self._name, self._data = name, data
+        self.call.retries, self.call.timeout = attempts - 1, timeout
+
+    def close(self) -> None:
+        """Forget the client."""
+        if self._client is not None:
+            self._node.destroy_client(self._client)
+        self._client, self._kind, self._looked = None, "", -_LOOK_SECONDS
+
+    def update(self, stopping: bool) -> bool:
+        """Call the service where it is time to; whether there is something new to say."""
+        if not self._name:
+            return False
+        now = time.monotonic()
+        # Before it is needed: a client that has just been made knows of no server yet.
+        if self._client is None and now - self._looked >= _LOOK_SECONDS:
+            self._look(now)
+        if self.call.update(stopping, now):
+            self._send(now)
+        return self._tell()
+
+    def _look(self, now: float) -> None:
+        self._looked = now
+        name = self._node.resolve_service_name(self._name)
+        found = dict(self._node.get_service_names_and_types()).get(name, [])
+        self._kind = next((kind for kind in found if kind in _TYPES), "")
+        if self._kind:
+            self._client = self._node.create_client(_TYPES[self._kind], self._name)
+        elif found:
+            self._kind = " ".join(found)
+
+    def _send(self, now: float) -> None:
+        attempt = self.call.attempts
+        if self._client is None:
+            self._look(now)
+        if self._client is None:
+            why = f"it is a {self._kind}, not std_srvs Trigger or SetBool" if self._kind else (
+                "there is no such service"
+            )  # fmt: skip
+            self.call.answered(attempt, False, why, now)
+            return
+        if not self._client.service_is_ready():
+            self.call.answered(attempt, False, "its server is not available", now)
+            return
+        request = _TYPES[self._kind].Request()
+        if self._kind == "std_srvs/srv/SetBool":
+            request.data = self._data
+        call, stop = self.call, self.call.stops
+        self._client.call_async(request).add_done_callback(
+            lambda future: self._answered(call, stop, attempt, future)
+        )
+
+    def _answered(self, call: StopCall, stop: int, attempt: int, future: Any) -> None:
+        if stop != call.stops:
+            return  # what came of an earlier stop says nothing about this one
+        if future.cancelled() or future.exception() is not None:
+            success, reason = False, f"{future.exception() or 'cancelled'}"
+        else:
+            answer = future.result()
+            success, reason = answer.success, answer.message or "refused without a message"
+        call.answered(attempt, success, reason, time.monotonic())
+
+    def _tell(self) -> bool:
+        if self.call.outcome == self._said:
+            return False
+        self._said = self.call.outcome
+        log = self._node.get_logger()
+        if self._said == "failed":
+            log.error(f"stop_service {self._name}: {self.call.text}")
+        elif self._said == "done":
+            log.info(f"stop_service {self._name}: called, attempt {self.call.attempts}")
+        return True
 
 
 class MonitorServices:
@@ -33,8 +130,10 @@ class MonitorServices:
         self.enabled, self.latch = True, StopLatch()
         self._services = (
             node.create_service(SetBool, "~/enable", self._enable),
-            node.create_service(Trigger, "~/reset", self._reset),
-            node.create_service(Trigger, "~/acknowledge", self._acknowledge),
+            *(
+                node.create_service(Trigger, f"~/{name}", partial(self._ask_latch, name))
+                for name in ("reset", "acknowledge")
+            ),
         )
         self._command = node.create_subscription(
             JointTrajectory, "~/command", self._on_command, 10
@@ -66,15 +165,11 @@ class MonitorServices:
         self._changed()
         return answer
 
-    def _reset(self, request: Trigger.Request, answer: Trigger.Response) -> Any:
-        answer.success, answer.message = self.latch.reset()
-        self._node.get_logger().info(f"~/reset: {answer.message}")
-        self._changed()
-        return answer
-
-    def _acknowledge(self, request: Trigger.Request, answer: Trigger.Response) -> Any:
-        answer.success, answer.message = self.latch.acknowledge()
-        self._node.get_logger().info(f"~/acknowledge: {answer.message}")
+    def _ask_latch(
+        self, name: str, request: Trigger.Request, answer: Trigger.Response
+    ) -> Trigger.Response:
+        answer.success, answer.message = getattr(self.latch, name)()
+        self._node.get_logger().info(f"~/{name}: {answer.message}")
         self._changed()
         return answer
 

@@ -1,10 +1,12 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""What the collision_monitor node publishes."""
+"""What the collision_monitor node publishes and logs."""
 
 from __future__ import annotations
 
+import logging
 import math
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -16,9 +18,145 @@ from rclpy.qos import QoSProfile
 from std_msgs.msg import Bool, Float64, Float64MultiArray, String
 from visualization_msgs.msg import MarkerArray
 
-from collision_monitor.monitoring.monitor import MonitorState
-from collision_monitor.nodes.common.qos import LATCHED, VALUES
+from collision_monitor.model.thresholds import Thresholds
+from collision_monitor.monitoring.data_health.watchdogs import Watchdogs
+from collision_monitor.monitoring.joint_states.cell_buffer import CellBuffer
+from collision_monitor.monitoring.monitor import Level, Monitor, MonitorState
+from collision_monitor.nodes.common.executor import log_at
+from collision_monitor.nodes.common.messages import LATCHED, VALUES
 from collision_monitor.nodes.recorder import RecordedPublisher, Recorder
+from collision_monitor.robot.pairs import by_reason
+
+_LOG_SECONDS = 5.0
+
+
+class MonitorReport:
+    """Counts joint states, logs changes, and knows the key-values of the state.
+
+    Attributes:
+        messages: joint states so far.
+    """
+
+    def __init__(self, node: Node) -> None:
+        """Nothing has happened yet."""
+        self._node = node
+        self.messages = 0
+        self._logged: dict[Level, float] = {}
+        self._mark = (time.monotonic(), 0, 0.0)  # since when, messages, the last rate
+
+    def values(
+        self,
+        values: Mapping[str, Any],
+        monitor: Monitor | None,
+        state: MonitorState,
+        stop_service: str,
+    ) -> dict[str, str]:
+        """Key-values beside those that every state has; ``values`` of the parameters."""
+        extra = {
+            "warn_distance": f"{values['warn_distance']:g}",
+            "stop_distance": f"{values['stop_distance']:g}",
+            "joint_state_rate": f"{self._rate():.1f}",
+        }
+        if monitor is not None and monitor.behaviour is not None:
+            extra |= _behaviour_values(monitor, state)
+            if unknown := monitor.buffer.unknown_names:
+                extra["unknown_joints"] = " ".join(sorted(unknown))
+        if values["stop_service"]:
+            extra["stop_service"] = f"{values['stop_service']}: {stop_service}"
+        if values["joint_state_timeout"] == 0.0:
+            extra["watchdog"] = "OFF: joint_state_timeout is 0"
+        if monitor is not None and isinstance(monitor.buffer, CellBuffer):
+            for robot, age in monitor.buffer.ages(time.monotonic()).items():
+                extra[f"age.{robot}"] = f"{age:.4f}"
+        return extra
+
+    def figures(self, watchdogs: Watchdogs) -> dict[str, str]:
+        """Key-values of /diagnostics alone: rates (Hz), seconds, counts since the start."""
+        cycles = watchdogs.cycles.figures(time.monotonic())
+        return {
+            "cycle_rate": f"{cycles.rate:.1f}",
+            "cycle_mean": f"{cycles.mean:.6f}",
+            "cycle_p99": f"{cycles.p99:.6f}",
+            "cycle_max": f"{cycles.most:.6f}",
+            "cycle_deadline": f"{watchdogs.cycles.deadline:g}",
+            "latency_mean": f"{cycles.latency_mean:.6f}",
+            "latency_max": f"{cycles.latency_most:.6f}",
+            "publishers": str(watchdogs.publishers.count),
+            "joint_states": str(self.messages),
+            **{name: str(count) for name, count in watchdogs.counts().items()},
+        }
+
+    def _rate(self) -> float:
+        """Joint states a second, over at least one second."""
+        since, count, rate = self._mark
+        elapsed = time.monotonic() - since
+        if elapsed >= 1.0:
+            rate = (self.messages - count) / elapsed
+            self._mark = (time.monotonic(), self.messages, rate)
+        return rate
+
+    def log(self, state: MonitorState) -> None:
+        """One line a change of level; the same level again only after a while."""
+        now = time.monotonic()
+        if now - self._logged.get(state.level, -math.inf) < _LOG_SECONDS:
+            return
+        self._logged[state.level] = now
+        text = f"{state.level.name}: {state.message}"
+        severity = logging.WARNING if state.level is Level.WARN else logging.ERROR
+        if state.level is Level.OK or state.cause == "waiting":
+            severity = logging.INFO
+        log_at(self._node.get_logger(), severity, text)
+
+
+def log_robot(log: Any, monitor: Monitor) -> None:
+    """Say what is monitored from now on, and what is not."""
+    model = monitor.model
+    for reason, pairs in by_reason(model.unmonitored_pairs).items():
+        log.info(f"not monitored ({reason}): {', '.join(f'{a} - {b}' for a, b in pairs)}")
+    brakes = zip(model.joint_names, monitor.behaviour.decelerations.tolist(), strict=True)
+    log.info(f"joints brake with {', '.join(f'{n} {a:g}' for n, a in brakes)} rad/s^2 or m/s^2")
+    log.info(
+        f"monitoring '{model.name}': {len(model.link_names)} links, {len(model.pairs)} pairs "
+        f"checked, {len(model.unmonitored_pairs)} left out"
+    )
+
+
+def log_rules(log: Any, monitor: Monitor, thresholds: Thresholds) -> None:
+    """Say which thresholds are of no pair now, which may be a slip of the pen."""
+    if none := thresholds.naming_none(monitor.model.pairs):
+        log.warning(
+            f"thresholds of {', '.join(map(repr, none))} match no pair of the robot; they apply "
+            "only to objects on ~/scene, ~/planning_scene or ~/cloud"
+        )
+
+
+def _behaviour_values(monitor: Monitor, state: MonitorState) -> dict[str, str]:
+    behaviour = monitor.behaviour
+    found = {
+        "enabled": str(behaviour.enabled).lower(),
+        "stops": str(behaviour.latch.stops),
+    }
+    decision = state.decision
+    if decision is None:
+        return found
+    q = monitor.buffer.q
+    found["velocities"] = "known" if behaviour.speeds.known else "unknown"
+    found["time_to_collision"] = f"{behaviour.time_to_collision(q):.3f}"
+    found["braking_clearance"] = f"{decision.braking_clearance:.6f}"
+    if state.pair is not None:
+        found["pair"] = " ".join(state.pair)
+        found["pair_distance"] = f"{decision.distance:.6f}"
+        found["pair_rate"] = f"{decision.rate:.4f}"
+    if decision.inside:
+        out = behaviour.way_out(q)
+        found["way_out"] = (
+            "none" if out is None else " ".join(
+                f"{name}={value:.3f}"
+                for name, value in zip(monitor.buffer.joint_names, out.tolist(), strict=True)
+                if abs(value) >= 0.0005
+            )
+        )  # fmt: skip
+    return found
 
 
 class MonitorTopics:

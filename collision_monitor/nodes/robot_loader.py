@@ -21,7 +21,7 @@ from collision_monitor.monitoring.joint_states.cell_buffer import joint_groups
 from collision_monitor.monitoring.monitor import Monitor
 from collision_monitor.monitoring.speed_policy.speed_policy import Behaviour
 from collision_monitor.nodes.obstacles.scene_topics import bounds_of
-from collision_monitor.nodes.parameters.speed_policy_parameters import (
+from collision_monitor.nodes.parameters.monitor_parameters import (
     decelerations_of,
     joint_limits_of,
     settings_of,

@@ -27,12 +27,11 @@ from visualization_msgs.msg import MarkerArray
 from collision_monitor.errors import AdjustmentError, CollisionMonitorError, TrajectoryError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.monitoring.monitor import Level, MonitorState
-from collision_monitor.nodes.common.executor import run_program
-from collision_monitor.nodes.common.log_bridge import bridge_logs
-from collision_monitor.nodes.common.qos import LATCHED, VALUES
+from collision_monitor.nodes.common.executor import bridge_logs, run_program
+from collision_monitor.nodes.common.messages import LATCHED, VALUES
 from collision_monitor.nodes.markers.markers import MarkerBuilder
 from collision_monitor.nodes.markers.path_markers import PathMarkers
-from collision_monitor.nodes.parameters.parameters import declare_parameters, not_finite
+from collision_monitor.nodes.parameters.parameter import declare_parameters, not_finite
 from collision_monitor.nodes.parameters.self_collision_parameters import (
     PARAMETERS,
     arm_names,

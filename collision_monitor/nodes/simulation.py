@@ -4,16 +4,15 @@
 
 from __future__ import annotations
 
+import logging
 import math
-import sys
 import time
+from collections.abc import Mapping
 from typing import Any
 
-from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock, ClockType
-from rclpy.exceptions import ParameterException
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.timer import Timer
@@ -26,27 +25,86 @@ from trajectory_msgs.msg import JointTrajectory
 from collision_monitor.errors import CollisionMonitorError, SimulationError, TrajectoryError
 from collision_monitor.monitoring.joint_states.joint_state_buffer import name_some
 from collision_monitor.monitoring.monitor import Level
-from collision_monitor.nodes.common.executor import run_node
-from collision_monitor.nodes.common.log_bridge import bridge_logs
-from collision_monitor.nodes.common.qos import LATCHED, VALUES
-from collision_monitor.nodes.parameters.parameters import declare_parameters
+from collision_monitor.nodes.common.executor import bridge_logs, log_at, run_program
+from collision_monitor.nodes.common.messages import LATCHED, VALUES, diagnostic, time_message
+from collision_monitor.nodes.parameters.parameter import declare_parameters, not_finite
 from collision_monitor.nodes.parameters.simulation_parameters import (
     PARAMETERS,
     refusal,
     start_positions,
 )
-from collision_monitor.nodes.simulation_state import Pacer, contacts_status, status
 from collision_monitor.nodes.trajectories.follow_joint_trajectory import (
     TrajectoryAction,
     follow_joint_trajectory_type,
 )
 from collision_monitor.nodes.trajectories.trajectory_messages import command_of
-from collision_monitor.simulation.simulation import Simulation
+from collision_monitor.simulation.simulation import Contact, Pair, Simulation, Touch
 from collision_monitor.simulation.trajectory_execution import Run, SpeedScale
 
 _LEAST_PERIOD = 0.001  # s on the wall between two looks at the clock
 _FEEDBACK_SECONDS = 0.1  # of the simulation
 _AHEAD = 3600.0  # s: a start that is later is one on another clock
+_SLIP = 0.2  # s on the wall: what is behind by more is given up, not caught up with
+_SPAN = 0.5  # s on the wall over which the pace is measured, at least
+
+
+class Pacer:
+    """Ties simulated time to a steady clock by a factor; what cannot be kept is let go."""
+
+    def __init__(self, factor: float) -> None:
+        """``factor``: simulated seconds for each on the wall."""
+        self._factor = factor
+        self._anchor: tuple[float, float] | None = None
+        self._mark: tuple[float, float] | None = None
+        self.achieved = 0.0
+
+    @property
+    def factor(self) -> float:
+        """Simulated seconds for each on the wall."""
+        return self._factor
+
+    @factor.setter
+    def factor(self, value: float) -> None:
+        self._factor, self._anchor = value, None
+
+    def due(self, simulated: float, wall: float) -> float:
+        """Up to which simulated time to go at ``wall`` s on a steady clock."""
+        if self._anchor is None:
+            self._anchor = simulated, wall
+        if self._mark is None:
+            self._mark = simulated, wall
+        target = self._anchor[0] + (wall - self._anchor[1]) * self._factor
+        if target - simulated > _SLIP * self._factor:
+            self._anchor = simulated, wall
+            target = simulated
+        if wall - self._mark[1] >= _SPAN:
+            self.achieved = (simulated - self._mark[0]) / (wall - self._mark[1])
+            self._mark = simulated, wall
+        return target
+
+
+def contacts_status(
+    contacts: Mapping[Pair, Contact], touches: Mapping[Pair, Touch], name: str, robot: str
+) -> DiagnosticStatus:
+    """What touches now, pair by pair, and what ever has; ERROR while anything touches.
+
+    Keys are ``a b`` for a pair that touches and ``touched a b`` for one that has since the start.
+    """
+    values = {
+        f"{a} {b}": f"depth {contact.depth:.6f} force {contact.force:.1f}"
+        for (a, b), contact in contacts.items()
+    }
+    values |= {
+        f"touched {a} {b}": f"first {touch.first:.3f} last {touch.last:.3f} depth "
+        f"{touch.depth:.6f} force {touch.force:.1f}"
+        for (a, b), touch in touches.items()
+    }
+    if contacts:
+        deepest = max(contacts, key=lambda pair: contacts[pair].depth)
+        text = f"{len(contacts)} pairs touch, deepest {deepest[0]} and {deepest[1]}"
+        return diagnostic(Level.ERROR, name, text, robot, values)
+    text = "no contact now" + (f"; {len(touches)} pairs earlier" if touches else " or earlier")
+    return diagnostic(Level.OK, name, text, robot, values)
 
 
 class SimulationNode(Node):
@@ -188,7 +246,7 @@ class SimulationNode(Node):
 
     def _publish_joint_state(self) -> None:
         simulation, message = self._simulation, self._message
-        stamp = _time_message(simulation.time)
+        stamp = time_message(simulation.time)
         self._time_publisher.publish(ClockMessage(clock=stamp))
         message.header.stamp = stamp
         message.position = simulation.q.tolist()
@@ -257,12 +315,7 @@ class SimulationNode(Node):
 
     def _on_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
         wanted = {p.name: p.value for p in parameters if p.name in self._values}
-        for name, value in wanted.items():
-            if isinstance(value, float) and not math.isfinite(value):
-                return SetParametersResult(
-                    successful=False, reason=f"{name}: {value} is not a finite number"
-                )
-        if reason := refusal({**self._values, **wanted}):
+        if reason := not_finite(wanted) or refusal({**self._values, **wanted}):
             return SetParametersResult(successful=False, reason=reason)
         self._values.update(wanted)
         self._scale.enabled = self._values["heed_speed_scale"]
@@ -305,21 +358,15 @@ class SimulationNode(Node):
         level, event, text = self._verdict()
         if (level, event, self._request) != self._said:
             self._said = level, event, self._request
-            log = self.get_logger()
-            # rclpy holds every place of a call to one severity
-            if level is Level.ERROR:
-                log.error(text)
-            elif level is Level.WARN:
-                log.warning(text)
-            else:
-                log.info(text)
+            severities = {Level.ERROR: logging.ERROR, Level.WARN: logging.WARNING}
+            log_at(self.get_logger(), severities.get(level, logging.INFO), text)
         values = {"event": event, "request": str(self._request)}
         if self._simulation is not None:
             values["time"] = f"{self._simulation.time:.3f}"
             values["speed_scale"] = f"{self._scale.at(self._simulation.time):.4f}"
         values["real_time_factor"] = f"{self._pacer.achieved:.3f}"
         values["wanted_real_time_factor"] = f"{self._pacer.factor:g}"
-        self._state.publish(status(level, self.get_name(), text, self._robot, values))
+        self._state.publish(diagnostic(level, self.get_name(), text, self._robot, values))
 
     def _say_contacts(self) -> None:
         simulation = self._simulation
@@ -341,18 +388,9 @@ class SimulationNode(Node):
         return tuple(self._simulation.contacts), len(self._simulation.log.touches)
 
 
-def _time_message(seconds: float) -> Time:
-    whole, rest = divmod(round(seconds * 1e9), 10**9)
-    return Time(sec=whole, nanosec=rest)
-
-
 def main(args: list[str] | None = None) -> None:
     """Run the node; what is wrong with its parameters is said, and ends it with code 1."""
-    try:
-        run_node(SimulationNode, args)
-    except (CollisionMonitorError, ParameterException) as error:
-        print(f"simulation: error: {error}", file=sys.stderr)
-        sys.exit(1)
+    run_program(SimulationNode, args, "simulation")
 
 
 if __name__ == "__main__":

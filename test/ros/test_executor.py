@@ -1,18 +1,34 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Running a node: it spins, signals end it well, faults are not hidden."""
+"""Running nodes in processes: signals, faults, subscriptions, and the domains of the tests."""
 
 import os
 import select
 import signal
+import socket
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
-from support.ros.ros_domains import Domain
 
 pytest.importorskip("rclpy", reason="rclpy is not installed")
+
+from rclpy.serialization import deserialize_message  # noqa: E402
+from std_msgs.msg import String  # noqa: E402
+from support.paths import ROOT  # noqa: E402
+from support.ros.ros_domains import (  # noqa: E402
+    DOMAINS,
+    Domain,  # noqa: E402
+    is_free,
+)
+from support.ros.ros_graph import Graph  # noqa: E402
+
+from collision_monitor.nodes.obstacles.reliable_subscription import LosslessSubscription  # noqa: E402
+
+# -- running a node: it spins, signals end it well, faults are not hidden --
+
 
 PROGRAM = """
 import sys, time
@@ -183,3 +199,186 @@ def test_a_fault_ends_it_with_an_error_that_says_why(start, mode, says):
     assert process.returncode == 1, output
     assert f"ValueError: {says}" in errors
     assert "ended" not in output
+
+
+# -- domains of the tests: never two hold one, and none is lost with the process that held it --
+
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from support.ros.ros_domains import Domain
+held = [Domain(Path(sys.argv[1])) for _ in range(3)]
+print(*(domain.number for domain in held), flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.fixture
+def hold(tmp_path):
+    """Starts a process that holds three domains; (process, their numbers)."""
+    processes = []
+
+    def start():
+        process = subprocess.Popen(
+            [sys.executable, "-c", HOLDER, os.fspath(tmp_path)],
+            env={**os.environ, "PYTHONPATH": os.fspath(ROOT / "test")},
+            stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        processes.append(process)
+        return process, set(map(int, process.stdout.readline().split()))
+
+    yield start
+    for process in processes:
+        process.kill()
+        process.communicate()
+
+
+def test_two_processes_never_hold_the_same_and_the_kernel_frees_those_of_the_dead(hold, tmp_path):
+    _, first = hold()
+    killed, second = hold()
+    assert len(first) == len(second) == 3 and not first & second
+    rest = []
+    with pytest.raises(RuntimeError, match="no ROS domain from 10 to 101 is free"):
+        while True:
+            rest.append(Domain(tmp_path))
+    ours = {domain.number for domain in rest}
+    assert len(ours) == len(rest) and not ours & (first | second)
+    killed.send_signal(signal.SIGKILL)
+    killed.wait()
+    with Domain(tmp_path) as domain:
+        assert domain.number in second
+    for domain in rest:
+        domain.release()
+
+
+def test_one_that_was_released_comes_last(tmp_path):
+    taken = []
+    for _ in range(20):
+        with Domain(tmp_path) as domain:
+            taken.append(domain.number)
+    assert len(set(taken)) == 20 and set(taken) <= set(DOMAINS)
+
+
+@pytest.mark.parametrize("participant", [0, 2])
+def test_a_domain_that_a_node_is_in_is_passed_over(tmp_path, participant):
+    with Domain(tmp_path) as domain:
+        number = domain.number
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as node:
+        node.bind(("0.0.0.0", 7400 + 250 * number + 10 + 2 * participant))
+        assert not is_free(number)
+        held = []
+        with pytest.raises(RuntimeError):
+            while True:
+                held.append(Domain(tmp_path))
+    assert held and number not in {domain.number for domain in held}
+    for domain in held:
+        domain.release()
+
+
+def test_a_file_that_is_no_file_of_ours_is_passed_over(tmp_path):
+    held = Domain(tmp_path)
+    held.release()
+    path = next(tmp_path.iterdir())
+    path.unlink()
+    path.symlink_to(tmp_path / "elsewhere")
+    taken = []
+    with pytest.raises(RuntimeError):
+        while True:
+            taken.append(Domain(tmp_path))
+    assert len(taken) > 1 and held.number not in {domain.number for domain in taken}
+    assert not (tmp_path / "elsewhere").exists()
+    for domain in taken:
+        domain.release()
+
+
+# -- a subscription that keeps all that waits, and says what a publisher threw away --
+#
+# That also across processes, one of them held up: test_scene_node.py.
+
+
+@pytest.fixture
+def graph():
+    found = Graph()
+    yield found
+    found.close()
+
+
+def test_nobody_is_called_for_what_came_while_publishers_were_found_and_all_that_waits_is_heard(
+    graph,
+):
+    heard, lost = [], []
+    publisher = graph.node.create_publisher(String, "talk", 10)
+    for _ in range(20):
+        publisher.publish(String(data="before anybody listened"))
+    subscription = LosslessSubscription(
+        graph.node, String, "talk", lambda message: heard.append(message.data), lost.append
+    )
+    graph.until(lambda: publisher.get_subscription_count())
+    graph.spin(0.2)
+    heard.clear()
+    for k in range(500):  # nobody takes one meanwhile
+        publisher.publish(String(data=str(k)))
+    graph.until(lambda: len(heard) == 500)
+    assert heard == [str(k) for k in range(500)] and lost == []
+    subscription.destroy()
+
+
+def test_what_is_missed_counts_unless_a_publisher_is_new(graph, monkeypatch):
+    lost, now = [], [100.0]
+    clock = "collision_monitor.nodes.obstacles.reliable_subscription.time.monotonic"
+    monkeypatch.setattr(clock, lambda: now[0])
+    subscription = LosslessSubscription(graph.node, String, "talk", print, lost.append)
+    event = SimpleNamespace(total_count_change=3)
+    subscription._missed(event)
+    assert lost == [3]
+    counts = iter([1, 1, 0, 1])
+    monkeypatch.setattr(graph.node, "count_publishers", lambda topic: next(counts))
+    subscription._missed(event)
+    assert lost == [3]
+    now[0] += 1.1
+    subscription._missed(event)
+    assert lost == [3, 3]
+    subscription.look()
+    now[0] += 1.1
+    subscription._missed(event)  # of the one that has just come
+    assert lost == [3, 3]
+    subscription.destroy()
+
+
+def test_what_waits_is_taken_a_few_at_a_time_in_order_and_how_long_it_waited_is_known(graph):
+    heard = []
+    publisher = graph.node.create_publisher(String, "talk", 100)
+    subscription = LosslessSubscription(
+        graph.node, String, "talk", lambda message: heard.append(message.data), print
+    )
+    graph.until(lambda: publisher.get_subscription_count())
+    for k in range(30):
+        publisher.publish(String(data=str(k)))
+    time.sleep(0.3)
+    subscription.take()
+    assert 0 < len(heard) < 30 and 0.25 < subscription.late < 60.0
+    for _ in range(10):
+        subscription.take()
+    assert heard == [str(k) for k in range(30)]
+    assert subscription.late == 0.0
+    subscription.destroy()
+
+
+def test_messages_are_kept_as_they_came_and_what_cannot_be_read_is_lost(graph):
+    heard, kept, lost = [], [], []
+    publisher = graph.node.create_publisher(String, "talk", 100)
+    subscription = LosslessSubscription(
+        graph.node, String, "talk", lambda message: heard.append(message.data), lost.append,
+        kept.append,
+    )  # fmt: skip
+    graph.until(lambda: publisher.get_subscription_count())
+    publisher.publish(String(data="one"))
+    graph.until(lambda: len(heard) == 1)
+    publisher.publish(String(data="two"))
+    time.sleep(0.1)
+    subscription.take()
+    assert heard == [deserialize_message(data, String).data for data in kept] == ["one", "two"]
+    subscription._hear(kept[0][:5])
+    assert len(heard) == 2 and len(kept) == 3 and lost == [1]
+    subscription.destroy()

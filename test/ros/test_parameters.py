@@ -1,26 +1,55 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters of the node: how they describe themselves, and what they refuse."""
+"""Parameters of the nodes: how they describe themselves, where they are documented, refusals."""
 
 import math
+import re
 import subprocess
 import sys
 
 import pytest
+import yaml
+from support.paths import ROOT
 from support.ros.ros_graph import Graph
 
 from rclpy.exceptions import ParameterException  # isort: skip
 from rclpy.node import Node  # isort: skip
 from rclpy.parameter import Parameter as RosParameter  # isort: skip
 
-from collision_monitor.nodes.parameters.parameters import (
-    PARAMETERS,
-    Parameter,
-    declare_parameters,
-    refusal,
+from collision_monitor.errors import ConfigurationError, RobotDescriptionError
+from collision_monitor.model.loading.recipe import RobotSource
+from collision_monitor.nodes.parameters import (
+    monitor_parameters,
+    self_collision_parameters,
+    simulation_parameters,
 )
+from collision_monitor.nodes.parameters.monitor_parameters import PARAMETERS
+from collision_monitor.nodes.parameters.parameter import Parameter, declare_parameters
+from collision_monitor.nodes.parameters.robot_parameters import (
+    declare_robots,
+    parameters_of,
+    recipe_of,
+)
+from collision_monitor.nodes.parameters.self_collision_parameters import arm_names
+from collision_monitor.nodes.parameters.simulation_parameters import start_positions
 
-DEFAULTS = {p.name: p.default for p in PARAMETERS}
+NODES = {
+    "collision_monitor": monitor_parameters,
+    "self_collision": self_collision_parameters,
+    "simulation": simulation_parameters,
+}
+EVERY_NODE = pytest.mark.parametrize("tables", NODES.values(), ids=NODES)
+
+
+def defaults(tables):
+    return {p.name: p.default for p in tables.PARAMETERS}
+
+
+DEFAULTS = defaults(monitor_parameters)
+LINKS = {
+    "right_base_link": "torso", "right_tip_link": "right_hand",
+    "left_base_link": "chest", "left_tip_link": "left_hand",
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -46,10 +75,13 @@ def make_node(graph):
         node.destroy_node()
 
 
-def test_everything_declared_has_its_default_and_describes_itself(make_node):
+@EVERY_NODE
+def test_everything_declared_has_its_default_and_describes_itself(make_node, tables):
     node = make_node()
-    assert declare_parameters(node) == DEFAULTS
-    for parameter in PARAMETERS:
+    assert declare_parameters(node, tables.PARAMETERS) == defaults(tables)
+    assert len(defaults(tables)) == len(tables.PARAMETERS)  # each name is given once
+    assert tables.refusal(defaults(tables)) == ""
+    for parameter in tables.PARAMETERS:
         described = node.describe_parameter(parameter.name)
         assert described.description == parameter.text
         assert len(described.description) > 10
@@ -57,15 +89,12 @@ def test_everything_declared_has_its_default_and_describes_itself(make_node):
         assert node.get_parameter(parameter.name).value == parameter.default
 
 
-def test_names_are_given_once():
-    assert len(DEFAULTS) == len(PARAMETERS)
-
-
-def test_every_number_has_a_range_that_its_default_lies_in(make_node):
+@EVERY_NODE
+def test_every_number_has_a_range_that_its_default_lies_in(make_node, tables):
     node = make_node()
-    declare_parameters(node)
-    numbers = [p for p in PARAMETERS if type(p.default) in (int, float)]
-    assert len(numbers) >= 9
+    declare_parameters(node, tables.PARAMETERS)
+    numbers = [p for p in tables.PARAMETERS if type(p.default) in (int, float)]
+    assert len(numbers) >= 8
     for parameter in numbers:
         described = node.describe_parameter(parameter.name)
         whole = isinstance(parameter.default, int)
@@ -73,8 +102,21 @@ def test_every_number_has_a_range_that_its_default_lies_in(make_node):
         other = described.floating_point_range if whole else described.integer_range
         assert len(ranges) == 1 and len(other) == 0, parameter.name
         assert ranges[0].from_value == (1 if whole else 0.0)
-        assert ranges[0].from_value <= parameter.default <= ranges[0].to_value < 1e6
+        assert ranges[0].from_value <= parameter.default <= ranges[0].to_value <= 1e6
         assert ranges[0].to_value == parameter.most
+
+
+@pytest.mark.parametrize("node", ["self_collision", "simulation"])
+def test_file_and_page_have_every_parameter_with_its_default(node):
+    tables = NODES[node]
+    text = (ROOT / f"config/{node}.yaml").read_text(encoding="utf-8")
+    assert yaml.safe_load(text) == {"/**": {"ros__parameters": defaults(tables)}}
+    text = (ROOT / f"docs/{node}.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `(\w+)` \| `([^`]*)` \|", text, re.MULTILINE))
+    assert {name: yaml.safe_load(value) for name, value in rows.items()} == defaults(tables)
+    for parameter in tables.PARAMETERS:
+        row = re.search(rf"^\| `{parameter.name}` \|[^|]*\|([^|]*)\|", text, re.MULTILINE)
+        assert ("fixed" in row[1]) == parameter.read_only, parameter.name
 
 
 def test_a_text_has_no_range():
@@ -85,7 +127,7 @@ def test_a_text_has_no_range():
 def test_values_from_outside_are_what_the_node_works_with(make_node):
     given = {"warn_distance": 0.25, "max_leaves_per_link": 3, "package_dirs": ["a", "b"]}
     given["visual_meshes"] = True
-    values = declare_parameters(make_node(**given))
+    values = declare_parameters(make_node(**given), PARAMETERS)
     assert values == {**DEFAULTS, **given}
 
 
@@ -109,7 +151,7 @@ WRONG = [
 @pytest.mark.parametrize(("name", "value"), WRONG)
 def test_a_wrong_value_from_outside_is_refused_by_name(make_node, name, value):
     with pytest.raises(ParameterException) as caught:
-        declare_parameters(make_node(**{name: value}))
+        declare_parameters(make_node(**{name: value}), PARAMETERS)
     assert name in str(caught.value)
     assert str(value) in str(caught.value)
 
@@ -120,7 +162,7 @@ SETTABLE = {p.name for p in PARAMETERS if not p.read_only}
 @pytest.mark.parametrize(("name", "value"), [case for case in WRONG if case[0] in SETTABLE])
 def test_a_wrong_value_is_refused_by_name_while_the_node_runs(make_node, name, value):
     node = make_node()
-    declare_parameters(node)
+    declare_parameters(node, PARAMETERS)
     (result,) = node.set_parameters([RosParameter(name, value=value)])
     assert not result.successful
     of_its_type = type(value) is type(DEFAULTS[name])  # else rclpy's reason is the types alone
@@ -131,25 +173,54 @@ def test_a_wrong_value_is_refused_by_name_while_the_node_runs(make_node, name, v
 @pytest.mark.parametrize("name", sorted(set(DEFAULTS) - SETTABLE))
 def test_what_is_read_only_stays(make_node, name):
     node = make_node()
-    declare_parameters(node)
+    declare_parameters(node, PARAMETERS)
     (result,) = node.set_parameters([RosParameter(name, value=DEFAULTS[name])])
     assert not result.successful and name in result.reason
 
 
 @pytest.mark.parametrize(
-    ("values", "says"),
+    ("node", "values", "says"),
     [
-        ({}, ""),
-        ({"stop_distance": 0.1}, ""),
-        ({"state_rate": 1.0}, ""),
-        ({"stop_distance": 0.3}, "stop_distance 0.3 is above warn_distance 0.1"),
-        ({"warn_distance": 0.0}, "stop_distance 0.02 is above warn_distance 0"),
-        ({"state_rate": 0.99}, "state_rate 0.99 is below 1 Hz"),
-        ({"cycle_deadline": 0.0}, "cycle_deadline 0: must be above 0"),
+        ("collision_monitor", {}, ""),
+        ("collision_monitor", {"stop_distance": 0.1}, ""),
+        ("collision_monitor", {"state_rate": 1.0}, ""),
+        ("collision_monitor", {"stop_distance": 0.3},
+         "stop_distance 0.3 is above warn_distance 0.1"),
+        ("collision_monitor", {"warn_distance": 0.0},
+         "stop_distance 0.02 is above warn_distance 0"),
+        ("collision_monitor", {"state_rate": 0.99}, "state_rate 0.99 is below 1 Hz"),
+        ("collision_monitor", {"cycle_deadline": 0.0}, "cycle_deadline 0: must be above 0"),
+        ("self_collision", {"danger_distance": 0.1}, ""),
+        ("self_collision", {"danger_distance": 0.11},
+         "danger_distance 0.11 is above safe_distance 0.1"),
+        ("self_collision", {"safe_distance": 0.0, "danger_distance": 0.0},
+         "safe_distance 0 is not above 0"),
+        ("self_collision", {"method": "quick"}, "method 'quick' is not one of robust, published"),
+        ("self_collision", {"yielding": "nobody"},
+         "yielding 'nobody' is not one of both, left, right"),
+        ("self_collision", {"guard": "never"}, "guard 'never' is not one of running, always"),
+        ("self_collision", {"joint_state_timeout": 0.0}, "joint_state_timeout 0 is not above 0"),
+        ("self_collision", {"stream_horizon": 0.0}, "stream_horizon 0 is not above 0"),
+        ("self_collision", {"stream_timeout": 0.0}, "stream_timeout 0 is not above 0"),
+        ("self_collision", {"state_rate": 0.5}, "state_rate 0.5 is below 1 Hz"),
+        ("self_collision", {"arms": ["a", "b"]}, ""),
+        ("self_collision", {"arms": ["a"]}, "expected two groups"),
+        ("self_collision", {"arms": ["a", "b", "c"]}, "expected two groups"),
+        ("self_collision", LINKS, ""),
+        ("self_collision", {**LINKS, "left_tip_link": ""},
+         "but not left_tip_link: all four are needed"),
+        ("self_collision", {**LINKS, "arms": ["a", "b"]}, "give only one of them"),
+        ("simulation", {"real_time_factor": 0.0}, "real_time_factor 0 is not above 0"),
+        ("simulation", {"speed_scale_timeout": 0.0}, "speed_scale_timeout 0 is not above 0"),
+        ("simulation", {"timestep": 0.0}, "timestep 0 is not above 0"),
+        ("simulation", {"timestep": 0.01},
+         "joint_state_rate 200 Hz is more than one message per timestep"),
+        ("simulation", {"state_rate": 0.5}, "state_rate 0.5 is below 1 Hz"),
     ],
-)
-def test_values_that_contradict_each_other_are_refused_by_name(values, says):
-    reason = refusal({**DEFAULTS, **values})
+)  # fmt: skip
+def test_values_that_contradict_each_other_are_refused_by_name(node, values, says):
+    tables = NODES[node]
+    reason = tables.refusal({**defaults(tables), **values})
     assert (says in reason) if says else reason == ""
 
 
@@ -166,3 +237,97 @@ def test_who_starts_the_node_with_a_wrong_value_reads_one_message(graph, given):
     assert done.returncode == 1
     assert name in done.stderr and value in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_arms_are_named_as_the_library_takes_them():
+    given = defaults(self_collision_parameters)
+    assert arm_names(given) is None
+    assert arm_names({**given, "arms": ["r", "l"]}) == ["r", "l"]
+    assert arm_names({**given, **LINKS}) == ["torso:right_hand", "chest:left_hand"]
+
+
+def test_start_positions_are_read():
+    assert start_positions("") == {}
+    assert start_positions(" elbow = 1.5, wrist=-0.25,") == {"elbow": 1.5, "wrist": -0.25}
+
+
+@pytest.mark.parametrize("text", ["elbow", "elbow=", "=1", "elbow=x", "elbow=nan", "a=1,a=2"])
+def test_start_positions_that_mean_nothing_are_refused(text):
+    with pytest.raises(ConfigurationError, match="start_positions: "):
+        start_positions(text)
+
+
+# -- robots of a cell --
+
+
+@pytest.fixture
+def declared(graph):
+    """Declares the parameters of a node, given these from outside; (values, ports, node)."""
+    made = []
+
+    def declare(given):
+        overrides = [RosParameter(name, value=value) for name, value in given.items()]
+        made.append(Node("bare", context=graph.context, parameter_overrides=overrides))
+        values = declare_parameters(made[-1], PARAMETERS)
+        return values, declare_robots(made[-1], values), made[-1]
+
+    yield declare
+    for node in made:
+        node.destroy_node()
+
+
+def test_without_names_there_is_one_robot(declared):
+    given = {"robot_description": "a.urdf", "robot_description_semantic": "a.srdf"}
+    _, (port,), _ = declared(given)
+    assert port.source == RobotSource("a.urdf", "a.srdf")
+    assert (port.description_topic, port.joint_states) == ("robot_description", "joint_states")
+
+
+def test_robots_of_a_cell_have_parameters_of_their_own(declared):
+    mount = [1.0, 2.0, 3.0, 0.1, 0.2, 0.3]
+    values, (left, right), node = declared({
+        "robots": ["left", "right"], "left.robot_description": "l.urdf", "left.mount": mount,
+        "left.joint_states": "arm/joint_states", "right.prefix": "r_", "right.parent": "left/hand",
+        "right.robot_description_topic": "urdf", "world_frame": "cell", "package_dirs": ["a", ""],
+    })  # fmt: skip
+    assert left.source == RobotSource("l.urdf", "", "left", "left/", tuple(mount))
+    assert (left.description_topic, left.joint_states) == (
+        "left/robot_description", "arm/joint_states",
+    )  # fmt: skip
+    assert right.source == RobotSource("", "", "right", "r_", parent="left/hand")
+    assert (right.description_topic, right.joint_states) == ("urdf", "right/joint_states")
+    for name in ("left", "right"):
+        for parameter in parameters_of(name):
+            described = node.describe_parameter(parameter.name)
+            assert described.description == parameter.text and described.read_only
+    recipe = recipe_of(values, (left.source, right.source), True)
+    assert (recipe.root, recipe.package_dirs, recipe.exact) == ("cell", ("a",), True)
+
+
+TWO = {"robots": ["left", "right"]}
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"robots": ["left", "left"]}, "'left' is named twice"),
+        ({"robots": ["left arm"]}, "'left arm' is not a valid name"),
+        ({"robots": ["scene"]}, "'scene' is the name of a parameter"),
+        ({**TWO, "robot_description": "a.urdf"}, "set left.robot_description"),
+        ({**TWO, "robot_description_semantic": "a"}, "set left.robot_description_semantic"),
+        ({**TWO, "left.mount": [1.0, 2.0, 3.0]}, r"left.mount: \[1.0, 2.0, 3.0\] is not x, y"),
+        ({**TWO, "left.mount": [0.0] * 5 + [float("nan")]}, "left.mount"),
+        ({**TWO, "left.joint_states": "all", "right.joint_states": "all"},
+         "right.joint_states is that of left, 'all', but their prefixes are 'left/' and 'right/'"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_refused_by_name(declared, given, says):
+    with pytest.raises(RobotDescriptionError, match=says):
+        declared(given)
+
+
+def test_a_topic_for_all_needs_names_that_tell_robots_apart(declared):
+    given = {f"{name}.{key}": value for name in TWO["robots"]
+             for key, value in (("joint_states", "joint_states"), ("prefix", ""))}  # fmt: skip
+    _, ports, _ = declared(TWO | given)
+    assert {port.joint_states for port in ports} == {"joint_states"}

@@ -212,7 +212,7 @@ def test_wrong_options_are_an_error_that_names_them(options, says, capsys):
 
 
 def test_without_ros_it_says_what_to_install(monkeypatch, capsys):
-    monkeypatch.setitem(sys.modules, "collision_monitor.nodes.demo.demo", None)
+    monkeypatch.setitem(sys.modules, "collision_monitor.nodes.demo", None)
     assert main(["demo"]) == 2
     errors = capsys.readouterr().err
     assert "needs ROS 2" in errors and "collision_monitor[demo]" in errors

@@ -174,12 +174,12 @@ def test_extras_that_pages_speak_of_are_declared():
 def test_parameters_of_commands_exist():
     pytest.importorskip("rclpy", reason="rclpy is not installed")
     from collision_monitor.nodes.parameters import (
-        parameters,
+        monitor_parameters,
         self_collision_parameters,
         simulation_parameters,
     )
 
-    modules = (parameters, self_collision_parameters, simulation_parameters)
+    modules = (monitor_parameters, self_collision_parameters, simulation_parameters)
     known = {p.name for module in modules for p in module.PARAMETERS} | {"use_sim_time"}
     for page in PAGES:
         for line in code_lines(page):

@@ -72,11 +72,16 @@ def test_only_the_package_and_the_executables_are_installed(workspace):
 
 def test_rviz_listens_where_the_node_speaks():
     pytest.importorskip("rclpy", reason="rclpy is not installed")
-    from collision_monitor.nodes.markers.aabb_markers import AABB
-    from collision_monitor.nodes.markers.leaf_markers import LEAF_CYLINDERS, LEAVES
-    from collision_monitor.nodes.markers.live_markers import CARRIED, CLOUDS, SCENE
-    from collision_monitor.nodes.markers.markers import NEAREST, TOUCHING
-    from collision_monitor.nodes.markers.obstacle_markers import OBSTACLE_CYLINDERS, OBSTACLES
+    from collision_monitor.nodes.markers.bodies import (
+        CARRIED,
+        CLOUDS,
+        LEAF_CYLINDERS,
+        LEAVES,
+        OBSTACLE_CYLINDERS,
+        OBSTACLES,
+        SCENE,
+    )
+    from collision_monitor.nodes.markers.markers import AABB, NEAREST, TOUCHING
     from collision_monitor.nodes.markers.path_markers import AFTER, BEFORE, FIELD
 
     config = yaml.safe_load((ROOT / "rviz/collision_monitor.rviz").read_text(encoding="utf-8"))

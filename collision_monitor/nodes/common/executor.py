@@ -1,22 +1,120 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The executor that costs least, and the end of a process."""
+"""Running a node as a program: arguments, log, executor, signals and exit code."""
 
 from __future__ import annotations
 
+import argparse
+import logging
+import re
 import signal
 import sys
 from collections.abc import Callable
+from typing import Any
 
 import rclpy
 from rclpy.exceptions import ParameterException
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
+from rclpy.parameter import Parameter
+from rclpy.signals import SignalHandlerOptions
+from rclpy.utilities import remove_ros_args
 
-from collision_monitor.errors import CollisionMonitorError
-from collision_monitor.nodes.common.arguments import init
+from collision_monitor.errors import CollisionMonitorError, RosArgumentsError
 
-_SIGNAL_SECONDS = 0.2  # between two looks whether a signal has come, where no timer runs
+_SIGNAL_SECONDS = 0.2  # between two checks for a signal, where no timer runs
+
+
+def log_at(logger: Any, severity: int, text: str) -> None:
+    """Log at a level of Python's logging; rclpy holds every place of a call to one severity."""
+    if severity >= logging.ERROR:
+        logger.error(text)
+    elif severity >= logging.WARNING:
+        logger.warning(text)
+    else:
+        logger.info(text)
+
+
+class LogBridge(logging.Handler):
+    """Passes log records to the logger of a node, at their own level."""
+
+    def __init__(self, node: Node) -> None:
+        """``node``: whose logger is used."""
+        super().__init__()
+        self._logger = node.get_logger()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Log a record."""
+        log_at(self._logger, record.levelno, self.format(record))
+
+
+def bridge_logs(node: Node) -> None:
+    """Send the library's log, from INFO on, to that of ``node`` and nowhere else."""
+    library = logging.getLogger("collision_monitor")
+    for handler in list(library.handlers):
+        if isinstance(handler, LogBridge):
+            library.removeHandler(handler)
+    library.addHandler(LogBridge(node))
+    library.setLevel(logging.INFO)
+    library.propagate = False
+
+
+def init(args: list[str] | None) -> None:
+    """``rclpy.init``; signals are left to the caller.
+
+    Raises:
+        RosArgumentsError: an unknown log level, a file of parameters that is not there ...
+    """
+    try:
+        rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    except RuntimeError as error:
+        raise RosArgumentsError(_sentence(error)) from None
+
+
+def own_arguments(args: list[str]) -> list[str]:
+    """Arguments that are not for ROS, without the program.
+
+    Raises:
+        RosArgumentsError: those for ROS are wrong.
+    """
+    try:
+        return remove_ros_args(args)[1:]
+    except RuntimeError as error:
+        raise RosArgumentsError(_sentence(error)) from None
+
+
+def _sentence(error: RuntimeError) -> str:
+    """The message of rcl, without the place in its sources."""
+    text = re.sub(r",? at /\S+:\d+", "", " ".join(str(error).split()))
+    return re.sub(r"^(failed to initialize rcl|Failed to parse ROS arguments): ", "", text)
+
+
+def split_arguments(args: list[str] | None) -> tuple[dict[str, Any], list[str]]:
+    """(options for the node, arguments for rclpy); ``args`` with the program, or sys.argv.
+
+    An unknown option ends the program with code 2.
+    """
+    args = sys.argv if args is None else args
+    parser = argparse.ArgumentParser(
+        prog="collision_monitor",
+        description="Monitor the clearance of a robot; parameters: --ros-args -p name:=value.",
+    )
+    parser.add_argument(
+        "--record",
+        metavar="FILE.mcap",
+        help=(
+            "record the last minutes before every stop to this file (same as the parameter "
+            "record)"
+        ),
+    )
+    try:
+        own = own_arguments(args)
+    except RosArgumentsError as error:
+        sys.exit(f"collision_monitor: error: {error}")  # code 1, as for parameters
+    found = parser.parse_args(own)
+    if found.record is None:
+        return {}, args
+    return {"parameter_overrides": [Parameter("record", value=found.record)]}, args
 
 
 def best_executor() -> Executor:
@@ -29,7 +127,7 @@ def best_executor() -> Executor:
 
 
 def run_program(make_node: Callable[[], Node], args: list[str] | None, name: str) -> None:
-    """`run_node`; what is wrong with its parameters is said, and ends the process with code 1."""
+    """`run_node`; an error in its parameters is printed, and ends the process with code 1."""
     try:
         run_node(make_node, args)
     except (CollisionMonitorError, ParameterException) as error:
@@ -40,8 +138,8 @@ def run_program(make_node: Callable[[], Node], args: list[str] | None, name: str
 def run_node(make_node: Callable[[], Node], args: list[str] | None) -> None:
     """Make a node and spin it until SIGINT or SIGTERM; both are ordinary ends.
 
-    Signals are not left to rclpy, which takes the middleware away under whatever callback is just
-    running: that one ends, and ``node.close()`` can still say that nobody is there any more.
+    Signals are not left to rclpy, which shuts the middleware down during a callback. Here the
+    callback ends, and ``node.close()`` can still publish a last state.
     """
     init(args)
     end = _End()

@@ -1,15 +1,45 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""MonitorState as messages."""
+"""Messages that several nodes publish, and the qualities of service of their topics."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 
-from collision_monitor.monitoring.monitor import MonitorState
+from collision_monitor.monitoring.monitor import Level, MonitorState
+
+# The last message is kept for late subscribers.
+LATCHED = QoSProfile(
+    depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE
+)
+# Reliable, so that both reliable and best-effort subscribers match.
+VALUES = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
+
+
+def time_message(seconds: float) -> Time:
+    """A time as a message."""
+    whole, rest = divmod(round(seconds * 1e9), 10**9)
+    return Time(sec=whole, nanosec=rest)
+
+
+def key_values(values: Mapping[str, str]) -> list[KeyValue]:
+    """Key-values of a DiagnosticStatus."""
+    return [KeyValue(key=key, value=value) for key, value in values.items()]
+
+
+def diagnostic(
+    level: Level, name: str, message: str, hardware_id: str, values: Mapping[str, str]
+) -> DiagnosticStatus:
+    """A DiagnosticStatus with key-values."""
+    return DiagnosticStatus(
+        level=bytes([level]), name=name, message=message, hardware_id=hardware_id,
+        values=key_values(values),
+    )  # fmt: skip
 
 
 def status_message(
@@ -30,19 +60,7 @@ def status_message(
         values["point_a"], values["point_b"], values["normal"] = (
             " ".join(f"{x:.6f}" for x in vector) for vector in (a, b, state.clearance.normal)
         )
-    values.update(extra)
-    return DiagnosticStatus(
-        level=bytes([state.level]),
-        name=name,
-        message=state.message,
-        hardware_id=hardware_id,
-        values=key_values(values),
-    )
-
-
-def key_values(values: Mapping[str, str]) -> list[KeyValue]:
-    """As messages have them."""
-    return [KeyValue(key=key, value=value) for key, value in values.items()]
+    return diagnostic(state.level, name, state.message, hardware_id, {**values, **extra})
 
 
 def distances_message(distances: list[float]) -> Float64MultiArray:

@@ -1,11 +1,11 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""What a monitor knows as markers for RViz: leaves, obstacles, nearest points, contact, boxes."""
+"""Markers for RViz: links, obstacles, nearest points, contact, bounding boxes."""
 
 from __future__ import annotations
 
+import colorsys
 from collections.abc import Iterator
-from functools import partial
 
 import numpy as np
 from builtin_interfaces.msg import Duration, Time
@@ -13,16 +13,20 @@ from geometry_msgs.msg import Point
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
+from collision_monitor.errors import ConfigurationError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.live.live_scene import LiveScene
+from collision_monitor.model.tree_boxes import TreeBoxes, edges
 from collision_monitor.monitoring.monitor import Level, MonitorState
-from collision_monitor.nodes.markers.aabb_markers import AabbMarkers, gone
-from collision_monitor.nodes.markers.leaf_markers import LeafMarkers
-from collision_monitor.nodes.markers.live_markers import LiveMarkers
-from collision_monitor.nodes.markers.obstacle_markers import ObstacleMarkers
+from collision_monitor.nodes.markers.bodies import BodyMarkers, LinkMarkers
+from collision_monitor.nodes.markers.marker_rows import MarkerRows
 from collision_monitor.viewer.clearance_display import CLEAR, CONTACT, NEAR, Rgb, clearance_colour
 
-NEAREST, TOUCHING = "nearest", "contact"
+AABB, NEAREST, TOUCHING = "aabb", "nearest", "contact"
+ALL = range(10**6)
+
+# Boxes that are shown at most: each takes 576 bytes of a message.
+MOST_BOXES = 1000
 
 # Triangles of a contact that are shown: more would be dear to send, and say no more.
 _SHOWN = 200
@@ -31,6 +35,89 @@ _ALPHA = 0.35
 _UNKNOWN = (0.55, 0.55, 0.6)
 _WHITE = (0.95, 0.95, 0.95)
 _LEVELS = {Level.OK: CLEAR, Level.WARN: NEAR}
+
+
+def levels_of(text: str) -> frozenset[int] | range:
+    """Levels as a parameter has them: ``0-2,5``, or ``all``; none where it is empty.
+
+    Raises:
+        ConfigurationError: it is of another form.
+    """
+    text = text.strip()
+    if text == "all":
+        return ALL
+    found: set[int] = set()
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        first, dash, last = (word.strip() for word in part.partition("-"))
+        last = last if dash else first
+        if not (first.isdecimal() and last.isdecimal() and int(first) <= int(last) < len(ALL)):
+            raise ConfigurationError(
+                f"show_aabb_levels: {part!r} is not a level or a range; use for example '0-2,5' "
+                "or 'all'"
+            )
+        if int(last) - int(first) > 100:
+            raise ConfigurationError(
+                f"show_aabb_levels: no hierarchy has the levels {part!r}; use 'all'"
+            )
+        found.update(range(int(first), int(last) + 1))
+    return frozenset(found)
+
+
+class AabbMarkers:
+    """One list of lines for each level, in the namespace ``aabb``; the id is the level."""
+
+    def __init__(
+        self, model: CollisionModel, levels: frozenset[int] | range, lifetime: float, width: float
+    ) -> None:
+        """``lifetime`` of the markers, seconds; ``width`` of a line, metres."""
+        self._boxes = TreeBoxes(model)
+        self._writer = MarkerRows(model.root, AABB)
+        self._lifetime, self._width = lifetime, width
+        self._nodes: dict[int, np.ndarray] = {}  # by level
+        left_out = []
+        for level in range(self._boxes.depth):
+            nodes = np.flatnonzero(self._boxes.levels == level)
+            if level not in levels:
+                continue
+            if sum(map(len, self._nodes.values())) + len(nodes) > MOST_BOXES:
+                left_out.append(level)
+            else:
+                self._nodes[level] = nodes
+        self.shown = tuple(self._nodes)
+        self.remark = _remark(left_out, levels, self._boxes.depth)
+
+    def messages(self, segments: np.ndarray, stamp: Time) -> Iterator[bytes]:
+        """The levels at a configuration, one each; ``segments`` as of `TreeBoxes.at`."""
+        boxes = self._boxes.at(segments)
+        pose = np.array([[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]])
+        scale = np.full((1, 3), self._width)
+        for level, nodes in self._nodes.items():
+            rgb = colorsys.hsv_to_rgb(0.5 + 0.4 * level / self._boxes.depth, 0.6, 1.0)
+            colour, points = np.array([[*rgb, 0.8]]), edges(boxes[nodes]).reshape(1, -1, 3)
+            yield from self._writer.messages(
+                stamp, self._lifetime, np.array([level]), np.array([Marker.LINE_LIST]), pose,
+                scale, colour, points,
+            )  # fmt: skip
+
+
+def _remark(left_out: list[int], levels: frozenset[int] | range, depth: int) -> str:
+    """What is not shown though it was asked for; empty where all is."""
+    if left_out:
+        return (
+            f"levels {', '.join(map(str, left_out))} have too many boxes to show: the limit is "
+            f"{MOST_BOXES} in total"
+        )
+    if levels and levels is not ALL and max(levels) >= depth:
+        return f"the deepest level is {depth - 1}"
+    return ""
+
+
+def gone(levels: tuple[int, ...], frame: str, stamp: Time) -> MarkerArray:
+    """Takes away levels that are not wanted any more."""
+    markers = [Marker(ns=AABB, id=level, action=Marker.DELETE) for level in levels]
+    for marker in markers:
+        marker.header.frame_id, marker.header.stamp = frame, stamp
+    return MarkerArray(markers=markers)
 
 
 def marker_colour(rgb: Rgb, alpha: float = _ALPHA) -> ColorRGBA:
@@ -51,26 +138,12 @@ def duration(seconds: float) -> Duration:
     return Duration(sec=whole, nanosec=rest)
 
 
-def _blank(
-    root: str, lifetime: float, kind: int, namespace: str, number: int, longer: float = 1.0
-) -> Marker:
-    """A marker in the frame ``root`` that vanishes after ``longer`` times ``lifetime`` seconds."""
-    marker = Marker(ns=namespace, id=number, type=kind, action=Marker.ADD)
-    marker.header.frame_id = root
-    marker.lifetime = duration(longer * lifetime)
-    marker.pose.orientation.w = 1.0
-    return marker
-
-
 class MarkerBuilder:
-    """Markers of one model: made once, moved and coloured anew each time.
+    """Markers of a model and the live scene around it, moved and coloured anew each time.
 
-    A leaf is a list of one or two spheres, and a cylinder between two; both have the
-    leaf's index as id, in the namespaces ``leaves`` and ``leaves/cylinders``. Obstacles are in
-    ``obstacles`` and, where they are shown by their leaves, ``obstacles/cylinders``; the nearest
-    pair is a line, its label and its ends in ``nearest``, triangles of an exact contact are in
-    ``contact``, boxes of the hierarchy in ``aabb``. Live objects are in ``scene``, those that links
-    carry in ``scene/carried``, a point cloud in ``scene/cloud``. All are in the frame of the root.
+    Links are shown by `LinkMarkers`, obstacles and live objects by `BodyMarkers`. The nearest pair
+    is a line, its label and its ends in ``nearest``, triangles of an exact contact are in
+    ``contact``, boxes of the hierarchy in ``aabb``. All are in the frame of the root.
     """
 
     def __init__(
@@ -80,38 +153,35 @@ class MarkerBuilder:
 
         ``live``: the scene around the model, if there is one.
         """
-        self._model = model
-        # Not a method: whoever has it would be in a circle with this, and outlive a swap.
-        self._marker = partial(_blank, model.root, lifetime)
-        own = {link.name for link in model.robot.links.values()}
-        self._rows = np.array(
-            [k for k, leaf in enumerate(model.leaves) if leaf.link in own], dtype=np.int64
-        )
-        link_of = {name: k for k, name in enumerate(model.link_names)}
-        self._links = np.array([link_of[leaf.link] for leaf in model.leaves], dtype=np.int64)
-        self._leaves = LeafMarkers(model.leaves, self._rows, self._marker)
-        self._obstacles = ObstacleMarkers(model, self._marker)
-        self._live = None if live is None else LiveMarkers(live, self._marker, lifetime)
+        self._model, self._lifetime = model, lifetime
+        self._links = LinkMarkers(model, lifetime)
+        self._bodies = BodyMarkers(model, live, lifetime)
         self._far = np.full(0 if live is None else 1 + live.bounds.objects, np.inf)
         self._boxes: AabbMarkers | None = None
         self._levels: frozenset[int] | range = frozenset()
         self._gone: tuple[int, ...] = ()
         self._height = self._text_height()
-        self._line = self._marker(Marker.LINE_LIST, NEAREST, 0)
-        self._text = self._marker(Marker.TEXT_VIEW_FACING, NEAREST, 1)
-        self._ends = self._marker(Marker.SPHERE_LIST, NEAREST, 2)
-        self._line.scale.x = 0.1 * self._height
-        self._text.scale.z = self._height
+        self._line = self._marker(Marker.LINE_LIST, NEAREST, 0, 0.1 * self._height)
+        self._text = self._marker(Marker.TEXT_VIEW_FACING, NEAREST, 1, self._height)
+        self._ends = self._marker(Marker.SPHERE_LIST, NEAREST, 2, 0.25 * self._height)
         self._text.color = marker_colour(_WHITE, 1.0)
-        self._contact = self._marker(Marker.TRIANGLE_LIST, TOUCHING, 0)
-        for marker, size in ((self._ends, 0.25 * self._height), (self._contact, 1.0)):
-            marker.scale.x = marker.scale.y = marker.scale.z = size
+        self._contact = self._marker(Marker.TRIANGLE_LIST, TOUCHING, 0, 1.0)
         self._contact.color = marker_colour((0.95, 0.1, 0.65), 1.0)
+
+    def _marker(self, kind: int, namespace: str, number: int, size: float) -> Marker:
+        marker = Marker(ns=namespace, id=number, type=kind)
+        marker.header.frame_id = self._model.root
+        marker.lifetime = duration(self._lifetime)
+        marker.pose.orientation.w = 1.0
+        marker.scale.x = marker.scale.y = marker.scale.z = size
+        return marker
 
     def _text_height(self) -> float:
         """Metres: a label is to be read beside a gripper, and beside an arm of ten metres."""
         q = np.clip(np.zeros(len(self._model.joint_names)), self._model.lower, self._model.upper)
-        ends = self._model.leaf_segments(q)[self._rows].reshape(-1, 3)
+        links = self._model.robot.links
+        own = [k for k, leaf in enumerate(self._model.leaves) if leaf.link in links]
+        ends = self._model.leaf_segments(q)[own].reshape(-1, 3)
         extent = float(np.ptp(ends, axis=0).max()) if len(ends) else 1.0
         return float(np.clip(0.04 * extent, 0.01, 0.5))
 
@@ -129,7 +199,7 @@ class MarkerBuilder:
         self._levels, self._boxes = levels, None
         if not levels:
             return ""
-        self._boxes = AabbMarkers(self._model, levels, self._marker, 0.04 * self._height)
+        self._boxes = AabbMarkers(self._model, levels, self._lifetime, 0.04 * self._height)
         self._gone = tuple(set(self._gone).difference(self._boxes.shown))
         return self._boxes.remark
 
@@ -142,15 +212,13 @@ class MarkerBuilder:
         ``nearness`` (links,) as of `nearness.Nearness`, ``of_objects`` (slots,) as of
         `live_nearness.LiveNearness`; without it all objects are far. Serialized messages are bytes.
         """
+        part = self._far if of_objects is None else of_objects
+        colours = self._colours(np.concatenate([nearness, part]), state.clearance is not None)
         segments = self._model.leaf_segments(q)
-        colours = self._colours(nearness, state.clearance is not None)
-        yield from self._leaves.build(segments, colours[self._links], stamp)
-        yield from self._obstacles.build(q, segments, colours, stamp)
-        if self._live is not None:
-            part = self._far if of_objects is None else of_objects
-            yield from self._live.build(q, self._colours(part, state.clearance is not None), stamp)
+        yield from self._links.build(segments, colours, stamp)
+        yield from self._bodies.build(q, colours, stamp)
         if self._boxes is not None:
-            yield self._boxes.message(segments, stamp)
+            yield from self._boxes.messages(segments, stamp)
         if self._gone:
             yield gone(self._gone, self._model.root, stamp)
             self._gone = ()

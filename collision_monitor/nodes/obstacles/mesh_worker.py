@@ -12,7 +12,7 @@ import numpy as np
 from collision_monitor.errors import CollisionMonitorError, LiveSceneError
 from collision_monitor.fitting.fast_fit import cover_triangles
 from collision_monitor.geometry.meshes import MeshLoader
-from collision_monitor.nodes.obstacles.marker_shapes import MeshFile, Triangles
+from collision_monitor.nodes.obstacles.message_shapes import MeshFile, Triangles
 from collision_monitor.robot.packages import FileFinder
 
 _KEPT = 200  # meshes of files whose leaves are kept

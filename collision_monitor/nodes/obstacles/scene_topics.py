@@ -20,22 +20,24 @@ from collision_monitor.model.live.desired_scene import SceneKeeper, Wish
 from collision_monitor.model.live.live_object import Bounds
 from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.monitoring.monitor import Monitor
-from collision_monitor.nodes.common.frames import Frames, listen_to_tf
-from collision_monitor.nodes.common.reliable_subscription import LosslessSubscription
-from collision_monitor.nodes.obstacles.marker_shapes import (
+from collision_monitor.nodes.obstacles.mesh_worker import MeshJobs
+from collision_monitor.nodes.obstacles.message_shapes import (
+    Frames,
     MeshFile,
     Triangles,
+    listen_to_tf,
     marker_name,
     marker_shape,
     plain_name,
     pose_of,
+    take_in,
 )
-from collision_monitor.nodes.obstacles.mesh_worker import MeshJobs
 from collision_monitor.nodes.obstacles.planning_scene import (
     PREFIX,
     PlanningSceneTopic,
     message_type,
 )
+from collision_monitor.nodes.obstacles.reliable_subscription import LosslessSubscription
 from collision_monitor.nodes.recorder import Recorder
 from collision_monitor.robot.description import Shape
 
@@ -199,14 +201,14 @@ class SceneTopics:
         self._heard = time.monotonic()
         before = self.fault(self._heard)
         for marker in message.markers:
-            self._guarded(self._take_marker, marker)
+            self._take_in(self._take_marker, marker)
         self.keeper.retry(self.q)  # of what comes only now though a link is to carry it
         self._report(before)
 
     def _on_attach(self, message: MarkerArray) -> None:
         before = self.fault(time.monotonic())
         for marker in message.markers:
-            self._guarded(self._take_attached, marker)
+            self._take_in(self._take_attached, marker)
         self._report(before)
 
     def _on_planning_scene(self, message: Any) -> None:
@@ -221,16 +223,8 @@ class SceneTopics:
         self._lost[topic] = self._lost.get(topic, 0) + count
         self._report(before)
 
-    def _guarded(self, take: Callable[[Marker], None], marker: Marker) -> None:
-        name = marker_name(marker)
-        expires = self._expiry(marker)
-        try:
-            take(marker)
-        except CollisionMonitorError as error:
-            self.keeper.refuse(name, str(error).removeprefix(f"{name}: "), expires)
-        except Exception as error:  # whatever it is, the watch goes on, and says so
-            text = f"internal error, {type(error).__name__}: {error}"
-            self.keeper.refuse(name, text, expires)
+    def _take_in(self, take: Callable[[Marker], None], marker: Marker) -> None:
+        take_in(self.keeper, marker_name(marker), take, marker, self._expiry(marker))
 
     def _report(self, before: str) -> None:
         """Say at once what is refused now."""

@@ -14,20 +14,7 @@ from rclpy.node import Node
 
 from collision_monitor.errors import RobotDescriptionError
 from collision_monitor.model.loading.recipe import Recipe, RobotSource
-from collision_monitor.nodes.parameters.parameter import Parameter
-
-PARAMETERS = (
-    Parameter(
-        "robots", [""],
-        "names of the robots in a cell, each with its own parameters such as left.mount; empty: "
-        "a single robot, from robot_description", read_only=True,
-    ),
-    Parameter(
-        "world_frame", "world",
-        "frame in which robots are mounted and distances and markers are published, if robots "
-        "has names", read_only=True,
-    ),
-)  # fmt: skip
+from collision_monitor.nodes.parameters.parameter import Parameter, declare_parameters, fixed
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _ALONE = ("robot_description", "robot_description_semantic")
@@ -51,37 +38,21 @@ class RobotPort:
 def parameters_of(name: str) -> tuple[Parameter, ...]:
     """Those that each robot of a cell has."""
     return (
-        Parameter(
-            f"{name}.robot_description", "",
-            f"URDF of {name}, as text or as a file's path; empty: wait for its topic",
-            read_only=True,
-        ),
-        Parameter(
-            f"{name}.robot_description_semantic", "",
-            f"SRDF of {name}, as text or as a file's path", read_only=True,
-        ),
-        Parameter(
-            f"{name}.robot_description_topic", f"{name}/robot_description",
-            f"latched topic of the URDF of {name}", read_only=True,
-        ),
-        Parameter(
-            f"{name}.joint_states", f"{name}/joint_states",
-            f"topic of the joint states of {name}", read_only=True,
-        ),
-        Parameter(
-            f"{name}.prefix", f"{name}/",
-            f"prefix of the link and joint names of {name}", read_only=True,
-        ),
-        Parameter(
-            f"{name}.mount", [0.0] * 6,
-            f"x, y, z, roll, pitch, yaw of the root link of {name} in its parent, metres and "
-            "radians", read_only=True,
-        ),
-        Parameter(
-            f"{name}.parent", "",
-            f"parent link of {name}, with its prefix, of a robot earlier in robots; empty: "
-            "world_frame", read_only=True,
-        ),
+        fixed(f"{name}.robot_description", "",
+              text=f"URDF of {name}, as text or as a file's path; empty: wait for its topic"),
+        fixed(f"{name}.robot_description_semantic", "",
+              text=f"SRDF of {name}, as text or as a file's path"),
+        fixed(f"{name}.robot_description_topic", f"{name}/robot_description",
+              text=f"latched topic of the URDF of {name}"),
+        fixed(f"{name}.joint_states", f"{name}/joint_states",
+              text=f"topic of the joint states of {name}"),
+        fixed(f"{name}.prefix", f"{name}/", text=f"prefix of the link and joint names of {name}"),
+        fixed(f"{name}.mount", [0.0] * 6,
+              text=f"x, y, z, roll, pitch, yaw of the root link of {name} in its parent, metres "
+                   "and radians"),
+        fixed(f"{name}.parent", "",
+              text=f"parent link of {name}, with its prefix, of a robot earlier in robots; empty: "
+                   "world_frame"),
     )  # fmt: skip
 
 
@@ -98,11 +69,8 @@ def declare_robots(node: Node, values: Mapping[str, Any]) -> tuple[RobotPort, ..
     _check_names(names, values)
     ports = []
     for name in names:
-        found = {
-            p.name.removeprefix(f"{name}."):
-                node.declare_parameter(p.name, p.default, p.descriptor()).value
-            for p in parameters_of(name)
-        }  # fmt: skip
+        declared = declare_parameters(node, parameters_of(name))
+        found = {key.removeprefix(f"{name}."): value for key, value in declared.items()}
         mount = tuple(found["mount"])
         if len(mount) != 6 or not all(map(math.isfinite, mount)):
             raise RobotDescriptionError(

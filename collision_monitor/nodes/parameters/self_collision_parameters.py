@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from collision_monitor.nodes.parameters import parameters
-from collision_monitor.nodes.parameters.parameters import Parameter
+from collision_monitor.nodes.parameters import monitor_parameters
+from collision_monitor.nodes.parameters.parameter import Parameter, fixed, not_positive, too_slow
 
 METHODS = ("robust", "published")
 YIELDING = ("both", "left", "right")
@@ -20,86 +20,54 @@ _SHARED = (
 )  # fmt: skip
 
 PARAMETERS = (
-    *(p for p in parameters.PARAMETERS if p.name in _SHARED),
-    Parameter(
-        "arms", [""],
-        "two groups of the SRDF, the right arm and the left arm; empty: use the base and tip "
-        "links, or detect the two arms if those are empty too", read_only=True,
-    ),
-    *(
-        Parameter(
-            name, "",
-            f"{name.split('_')[1]} link of the {name.split('_')[0]} arm, instead of a group; set "
-            "all four or none", read_only=True,
-        )
-        for name in _CHAIN
-    ),
-    Parameter(
-        "safe_distance", 0.1,
-        "minimum distance of the arms from each other and from everything else, metres between "
-        "leaves",
-        most=10.0,
-    ),
-    Parameter(
-        "danger_distance", 0.05,
-        "ERROR and hold the arms when they are closer to each other than this, metres; at most "
-        "safe_distance", most=10.0,
-    ),
-    Parameter("method", "robust", f"how trajectories are adjusted: {' or '.join(METHODS)}"),
-    Parameter("yielding", "both", f"which arm gives way: {', '.join(YIELDING)}"),
-    Parameter(
-        "tip_weight", 0.0,
-        "cost of a metre of tip displacement relative to a radian of joint displacement; higher "
-        "values keep the tips closer to their path", most=1e6,
-    ),
-    Parameter(
-        "acceleration_limit", 0.0,
-        "maximum joint acceleration of adjusted trajectories, rad/s^2 or m/s^2; 0: no limit",
-        most=1e6,
-    ),
-    Parameter(
-        "start_tolerance", 0.01,
-        "maximum difference between a trajectory's start and the current joint state, in any "
-        "joint, rad or m",
-        most=1.0,
-    ),
-    Parameter(
-        "joint_state_timeout", 0.5,
-        "STALE, and trajectories are rejected, when the position of any joint is older than "
-        "this, seconds", most=60.0,
-    ),
-    Parameter(
-        "max_points", 20000,
-        "trajectories with more points are rejected", most=1000000,
-    ),
-    Parameter(
-        "guard", "running",
-        "when to hold arms that are closer than danger_distance: only while a trajectory from "
-        f"this node is being executed, or always: {' or '.join(GUARDS)}",
-    ),
-    Parameter(
-        "stream_horizon", 1.0,
-        "maximum time of a desired point in the future, seconds", most=60.0,
-    ),
-    Parameter(
-        "stream_timeout", 0.5,
-        "a stream ends after this time without a desired point, seconds; the next one starts at "
-        "the current position", most=60.0,
-    ),
-    Parameter(
-        "controller_action", "",
-        "FollowJointTrajectory action of the controller; adjusted goals of "
-        "~/follow_joint_trajectory are forwarded to it; empty: topics only", read_only=True,
-    ),
-    Parameter(
-        "marker_rate", 1.0,
-        "rate of ~/markers while it has subscribers, Hz; 0: never", most=100.0,
-    ),
+    *(p for p in monitor_parameters.GENERAL if p.name in _SHARED),
+    fixed("arms", [""],
+          text="two groups of the SRDF, the right arm and the left arm; empty: use the base and "
+               "tip links, or detect the two arms if those are empty too"),
+    *(fixed(name, "",
+            text="{1} link of the {0} arm, instead of a group; set all four or none".format(
+                *name.split("_")))
+      for name in _CHAIN),
+    Parameter("safe_distance", 0.1, most=10.0,
+              text="minimum distance of the arms from each other and from everything else, "
+                   "metres between leaves"),
+    Parameter("danger_distance", 0.05, most=10.0,
+              text="ERROR and hold the arms when they are closer to each other than this, "
+                   "metres; at most safe_distance"),
+    Parameter("method", "robust", text=f"how trajectories are adjusted: {' or '.join(METHODS)}"),
+    Parameter("yielding", "both", text=f"which arm gives way: {', '.join(YIELDING)}"),
+    Parameter("tip_weight", 0.0, most=1e6,
+              text="cost of a metre of tip displacement relative to a radian of joint "
+                   "displacement; higher values keep the tips closer to their path"),
+    Parameter("acceleration_limit", 0.0, most=1e6,
+              text="maximum joint acceleration of adjusted trajectories, rad/s^2 or m/s^2; 0: no "
+                   "limit"),
+    Parameter("start_tolerance", 0.01, most=1.0,
+              text="maximum difference between a trajectory's start and the current joint state, "
+                   "in any joint, rad or m"),
+    Parameter("joint_state_timeout", 0.5, most=60.0,
+              text="STALE, and trajectories are rejected, when the position of any joint is "
+                   "older than this, seconds"),
+    Parameter("max_points", 20000, most=1000000, text="trajectories with more points are rejected"),
+    Parameter("guard", "running",
+              text="when to hold arms that are closer than danger_distance: only while a "
+                   "trajectory from this node is being executed, or always: "
+                   f"{' or '.join(GUARDS)}"),
+    Parameter("stream_horizon", 1.0, most=60.0,
+              text="maximum time of a desired point in the future, seconds"),
+    Parameter("stream_timeout", 0.5, most=60.0,
+              text="a stream ends after this time without a desired point, seconds; the next one "
+                   "starts at the current position"),
+    fixed("controller_action", "",
+          text="FollowJointTrajectory action of the controller; adjusted goals of "
+               "~/follow_joint_trajectory are forwarded to it; empty: topics only"),
+    Parameter("marker_rate", 1.0, most=100.0,
+              text="rate of ~/markers while it has subscribers, Hz; 0: never"),
 )  # fmt: skip
 
 
 def refusal(values: Mapping[str, Any]) -> str:
-    """Why this set of values cannot stand; empty when it can."""
+    """Message about values that contradict each other, or empty."""
     if values["danger_distance"] > values["safe_distance"]:
         return (
             f"danger_distance {values['danger_distance']:g} is above safe_distance "
@@ -108,14 +76,8 @@ def refusal(values: Mapping[str, Any]) -> str:
     for name, choices in (("method", METHODS), ("yielding", YIELDING), ("guard", GUARDS)):
         if values[name] not in choices:
             return f"{name} '{values[name]}' is not one of {', '.join(choices)}"
-    for name in ("joint_state_timeout", "stream_horizon", "stream_timeout", "safe_distance"):
-        if values[name] <= 0.0:
-            return f"{name} {values[name]:g} is not above 0"
-    if values["state_rate"] < 1.0:
-        return f"state_rate {values['state_rate']:g} is below 1 Hz: the heartbeat cannot be slower"
-    if reason := _arms_refusal(values):
-        return reason
-    return ""
+    positive = ("joint_state_timeout", "stream_horizon", "stream_timeout", "safe_distance")
+    return not_positive(values, positive) or too_slow(values) or _arms_refusal(values)
 
 
 def _arms_refusal(values: Mapping[str, Any]) -> str:

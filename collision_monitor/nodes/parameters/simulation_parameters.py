@@ -9,80 +9,53 @@ from collections.abc import Mapping
 from typing import Any
 
 from collision_monitor.errors import ConfigurationError
-from collision_monitor.nodes.parameters import parameters
-from collision_monitor.nodes.parameters.parameters import Parameter
+from collision_monitor.nodes.parameters import monitor_parameters
+from collision_monitor.nodes.parameters.parameter import Parameter, fixed, not_positive, too_slow
 from collision_monitor.simulation.servos import BANDWIDTH
 
-_SHARED = (
-    "robot_description", "robot_description_semantic", "package_dirs", "scene", "state_rate",
-)  # fmt: skip
+_SHARED = ("robot_description", "robot_description_semantic", "package_dirs", "scene")
 
 PARAMETERS = (
-    *(p for p in parameters.PARAMETERS if p.name in _SHARED and p.name != "state_rate"),
-    Parameter(
-        "start_positions", "",
-        "start positions, joint=value,... in radians or metres; other joints start at 0, or at "
-        "the nearer limit", read_only=True,
-    ),
-    Parameter("timestep", 0.002, "integration time step, seconds", most=0.02, read_only=True),
-    Parameter(
-        "gravity", 9.81,
-        "gravity along -z of the robot's root link, m/s^2", most=100.0, read_only=True,
-    ),
-    Parameter(
-        "servo_bandwidth", BANDWIDTH,
-        "bandwidth of the servos, Hz; doubling it reduces the tracking error to a quarter",
-        most=100.0,
-        read_only=True,
-    ),
-    Parameter(
-        "effort_limits", True, "apply the effort limits of the URDF to the servos",
-        read_only=True,
-    ),
-    Parameter(
-        "joint_state_rate", 200.0,
-        "rate of joint_states and /clock in simulated time, Hz; rounded to whole time steps",
-        most=1000.0, read_only=True,
-    ),
-    Parameter(
-        "real_time_factor", 1.0,
-        "maximum speed of the simulation relative to real time",
-        most=100.0,
-    ),
-    Parameter(
-        "heed_speed_scale", False,
-        "scale trajectories by ~/speed_scale, and stop while it is 0 or silent",
-    ),
-    Parameter(
-        "speed_scale_timeout", 0.5,
-        "~/speed_scale is silent when no message was received for this time, simulated seconds",
-        most=60.0,
-    ),
-    Parameter(
-        "goal_tolerance", 0.01,
-        "an action goal is reached when every joint is within this distance of it, rad or m",
-        most=1.0,
-    ),
-    *(p for p in parameters.PARAMETERS if p.name == "state_rate"),
+    *(p for p in monitor_parameters.GENERAL if p.name in _SHARED),
+    fixed("start_positions", "",
+          text="start positions, joint=value,... in radians or metres; other joints start at 0, "
+               "or at the nearer limit"),
+    fixed("timestep", 0.002, most=0.02, text="integration time step, seconds"),
+    fixed("gravity", 9.81, most=100.0, text="gravity along -z of the robot's root link, m/s^2"),
+    fixed("servo_bandwidth", BANDWIDTH, most=100.0,
+          text="bandwidth of the servos, Hz; doubling it reduces the tracking error to a quarter"),
+    fixed("effort_limits", True, text="apply the effort limits of the URDF to the servos"),
+    fixed("joint_state_rate", 200.0, most=1000.0,
+          text="rate of joint_states and /clock in simulated time, Hz; rounded to whole time "
+               "steps"),
+    Parameter("real_time_factor", 1.0, most=100.0,
+              text="maximum speed of the simulation relative to real time"),
+    Parameter("heed_speed_scale", False,
+              text="scale trajectories by ~/speed_scale, and stop while it is 0 or silent"),
+    Parameter("speed_scale_timeout", 0.5, most=60.0,
+              text="~/speed_scale is silent when no message was received for this time, "
+                   "simulated seconds"),
+    Parameter("goal_tolerance", 0.01, most=1.0,
+              text="an action goal is reached when every joint is within this distance of it, "
+                   "rad or m"),
+    *(p for p in monitor_parameters.GENERAL if p.name == "state_rate"),
+)  # fmt: skip
+_POSITIVE = (
+    "timestep", "servo_bandwidth", "joint_state_rate", "real_time_factor", "speed_scale_timeout",
+    "goal_tolerance",
 )  # fmt: skip
 
 
 def refusal(values: Mapping[str, Any]) -> str:
-    """Why this set of values cannot stand; empty when it can."""
-    for name in (
-        "timestep", "servo_bandwidth", "joint_state_rate", "real_time_factor",
-        "speed_scale_timeout", "goal_tolerance",
-    ):  # fmt: skip
-        if not values[name] > 0.0:
-            return f"{name} {values[name]:g} is not above 0"
+    """Message about values that contradict each other, or empty."""
+    if reason := not_positive(values, _POSITIVE):
+        return reason
     if values["joint_state_rate"] * values["timestep"] > 1.0:
         return (
             f"joint_state_rate {values['joint_state_rate']:g} Hz is more than one message per "
             f"timestep of {values['timestep']:g} s"
         )
-    if values["state_rate"] < 1.0:
-        return f"state_rate {values['state_rate']:g} is below 1 Hz: the heartbeat cannot be slower"
-    return ""
+    return too_slow(values)
 
 
 def start_positions(text: str) -> dict[str, float]:

@@ -12,7 +12,7 @@ pytest.importorskip("rclpy", reason="rclpy is not installed")
 
 from std_srvs.srv import Trigger  # noqa: E402
 
-from collision_monitor.nodes.stop_service import StopService  # noqa: E402
+from collision_monitor.nodes.monitor_services import StopService  # noqa: E402
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ from builtin_interfaces.msg import Time  # noqa: E402
 from support.ros.rviz_twin import RvizTwin, markers_of  # noqa: E402
 from visualization_msgs.msg import Marker  # noqa: E402
 
-from collision_monitor.nodes.markers import aabb_markers  # noqa: E402
-from collision_monitor.nodes.markers.aabb_markers import ALL, AabbMarkers, levels_of  # noqa: E402
+from collision_monitor.nodes.markers import markers as module  # noqa: E402
+from collision_monitor.nodes.markers.markers import ALL, AabbMarkers, levels_of  # noqa: E402
 
 
 @pytest.mark.parametrize(
@@ -38,21 +38,14 @@ def test_what_is_no_level_is_refused_by_name(text):
     assert repr(text) in str(caught.value)
 
 
-def make(kind, namespace, number, longer=1.0):
-    """A marker in the base frame."""
-    marker = Marker(type=kind, ns=namespace, id=number)
-    marker.header.frame_id = "l0"
-    return marker
-
-
 def test_lines_of_a_level_are_around_all_leaves_below_it():
     model = CollisionModel.from_urdf(chain(6))
     q = model.random_configurations(1)[0]
     segments = model.leaf_segments(q)
-    found = AabbMarkers(model, ALL, make, 0.01)
-    message = found.message(segments, Time(sec=3))
-    RvizTwin().take(message)
-    markers = markers_of([message])
+    found = AabbMarkers(model, ALL, 1.0, 0.01)
+    messages = list(found.messages(segments, Time(sec=3)))
+    RvizTwin().take(*messages)
+    markers = markers_of(messages)
     assert [m.id for m in markers] == list(range(len(markers))) == list(found.shown)
     assert {(m.ns, m.type) for m in markers} == {("aabb", Marker.LINE_LIST)}
     radii = np.array([leaf.radius for leaf in model.leaves])
@@ -66,17 +59,17 @@ def test_lines_of_a_level_are_around_all_leaves_below_it():
 
 def test_levels_that_would_be_too_much_are_left_out_with_a_word(monkeypatch):
     model = CollisionModel.from_urdf(chain(9))
-    everything = AabbMarkers(model, ALL, make, 0.01)
+    everything = AabbMarkers(model, ALL, 1.0, 0.01)
     assert everything.remark == ""
-    monkeypatch.setattr(aabb_markers, "MOST_BOXES", 8)
-    some = AabbMarkers(model, ALL, make, 0.01)
+    monkeypatch.setattr(module, "MOST_BOXES", 8)
+    some = AabbMarkers(model, ALL, 1.0, 0.01)
     assert some.shown == everything.shown[: len(some.shown)] and some.shown != everything.shown
-    markers = markers_of([some.message(model.leaf_segments([0.0] * 8), Time())])
+    markers = markers_of(some.messages(model.leaf_segments([0.0] * 8), Time()))
     assert 0 < sum(len(m.points) for m in markers) <= 8 * 24
     assert "too many boxes" in some.remark and str(everything.shown[-1]) in some.remark
 
 
 def test_levels_that_do_not_exist_are_remarked():
-    found = AabbMarkers(CollisionModel.from_urdf(chain(3)), frozenset({0, 40}), make, 0.01)
+    found = AabbMarkers(CollisionModel.from_urdf(chain(3)), frozenset({0, 40}), 1.0, 0.01)
     assert found.shown == (0,)
     assert found.remark == "the deepest level is 1"

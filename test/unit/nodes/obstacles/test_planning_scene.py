@@ -18,7 +18,7 @@ from collision_monitor import CollisionModel  # noqa: E402
 from collision_monitor.model.live.desired_scene import SceneKeeper  # noqa: E402
 from collision_monitor.model.live.live_object import Bounds  # noqa: E402
 from collision_monitor.model.live.live_scene import LiveScene  # noqa: E402
-from collision_monitor.nodes.obstacles.marker_shapes import AT_ONCE, Triangles  # noqa: E402
+from collision_monitor.nodes.obstacles.message_shapes import AT_ONCE, Triangles, object_shape  # noqa: E402
 from collision_monitor.nodes.obstacles.planning_scene import (
     ADD,
     APPEND,
@@ -26,7 +26,6 @@ from collision_monitor.nodes.obstacles.planning_scene import (
     REMOVE,
     PlanningSceneTopic,
     message_type,
-    object_shape,
 )
 
 Q = np.array([0.5, 0.5, 0.3])

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Live objects in RViz: what is there is shown where it is, and what goes is gone."""
+"""Obstacles and live objects in RViz: shown where they are, gone when they go, a few at a time."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from scipy.spatial.transform import Rotation
-from support.robots.toys import chain
+from support.robots.toys import chain, joint, link, robot
 
 from collision_monitor import CollisionModel
 from collision_monitor.model.live.live_object import Bounds
@@ -21,8 +21,8 @@ from builtin_interfaces.msg import Time  # noqa: E402
 from support.ros.rviz_twin import RvizTwin, markers_of  # noqa: E402
 from visualization_msgs.msg import Marker  # noqa: E402
 
-from collision_monitor.nodes.markers import live_markers  # noqa: E402
-from collision_monitor.nodes.markers.live_markers import LiveMarkers  # noqa: E402
+from collision_monitor.nodes.markers import bodies  # noqa: E402
+from collision_monitor.nodes.markers.bodies import BodyMarkers  # noqa: E402
 
 GREEN, RED = (0.18, 0.65, 0.37, 0.35), (0.86, 0.16, 0.16, 0.35)
 HOME = np.eye(4)
@@ -34,7 +34,7 @@ SHAPES = {
     "stick": np.array([[0.0, 0.0, -0.3, 0.0, 0.0, 0.3, 0.1]]),
     "mixed": np.array([[0, 0, 0, 0, 0, 0, 0.1], [0, 0, 0, 0.4, 0, 0, 0.2]], dtype=float),
 }
-COUNTS = {"stick": 3, "mixed": 4}  # markers; of others one
+COUNTS = {"stick": 2, "mixed": 3}  # markers; of others one
 MODEL = CollisionModel.from_urdf(chain(4))
 BOUNDS = Bounds(objects=30, leaves_per_object=4, voxels=50, carried=3)
 
@@ -43,12 +43,6 @@ def at(x, y, z, rpy=(0.0, 0.0, 0.0)):
     pose = np.eye(4)
     pose[:3, :3], pose[:3, 3] = Rotation.from_euler("xyz", rpy).as_matrix(), (x, y, z)
     return pose
-
-
-def make(kind, namespace, number):
-    marker = Marker(type=kind, ns=namespace, id=number)
-    marker.header.frame_id = "l0"
-    return marker
 
 
 def pose_of(marker):
@@ -65,16 +59,17 @@ class Show:
     def __init__(self, live=None, lifetime=1.0):
         self.live = LiveScene(MODEL, BOUNDS) if live is None else live
         self.live.clear()
-        self.markers = LiveMarkers(self.live, make, lifetime)
+        self.markers = BodyMarkers(MODEL, self.live, lifetime)
         self.rviz, self.now = RvizTwin(), 100.0
-        self.colours = np.tile(GREEN, (1 + self.live.bounds.objects, 1))
+        self.all_colours = np.tile(GREEN, (len(MODEL.link_names) + 1 + BOUNDS.objects, 1))
+        self.colours = self.all_colours[len(MODEL.link_names) :]  # of the slots
 
     def send(self, q=(0.0, 0.0, 0.0), seconds=0.1, stamp=None):
         """A time more; the messages."""
         self.now += seconds
         self.rviz.wait(seconds)
         stamp = Time(sec=int(self.now)) if stamp is None else stamp
-        found = list(self.markers.build(np.array(q), self.colours, stamp, self.now))
+        found = list(self.markers.build(np.array(q), self.all_colours, stamp, self.now))
         self.rviz.take(*found)
         return found
 
@@ -104,13 +99,14 @@ def test_solids_are_shown_as_they_are_and_others_by_their_leaves(show):
     for marker in (box, ball, can, balls):
         assert pose_of(marker) == pytest.approx(pose)
     assert [p.z for p in balls.points] == [0.0, 0.3, 0.6]
-    one, other, middle = show.of("stick")
-    assert [m.type for m in (one, other, middle)] == [Marker.SPHERE] * 2 + [Marker.CYLINDER]
+    ends, middle = show.of("stick")
+    assert (ends.type, middle.type) == (Marker.SPHERE_LIST, Marker.CYLINDER)
     assert (middle.scale.x, middle.scale.z) == (0.2, pytest.approx(0.6))
-    assert pose_of(one)[:3, 3] == pytest.approx((pose @ [0, 0, -0.3, 1])[:3])
-    assert pose_of(other)[:3, 3] == pytest.approx((pose @ [0, 0, 0.3, 1])[:3])
+    assert pose_of(ends) == pytest.approx(pose)
+    assert [p.z for p in ends.points] == [-0.3, 0.3]
     assert pose_of(middle) @ [0, 0, 0.3, 1] == pytest.approx(pose @ [0, 0, 0.3, 1])
-    assert [m.type for m in show.of("mixed")] == [Marker.SPHERE] * 3 + [Marker.CYLINDER]
+    kinds = [m.type for m in show.of("mixed")]
+    assert kinds == [Marker.SPHERE_LIST, Marker.SPHERE_LIST, Marker.CYLINDER]
     assert show.rviz.namespaces == {"scene"}
     assert {m.header.frame_id for m in show.rviz.shown.values()} == {"l0"}
 
@@ -163,7 +159,7 @@ def test_colours_are_those_of_their_slots_and_changes_are_sent(show):
 
 @pytest.mark.parametrize("moves", ["wall", "stamps"])
 def test_nothing_vanishes_however_many_there_are_and_few_are_sent_each_time(monkeypatch, moves):
-    monkeypatch.setattr(live_markers, "SHARE", 4)
+    monkeypatch.setattr(bodies, "SHARE", 4)
     show = Show()
     for k in range(30):
         show.live.add(f"o{k}", SHAPES["stick" if k % 3 else "ball"], "l0", at(k, 3.0, 0.0))
@@ -174,7 +170,7 @@ def test_nothing_vanishes_however_many_there_are_and_few_are_sent_each_time(monk
         else:  # and simulated time that is faster than the wall's
             show.rviz.wait(0.1)
             stamp = Time(sec=k // 10, nanosec=(k % 10) * 10**8)
-            messages = list(show.markers.build(np.zeros(3), show.colours, stamp, 1e-4 * k))
+            messages = list(show.markers.build(np.zeros(3), show.all_colours, stamp, 1e-4 * k))
             show.rviz.take(*messages)
         markers = markers_of(messages)
         assert len(markers) <= 2 * 4
@@ -182,11 +178,11 @@ def test_nothing_vanishes_however_many_there_are_and_few_are_sent_each_time(monk
         if k == 30:
             names = set(show.rviz.shown)
         assert names is None or set(show.rviz.shown) == names, k
-    assert len(names) == 20 * 3 + 10 and sent > len(names)
+    assert len(names) == 20 * 2 + 10 and sent > len(names)
 
 
 def test_the_most_alarming_change_comes_first(monkeypatch):
-    monkeypatch.setattr(live_markers, "SHARE", 2)
+    monkeypatch.setattr(bodies, "SHARE", 2)
     show = Show()
     for k in range(30):
         show.live.add(f"o{k}", SHAPES["ball"], "l0", at(k, 3.0, 0.0))
@@ -265,3 +261,107 @@ class Changes(RuleBasedStateMachine):
 SCENE = None
 Changes.TestCase.settings = settings(max_examples=12, stateful_step_count=12, deadline=None)
 TestChanges = Changes.TestCase
+
+
+# -- obstacles of a model --
+
+
+OBSTACLES = [
+    {"name": "box", "type": "box", "size": [0.2, 0.3, 0.4], "position": [1, 2, 3],
+     "rpy": [0.1, 0.2, 0.3]},
+    {"name": "can", "type": "cylinder", "radius": 0.1, "length": 0.5, "position": [0, 2, 0]},
+    {"name": "ball", "type": "sphere", "radius": 0.2, "position": [0, 0, 2]},
+    {"name": "stick", "type": "capsule", "radius": 0.1, "length": 0.6, "position": [0, -2, 0]},
+]  # fmt: skip
+
+
+class Fixed:
+    """Markers of the obstacles of a model, a tenth of a second after another."""
+
+    def __init__(self, model, lifetime=1.0):
+        self.model, self.markers = model, BodyMarkers(model, None, lifetime)
+        self.rviz, self.now = RvizTwin(), 100.0
+        self.colours = np.tile(GREEN, (len(model.link_names), 1))
+
+    def send(self, q=(0.0, 0.0), seconds=0.1):
+        """The markers that are sent next."""
+        self.now += seconds
+        self.rviz.wait(seconds)
+        messages = list(
+            self.markers.build(np.array(q), self.colours, Time(sec=int(self.now)), self.now)
+        )
+        self.rviz.take(*messages)
+        return markers_of(messages)
+
+
+def test_boxes_cans_and_balls_are_shown_as_they_are_and_others_by_their_leaves():
+    model = CollisionModel.from_urdf(chain(3), scene={"obstacles": OBSTACLES})
+    found = Fixed(model).send([0.1, 0.2])
+    box, can, ball, ends, middle = found
+    assert [m.type for m in found] == [
+        Marker.CUBE, Marker.CYLINDER, Marker.SPHERE, Marker.SPHERE_LIST, Marker.CYLINDER,
+    ]  # fmt: skip
+    sizes = [(m.scale.x, m.scale.y, m.scale.z) for m in found]
+    assert np.array(sizes) == pytest.approx(np.array([
+        (0.2, 0.3, 0.4), (0.2, 0.2, 0.5), (0.4, 0.4, 0.4), (0.2, 0.2, 0.2), (0.2, 0.2, 0.6),
+    ]))  # fmt: skip
+    assert pose_of(box) == pytest.approx(at(1.0, 2.0, 3.0, (0.1, 0.2, 0.3)))
+    assert pose_of(can)[:3, 3].tolist() == [0.0, 2.0, 0.0]
+    assert pose_of(ball)[:3, 3].tolist() == [0.0, 0.0, 2.0]
+    places = [pose_of(ends) @ [p.x, p.y, p.z, 1.0] for p in ends.points]
+    assert sorted(place[2] for place in places) == pytest.approx([-0.3, 0.3])
+    assert pose_of(middle)[:3, 3].tolist() == [0.0, -2.0, 0.0]
+    assert middle.ns == "obstacles/cylinders" and {m.ns for m in found[:4]} == {"obstacles"}
+    first = [next(k for k, leaf in enumerate(model.leaves) if leaf.link == o["name"])
+             for o in OBSTACLES]  # fmt: skip
+    assert [m.id for m in found] == [*first, first[-1]]
+
+
+def test_an_obstacle_that_a_joint_moves_goes_with_it():
+    scene = {"obstacles": [{**OBSTACLES[0], "link": "hand"}, {**OBSTACLES[3], "link": "hand"}]}
+    model = CollisionModel.from_urdf(
+        robot(
+            link("l0"), link("arm", xyz="0 0 0.5"), link("hand"),
+            joint("turn", "l0", "arm"), joint("slide", "arm", "hand", "prismatic"),
+        ),
+        scene=scene,
+    )  # fmt: skip
+    shown = Fixed(model)
+    for q in ([0.0, 0.0], [0.5, 0.3], [-1.0, 0.7]):
+        found = shown.send(q, seconds=0.0)
+        hand = model.link_poses(q)["hand"]
+        assert pose_of(found[0]) == pytest.approx(hand @ model.scene.obstacles[0].shape.pose)
+        assert pose_of(found[-1])[:3, 3] == pytest.approx((hand @ [0.0, -2.0, 0.0, 1.0])[:3])
+
+
+@pytest.fixture(scope="module")
+def crowd():
+    """Seventy balls around two joints."""
+    obstacles = [
+        {"name": f"o{k}", "type": "sphere", "radius": 0.1, "position": [3.0 + k, 0.0, 0.0]}
+        for k in range(70)
+    ]
+    return CollisionModel.from_urdf(chain(3), scene={"obstacles": obstacles})
+
+
+def test_many_obstacles_are_sent_a_few_at_a_time_and_all_are_shown(crowd, monkeypatch):
+    monkeypatch.setattr(bodies, "SHARE", 20)
+    shown = Fixed(crowd)
+    for k in range(30):
+        assert len(shown.send()) <= 2 * 20
+        assert k < 3 or len(shown.rviz.shown) == 70  # none vanishes while others have their turn
+
+
+def test_the_most_alarming_change_of_an_obstacle_is_shown_at_once(crowd, monkeypatch):
+    monkeypatch.setattr(bodies, "SHARE", 20)
+    shown = Fixed(crowd)
+    for _ in range(8):
+        shown.send()
+    for number in (3, 33, 65):
+        shown.colours[crowd.link_names.index(f"o{number}")] = RED
+        red = [m for m in shown.send() if m.color.r > 0.8]
+        assert number + 3.0 in [m.pose.position.x for m in red]
+
+
+def test_without_obstacles_nothing_is_sent():
+    assert Fixed(CollisionModel.from_urdf(chain(3))).send() == []

@@ -21,8 +21,8 @@ from geometry_msgs.msg import Point  # noqa: E402
 from rclpy.serialization import deserialize_message  # noqa: E402
 from visualization_msgs.msg import Marker, MarkerArray  # noqa: E402
 
-from collision_monitor.nodes.obstacles.marker_shapes import marker_name, marker_shape, pose_of
-from collision_monitor.nodes.obstacles.scene_messages import SceneMessages  # noqa: E402
+from collision_monitor.nodes.obstacles.message_shapes import marker_name, marker_shape, pose_of
+from collision_monitor.nodes.recorder import SceneMessages  # noqa: E402
 
 MODEL = CollisionModel.from_urdf(chain(4))
 Q = np.array([0.5, 0.5, 0.3])

@@ -1,22 +1,30 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""A verdict as messages: levels, keys and numbers that can be read back."""
+"""States of the nodes as messages, and the pace of simulated time."""
 
 import math
 
 import numpy as np
 import pytest
 
-from collision_monitor.hierarchy.clearance import Clearance
-from collision_monitor.monitoring.monitor import Level, MonitorState
-
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 
 from diagnostic_msgs.msg import DiagnosticStatus  # noqa: E402
 from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
+from support.ros.ros_graph import rclpy  # noqa: F401  skips where there is no rclpy  # noqa: E402
 
+from collision_monitor.hierarchy.clearance import Clearance  # noqa: E402
+from collision_monitor.monitoring.monitor import Level, MonitorState  # noqa: E402
 from collision_monitor.nodes.common.messages import distances_message, status_message  # noqa: E402
+from collision_monitor.nodes.simulation import (
+    Pacer,  # noqa: E402
+    contacts_status,  # noqa: E402
+)
+from collision_monitor.simulation.simulation import Contact, Touch  # noqa: E402
+
+# -- a verdict as messages: levels, keys and numbers that can be read back --
+
 
 POINTS = [[0.1, -0.2, 0.3], [1.5, 2.5, -3.123456789]]
 CLEARANCE = Clearance(0.0123456, ("left_7", "right_7"), POINTS, [0.0, 0.6, -0.8])
@@ -95,3 +103,70 @@ def test_distances_come_one_a_pair(numbers):
         "pair", len(numbers), len(numbers),
     )  # fmt: skip
     assert arrived.layout.data_offset == 0
+
+
+# -- contacts as a message --
+
+
+def values(message):
+    return {item.key: item.value for item in message.values}
+
+
+def test_nothing_touches():
+    message = contacts_status({}, {}, "simulation", "robot")
+    assert message.level == b"\x00" and message.message == "no contact now or earlier"
+    assert (message.name, message.hardware_id, values(message)) == ("simulation", "robot", {})
+
+
+def test_what_touches_is_an_error_with_its_links():
+    contacts = {("a", "b"): Contact(0.001, 5.0), ("a", "c"): Contact(0.002, 1.0)}
+    touches = {pair: Touch(1.0, 2.0, c.depth, c.force) for pair, c in contacts.items()}
+    message = contacts_status(contacts, touches, "simulation", "robot")
+    assert message.level == b"\x02"
+    assert message.message == "2 pairs touch, deepest a and c"
+    assert values(message) == {
+        "a b": "depth 0.001000 force 5.0",
+        "a c": "depth 0.002000 force 1.0",
+        "touched a b": "first 1.000 last 2.000 depth 0.001000 force 5.0",
+        "touched a c": "first 1.000 last 2.000 depth 0.002000 force 1.0",
+    }
+
+
+def test_what_has_touched_is_not_forgotten():
+    message = contacts_status({}, {("a", "b"): Touch(1.0, 2.0, 0.1, 3.0)}, "simulation", "robot")
+    assert message.level == b"\x00" and message.message == "no contact now; 1 pairs earlier"
+    assert list(values(message)) == ["touched a b"]
+
+
+# -- simulated time tied to the clock on the wall --
+
+
+def test_what_is_due_follows_the_clock_by_the_factor():
+    pacer = Pacer(3.0)
+    assert pacer.due(5.0, 100.0) == 5.0
+    assert pacer.due(5.0, 100.1) == pytest.approx(5.3)
+    assert pacer.due(5.3, 100.1) == pytest.approx(5.3)
+
+
+def test_a_little_behind_is_caught_up_with_and_much_is_given_up():
+    pacer = Pacer(1.0)
+    pacer.due(0.0, 0.0)
+    assert pacer.due(0.0, 0.15) == pytest.approx(0.15)
+    assert pacer.due(0.1, 2.0) == pytest.approx(0.1)  # starts anew from here
+    assert pacer.due(0.1, 2.1) == pytest.approx(0.2)
+
+
+def test_another_factor_counts_from_now_on():
+    pacer = Pacer(1.0)
+    pacer.due(0.0, 0.0)
+    pacer.due(10.0, 10.0)
+    pacer.factor = 2.0
+    assert pacer.due(10.0, 10.05) == 10.0
+    assert pacer.due(10.0, 10.1) == pytest.approx(10.1)
+
+
+def test_the_pace_that_is_kept_is_measured():
+    pacer = Pacer(10.0)
+    for k in range(101):
+        pacer.due(0.02 * k, 0.01 * k)  # twice as fast as the wall, where ten times is wanted
+    assert pacer.achieved == pytest.approx(2.0, rel=0.05)

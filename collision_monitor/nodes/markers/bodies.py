@@ -1,0 +1,350 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Links, obstacles and live objects as markers, a bounded number of objects each time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from builtin_interfaces.msg import Time
+from scipy.spatial.transform import Rotation
+from visualization_msgs.msg import Marker
+
+from collision_monitor.model.collision_model import CollisionModel
+from collision_monitor.model.live.live_object import LiveObject
+from collision_monitor.model.live.live_scene import CLOUD, LiveScene
+from collision_monitor.nodes.markers.marker_rows import MarkerRows
+from collision_monitor.robot.description import Shape
+
+LEAVES, LEAF_CYLINDERS = "leaves", "leaves/cylinders"
+OBSTACLES, OBSTACLE_CYLINDERS = "obstacles", "obstacles/cylinders"
+SCENE, CARRIED, CLOUDS = "scene", "scene/carried", "scene/cloud"
+SHARE = 100  # markers each time of what has changed, and as many of what was not sent for longest
+_NO_POSE = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
+_POINTS = 8  # points of a list that cost as much as a marker
+_KINDS = {"box": Marker.CUBE, "sphere": Marker.SPHERE, "cylinder": Marker.CYLINDER}
+_VISIBLE = 0.05  # change of a colour
+
+
+class Part(NamedTuple):
+    """Markers of one body in one namespace, all with the same number of points.
+
+    ``poses`` (k, 4, 4) and ``points`` (k, p, 3) as of `Body.pose`; ``scales`` (k, 3), metres.
+    """
+
+    namespace: str
+    ids: np.ndarray
+    kinds: np.ndarray
+    poses: np.ndarray
+    scales: np.ndarray
+    points: np.ndarray
+
+
+class Body(NamedTuple):
+    """An obstacle or a live object, and how it is shown.
+
+    Attributes:
+        link: that it is on.
+        pose: (4, 4) of it in the frame of ``link``.
+        moves: whether a joint moves it.
+        shape: that is shown; None, or of another kind than `_KINDS`: its leaves are.
+        rows: (k, 7) leaves: end points and radius.
+        namespaces: of its markers, and of cylinders between the ends of leaves.
+        ids: (2 k,) of the balls of leaves, then of cylinders; the first is that of a shape.
+        is_one_list: whether balls that are alike are one marker.
+    """
+
+    link: str
+    pose: np.ndarray
+    moves: bool
+    shape: Shape | None
+    rows: np.ndarray
+    namespaces: tuple[str, str]
+    ids: np.ndarray
+    is_one_list: bool = False
+
+    @property
+    def is_solid(self) -> bool:
+        """Whether it is shown by its shape."""
+        return self.shape is not None and self.shape.kind in _KINDS
+
+    @property
+    def most(self) -> int:
+        """Upper bound of the number of its markers."""
+        return 1 if self.is_solid or self.namespaces[0] == CLOUDS else 2 * len(self.rows)
+
+    def parts(self) -> list[Part]:
+        """Its markers."""
+        if self.is_solid:
+            kind, size = self.shape.kind, self.shape.size
+            if kind != "box":
+                diameter = 2.0 * size[0]
+                size = (diameter, diameter, size[1] if kind == "cylinder" else diameter)
+            return [self._part(_KINDS[kind], [0], self.shape.pose[None], [size])]
+        first, last, radii = self.rows[:, :3], self.rows[:, 3:6], self.rows[:, 6]
+        sizes = np.tile(2.0 * radii[:, None], (1, 3))
+        long = (first != last).any(axis=1)
+        if self.is_one_list and not long.any() and np.ptp(radii) == 0.0:
+            return [self._part(Marker.SPHERE_LIST, [0], None, sizes[:1], first[None])]
+        ends = self.rows[:, :6].reshape(-1, 2, 3)
+        short, stretched = np.flatnonzero(~long), np.flatnonzero(long)
+        found = [
+            self._part(Marker.SPHERE_LIST, rows, None, sizes[rows], ends[rows, :count])
+            for rows, count in ((short, 1), (stretched, 2))
+        ]
+        poses, sizes[long, 2] = along(ends[long])
+        rows = len(radii) + stretched
+        found.append(self._part(Marker.CYLINDER, rows, poses, sizes[long], None, 1))
+        return [part for part in found if len(part.ids)]
+
+    def _part(
+        self, kind: int, rows: Sequence[int], poses: np.ndarray | None, sizes: Sequence,
+        points: np.ndarray | None = None, namespace: int = 0,
+    ) -> Part:  # fmt: skip
+        k = len(rows)
+        poses = np.tile(np.eye(4), (k, 1, 1)) if poses is None else poses
+        points = np.empty((k, 0, 3)) if points is None else points
+        kinds = np.full(k, kind)
+        return Part(
+            self.namespaces[namespace], self.ids[rows], kinds, poses, np.asarray(sizes), points
+        )
+
+
+def along(segments: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Poses (k, 4, 4) of cylinders along ``segments`` (k, 2, 3), and their lengths (k,)."""
+    axes = segments[:, 1] - segments[:, 0]
+    lengths = np.linalg.norm(axes, axis=1)
+    z = axes / lengths[:, None]
+    x = np.cross(z, np.eye(3)[np.abs(z).argmin(axis=1)])
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    poses = np.tile(np.eye(4), (len(axes), 1, 1))
+    poses[:, :3, :3] = np.stack([x, np.cross(z, x), z], axis=2)
+    poses[:, :3, 3] = segments.mean(axis=1)
+    return poses, lengths
+
+
+class LinkMarkers:
+    """The leaves of the robot's links: lists of one or two balls, and cylinders between two.
+
+    Their ids are the numbers of the leaves; all of them are sent each time.
+    """
+
+    def __init__(self, model: CollisionModel, lifetime: float) -> None:
+        """``lifetime`` of the markers, seconds."""
+        self._lifetime = lifetime
+        own = [k for k, leaf in enumerate(model.leaves) if leaf.link in model.robot.links]
+        long = np.array([model.leaves[k].kind == "capsule" for k in own], dtype=bool)
+        self._sizes = np.zeros((len(model.leaves), 3))
+        self._sizes[own] = 2.0 * np.array([model.leaves[k].radius for k in own])[:, None]
+        rows = np.array(own, dtype=np.int64)
+        self._short, self._long = rows[~long], rows[long]
+        names = {name: k for k, name in enumerate(model.link_names)}
+        self._links = np.zeros(len(model.leaves), dtype=np.int64)
+        self._links[own] = [names[model.leaves[k].link] for k in own]
+        self._balls = MarkerRows(model.root, LEAVES)
+        self._cylinders = MarkerRows(model.root, LEAF_CYLINDERS)
+
+    def build(self, segments: np.ndarray, colours: np.ndarray, stamp: Time) -> Iterator[bytes]:
+        """Messages; ``segments`` (leaves, 2, 3) in the root frame, ``colours`` (links, 4)."""
+        colours = colours[self._links]
+        for rows, count in ((self._short, 1), (self._long, 2)):
+            yield from self._balls.messages(
+                stamp, self._lifetime, rows, Marker.SPHERE_LIST, _NO_POSE, self._sizes[rows],
+                colours[rows], segments[rows, :count],
+            )  # fmt: skip
+        if not len(self._long):
+            return
+        rows, sizes = self._long, self._sizes[self._long]
+        poses, sizes[:, 2] = along(segments[rows])
+        yield from self._cylinders.messages(
+            stamp, self._lifetime, rows, Marker.CYLINDER, _with_quaternions(poses), sizes,
+            colours[rows],
+        )  # fmt: skip
+
+
+def _obstacles_of(model: CollisionModel) -> dict[int, Body]:
+    """Obstacles by their rows in ``link_names``; ids are the numbers of their leaves."""
+    leaves: dict[str, list[int]] = {name: [] for name in model.link_names}
+    for k, leaf in enumerate(model.leaves):
+        leaves[leaf.link].append(k)
+    row_of = {name: k for k, name in enumerate(model.link_names)}
+    moving, found = set(model.moving_links), {}
+    for each in model.scene.obstacles:
+        # Leaves of what is shown by its shape are not needed, and may be many.
+        shown = [] if each.shape.kind in _KINDS else leaves[each.name]
+        own = [model.leaves[k] for k in shown]
+        rows = np.array([(*leaf.p0, *leaf.p1, leaf.radius) for leaf in own])
+        found[row_of[each.name]] = Body(
+            each.link, np.eye(4), each.name in moving, each.shape, rows,
+            (OBSTACLES, OBSTACLE_CYLINDERS), np.array(2 * leaves[each.name]),
+        )  # fmt: skip
+    return found
+
+
+def _live_body(thing: LiveObject, slots: int) -> Body:
+    """A live object; ids are its slot, and then at steps of ``slots``."""
+    space = CLOUDS if thing.name == CLOUD else CARRIED if thing.body > 0 else SCENE
+    ids = thing.slot + slots * np.arange(2 * max(len(thing.rows), 1))
+    return Body(
+        thing.link, thing.pose, thing.body > 0, thing.shape, thing.rows, (space, space), ids, True
+    )
+
+
+class BodyMarkers:
+    """Obstacles of a model and objects of the live scene around it.
+
+    What goes is deleted at once. What joints move is sent each time; of the rest `SHARE` markers
+    with the most alarming changes, and as many of those that were not sent for longest. Nothing of
+    it is sent again before a third of its lifetime is over.
+    """
+
+    def __init__(self, model: CollisionModel, live: LiveScene | None, lifetime: float) -> None:
+        """``lifetime``: seconds that a marker lives if all are sent each time."""
+        self._model, self._live, self._lifetime = model, live, lifetime
+        self._known = _obstacles_of(model)  # by row
+        self._links = len(model.link_names)
+        self._slots = 0 if live is None else 1 + live.bounds.objects
+        count = self._links + self._slots
+        self._seen: dict[int, tuple] = {}  # live objects, by row
+        self._parts: dict[int, list[Part]] = {}  # as last sent, by row
+        self._is_new = np.ones(count, dtype=bool)
+        self._sent = np.zeros(count)  # when
+        self._colours = np.zeros((count, 4))  # as sent
+        self._costs = np.zeros(count, dtype=np.int64)
+        self._is_known, self._moves = np.zeros((2, count), dtype=bool)
+        for row, body in self._known.items():
+            self._enter(row, body)
+        self._rows: dict[str, MarkerRows] = {}  # by namespace
+        self._time, self._last = 0.0, (0.0, 0.0)
+
+    def build(
+        self, q: np.ndarray, colours: np.ndarray, stamp: Time, now: float | None = None
+    ) -> Iterator[bytes]:
+        """Messages of this time.
+
+        Args:
+            q: (nq,) configuration.
+            colours: (links and slots, 4) of the model's links and obstacles, then of live slots.
+            stamp: of the markers.
+            now: seconds of a steady clock; None: now.
+        """
+        self._advance(time.monotonic() if now is None else now, stamp)
+        gone = self._update_live()
+        if not self._known and not gone:
+            return
+        chosen = self._choose(colours)
+        for row in chosen:
+            if self._is_new[row]:
+                self._renew(row, gone)
+        for namespace, ids in gone.items():
+            yield from self._writer(namespace).deletions(stamp, np.array(ids))
+        if not chosen:
+            return
+        yield from self._messages(chosen, self._model.link_poses(q), colours, stamp)
+        self._sent[chosen], self._colours[chosen] = self._time, colours[chosen]
+        self._is_new[chosen] = False
+
+    def _enter(self, row: int, body: Body) -> None:
+        self._known[row], self._costs[row] = body, body.most
+        self._is_known[row], self._moves[row], self._is_new[row] = True, body.moves, True
+
+    def _advance(self, now: float, stamp: Time) -> None:
+        """Lifetimes are in the time of the stamps, which may stand still or be fast."""
+        last, self._last = self._last, (now, stamp.sec + 1e-9 * stamp.nanosec)
+        self._time += max(abs(a - b) for a, b in zip(self._last, last, strict=True))
+
+    def _update_live(self) -> dict[str, list[int]]:
+        """Take over changes of the live scene; ids to delete, by namespace."""
+        gone: dict[str, list[int]] = {}
+        if self._live is None:
+            return gone
+        things = {self._links + thing.slot: thing for thing in self._live.objects.values()}
+        for row in [row for row in self._seen if row not in things]:
+            del self._seen[row], self._known[row]
+            self._is_known[row] = False
+            self._delete(self._parts.pop(row, []), gone)
+        for row, thing in things.items():
+            now, before = (thing, thing.pose, thing.rows), self._seen.get(row)
+            if before is None or any(a is not b for a, b in zip(now, before, strict=True)):
+                if before is None:
+                    self._sent[row] = self._time  # its turn is after those that wait already
+                self._seen[row] = now
+                self._enter(row, _live_body(thing, self._slots))
+        return gone
+
+    @staticmethod
+    def _delete(
+        parts: list[Part], gone: dict[str, list[int]], kept: Sequence[Part] = ()
+    ) -> None:
+        still = {(part.namespace, k) for part in kept for k in part.ids.tolist()}
+        for part in parts:
+            ids = [k for k in part.ids.tolist() if (part.namespace, k) not in still]
+            if ids:
+                gone.setdefault(part.namespace, []).extend(ids)
+
+    def _renew(self, row: int, gone: dict[str, list[int]]) -> None:
+        """Make the markers of a body."""
+        before, parts = self._parts.get(row, []), self._known[row].parts()
+        self._delete(before, gone, parts)
+        self._parts[row] = parts
+        listed = sum(p.points.shape[1] // _POINTS for p in parts if p.namespace != CLOUDS)
+        self._costs[row] = sum(len(part.ids) for part in parts) + listed
+
+    def _choose(self, colours: np.ndarray) -> list[int]:
+        """Rows of the bodies that are sent now."""
+        rows = np.flatnonzero(self._is_known)
+        change = np.abs(colours[rows] - self._colours[rows]).max(axis=1, initial=0.0)
+        has_changed = self._is_new[rows] | (change > _VISIBLE)
+        is_due = self._time - self._sent[rows] >= self._lifetime / 3.0
+        moves = self._moves[rows]
+        alarm = colours[rows, 0] - colours[rows, 1]  # from green over yellow to red it rises
+        changed = rows[has_changed & ~moves]
+        order = np.argsort(-alarm[has_changed & ~moves], kind="stable")
+        chosen = self._first(changed[order])
+        rest = np.setdiff1d(rows[(is_due | has_changed) & ~moves], chosen)
+        chosen += self._first(rest[np.argsort(self._sent[rest], kind="stable")])
+        self._rounds = -(-int(self._costs[rows[~moves]].sum()) // SHARE)
+        return rows[moves].tolist() + chosen
+
+    def _first(self, rows: np.ndarray) -> list[int]:
+        """As many of them as there is room for, one at least."""
+        count = int(np.searchsorted(np.cumsum(self._costs[rows]), SHARE, "right"))
+        return rows[: max(count, 1)].tolist()
+
+    def _writer(self, namespace: str) -> MarkerRows:
+        if namespace not in self._rows:
+            self._rows[namespace] = MarkerRows(self._model.root, namespace)
+        return self._rows[namespace]
+
+    def _messages(
+        self, chosen: list[int], links: dict[str, np.ndarray], colours: np.ndarray, stamp: Time
+    ) -> Iterator[bytes]:
+        # What is sent in turns has to live until its next turn.
+        lifetime = self._lifetime * max(1.0, 0.5 * (1 + self._rounds))
+        groups: dict[tuple[str, int], list[tuple[int, Part]]] = {}
+        for row in chosen:
+            for part in self._parts[row]:
+                key = part.namespace, part.points.shape[1]
+                groups.setdefault(key, []).append((row, part))
+        placed = {row: links[self._known[row].link] @ self._known[row].pose for row in chosen}
+        for (namespace, _), members in groups.items():
+            counts = [len(part.ids) for _, part in members]
+            frames = np.repeat([placed[row] for row, _ in members], counts, axis=0)
+            ids, kinds, poses, scales, points = (
+                np.concatenate(column)
+                for column in zip(*(part[1:] for _, part in members), strict=True)
+            )
+            columns = (
+                ids, kinds, _with_quaternions(frames @ poses), scales,
+                colours[np.repeat([row for row, _ in members], counts)], points,
+            )  # fmt: skip
+            yield from self._writer(namespace).messages(stamp, lifetime, *columns)
+
+
+def _with_quaternions(poses: np.ndarray) -> np.ndarray:
+    """(k, 7) position and quaternion x y z w of poses (k, 4, 4)."""
+    rotations = Rotation.from_matrix(poses[:, :3, :3]).as_quat()
+    return np.concatenate([poses[:, :3, 3], rotations], axis=1)

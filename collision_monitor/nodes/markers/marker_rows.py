@@ -1,0 +1,115 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Many markers as one serialized MarkerArray.
+
+rclpy takes 40 us to make and serialize one marker, so that a few hundred of them would delay joint
+states by tens of milliseconds. Here one marker is serialized by rclpy, its bytes are repeated, and
+the numbers of all copies are written with numpy.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from functools import lru_cache
+
+import numpy as np
+from builtin_interfaces.msg import Time
+from rclpy.serialization import serialize_message
+from visualization_msgs.msg import Marker, MarkerArray
+
+SHARE = 100  # markers in a message, at most
+_FIRST = 8  # bytes before the first marker: the encoding, and the number of markers
+_ORIGIN = 4  # from here CDR aligns numbers to multiples of their size
+_POINT = 24  # bytes
+_MARK = 0x6D61726B  # a stamp to find markers by in the bytes
+
+
+class MarkerRows:
+    """Writes markers of one frame and one namespace."""
+
+    def __init__(self, frame: str, namespace: str) -> None:
+        """``frame``: header.frame_id of all markers."""
+        marker = Marker(ns=namespace)
+        marker.header.frame_id = frame
+        marker.header.stamp.sec = marker.header.stamp.nanosec = _MARK
+        for text in ("", "...."):  # some text keeps the next marker at a multiple of 8 bytes
+            marker.text = text
+            data = serialize_message(MarkerArray(markers=[marker, marker]))
+            size = data.find(struct.pack("<iI", _MARK, _MARK), _FIRST + 1) - _FIRST
+            if size > 0 and size % 8 == 0:
+                break
+        else:
+            raise RuntimeError("markers are not serialized as little-endian CDR")
+        self._encoding, self._row = data[:_ORIGIN], data[_FIRST : _FIRST + size]
+        at = _FIRST + 8  # behind the stamp
+        for _ in range(2):  # frame and namespace
+            at += 4 + struct.unpack_from("<I", data, at)[0]
+            at += -at % 4
+        pose = at + 12 + (_ORIGIN - at - 12) % 8
+        self._id, self._pose = at - _FIRST, pose - _FIRST
+
+    def _blank(self, count: int, points: int) -> np.ndarray:
+        """(count,) records of markers with so many points each, ready to be filled."""
+        start = self._pose + 112  # of the points; their number stands before it
+        row = self._row[: start - 4] + struct.pack("<I", points)
+        row += bytes(_POINT * points) + self._row[start:]
+        return np.frombuffer(bytearray(row * count), _form(self._id, self._pose, points, len(row)))
+
+    def messages(
+        self,
+        stamp: Time,
+        lifetime: float,
+        ids: np.ndarray,
+        kinds: np.ndarray,
+        poses: np.ndarray,
+        scales: np.ndarray,
+        colours: np.ndarray,
+        points: np.ndarray | None = None,
+    ) -> Iterator[bytes]:
+        """Serialized MarkerArrays that add k markers, at most `SHARE` each.
+
+        Args:
+            stamp: of all.
+            lifetime: seconds.
+            ids: (k,).
+            kinds: (k,) Marker.CUBE, ...
+            poses: (k, 7) position, metres, and quaternion x y z w.
+            scales: (k, 3) metres.
+            colours: (k, 4) red, green, blue, alpha, 0 to 1.
+            points: (k, p, 3) in the frame of the pose, metres.
+        """
+        rows = self._blank(len(ids), 0 if points is None else points.shape[1])
+        rows["life"], rows["life_nanosec"] = divmod(round(1e9 * lifetime), 10**9)
+        rows["kind"], rows["pose"], rows["scale"], rows["colour"] = kinds, poses, scales, colours
+        if points is not None:
+            rows["points"] = points
+        return self._finished(rows, stamp, ids, Marker.ADD)
+
+    def deletions(self, stamp: Time, ids: np.ndarray) -> Iterator[bytes]:
+        """Serialized MarkerArrays that delete the markers ``ids`` (k,)."""
+        return self._finished(self._blank(len(ids), 0), stamp, ids, Marker.DELETE)
+
+    def _finished(
+        self, rows: np.ndarray, stamp: Time, ids: np.ndarray, action: int
+    ) -> Iterator[bytes]:
+        rows["sec"], rows["nanosec"] = stamp.sec, stamp.nanosec
+        rows["id"], rows["action"] = ids, action
+        for k in range(0, len(rows), SHARE):
+            part = rows[k : k + SHARE]
+            yield self._encoding + struct.pack("<I", len(part)) + part.tobytes()
+
+
+@lru_cache(maxsize=64)
+def _form(k: int, p: int, points: int, size: int) -> np.dtype:
+    """Numbers of a marker of ``size`` bytes, with its id at ``k`` and its pose at ``p``."""
+    fields = {
+        "sec": ("<i4", 0), "nanosec": ("<u4", 4), "id": ("<i4", k), "kind": ("<i4", k + 4),
+        "action": ("<i4", k + 8), "pose": (("<f8", (7,)), p), "scale": (("<f8", (3,)), p + 56),
+        "colour": (("<f4", (4,)), p + 80), "life": ("<i4", p + 96),
+        "life_nanosec": ("<u4", p + 100), "points": (("<f8", (points, 3)), p + 112),
+    }  # fmt: skip
+    formats, offsets = zip(*fields.values(), strict=True)
+    return np.dtype(
+        {"names": list(fields), "formats": formats, "offsets": offsets, "itemsize": size}
+    )

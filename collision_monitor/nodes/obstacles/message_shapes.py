@@ -1,0 +1,292 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Names, shapes and poses of obstacles in messages: markers, and objects of a planning scene."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from rclpy.node import Node
+from rclpy.time import Time
+from visualization_msgs.msg import Marker
+
+from collision_monitor.errors import CollisionMonitorError, LiveSceneError
+from collision_monitor.fitting.fast_fit import cover, cover_bounds, cover_triangles
+from collision_monitor.model.collision_model import CollisionModel
+from collision_monitor.model.live.desired_scene import SceneKeeper
+from collision_monitor.robot.description import Shape
+from collision_monitor.robot.poses import rotation_from_quaternion
+
+# Triangles whose leaves are made while joint states wait; of more they are made beside, and until
+# then the box around them counts.
+AT_ONCE = 100
+_UNIT = 0.01  # how far a quaternion's length may be from 1
+
+
+class MeshFile(NamedTuple):
+    """A mesh that has to be read first."""
+
+    resource: str
+    scale: tuple[float, float, float]
+
+
+class Triangles(NamedTuple):
+    """Corners (n, 3, 3) of many triangles, and leaves around them for the time being."""
+
+    corners: np.ndarray
+    coarse: np.ndarray
+
+
+def plain_name(text: str) -> str:
+    """A name without spaces, others for others: a space is %20, and so on."""
+    return re.sub(r"[%\s\x00-\x1f\x7f]", lambda found: f"%{ord(found[0]):02X}", text)
+
+
+def marker_name(marker: Marker) -> str:
+    """Under which a marker appears in pairs: its namespace and number."""
+    return plain_name(f"{marker.ns}/{marker.id}")
+
+
+def pose_of(message: Any) -> np.ndarray:
+    """The pose (4, 4) of a geometry_msgs/Pose; an orientation of zeros is none, as in RViz.
+
+    Raises:
+        LiveSceneError: it is not finite, or its quaternion is none.
+    """
+    p, o = message.position, message.orientation
+    values = (p.x, p.y, p.z, o.x, o.y, o.z, o.w)
+    if not all(map(math.isfinite, values)):
+        raise LiveSceneError(f"its pose is not finite: {values}")
+    length = math.sqrt(o.x * o.x + o.y * o.y + o.z * o.z + o.w * o.w)
+    pose = np.eye(4)
+    pose[:3, 3] = values[:3]
+    if length == 0.0:
+        return pose
+    if abs(length - 1.0) > _UNIT:
+        raise LiveSceneError(f"its quaternion has length {length:.3g} instead of 1")
+    pose[:3, :3] = rotation_from_quaternion(values[3:])
+    return pose
+
+
+def take_in(
+    keeper: SceneKeeper,
+    name: str,
+    take: Callable[[Any], None],
+    message: Any,
+    expires: float = math.inf,
+) -> None:
+    """Call ``take`` with a message; whatever it raises is why object ``name`` is refused."""
+    try:
+        take(message)
+    except CollisionMonitorError as error:
+        keeper.refuse(name, str(error).removeprefix(f"{name}: "), expires)
+    except Exception as error:  # monitoring continues whatever it is, and the state reports it
+        keeper.refuse(name, f"internal error, {type(error).__name__}: {error}", expires)
+
+
+# -- shapes --
+
+
+def _lengths(values: Sequence[float], what: str, count: int = 3) -> tuple[float, ...]:
+    values = tuple(map(float, values[:count]))
+    if len(values) < count or not all(math.isfinite(v) and v > 0.0 for v in values):
+        raise LiveSceneError(f"{what} {values}; lengths must be above 0 m")
+    return values
+
+
+def points_of(messages: Sequence[Any]) -> np.ndarray:
+    """Coordinates (n, 3) of geometry_msgs/Points.
+
+    Raises:
+        LiveSceneError: there are none, or one is not finite.
+    """
+    points = np.array([(p.x, p.y, p.z) for p in messages], dtype=float).reshape(-1, 3)
+    if not len(points):
+        raise LiveSceneError("it has no points")
+    if not np.isfinite(points).all():
+        raise LiveSceneError("it has a point that is not finite")
+    return points
+
+
+def _balls(points: np.ndarray, radius: float) -> np.ndarray:
+    return np.column_stack([points, points, np.full(len(points), radius)])
+
+
+def triangles_of(corners: np.ndarray, most: int) -> np.ndarray | Triangles:
+    """Leaves around triangles (n, 3, 3), or where they are many what is to be done about them."""
+    if len(corners) <= AT_ONCE:
+        return cover_triangles(corners, most)
+    return Triangles(corners, cover_bounds(corners.reshape(-1, 3), most))
+
+
+def marker_shape(marker: Marker, most: int) -> Shape | np.ndarray | MeshFile | Triangles:
+    """The shape of a marker in its own frame, or leaves (k, 7) around it.
+
+    Ellipsoids are balls around them, elliptic cylinders round ones.
+
+    Args:
+        marker: with the action ADD.
+        most: leaves around triangles.
+
+    Raises:
+        LiveSceneError: a type that is no body, or lengths that are none.
+    """
+    kind, home, s = marker.type, np.eye(4), marker.scale
+
+    def lengths() -> tuple[float, ...]:
+        return _lengths((s.x, s.y, s.z), "its scale is")
+
+    if kind == Marker.CUBE:
+        return Shape("box", home, lengths())
+    if kind == Marker.SPHERE:
+        return Shape("sphere", home, (0.5 * max(lengths()),))
+    if kind == Marker.CYLINDER:
+        x, y, z = lengths()
+        return Shape("cylinder", home, (0.5 * max(x, y), z))
+    if kind == Marker.CUBE_LIST:
+        return _balls(points_of(marker.points), 0.5 * math.hypot(*lengths()))
+    if kind == Marker.SPHERE_LIST:
+        return _balls(points_of(marker.points), 0.5 * max(lengths()))
+    if kind == Marker.MESH_RESOURCE:
+        return MeshFile(marker.mesh_resource, lengths())
+    if kind == Marker.TRIANGLE_LIST:
+        points = points_of(marker.points)
+        if len(points) % 3:
+            raise LiveSceneError(f"it has {len(points)} points, which is not a multiple of 3")
+        return triangles_of((points * lengths()).reshape(-1, 3, 3), most)
+    raise LiveSceneError(
+        f"its type {kind} is not supported; use CUBE, SPHERE, CYLINDER, CUBE_LIST, SPHERE_LIST, "
+        "MESH_RESOURCE or TRIANGLE_LIST"
+    )
+
+
+# Of shape_msgs/SolidPrimitive: the shape and the number of its dimensions. A cone is the cylinder
+# around it.
+_PRIMITIVES = {1: ("box", 3), 2: ("sphere", 1), 3: ("cylinder", 2), 4: ("cylinder", 2)}
+
+
+def primitive_shape(kind: int, dimensions: Sequence[float], pose: np.ndarray) -> Shape:
+    """The shape of a shape_msgs/SolidPrimitive.
+
+    Raises:
+        LiveSceneError: another kind, or lengths that are none.
+    """
+    if kind not in _PRIMITIVES:
+        raise LiveSceneError(f"primitive type {kind} is not supported; use 1 to 4 (box to cone)")
+    name, count = _PRIMITIVES[kind]
+    size = _lengths(dimensions, "a primitive has the dimensions", count)
+    return Shape(name, pose, size[::-1] if name == "cylinder" else size)  # height comes first
+
+
+def _moved(rows: np.ndarray, pose: np.ndarray) -> np.ndarray:
+    ends = rows[:, :6].reshape(-1, 3) @ pose[:3, :3].T + pose[:3, 3]
+    return np.column_stack([ends.reshape(-1, 6), rows[:, 6]])
+
+
+def _mesh_corners(mesh: Any, pose: np.ndarray) -> np.ndarray:
+    vertices = points_of(mesh.vertices) @ pose[:3, :3].T + pose[:3, 3]
+    index = np.array([list(each.vertex_indices) for each in mesh.triangles], dtype=np.int64)
+    if not len(index) or index.shape[1] != 3:
+        raise LiveSceneError("a mesh has no triangles")
+    if index.min() < 0 or index.max() >= len(vertices):
+        raise LiveSceneError(
+            f"a mesh has {len(vertices)} vertices, but a triangle uses vertex {index.max()}"
+        )
+    return vertices[index]
+
+
+def object_shape(message: Any, most: int) -> np.ndarray | Triangles | None:
+    """Leaves (k, 7) around all shapes of a moveit_msgs/CollisionObject, in its own frame.
+
+    None where it has none.
+
+    Raises:
+        LiveSceneError: a plane, which has no end, or a shape that is none.
+    """
+    if message.planes:
+        raise LiveSceneError("it has a plane; infinite planes are not supported, use a box")
+    shapes = (*message.primitives, *message.meshes)
+    poses = [pose_of(each) for each in (*message.primitive_poses, *message.mesh_poses)]
+    if not shapes:
+        return None
+    if not poses and len(shapes) == 1:  # it is where the object is
+        poses = [np.eye(4)]
+    if len(poses) != len(shapes):
+        raise LiveSceneError(f"it has {len(shapes)} shapes and {len(poses)} poses for them")
+    rows = []
+    for shape, pose in zip(shapes, poses, strict=True):
+        if hasattr(shape, "dimensions"):
+            body = primitive_shape(shape.type, shape.dimensions, pose)
+            rows.append(_moved(cover(body, most), pose))
+            continue
+        found = triangles_of(_mesh_corners(shape, pose), most)
+        if isinstance(found, Triangles) and len(shapes) == 1:
+            return found
+        rows.append(found.coarse if isinstance(found, Triangles) else found)
+    return np.vstack(rows)
+
+
+# -- where frames are: links of the robot, and others where tf2 is installed --
+
+
+def listen_to_tf(node: Node) -> Any:
+    """A tf2 buffer that hears everything; None where tf2_ros is not installed."""
+    try:
+        from tf2_ros import Buffer, TransformListener
+    except ImportError:
+        return None
+    buffer = Buffer()
+    buffer.listener = TransformListener(buffer, node)  # lives as long
+    return buffer
+
+
+class Frames:
+    """Finds the link that a frame is fixed to, and its pose there.
+
+    A link of the robot is a frame that moves with it. What tf2 knows besides is fixed to the
+    robot's root, where it is when it is asked for.
+    """
+
+    def __init__(self, buffer: Any) -> None:
+        """``buffer``: of tf2, or None."""
+        self._buffer = buffer
+
+    def close(self) -> None:
+        """Hear no more of tf."""
+        if self._buffer is not None:
+            self._buffer.listener.unregister()
+
+    def find(self, frame: str, model: CollisionModel) -> tuple[str, np.ndarray]:
+        """(link, pose (4, 4) of the frame in that of the link).
+
+        Raises:
+            LiveSceneError: no such frame; the message names it.
+        """
+        frame = frame.removeprefix("/")
+        if not frame:
+            raise LiveSceneError("header.frame_id is empty")
+        if frame in model.robot.links:
+            return frame, np.eye(4)
+        if self._buffer is None:
+            raise LiveSceneError(
+                f"frame {frame!r} is not a link of '{model.name}'; other frames require tf2_ros, "
+                "which is not installed"
+            )
+        try:
+            found = self._buffer.lookup_transform(model.root, frame, Time()).transform
+        except Exception as error:  # tf2 has several, all of which say that it is not known
+            raise LiveSceneError(
+                f"frame {frame!r} is not a link of '{model.name}', and tf2 has no transform to "
+                f"{model.root!r}: {error}"
+            ) from None
+        t, o = found.translation, found.rotation
+        pose = np.eye(4)
+        pose[:3, :3] = rotation_from_quaternion((o.x, o.y, o.z, o.w))
+        pose[:3, 3] = t.x, t.y, t.z
+        if not np.isfinite(pose).all():
+            raise LiveSceneError(f"frame {frame!r}: its transform from tf2 is not finite")
+        return model.root, pose

@@ -1,0 +1,276 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Parameters of the collision_monitor node, and what the monitor is made of by them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from collision_monitor.errors import BehaviourError, ConfigurationError
+from collision_monitor.model.collision_model import CollisionModel
+from collision_monitor.model.thresholds import Rule, Thresholds, load_thresholds
+from collision_monitor.monitoring.monitor import NARROW_PHASES
+from collision_monitor.monitoring.speed_policy.decelerations import braking_decelerations
+from collision_monitor.monitoring.speed_policy.pair_rules import rules_of
+from collision_monitor.monitoring.speed_policy.settings import Settings
+from collision_monitor.nodes.markers.markers import levels_of
+from collision_monitor.nodes.parameters.parameter import Parameter, fixed, too_slow
+from collision_monitor.robot.joint_limits import read_joint_limits
+
+_LEAST_VOXEL = 0.001  # metres
+
+GENERAL = (
+    fixed("robot_description", "",
+          text="URDF of the robot, as text or as a file's path; empty: wait for the topic "
+               "robot_description"),
+    fixed("robot_description_semantic", "",
+          text="SRDF of the robot, as text or as a file's path; its disabled pairs are not "
+               "checked"),
+    fixed("package_dirs", [""],
+          text="folders that contain packages, at any depth; searched for package:// before the "
+               "ament index"),
+    fixed("visual_meshes", False,
+          text="use the visual geometry of links without collision geometry; other links keep "
+               "their collision geometry"),
+    fixed("scene", "", text="YAML file with obstacles and pairs to ignore"),
+    fixed("max_leaves_per_link", 8, most=64,
+          text="maximum number of capsules and spheres per link: more are tighter and slower"),
+    fixed("leaf_tolerance", 0.002, most=1.0,
+          text="stop adding leaves to a link when their mean distance from its mesh is below "
+               "this, metres"),
+    fixed("leaves", "",
+          text="YAML file of leaves, as written by 'fit --output', used instead of fitting; "
+               "rejected if they do not enclose the robot"),
+    Parameter("warn_distance", 0.1, most=10.0,
+              text="WARN and slow down when the distance of two links is at or below this, metres"),
+    Parameter("stop_distance", 0.02, most=10.0,
+              text="ERROR and stop when the distance of two links is at or below this, metres; "
+                   "at most warn_distance"),
+    Parameter("narrow_phase", "leaf",
+              text="geometry for distances: 'leaf': capsules and spheres, conservative; 'mesh': "
+                   "triangles; 'auto': triangles where leaves are within warn_distance. A node "
+                   "started with 'leaf' cannot be switched at run time: the others need more "
+                   "data and kernels"),
+    Parameter("joint_state_timeout", 0.5, most=60.0,
+              text="STALE when the position of any joint is older than this, seconds; 0 disables "
+                   "the watchdog, which is unsafe and logged as a warning"),
+    Parameter("cycle_deadline", 0.05, most=10.0,
+              text="WARN when the time from receiving a joint state to publishing its distance "
+                   "exceeds this, seconds; at most reaction_time is recommended"),
+    fixed("zero_state_confirmation", 0.3, most=60.0,
+          text="an all-zero first joint state is accepted only after it has repeated for this "
+               "time, seconds"),
+    Parameter("state_rate", 10.0, most=100.0,
+              text="rate at which ~/state, ~/safe and, while unknown, ~/min_distance are "
+                   "repeated, Hz, at least 1"),
+    Parameter("distances_rate", 10.0, most=1000.0,
+              text="rate of ~/distances while it has subscribers, Hz; 0: never"),
+    Parameter("marker_rate", 10.0, most=100.0,
+              text="rate of ~/markers while it has subscribers, Hz; 0: never"),
+    Parameter("show_aabb_levels", "",
+              text="levels of the bounding box hierarchy to publish as markers, such as '0-2,5' "
+                   "or 'all'; the roots are level 0; empty: none"),
+)  # fmt: skip
+
+RECORDING = (
+    fixed("record", "",
+          text="mcap file for the last minutes before every stop; further recordings are "
+               "numbered; empty: no recording"),
+    fixed("record_seconds", 120.0, most=3600.0, text="recorded time before a stop, seconds"),
+    fixed("record_after", 5.0, most=600.0,
+          text="recorded time after the start of a stop, seconds; then the file is written"),
+    fixed("record_megabytes", 256, most=4096,
+          text="maximum memory, megabytes; if it is too small for record_seconds, the oldest "
+               "messages are dropped"),
+    fixed("record_files", 20, most=10000,
+          text="maximum number of recordings per run; the oldest ones are removed"),
+)  # fmt: skip
+
+ROBOTS = (
+    fixed("robots", [""],
+          text="names of the robots in a cell, each with its own parameters such as left.mount; "
+               "empty: a single robot, from robot_description"),
+    fixed("world_frame", "world",
+          text="frame in which robots are mounted and distances and markers are published, if "
+               "robots has names"),
+)  # fmt: skip
+
+SCENE = (
+    fixed("scene_max_objects", 200, most=2000,
+          text="maximum number of objects on ~/scene; further objects are rejected and reported "
+               "as ERROR"),
+    fixed("scene_leaves_per_object", 16, most=64,
+          text="maximum number of capsules and spheres per object of ~/scene"),
+    Parameter("scene_timeout", 0.0, most=3600.0,
+              text="ERROR when no message is received on ~/scene for this time, seconds; 0: never"),
+    fixed("cloud_max_voxels", 2000, most=20000,
+          text="maximum number of voxels of ~/cloud; if exceeded, the voxel size is doubled"),
+    Parameter("cloud_voxel_size", 0.05, most=1.0, text="voxel size of ~/cloud, metres"),
+    Parameter("cloud_padding", 0.05, most=1.0,
+              text="points of ~/cloud within this distance of the robot's leaves are removed as "
+                   "its own, metres"),
+    Parameter("cloud_timeout", 0.0, most=60.0,
+              text="ERROR when the last cloud is older than this, seconds, or none was received; "
+                   "0: never"),
+)  # fmt: skip
+
+SPEED_POLICY = (
+    Parameter("pair_thresholds", [""],
+              text="thresholds of pairs or groups, one entry each: 'left_* right_* warn=0.2 "
+                   "stop=0.05', metres; later entries take precedence"),
+    Parameter("thresholds_file", "",
+              text="YAML file with a list 'pairs' of such thresholds, read when it is set; "
+                   "pair_thresholds take precedence"),
+    Parameter("prediction", True,
+              text="slow down and stop based on the clearance along the braking path, not only "
+                   "on the current one"),
+    Parameter("reaction_time", 0.05, most=5.0,
+              text="time from a joint state until the robot begins to brake on command, seconds"),
+    Parameter("braking_decelerations", [""],
+              text="braking deceleration of joints, 'left_*=3.0', rad/s^2 or m/s^2; later "
+                   "entries take precedence. Default: from joint_limits, else the velocity limit "
+                   "divided by 0.5 s"),
+    fixed("joint_limits", "",
+          text="joint_limits.yaml whose max_acceleration is used as braking deceleration"),
+    Parameter("parting_speed", 0.005, most=10.0,
+              text="two links count as moving away when their distance grows faster than this, "
+                   "m/s"),
+    Parameter("escape_scale", 0.25, most=1.0,
+              text="value of ~/speed_scale while links within their stop distance move away"),
+    Parameter("release_distance", 0.005, most=1.0,
+              text="hysteresis: a level is left only when the distance exceeds its threshold by "
+                   "this, metres"),
+    Parameter("release_cycles", 5, most=100,
+              text="number of consecutive joint states that must allow it before a level is left "
+                   "and the scale rises"),
+    Parameter("rise_time", 1.0, most=60.0,
+              text="minimum time for ~/speed_scale to rise from 0 to 1, seconds; it falls "
+                   "immediately"),
+    Parameter("latch_stops", False, text="a stop lasts until ~/reset is called"),
+    Parameter("acknowledge_stops", False,
+              text="a stop lasts until ~/acknowledge is called, which is allowed while its cause "
+                   "persists"),
+    Parameter("stop_service", "",
+              text="driver service (std_srvs Trigger or SetBool) to call once for each stop; "
+                   "empty: none"),
+    Parameter("stop_service_data", False, text="value with which a SetBool stop_service is called"),
+    Parameter("stop_service_attempts", 4, most=100,
+              text="maximum number of stop_service calls per stop, until one succeeds"),
+    Parameter("stop_service_timeout", 0.5, most=60.0,
+              text="timeout of a stop_service call, seconds"),
+)  # fmt: skip
+
+# By title; docs/parameters.md has them in this order.
+GROUPS = {
+    "": GENERAL,
+    "Recordings of the messages of a collision_monitor node around each stop.": RECORDING,
+    "Parameters of the robots that the collision_monitor node monitors: one, or several in a "
+    "cell.": ROBOTS,
+    "Parameters of the live scene: capacities and timeouts.": SCENE,
+    "Parameters of the speed policy of the collision_monitor node.": SPEED_POLICY,
+}
+PARAMETERS = tuple(parameter for group in GROUPS.values() for parameter in group)
+
+
+def refusal(values: Mapping[str, Any]) -> str:
+    """Message about values that contradict each other, or empty."""
+    if values["stop_distance"] > values["warn_distance"]:
+        return (
+            f"stop_distance {values['stop_distance']:g} is above warn_distance "
+            f"{values['warn_distance']:g}: the robot would stop before the warning"
+        )
+    if values["narrow_phase"] not in NARROW_PHASES:
+        return (
+            f"narrow_phase {values['narrow_phase']!r} is not one of {', '.join(NARROW_PHASES)}"
+        )
+    if values["cloud_voxel_size"] < _LEAST_VOXEL:
+        return f"cloud_voxel_size {values['cloud_voxel_size']:g} is below {_LEAST_VOXEL:g} m"
+    if values["cycle_deadline"] <= 0.0:
+        return "cycle_deadline 0: must be above 0; the deadline cannot be disabled"
+    try:
+        levels_of(values["show_aabb_levels"])
+    except ConfigurationError as error:
+        return str(error)
+    return too_slow(values)
+
+
+_DECIDING = (
+    "prediction", "reaction_time", "parting_speed", "escape_scale", "release_distance",
+    "release_cycles", "rise_time",
+)  # fmt: skip
+
+
+def settings_of(values: Mapping[str, Any]) -> Settings:
+    """What decides about actions.
+
+    Raises:
+        BehaviourError: values that mean nothing.
+    """
+    return Settings(**{name: values[name] for name in _DECIDING})
+
+
+def file_rules(values: Mapping[str, Any]) -> tuple[Rule, ...]:
+    """Rules of the file of thresholds; none without one.
+
+    Raises:
+        ThresholdsError: it cannot be used.
+    """
+    path = values["thresholds_file"]
+    return load_thresholds(path).rules if path else ()
+
+
+def thresholds_of(values: Mapping[str, Any], rules: Sequence[Rule] = ()) -> Thresholds:
+    """Distances of all pairs; ``rules`` of the file come before those of the parameter.
+
+    Raises:
+        ThresholdsError: an entry of the parameter cannot be used.
+    """
+    own = rules_of(values["pair_thresholds"])
+    return Thresholds(values["warn_distance"], values["stop_distance"], (*rules, *own))
+
+
+def joint_limits_of(values: Mapping[str, Any], model: CollisionModel) -> dict[str, float]:
+    """Accelerations by joint out of the file of limits; none without one.
+
+    Raises:
+        JointLimitsError: it cannot be used.
+    """
+    if not values["joint_limits"]:
+        return {}
+    found = read_joint_limits(values["joint_limits"], model.joint_names)
+    return {name: joint.acceleration for name, joint in found.items()}
+
+
+def decelerations_of(
+    values: Mapping[str, Any], model: CollisionModel, limits: Mapping[str, float] | None
+) -> np.ndarray:
+    """(nq,) of the joints of a model; ``limits`` as of `joint_limits_of`.
+
+    Raises:
+        BehaviourError: an entry cannot be used.
+    """
+    given = [entry for entry in values["braking_decelerations"] if entry.strip()]
+    return braking_decelerations(model.joint_names, model.velocity_limits, given, limits)
+
+
+def check_behaviour(
+    values: Mapping[str, Any],
+    rules: Sequence[Rule],
+    model: CollisionModel | None = None,
+    limits: Mapping[str, float] | None = None,
+) -> None:
+    """Refuse values that cannot stand, or not with the model, if there is one.
+
+    Raises:
+        CollisionMonitorError: why.
+    """
+    settings_of(values)
+    thresholds = thresholds_of(values, rules)
+    if model is not None:
+        thresholds.of(model.pairs, objects=model.link_names)
+        decelerations_of(values, model, limits)
+    if values["stop_service"] and values["stop_service_timeout"] <= 0.0:
+        raise BehaviourError("stop_service_timeout 0: must be above 0")

@@ -1,0 +1,288 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""The demo: the motion that is played, the listener to the monitor, the page."""
+
+import math
+import threading
+import time
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="rclpy is not installed")
+
+from builtin_interfaces.msg import Time  # noqa: E402
+from diagnostic_msgs.msg import DiagnosticStatus, KeyValue  # noqa: E402
+from sensor_msgs.msg import JointState  # noqa: E402
+from std_msgs.msg import Float64  # noqa: E402
+
+from collision_monitor.motion.motion import Motion  # noqa: E402
+from collision_monitor.nodes import demo as module  # noqa: E402
+from collision_monitor.nodes.demo import DemoPage, MotionPlayer  # noqa: E402
+
+# -- a motion played as joint states: where it is at what time, and what is sent --
+
+
+class FakeNode:
+    """A node whose clock is set by hand; it keeps what is published, and subscriptions."""
+
+    def __init__(self):
+        self.sent, self.stamp, self.topics = [], Time(sec=5, nanosec=6), []
+        self.callbacks = {}
+
+    def create_subscription(self, kind, topic, callback, qos):
+        self.callbacks[topic] = (kind, callback)
+
+    def create_publisher(self, kind, topic, qos):
+        self.topics.append((kind, topic))
+        return self
+
+    def publish(self, message):
+        stamp = message.header.stamp
+        self.sent.append(
+            (list(message.name), list(message.position), (stamp.sec, stamp.nanosec))
+        )
+
+    def get_clock(self):
+        return self
+
+    def now(self):
+        return self
+
+    def to_msg(self):
+        return self.stamp
+
+
+MOTION = Motion(
+    ("a", "b"), np.array([2.0, 4.0, 8.0]), np.array([[0.0, 1.0], [1.0, 1.0], [3.0, -1.0]])
+)
+
+
+@pytest.fixture
+def node():
+    return FakeNode()
+
+
+def test_it_stands_at_the_first_row_until_it_is_started(node):
+    player = MotionPlayer(node, MOTION, 3.0)
+    for now in (0.0, 50.0, 1e6):
+        player.send(now)
+        assert player.time(now) == 0.0
+        assert not player.at_end(now)
+    assert node.sent == [(["a", "b"], [0.0, 1.0], (5, 6))] * 3
+    assert player.sent == 3
+    assert node.topics == [(JointState, "joint_states")]
+
+
+@pytest.mark.parametrize(
+    ("share", "positions"),
+    [(0.0, [0.0, 1.0]), (1 / 6, [0.5, 1.0]), (1 / 3, [1.0, 1.0]), (2 / 3, [2.0, 0.0]),
+     (1.0, [3.0, -1.0]), (2.0, [3.0, -1.0])],
+)  # fmt: skip
+@pytest.mark.parametrize("seconds", [1.5, 6.0, 60.0])
+def test_the_whole_motion_takes_the_seconds_given(node, seconds, share, positions):
+    player = MotionPlayer(node, MOTION, seconds)
+    player.start(100.0)
+    now = 100.0 + share * seconds
+    player.send(now)
+    assert node.sent[-1][1] == pytest.approx(positions)
+    assert player.time(now) == pytest.approx(min(share, 1.0) * 6.0)
+    assert player.at_end(now + 1e-9) == (share >= 1.0)
+
+
+def test_every_message_has_the_time_of_its_sending(node):
+    player = MotionPlayer(node, MOTION, 3.0)
+    player.send(0.0)
+    node.stamp = Time(sec=7, nanosec=8)
+    player.send(0.1)
+    assert [stamp for _, _, stamp in node.sent] == [(5, 6), (7, 8)]
+
+
+def test_a_motion_of_one_row_is_at_its_end_at_once(node):
+    player = MotionPlayer(node, Motion(("a",), np.array([3.0]), np.array([[0.5]])), 10.0)
+    assert not player.at_end(0.0)
+    player.start(1.0)
+    assert player.at_end(1.0)
+    player.send(2.0)
+    assert node.sent[-1][1] == [0.5]
+
+
+# -- what a listener keeps of a monitor: levels, times, rates and the nearest moment --
+
+
+class Scene:
+    """A listener, its clock, and a monitor that speaks to it."""
+
+    def __init__(self, monkeypatch, monitor="collision_monitor"):
+        self.now = 100.0
+        monkeypatch.setattr(module.time, "monotonic", lambda: self.now)
+        node = FakeNode()
+        self.listener = module.StateListener(node, monitor)
+        self.callbacks = node.callbacks
+        self.monitor = monitor
+
+    def says(self, distance, after):
+        self.now += after
+        kind, callback = self.callbacks[f"{self.monitor}/min_distance"]
+        callback(kind(data=distance))
+
+    def is_in(self, level, after=0.0, **values):
+        self.now += after
+        kind, callback = self.callbacks[f"{self.monitor}/state"]
+        pairs = [KeyValue(key=key, value=value) for key, value in values.items()]
+        callback(kind(level=level, message=f"level {level[0]}", values=pairs))
+
+
+@pytest.fixture
+def scene(monkeypatch):
+    return Scene(monkeypatch)
+
+
+def test_before_anything_is_heard_nothing_is_known(scene):
+    listener = scene.listener
+    assert not listener.knows_distance and math.isnan(listener.distance)
+    assert (listener.level, listener.links, listener.received) == ("silent", "", 0)
+    assert listener.rate(scene.now) == 0.0
+    assert listener.changes == [] and not listener.seconds
+
+
+def test_the_kinds_of_its_topics_are_those_of_the_monitor(monkeypatch):
+    scene = Scene(monkeypatch, "cell/watch")
+    kinds = {topic: kind for topic, (kind, _) in scene.callbacks.items()}
+    assert kinds == {"cell/watch/min_distance": Float64, "cell/watch/state": DiagnosticStatus}
+
+
+def test_nan_is_not_a_distance_and_not_the_nearest(scene):
+    scene.says(0.5, 0.1)
+    scene.says(math.nan, 0.1)
+    assert not scene.listener.knows_distance
+    assert scene.listener.received == 2
+    assert scene.listener.nearest[0] == 0.5
+    scene.says(-0.2, 0.1)
+    assert scene.listener.knows_distance
+    assert scene.listener.nearest[0] == -0.2
+
+
+def test_the_nearest_moment_keeps_its_time_and_links(scene):
+    scene.is_in(DiagnosticStatus.OK, link_a="a", link_b="b")
+    scene.says(0.5, 1.0)
+    scene.is_in(DiagnosticStatus.ERROR, link_a="c", link_b="d")
+    scene.says(-0.1, 1.0)
+    scene.is_in(DiagnosticStatus.OK, link_a="e", link_b="f")
+    scene.says(0.3, 1.0)
+    assert scene.listener.nearest == (-0.1, 102.0, "c - d")
+    assert scene.listener.links == "e - f"
+
+
+def test_links_are_named_only_in_pairs(scene):
+    scene.is_in(DiagnosticStatus.OK, link_a="a")
+    assert scene.listener.links == ""
+    scene.is_in(DiagnosticStatus.STALE)
+    assert scene.listener.links == ""
+
+
+def test_only_changes_of_the_level_are_kept_with_their_times(scene):
+    levels = [DiagnosticStatus.STALE, DiagnosticStatus.OK, DiagnosticStatus.OK,
+              DiagnosticStatus.WARN, DiagnosticStatus.ERROR, DiagnosticStatus.OK]  # fmt: skip
+    for level in levels:
+        scene.is_in(level, after=1.0)
+    assert scene.listener.changes == [
+        (101.0, "STALE"), (102.0, "OK"), (104.0, "WARN"), (105.0, "ERROR"), (106.0, "OK"),
+    ]  # fmt: skip
+    assert (scene.listener.level, scene.listener.message) == ("OK", "level 0")
+
+
+def test_time_goes_to_the_level_it_was_spent_in(scene):
+    scene.is_in(DiagnosticStatus.OK)
+    for level, count in (("OK", 4), ("WARN", 2), ("ERROR", 1)):
+        scene.is_in(getattr(DiagnosticStatus, level))
+        for _ in range(count):
+            scene.says(0.1, 0.25)
+    # The first distance begins the count; it ends no stretch.
+    assert scene.listener.seconds == pytest.approx({"OK": 0.75, "WARN": 0.5, "ERROR": 0.25})
+
+
+@pytest.mark.parametrize("period", [0.01, 0.05, 0.25])
+def test_the_rate_is_that_of_the_last_second(scene, period):
+    for _ in range(300):
+        scene.says(0.1, period)
+    assert scene.listener.rate(scene.now) == pytest.approx(1.0 / period, rel=1e-6)
+    assert scene.listener.rate(scene.now + 5.0) == 0.0  # silence is not a rate
+
+
+def test_a_rate_above_200_hz_is_told_too(scene):
+    for _ in range(1000):
+        scene.says(0.1, 0.001)
+    assert scene.listener.rate(scene.now) == pytest.approx(1000.0, rel=1e-6)
+
+
+# -- the page beside the demo: it shows what is sent, and leads once somebody has the robot --
+
+
+NODE = SimpleNamespace(level="WARN", distance=0.04, message="near", rate=lambda now: 99.0)
+
+
+class Page:
+    """Keeps what it is told, and runs until it is closed."""
+
+    joint_names = ("a", "b", "c")
+
+    def __init__(self):
+        self.by_hand = False
+        self.configuration = np.array([1.0, 2.0, 3.0])
+        self.heard = None
+        self.closed = threading.Event()
+
+    def hear(self, report):
+        self.heard = report
+
+    def follow(self, q):
+        self.configuration = q
+
+    def run(self):
+        self.closed.wait(20.0)
+
+    def close(self):
+        self.closed.set()
+
+
+def ready(beside):
+    """Wait until it has loaded."""
+    end = time.monotonic() + 20.0
+    while beside.loading:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    return beside
+
+
+def test_the_page_follows_in_its_own_order_and_leads_when_it_is_taken_over():
+    page = Page()
+    beside = ready(DemoPage(lambda: page, ["c", "a"]))
+    assert beside.exchange([7.0, 8.0], NODE) == [7.0, 8.0]
+    assert page.configuration.tolist() == [8.0, 2.0, 7.0]
+    assert (page.heard.level, page.heard.distance, page.heard.rate) == ("WARN", 0.04, 99.0)
+    page.by_hand, page.configuration = True, np.array([0.1, 0.2, 0.3])
+    assert beside.exchange([7.0, 8.0], NODE) == [0.3, 0.1]
+    assert page.configuration.tolist() == [0.1, 0.2, 0.3]
+    beside.close()
+    assert page.closed.is_set() and not beside._thread.is_alive()
+
+
+def test_while_it_loads_what_is_played_is_sent():
+    go = threading.Event()
+    beside = DemoPage(lambda: go.wait(20.0) and Page(), ["a"])
+    assert beside.loading and beside.exchange([5.0], NODE) == [5.0]
+    go.set()
+    ready(beside).close()
+
+
+def test_a_page_that_cannot_be_made_is_told_and_harms_nothing():
+    def fail():
+        raise OSError("no room")
+
+    beside = DemoPage(fail, ["a"])
+    beside._thread.join(10.0)
+    assert not beside.loading and str(beside.error) == "no room"
+    assert beside.exchange([5.0], NODE) == [5.0]
+    beside.close()
