@@ -58,7 +58,8 @@ def test_everything_that_is_declared_is_used():
 
 def test_an_import_without_a_declaration_is_noticed():
     declared = exec_depends(), pip_line(), on_pypi()
-    for text in ("import nowhere.deep", "def f():\n    from nowhere import x", "_solver('nowhere')"):
+    inner = "def f():\n    from nowhere import x"
+    for text in ("import nowhere.deep", inner, "_solver('nowhere')"):
         assert undeclared(imported(ast.parse(text)), set(), *declared) == [
             "nowhere: not in third_party.py"
         ]
