@@ -68,7 +68,7 @@ setup(
         "setuptools",
         "numpy>=1.23",
         "scipy>=1.9",
-        "numba>=0.57,<0.69",  # tested with these; kernels use internals (docs/troubleshooting.md)
+        "numba>=0.57,<0.69",  # tested with these (docs/troubleshooting.md)
         "trimesh>=3.20",
         "networkx>=2.8",
         "coal>=3.0",

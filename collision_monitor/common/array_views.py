@@ -17,9 +17,7 @@ from __future__ import annotations
 import operator
 
 from numba.core import cgutils, types
-from numba.core.datamodel import models
-from numba.core.typing.templates import AbstractTemplate, infer_global, signature
-from numba.extending import intrinsic, lower_builtin, register_model
+from numba.extending import intrinsic, lower_builtin, models, register_model, type_callable
 from numba.np import arrayobj
 
 
@@ -51,29 +49,30 @@ def _is_place(index: types.Type) -> bool:
     )
 
 
-@infer_global(operator.getitem)
-class _TypeOfRead(AbstractTemplate):
-    def generic(self, arguments, keywords):
-        window, index = arguments
-        if isinstance(window, Window) and _is_place(index):
-            return signature(window.dtype, window, index)
-        return None
+@type_callable(operator.getitem)
+def _type_of_read(context):
+    def kind(window, index):
+        return window.dtype if isinstance(window, Window) and _is_place(index) else None
+
+    return kind
 
 
-@infer_global(operator.setitem)
-class _TypeOfWrite(AbstractTemplate):
-    def generic(self, arguments, keywords):
-        window, index, value = arguments
+@type_callable(operator.setitem)
+def _type_of_write(context):
+    def kind(window, index, value):
         if isinstance(window, Window) and _is_place(index) and isinstance(value, types.Number):
-            return signature(types.none, window, index, window.dtype)
+            return types.none
         return None
 
+    return kind
 
-@infer_global(len)
-class _TypeOfLen(AbstractTemplate):
-    def generic(self, arguments, keywords):
-        (window,) = arguments
-        return signature(types.intp, window) if isinstance(window, Window) else None
+
+@type_callable(len)
+def _type_of_len(context):
+    def kind(window):
+        return types.intp if isinstance(window, Window) else None
+
+    return kind
 
 
 # Which member of a window is which. Taken out by number: a proxy would put the whole window into
@@ -101,7 +100,9 @@ def _read(context, builder, sig, arguments):
 @lower_builtin(operator.setitem, Window, types.BaseTuple, types.Any)
 def _write(context, builder, sig, arguments):
     place = _place(context, builder, sig.args, arguments)
-    context.pack_value(builder, sig.args[2], arguments[2], place)
+    kind = sig.args[0].dtype
+    value = context.cast(builder, arguments[2], sig.args[2], kind)
+    context.pack_value(builder, kind, value, place)
     return context.get_dummy_value()
 
 

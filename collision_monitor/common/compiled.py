@@ -13,15 +13,15 @@ from __future__ import annotations
 import gc
 import hashlib
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numba
-from numba import types
+import numpy as np
 
 from collision_monitor.common.disk_cache import Turn, places, private_directory
-from collision_monitor.common.part_library import PartCompiler
 
 logger = logging.getLogger(__name__)
 
@@ -30,6 +30,12 @@ logger = logging.getLogger(__name__)
 _FAST_MATH = {"contract", "nsz"}
 _PACKAGE = Path(__file__).resolve().parents[1]
 _HAS_KERNELS = b"collision_monitor.common.compiled import"
+_PICKLE_ENDS = b"."
+# Numba compiles a kernel again for every integer or boolean literal it is given, and all that it
+# calls. These are constants of numpy, which it takes for numbers like any other.
+MINUS_ONE, ZERO, ONE, TWO, THREE, FOUR = (np.int64(n) for n in range(-1, 5))
+FALSE, TRUE = np.bool_(False), np.bool_(True)
+_PATIENCE = 600.0  # seconds to wait for another process that compiles
 
 
 def _sources_digest() -> str:
@@ -47,6 +53,26 @@ def cache_directory() -> Path | None:
     return private_directory(f"kernels-{_sources_digest()}")
 
 
+def _remove_truncated(directory: Path) -> None:
+    """Delete files that a full disk or a crash cut short: numba would raise at every start.
+
+    Numba's files are pickles, whose last byte is known. It compiles anew what is missing.
+    """
+    for path in (*directory.rglob("*.nbi"), *directory.rglob("*.nbc")):
+        try:
+            with path.open("rb") as file:
+                file.seek(-1, os.SEEK_END)
+                whole = file.read() == _PICKLE_ENDS
+        except FileNotFoundError:  # another process deleted it
+            continue
+        except OSError:  # empty, or not readable
+            whole = False
+        if not whole:
+            logger.warning("machine code in %s cannot be read: compiled anew", path)
+            with suppress(OSError):
+                path.unlink()
+
+
 _directory = cache_directory()
 if _directory is None:
     logger.warning(
@@ -54,13 +80,19 @@ if _directory is None:
         "they are compiled anew at every start",
         places(),
     )
+else:
+    _remove_truncated(_directory)
 
 
 def is_on_disk(compiled: Callable) -> bool:
     """Whether machine code of a kernel is kept from an earlier process."""
+    return _directory is not None and any(_directory.rglob(f"{_file_name(compiled)}-*.nbi"))
+
+
+def _file_name(compiled: Callable) -> str:
+    """With which numba begins the names of a kernel's files."""
     function = compiled.py_func
-    name = f"{function.__module__.rsplit('.', 1)[-1]}.{function.__qualname__}-*.nbi"
-    return _directory is not None and any(_directory.rglob(name))
+    return f"{function.__module__.rsplit('.', 1)[-1]}.{function.__qualname__}"
 
 
 def kernel(function: Callable) -> Callable:
@@ -78,11 +110,6 @@ def inlined_kernel(function: Callable) -> Callable:
     return _compiled(function, nogil=False, forceinline=True)
 
 
-def far_kernel(function: Callable) -> Callable:
-    """As `kernel`, for what is called by its address (`common/far_call.py`)."""
-    return _compiled(function, nogil=False, is_part=False)
-
-
 def exact_kernel(function: Callable) -> Callable:
     """As `kernel`, with every operation rounded as IEEE 754 says: none fused, none left out.
 
@@ -97,50 +124,43 @@ def _compiled(
     nogil: bool,
     forceinline: bool = False,
     fastmath: set[str] | bool = _FAST_MATH,
-    is_part: bool = True,
 ) -> Callable:
     options = {"fastmath": fastmath, "error_model": "numpy", "nogil": nogil}
     if forceinline:
         options["forceinline"] = True
     if _directory is None:
-        return _general(numba.njit(**options)(function), is_part)
+        return numba.njit(**options)(function)
     # The cache's place is settled at decoration: ours is named for that moment only.
     previous = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(_directory)
     try:
-        compiled = numba.njit(cache=True, **options)(function)
+        return numba.njit(cache=True, **options)(function)
     finally:
         numba.config.CACHE_DIR = previous
-    _forgive(compiled)
-    _take_turns(compiled, _directory)
-    return _general(compiled, is_part)
 
 
-def _general(compiled: Callable, is_part: bool) -> Callable:
-    """Let ``compiled`` be compiled once for integers, not again for every constant it is given.
+@contextmanager
+def compiling(*kernels: Callable) -> Iterator[None]:
+    """Call in this block what compiles ``kernels``, and what goes with them.
 
-    To numba a constant in a call is a type of its own, in what is called as well: exact signs were
-    compiled 14 times over.
+    Processes that start together take turns if one of ``kernels`` is not on disk yet: the first
+    compiles, the others load what it kept. Blocks must not be nested.
     """
-    find = compiled.get_call_template
-
-    def find_for_any_number(args: Sequence, keywords: Mapping) -> tuple:
-        return find(
-            tuple(types.unliteral(kind) for kind in args),
-            {name: types.unliteral(kind) for name, kind in keywords.items()},
-        )
-
-    compiled.get_call_template = find_for_any_number
-    _compile_parts_as_such(compiled, is_part)
-    return compiled
+    if all(is_on_disk(each) for each in kernels):
+        yield
+        return
+    turn = Turn(_directory, _file_name(kernels[0]))
+    turn.take(_PATIENCE)
+    try:
+        with _without_collections():
+            yield
+    finally:
+        turn.give()
 
 
 @contextmanager
 def _without_collections() -> Iterator[None]:
-    """Without the garbage collector: it would go through all of numba's objects, over and over.
-
-    That took a sixth of the time to compile. Compiling calls itself; it is but one pause.
-    """
+    """Without the garbage collector, which takes a sixth of the time to compile."""
     if not gc.isenabled():
         yield
         return
@@ -149,81 +169,3 @@ def _without_collections() -> Iterator[None]:
         yield
     finally:
         gc.enable()
-
-
-def _compile_parts_as_such(compiled: Callable, is_part: bool) -> None:
-    """Make no entries for calls from Python and C into what is handed windows: nobody can.
-
-    And unless it is called by address (not ``is_part``), no machine code of its own.
-    """
-    compiler = compiled._compiler
-    compile_core = compiler._compile_core
-    pipeline = compiler.pipeline_class
-
-    def compile_without(args: Sequence, return_type: object) -> object:
-        # Told by their names, also in tuples: `borrow` is built upon this file.
-        inner = any("window(" in str(kind) for kind in args)
-
-        def customize(flags: object) -> object:
-            flags.no_cpython_wrapper = flags.no_cfunc_wrapper = inner
-            return flags
-
-        compiler._customize_flags = customize
-        compiler.pipeline_class = PartCompiler if inner and is_part else pipeline
-        with _without_collections():
-            return compile_core(args, return_type)
-
-    compiler._compile_core = compile_without
-
-
-def _forgive(compiled: Callable) -> None:
-    """Let ``compiled`` take files it cannot read, cut short by a full disk, for none at all.
-
-    Numba would raise at every start until somebody deletes them.
-    """
-    kept = compiled._cache
-    load = kept.load_overload
-
-    def load_or_none(*arguments: object) -> object:
-        try:
-            return load(*arguments)
-        except Exception as problem:
-            logger.warning(
-                "machine code in %s cannot be read (%s): compiled anew",
-                kept.cache_path, type(problem).__name__,
-            )  # fmt: skip
-            kept.flush()
-            return None
-
-    kept.load_overload = load_or_none
-
-
-def _take_turns(compiled: Callable, directory: Path) -> None:
-    """Let one of several processes that start together compile; the others take what it kept.
-
-    Turns are taken from callers to what they call, which never calls back: no waiting in a circle.
-    """
-    kept, compile_now = compiled._cache, compiled.compile
-    load = kept.load_overload
-    name = f"{compiled.py_func.__module__.rsplit('.', 1)[-1]}.{compiled.py_func.__qualname__}"
-    turns: list[Turn] = []
-
-    def load_or_take_a_turn(signature: object, context: object) -> object:
-        found = load(signature, context)
-        if found is None:
-            which = hashlib.sha256(str(signature).encode()).hexdigest()[:16]
-            turn = Turn(directory, f"{name}-{which}")
-            turns.append(turn)
-            if turn.take():
-                found = load(signature, context)
-        return found
-
-    def compile_in_turn(signature: object) -> object:
-        before = len(turns)
-        try:
-            return compile_now(signature)
-        finally:
-            while len(turns) > before:
-                turns.pop().give()
-
-    kept.load_overload, compiled.compile = load_or_take_a_turn, compile_in_turn

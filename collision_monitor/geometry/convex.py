@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 
 from collision_monitor.common.array_views import work_space
-from collision_monitor.common.compiled import kernel
+from collision_monitor.common.compiled import ONE, TWO, ZERO, kernel
 
 SOLID_COLUMNS = 5
 ROUND, RADIUS = 3, 4
@@ -134,9 +134,9 @@ def _shrink(s, size):
         return 1
     w0, w1, w2, w3 = 1.0, 0.0, 0.0, 0.0
     if size == 2:
-        _, w0, w1 = _on_segment(s, 0, 1)
+        _, w0, w1 = _on_segment(s, ZERO, ONE)
     elif size == 3:
-        _, w0, w1, w2 = _on_triangle(s, 0, 1, 2)
+        _, w0, w1, w2 = _on_triangle(s, ZERO, ONE, TWO)
     else:
         best = math.inf
         for face in range(4):  # the face without this point

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from collision_monitor.common.compiled import exact_kernel
+from collision_monitor.common.compiled import ZERO, exact_kernel
 
 _EPSILON = 2.0**-53  # half the distance from 1 to the next float
 _BOUND_2D = (3.0 + 16.0 * _EPSILON) * _EPSILON  # Shewchuk, figure 21
@@ -115,7 +115,7 @@ def exact_orient3d(p, a, b, c, d):
     """`orient3d` without a filter: some microseconds, for what is on a plane to 30 digits."""
     e = np.empty(_LONGEST)
     # det(b - a, c - a, d - a) multiplied out.
-    n = _grow_by_determinant(e, 0, p, b, c, d, 1.0)
+    n = _grow_by_determinant(e, ZERO, p, b, c, d, 1.0)
     n = _grow_by_determinant(e, n, p, a, c, d, -1.0)
     n = _grow_by_determinant(e, n, p, a, b, d, 1.0)
     n = _grow_by_determinant(e, n, p, a, b, c, -1.0)
@@ -225,7 +225,7 @@ def exact_orient2d(p, a, b, c, x, y):
     """`orient2d` without the filter."""
     e = np.empty(_LONGEST)
     # det(b - a, c - a) multiplied out.
-    n = _grow_by_products(e, 0, p, b, c, 1.0, 1.0, x, y)
+    n = _grow_by_products(e, ZERO, p, b, c, 1.0, 1.0, x, y)
     n = _grow_by_products(e, n, p, a, c, 1.0, -1.0, x, y)
     n = _grow_by_products(e, n, p, a, b, 1.0, 1.0, x, y)
     return _sign_of_expansion(e, n)

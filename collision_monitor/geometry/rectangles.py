@@ -8,7 +8,7 @@ rectangle, or points of two edges. Rectangles cross where an edge of one pierces
 
 from __future__ import annotations
 
-from collision_monitor.common.compiled import kernel
+from collision_monitor.common.compiled import ONE, ZERO, kernel
 
 # Squared sine below which edges are parallel; moves a distance by less than 1e-12 m a metre.
 _PARALLEL = 1e-24
@@ -97,11 +97,11 @@ def rectangle_distance_squared(d0, d1, d2, r, a0, a1, b0, b1):
     best = min(best, found)
     if best == 0.0:
         return best
-    found = _parallel_edges(d0, d1, d2, 0, r00, r10, r20, a0, a1, r01, r11, r21, b0, b1)
+    found = _parallel_edges(d0, d1, d2, ZERO, r00, r10, r20, a0, a1, r01, r11, r21, b0, b1)
     best = min(best, found)
-    found = _parallel_edges(d0, d1, d2, 0, r01, r11, r21, a0, a1, r00, r10, r20, b1, b0)
+    found = _parallel_edges(d0, d1, d2, ZERO, r01, r11, r21, a0, a1, r00, r10, r20, b1, b0)
     best = min(best, found)
-    found = _parallel_edges(d0, d1, d2, 1, r00, r10, r20, a1, a0, r01, r11, r21, b0, b1)
+    found = _parallel_edges(d0, d1, d2, ONE, r00, r10, r20, a1, a0, r01, r11, r21, b0, b1)
     best = min(best, found)
-    found = _parallel_edges(d0, d1, d2, 1, r01, r11, r21, a1, a0, r00, r10, r20, b1, b0)
+    found = _parallel_edges(d0, d1, d2, ONE, r01, r11, r21, a1, a0, r00, r10, r20, b1, b0)
     return min(best, found)

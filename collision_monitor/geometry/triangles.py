@@ -13,7 +13,7 @@ coordinates that are zero or of a size from 1e-80 to 1e95 (`orientation`).
 
 from __future__ import annotations
 
-from collision_monitor.common.compiled import kernel
+from collision_monitor.common.compiled import MINUS_ONE, ONE, ZERO, kernel
 from collision_monitor.geometry.orientation import orient2d, orient3d, sides
 
 
@@ -163,12 +163,12 @@ def triangles_intersect(p, i, j):
     and points all count.
     """
     b0, b1, b2 = sides(p, i, j)
-    if _all_are(1, b0, b1, b2) or _all_are(-1, b0, b1, b2):
+    if _all_are(ONE, b0, b1, b2) or _all_are(MINUS_ONE, b0, b1, b2):
         return False
     a0, a1, a2 = sides(p, j, i)
-    if _all_are(1, a0, a1, a2) or _all_are(-1, a0, a1, a2):
+    if _all_are(ONE, a0, a1, a2) or _all_are(MINUS_ONE, a0, a1, a2):
         return False
-    i_is_flat, j_is_flat = _all_are(0, b0, b1, b2), _all_are(0, a0, a1, a2)
+    i_is_flat, j_is_flat = _all_are(ZERO, b0, b1, b2), _all_are(ZERO, a0, a1, a2)
     if i_is_flat and j_is_flat:
         return _flat_triangles_meet(p, i, j)
     # Every point is in the plane of a triangle without area.

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 
-from collision_monitor.common.compiled import kernel
+from collision_monitor.common.compiled import ONE, TWO, ZERO, kernel
 from collision_monitor.geometry.rectangles import rectangle_distance_squared
 from collision_monitor.geometry.separating_axes import (
     aligned_relation,
@@ -45,15 +45,15 @@ def _beyond(gap):
 @kernel
 def _edges(d0, d1, d2, r, f, a0, a1, a2, b0, b1, b2, best):
     """The largest square of the gaps along the nine products, or any from ``best`` on."""
-    g0, g1, g2 = gaps_of_edges(0, d0, d1, d2, r, f, a0, a1, a2, b0, b1, b2)
+    g0, g1, g2 = gaps_of_edges(ZERO, d0, d1, d2, r, f, a0, a1, a2, b0, b1, b2)
     found = max(_along(g0, r[0]), max(_along(g1, r[1]), _along(g2, r[2])))
     if found >= best:
         return found
-    g0, g1, g2 = gaps_of_edges(1, d0, d1, d2, r, f, a0, a1, a2, b0, b1, b2)
+    g0, g1, g2 = gaps_of_edges(ONE, d0, d1, d2, r, f, a0, a1, a2, b0, b1, b2)
     found = max(found, max(_along(g0, r[3]), max(_along(g1, r[4]), _along(g2, r[5]))))
     if found >= best:
         return found
-    g0, g1, g2 = gaps_of_edges(2, d0, d1, d2, r, f, a0, a1, a2, b0, b1, b2)
+    g0, g1, g2 = gaps_of_edges(TWO, d0, d1, d2, r, f, a0, a1, a2, b0, b1, b2)
     return max(found, max(_along(g0, r[6]), max(_along(g1, r[7]), _along(g2, r[8]))))
 
 

@@ -14,7 +14,7 @@ import time
 
 import numpy as np
 
-from collision_monitor.common.compiled import is_on_disk
+from collision_monitor.common.compiled import compiling, is_on_disk
 from collision_monitor.hierarchy import query
 from collision_monitor.hierarchy.packed import View, pack
 
@@ -53,9 +53,10 @@ def warm_up() -> None:
     begin = time.monotonic()
     numbers, index = empty_model()
     q = np.empty(0)
-    query.place_all(numbers, index)
-    query.contacts(numbers, index, q, 0.0, np.empty((2, 2), dtype=np.int64))
-    query.distance(numbers, index, q)
+    with compiling(query.distance):
+        query.place_all(numbers, index)
+        query.contacts(numbers, index, q, 0.0, np.empty((2, 2), dtype=np.int64))
+        query.distance(numbers, index, q)
     if compile_now:
         logger.info("kernels compiled in %.1f s", time.monotonic() - begin)
 
@@ -64,5 +65,6 @@ def warm_up_for_states() -> None:
     """Compile the other queries for one configuration: no joint state of a monitor waits for it."""
     numbers, index = empty_model()
     q = np.empty(0)
-    query.leaf_segments(numbers, index, q, np.empty((0, 6)))
-    query.pair_distances(numbers, index, q.reshape(1, 0), np.empty((1, 0)))
+    with compiling(query.pair_distances):
+        query.leaf_segments(numbers, index, q, np.empty((0, 6)))
+        query.pair_distances(numbers, index, q.reshape(1, 0), np.empty((1, 0)))

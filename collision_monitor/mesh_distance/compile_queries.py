@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 from numba import typeof, types
 
-from collision_monitor.common.compiled import is_on_disk
+from collision_monitor.common.compiled import compiling, is_on_disk
 from collision_monitor.common.far_call import FLOATS, INTEGERS, addresses, named
 from collision_monitor.hierarchy.warm_up import empty_model
 from collision_monitor.mesh_distance import contact_triangles, deepest_contacts, nearest_query
@@ -55,6 +55,13 @@ def prepare() -> None:
     if compile_now:
         logger.info("compiling kernels of exact distances; this takes some seconds, once")
     begin = time.monotonic()
+    with compiling(contact_triangles.list_crossings):
+        _compile_all()
+    if compile_now:
+        logger.info("kernels of exact distances compiled in %.1f s", time.monotonic() - begin)
+
+
+def _compile_all() -> None:
     none = np.empty(0)
     shapes = pack_shapes(
         {name: none for name in Shapes._fields if name != "parts"} | {"parts": np.empty((0, 8))}, []
@@ -68,5 +75,3 @@ def prepare() -> None:
     # Compiled, not called: there are no links to ask about.
     rows = np.empty((1, 2), dtype=np.int64), np.empty((1, 18))
     contact_triangles.list_crossings.compile(tuple(map(typeof, (*arrays, none, 0, 0, *rows))))
-    if compile_now:
-        logger.info("kernels of exact distances compiled in %.1f s", time.monotonic() - begin)

@@ -16,7 +16,7 @@ import math
 import numpy as np
 
 from collision_monitor.common.array_views import work_space
-from collision_monitor.common.compiled import far_kernel, kernel
+from collision_monitor.common.compiled import FALSE, ONE, TRUE, ZERO, kernel
 from collision_monitor.common.far_call import far_call
 from collision_monitor.geometry.convex import RADIUS, ROUND, farthest, solid_distance
 from collision_monitor.mesh_distance.mesh_crossing import crossing_triangles
@@ -67,7 +67,7 @@ def _solid_pose(shapes, part, pose, is_second, out):
     fill_absolute(out)
 
 
-@far_kernel
+@kernel
 def list_contacts(data, shapes, i, j, pose, out):
     """How many pairs of triangles of two parts meet, up to the rows of ``out`` (k, 2).
 
@@ -81,19 +81,19 @@ def list_contacts(data, shapes, i, j, pose, out):
     place, placed = work_space(1.0, 7, 3), work_space(1.0, 7, 3)
     points = work_space(1.0, 2, 3)
     if not i_is_mesh and not j_is_mesh:
-        _solid_pose(shapes, j, pose, True, placed)
+        _solid_pose(shapes, j, pose, TRUE, placed)
         take_pose(shapes.places, i, place)
         other = work_space(1.0, 7, 3)
         compose_inverse(place, placed, other)
         radii = shapes.solids[i, RADIUS] + shapes.solids[j, RADIUS]
         found = solid_distance(
-            shapes.solids, i, other, False, j, radii + _BEYOND, points
+            shapes.solids, i, other, FALSE, j, radii + _BEYOND, points
         )
         out[0, 0] = out[0, 1] = -1
         return np.int64(1 if found <= radii else 0)
     mesh, solid = (i, j) if i_is_mesh else (j, i)
     if i_is_mesh:
-        _solid_pose(shapes, solid, pose, True, placed)
+        _solid_pose(shapes, solid, pose, TRUE, placed)
     else:
         take_pose(shapes.places, solid, place)
         compose_inverse(pose, place, placed)
@@ -149,9 +149,9 @@ def _way(shapes, i, j, first, second, rows, count, corners, x, y, z, enough):
     for k in range(count):
         here = reach_a + reach_b
         if rows[k, 0] >= 0:
-            here += _extreme(corners, k, 0, x, y, z, 1.0)[0]
+            here += _extreme(corners, k, ZERO, x, y, z, 1.0)[0]
         if rows[k, 1] >= 0:
-            here += _extreme(corners, k, 1, x, y, z, -1.0)[0]
+            here += _extreme(corners, k, ONE, x, y, z, -1.0)[0]
         if here > way:
             way, at = here, k
             if way >= enough:
@@ -213,8 +213,8 @@ def _add_ways_out_of_solid(shapes, part, placed, corners, k, side, directions, k
             placed, corners[k, c], corners[k, c + 1], corners[k, c + 2]
         )
     for step in range(4):
-        _shrink_solid(shapes.solids, part, step, shrunk, 0)
-        if solid_distance(shrunk, 0, other, True, 0, math.inf, points) > 0.0:
+        _shrink_solid(shapes.solids, part, step, shrunk, ZERO)
+        if solid_distance(shrunk, ZERO, other, TRUE, ZERO, math.inf, points) > 0.0:
             return _add_way(placed, points, directions, known)
     return known
 
@@ -250,9 +250,9 @@ def _add_ways_between_solids(shapes, i, j, first, second, directions, known):
     shrunk, other, points = work_space(1.0, 2, 5), work_space(1.0, 7, 3), work_space(1.0, 2, 3)
     compose_inverse(first, second, other)
     for step in range(4):
-        _shrink_solid(shapes.solids, i, step, shrunk, 0)
-        _shrink_solid(shapes.solids, j, step, shrunk, 1)
-        if solid_distance(shrunk, 0, other, False, 1, math.inf, points) > 0.0:
+        _shrink_solid(shapes.solids, i, step, shrunk, ZERO)
+        _shrink_solid(shapes.solids, j, step, shrunk, ONE)
+        if solid_distance(shrunk, ZERO, other, FALSE, ONE, math.inf, points) > 0.0:
             known = _add_way(first, points, directions, known)
             break
     for m in range(3):
@@ -274,19 +274,19 @@ def _find_directions(shapes, i, j, first, second, rows, count, corners, directio
             known = _add(directions, known, second[0, m], second[1, m], second[2, m], _SAME)
     for k in range(min(count, _CLOSE_LOOKS)):
         if i_is_solid and not j_is_solid:
-            known = _add_ways_out_of_solid(shapes, i, first, corners, k, 1, directions, known)
+            known = _add_ways_out_of_solid(shapes, i, first, corners, k, ONE, directions, known)
         if j_is_solid and not i_is_solid:
-            known = _add_ways_out_of_solid(shapes, j, second, corners, k, 0, directions, known)
+            known = _add_ways_out_of_solid(shapes, j, second, corners, k, ZERO, directions, known)
     for k in range(count):
         same = _SAME if k < _CLOSE_LOOKS else _SIMILAR
         for side in range(2):
             if rows[k, side] >= 0:
-                u, v = _edge(corners, k, side, 0), _edge(corners, k, side, 1)
+                u, v = _edge(corners, k, side, ZERO), _edge(corners, k, side, ONE)
                 known = _add_product(directions, known, u, v, same)
     for k in range(min(count, _CLOSE_LOOKS)):
         for m in range(9):
-            u = _axis(first, m // 3) if i_is_solid else _edge(corners, k, 0, m // 3)
-            v = _axis(second, m % 3) if j_is_solid else _edge(corners, k, 1, m % 3)
+            u = _axis(first, m // 3) if i_is_solid else _edge(corners, k, ZERO, m // 3)
+            v = _axis(second, m % 3) if j_is_solid else _edge(corners, k, ONE, m % 3)
             known = _add_product(directions, known, u, v, _SAME)
     if known == 0:  # points and segments alone
         known = _add(directions, known, 1.0, 0.0, 0.0, _SAME)
@@ -301,10 +301,10 @@ def _contact_point(shapes, i, j, first, second, rows, corners, k, x, y, z, out):
 
     Whether it is one of the first.
     """
-    a, at_a = _extreme(corners, k, 0, x, y, z, 1.0)
-    b, at_b = _extreme(corners, k, 1, x, y, z, -1.0)
-    size_a = _size(corners, k, 0) if rows[k, 0] >= 0 else shapes.balls[i, 3]
-    size_b = _size(corners, k, 1) if rows[k, 1] >= 0 else shapes.balls[j, 3]
+    a, at_a = _extreme(corners, k, ZERO, x, y, z, 1.0)
+    b, at_b = _extreme(corners, k, ONE, x, y, z, -1.0)
+    size_a = _size(corners, k, ZERO) if rows[k, 0] >= 0 else shapes.balls[i, 3]
+    size_b = _size(corners, k, ONE) if rows[k, 1] >= 0 else shapes.balls[j, 3]
     takes_first = size_a <= size_b
     if takes_first and rows[k, 0] >= 0:
         for m in range(3):
@@ -337,7 +337,7 @@ def _size(corners, k, side):
     return math.sqrt(longest)
 
 
-@far_kernel
+@kernel
 def part_way_out(
     data, shapes, i, j, pose, first, second, start, x, y, z, anywhere, limit, looks
 ):
@@ -403,7 +403,7 @@ def _nearest_way(ways, count):
     return best
 
 
-@far_kernel
+@kernel
 def part_depth(data, shapes, i, j, pose, enough, most, nx, ny, nz, points):
     """(depth, row, row) of two parts that touch, cross or hold one another; -1 if they do not.
 
@@ -417,7 +417,7 @@ def part_depth(data, shapes, i, j, pose, enough, most, nx, ny, nz, points):
     directions, ways = work_space(most, _DIRECTIONS, 3), work_space(most, _WAYS, 1)
     none = np.int64(-1)
     # Past one another along the way of the leaves; a plane parts them there.
-    best_way = min(most, -parts_gap(data, shapes, i, 1, j, 1, pose, nx, ny, nz))
+    best_way = min(most, -parts_gap(data, shapes, i, ONE, j, ONE, pose, nx, ny, nz))
     if best_way <= enough:
         return best_way, none, none
     radii = shapes.solids[i, RADIUS] + shapes.solids[j, RADIUS]
@@ -433,8 +433,8 @@ def part_depth(data, shapes, i, j, pose, enough, most, nx, ny, nz, points):
                 return max(depth, -1.0), row_a, row_b
             x, y, z = points[2, 0], points[2, 1], points[2, 2]
             known = _add(directions, known, x, y, z, _SAME)
-    _solid_pose(shapes, i, pose, False, first)
-    _solid_pose(shapes, j, pose, True, second)
+    _solid_pose(shapes, i, pose, FALSE, first)
+    _solid_pose(shapes, j, pose, TRUE, second)
     count = far_call(list_contacts, data[4][LIST_CONTACTS], (data, shapes, i, j, pose, rows))
     held = count == 0
     if held:
@@ -464,7 +464,7 @@ def part_depth(data, shapes, i, j, pose, enough, most, nx, ny, nz, points):
         x, y, z = _direction(directions, k)
         way = start
         if not sure:
-            way = max(start, -parts_gap(data, shapes, i, 1, j, 1, pose, x, y, z))
+            way = max(start, -parts_gap(data, shapes, i, ONE, j, ONE, pose, x, y, z))
             if way < best_way:
                 best_way, nx, ny, nz = way, x, y, z
         if not sure and looks > 0:
@@ -491,14 +491,14 @@ def part_depth(data, shapes, i, j, pose, enough, most, nx, ny, nz, points):
         points[1, 0], points[1, 1], points[1, 2] = to_outer(
             pose, shapes.balls[j, 0], shapes.balls[j, 1], shapes.balls[j, 2]
         )
-        _move_point(points, 1, 0, depth, nx, ny, nz)
+        _move_point(points, ONE, ZERO, depth, nx, ny, nz)
         return depth, none, none
     _, k = _way(shapes, i, j, first, second, rows, count, corners, nx, ny, nz, math.inf)
     if _contact_point(shapes, i, j, first, second, rows, corners, k, nx, ny, nz, points):
-        _move_point(points, 0, 1, -depth, nx, ny, nz)
+        _move_point(points, ZERO, ONE, -depth, nx, ny, nz)
     else:
         points[1, 0], points[1, 1], points[1, 2] = points[0, 0], points[0, 1], points[0, 2]
-        _move_point(points, 1, 0, depth, nx, ny, nz)
+        _move_point(points, ONE, ZERO, depth, nx, ny, nz)
     return depth, rows[k, 0], rows[k, 1]
 
 

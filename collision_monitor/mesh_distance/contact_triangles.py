@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from collision_monitor.common.array_views import borrow, work_space
-from collision_monitor.common.compiled import kernel
+from collision_monitor.common.compiled import ONE, ZERO, kernel
 from collision_monitor.common.far_call import far_call
 from collision_monitor.hierarchy.packed import unpack
 from collision_monitor.hierarchy.query import first_bad, move
@@ -68,7 +68,7 @@ def list_crossings(
             tree_a, tree_b = tree_of(data, shapes, i), tree_of(data, shapes, j)
             for k in range(found):
                 row_a, row_b = rows[k, 0], rows[k, 1]
-                _write(tree_a, row_a, first, names, corners, count + k, 0)
-                _write(tree_b, row_b, second, names, corners, count + k, 1)
+                _write(tree_a, row_a, first, names, corners, count + k, ZERO)
+                _write(tree_b, row_b, second, names, corners, count + k, ONE)
             count += found
     return count

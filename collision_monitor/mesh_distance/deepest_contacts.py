@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from collision_monitor.common.array_views import work_space
-from collision_monitor.common.compiled import kernel
+from collision_monitor.common.compiled import FOUR, ONE, THREE, kernel
 from collision_monitor.common.far_call import far_call
 from collision_monitor.geometry.segments import capsule_witness
 from collision_monitor.hierarchy.packed import unpack
@@ -83,7 +83,7 @@ def _pair_depth(data, shapes, a, b, pose, enough, most, way, found, points):
             if depth > best:
                 best = depth
                 found[0, 0], found[0, 1], found[0, 2], found[0, 3] = i, j, row_a, row_b
-                copy_rows(trial, points, 3, 3)
+                copy_rows(trial, points, THREE, THREE)
     return best
 
 
@@ -173,8 +173,8 @@ def deepest_pair(
         distance = -_depth_of(view, shapes, state, data, pair, enough, rows, trial)
         if distance < best or (best_pair < 0 and distance <= best):
             best, best_pair = distance, pair
-            copy_rows(rows, found, 1, 4)
-            copy_rows(trial, points, 3, 3)
+            copy_rows(rows, found, ONE, FOUR)
+            copy_rows(trial, points, THREE, THREE)
     if best_pair < 0:
         return best_pair, best, 0, -1, -1, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     to_base(view, shapes, best_pair, points)

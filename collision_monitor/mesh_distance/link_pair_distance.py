@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from collision_monitor.common.array_views import work_space
-from collision_monitor.common.compiled import kernel
+from collision_monitor.common.compiled import FALSE, THREE, TRUE, kernel
 from collision_monitor.common.far_call import far_call
 from collision_monitor.geometry.convex import RADIUS
 from collision_monitor.mesh_distance.packed_parts import HOLDS, PART_DISTANCE, SOLID
@@ -112,7 +112,7 @@ def _measure(data, shapes, state, pair, i, j, pose, limit, search, found, points
     else:
         return limit
     found[0, 0], found[0, 1], found[0, 2], found[0, 3] = i, j, row_a, row_b
-    copy_rows(trial, points, 3, 3)
+    copy_rows(trial, points, THREE, THREE)
     return value
 
 
@@ -125,7 +125,7 @@ def guessed_distance(data, shapes, state, pair, pose, found, points):
     i, j = state.guesses[pair, 0], state.guesses[pair, 1]
     if i < 0:
         return np.inf
-    return _measure(data, shapes, state, pair, i, j, pose, np.inf, False, found, points)
+    return _measure(data, shapes, state, pair, i, j, pose, np.inf, FALSE, found, points)
 
 
 @kernel
@@ -139,7 +139,7 @@ def pair_distance(data, shapes, state, pair, a, b, pose, limit, found, points):
     best = limit
     last_i, last_j = state.guesses[pair, 0], state.guesses[pair, 1]
     if last_i >= 0 and shapes.links[a, 2] * shapes.links[b, 2] > 1:
-        value = _measure(data, shapes, state, pair, last_i, last_j, pose, best, True, found, points)
+        value = _measure(data, shapes, state, pair, last_i, last_j, pose, best, TRUE, found, points)
         if value == TOUCH:
             return TOUCH
         best = min(best, value)
@@ -150,7 +150,7 @@ def pair_distance(data, shapes, state, pair, a, b, pose, limit, found, points):
                 continue
             if i == last_i and j == last_j and shapes.links[a, 2] * shapes.links[b, 2] > 1:
                 continue
-            value = _measure(data, shapes, state, pair, i, j, pose, best, True, found, points)
+            value = _measure(data, shapes, state, pair, i, j, pose, best, TRUE, found, points)
             if value == TOUCH:
                 return TOUCH
             best = min(best, value)

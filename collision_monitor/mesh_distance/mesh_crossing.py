@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from collision_monitor.common.array_views import work_space
-from collision_monitor.common.compiled import kernel
+from collision_monitor.common.compiled import THREE, ZERO, kernel
 from collision_monitor.geometry.separating_axes import aligned_apart, oriented_apart, rounding
 from collision_monitor.geometry.triangles import triangles_intersect
 from collision_monitor.geometry.volume_bounds import place
@@ -133,7 +133,7 @@ def crossing_triangles(a, b, pose, most, out):
     waiting = work_space(np.int64(0), STACK, 2)
     found = np.int64(0)
     far = work_space(margin, STACK, 1)
-    if most <= 0 or _apart(a.kind, a.volumes, 0, b.volumes, 0, pose, margin):
+    if most <= 0 or _apart(a.kind, a.volumes, ZERO, b.volumes, ZERO, pose, margin):
         return found
     # An octree has a triangle in many leaves.
     repeats = a.kind == OCTREE and most > 1
@@ -149,16 +149,16 @@ def crossing_triangles(a, b, pose, most, out):
             for m in range(first_b, first_b - count_b):
                 row_b = b.slots[m, 0]
                 place_corners(b.corners, row_b, pose, pair)
-                box = _box(pair, 3)
+                box = _box(pair, THREE)
                 many = count_a < -1 or count_b < -1
                 if size == 6 and many and _miss(box, _cell(a.volumes, i, margin)):
                     continue
                 for k in range(first_a, first_a - count_a):
                     row_a = a.slots[k, 0]
                     take_corners(a.corners, row_a, pair)
-                    if many and _miss(box, _box(pair, 0)):
+                    if many and _miss(box, _box(pair, ZERO)):
                         continue
-                    if not triangles_intersect(pair, 0, 3):
+                    if not triangles_intersect(pair, ZERO, THREE):
                         continue
                     if repeats:
                         key = row_a * len(b.corners) + row_b
@@ -203,7 +203,7 @@ def mesh_crossing(numbers_a, index_a, numbers_b, index_b, rotation, translation,
         for j in range(3):
             if not np.isfinite(rotation[i, j]) or not np.isfinite(translation[i]):
                 return np.int64(-1)
-    a = unpack_tree(numbers_a, index_a, 0, 0)
-    b = unpack_tree(numbers_b, index_b, 0, 0)
+    a = unpack_tree(numbers_a, index_a, ZERO, ZERO)
+    b = unpack_tree(numbers_b, index_b, ZERO, ZERO)
     place(pose, rotation, translation)
     return crossing_triangles(a, b, pose, most, out)

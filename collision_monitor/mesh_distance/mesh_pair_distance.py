@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from collision_monitor.common.array_views import work_space
-from collision_monitor.common.compiled import exact_kernel, kernel
+from collision_monitor.common.compiled import ONE, THREE, TRUE, ZERO, exact_kernel, kernel
 from collision_monitor.geometry.triangle_distance import squared_distance_below
 from collision_monitor.geometry.volume_bounds import (
     aligned_bound,
@@ -69,10 +69,10 @@ def fill_both_reaches(a, b, pose, points):
     length = math.sqrt(x * x + y * y + z * z)
     scale = 1.0 / length if length > 0.0 else 0.0
     x, y, z = scale * x, scale * y, scale * z
-    fill_reaches(a, 0, x, y, z)
+    fill_reaches(a, ZERO, x, y, z)
     fill_reaches(
         b,
-        1,
+        ONE,
         -pose[0, 0] * x - pose[1, 0] * y - pose[2, 0] * z,
         -pose[0, 1] * x - pose[1, 1] * y - pose[2, 1] * z,
         -pose[0, 2] * x - pose[1, 2] * y - pose[2, 2] * z,
@@ -148,14 +148,14 @@ def nearest_triangles(a, b, pose, guess_a, guess_b, limit, search, points):
     if 0 <= guess_a < len(a.corners) and 0 <= guess_b < len(b.corners):
         take_corners(a.corners, guess_a, pair)
         place_corners(b.corners, guess_b, pose, pair)
-        found = squared_distance_below(pair, 0, 3, best)
+        found = squared_distance_below(pair, ZERO, THREE, best)
         if found[0] < best:
             best, best_a, best_b = found[0], guess_a, guess_b
             _keep(found, points)
     waiting = work_space(best_a, STACK, 2)
     bounds = work_space(limit, STACK, 2)  # squared: at most the distance; that of the centres
     waiting[0, 0], waiting[0, 1] = 0, 0
-    bounds[0, 0] = bound(a.kind, a.volumes, 0, b.volumes, 0, pose, best)
+    bounds[0, 0] = bound(a.kind, a.volumes, ZERO, b.volumes, ZERO, pose, best)
     size = 1 if search and best > 0.0 else 0
     fills = _FILLS if len(a.nodes) + len(b.nodes) <= _SMALL else 0
     filled, begin = np.inf, -np.inf
@@ -179,7 +179,7 @@ def nearest_triangles(a, b, pose, guess_a, guess_b, limit, search, points):
                 for k in range(first_a, first_a - count_a):
                     row_a = a.slots[k, 0]
                     take_corners(a.corners, row_a, pair)
-                    found = squared_distance_below(pair, 0, 3, best)
+                    found = squared_distance_below(pair, ZERO, THREE, best)
                     if found[0] < best:
                         best, best_a, best_b = found[0], row_a, row_b
                         _keep(found, points)
@@ -233,10 +233,10 @@ def mesh_distance(
             points[0, j] = points[1, j] = np.nan
             if not np.isfinite(rotation[i, j]) or not np.isfinite(translation[i]):
                 return np.nan, -1, -1, np.nan, np.nan, np.nan, np.nan, np.nan, np.nan
-    a = unpack_tree(numbers_a, index_a, 0, 0)
-    b = unpack_tree(numbers_b, index_b, 0, 0)
+    a = unpack_tree(numbers_a, index_a, ZERO, ZERO)
+    b = unpack_tree(numbers_b, index_b, ZERO, ZERO)
     place(pose, rotation, translation)
-    square, i, j = nearest_triangles(a, b, pose, guess_a, guess_b, limit, True, points)
+    square, i, j = nearest_triangles(a, b, pose, guess_a, guess_b, limit, TRUE, points)
     return (
         math.sqrt(square), i, j,
         points[0, 0], points[0, 1], points[0, 2], points[1, 0], points[1, 1], points[1, 2],

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from collision_monitor.common.array_views import work_space
-from collision_monitor.common.compiled import kernel
+from collision_monitor.common.compiled import TRUE, ZERO, kernel
 from collision_monitor.geometry.convex import RADIUS, solid_distance
 from collision_monitor.mesh_distance.bvh.mesh_tree import OCTREE, STACK
 from collision_monitor.mesh_distance.mesh_pair_distance import bound, centers_apart
@@ -36,7 +36,7 @@ def triangle_to_solid(tree, row, solids, k, pose, corners, limit, points):
             tree.corners[row, 3 * m + 2],
         )
         corners[m, 0], corners[m, 1], corners[m, 2] = x, y, z
-    return solid_distance(solids, k, corners, True, k, limit, points)
+    return solid_distance(solids, k, corners, TRUE, k, limit, points)
 
 
 @kernel
@@ -58,7 +58,7 @@ def nearest_to_solid(tree, volumes, solids, k, pose, guess, limit, search, point
     waiting = work_space(best_row, STACK, 1)
     bounds = work_space(limit, STACK, 2)  # as in `mesh_distance`
     waiting[0, 0] = 0
-    bounds[0, 0] = bound(tree.kind, tree.volumes, 0, volumes, 0, pose, best * best)
+    bounds[0, 0] = bound(tree.kind, tree.volumes, ZERO, volumes, ZERO, pose, best * best)
     size = 1 if search and best > 0.0 else 0
     while size > 0:
         size -= 1
@@ -76,10 +76,10 @@ def nearest_to_solid(tree, volumes, solids, k, pose, guess, limit, search, point
                     return best, best_row
         base = size
         for child in range(first, first + count):
-            gap = bound(tree.kind, tree.volumes, child, volumes, 0, pose, best * best)
+            gap = bound(tree.kind, tree.volumes, child, volumes, ZERO, pose, best * best)
             if gap >= best * best:
                 continue
-            apart = centers_apart(tree.volumes, child, volumes, 0, pose)
+            apart = centers_apart(tree.volumes, child, volumes, ZERO, pose)
             at = size
             while at > base and bounds[at - 1, 1] < apart:
                 bounds[at, 0], bounds[at, 1] = bounds[at - 1, 0], bounds[at - 1, 1]
@@ -106,7 +106,8 @@ def touching_rows(tree, volumes, solids, k, pose, out, column):
     while size > 0:
         size -= 1
         node = waiting[size, 0]
-        if bound(tree.kind, tree.volumes, node, volumes, 0, pose, limit * limit) >= limit * limit:
+        least = bound(tree.kind, tree.volumes, node, volumes, ZERO, pose, limit * limit)
+        if least >= limit * limit:
             continue
         first, children = tree.nodes[node, 0], tree.nodes[node, 1]
         for slot in range(first, first - children):

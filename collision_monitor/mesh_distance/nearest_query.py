@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from collision_monitor.common.array_views import work_space
-from collision_monitor.common.compiled import kernel
+from collision_monitor.common.compiled import FOUR, ONE, THREE, ZERO, kernel
 from collision_monitor.geometry.boxes import box_size, boxes_overlap
 from collision_monitor.geometry.segments import capsule_distance, surely_farther
 from collision_monitor.hierarchy.aabb_tree import ROOT, is_open, nearest_leaves
@@ -127,7 +127,7 @@ def _open(view, shapes, state, data, pair, limit, spare, overlap, found, points)
         if gap >= limit or (guess < limit and gap >= guess - 2.0 * _ROUNDING):
             keep(kept, pair, gap, pose)
             if gap < limit:
-                copy_rows(rows, found, 1, 4)
+                copy_rows(rows, found, ONE, FOUR)
                 return guess
             return gap
     wide = limit + spare
@@ -217,8 +217,8 @@ def nearest_pair(view, shapes, state, data, found, points):
                 best, best_pair = 0.0, np.int64(-1)
         elif value < best:
             best, best_pair = value, pair
-            copy_rows(rows, found, 1, 4)
-            copy_rows(trial, points, 3, 3)
+            copy_rows(rows, found, ONE, FOUR)
+            copy_rows(trial, points, THREE, THREE)
     state.last[0, 0] = best_pair if touching == 0 else state.touching[0, 0]
     return best_pair, best, touching
 
@@ -264,7 +264,8 @@ def exact_distance(numbers, index, shape_numbers, shape_index, work, work_index,
         return pair, distance, touching, -1, -1, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     to_base(view, shapes, pair, points)
     return (
-        pair, distance, touching, _names(shapes, data, found, 0), _names(shapes, data, found, 1),
+        pair, distance, touching,
+        _names(shapes, data, found, ZERO), _names(shapes, data, found, ONE),
         points[0, 0], points[0, 1], points[0, 2], points[1, 0], points[1, 1], points[1, 2],
         points[2, 0], points[2, 1], points[2, 2],
     )  # fmt: skip

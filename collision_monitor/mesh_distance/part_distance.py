@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from collision_monitor.common.array_views import borrow, work_space
-from collision_monitor.common.compiled import far_kernel, kernel
+from collision_monitor.common.compiled import FALSE, ONE, THREE, TWO, ZERO, kernel
 from collision_monitor.geometry.convex import RADIUS, solid_distance
 from collision_monitor.geometry.orientation import orient2d, orient3d
 from collision_monitor.mesh_distance.bvh.mesh_tree import (
@@ -52,16 +52,17 @@ def _side_of_edge(p, a, b):
         return 0
     upwards = 1 if p[b, 2] > p[3, 2] else -1
     low, high = (a, b) if upwards > 0 else (b, a)
-    return upwards if orient2d(p, low, high, 3, 1, 2) > 0 else 0
+    return upwards if orient2d(p, low, high, THREE, ONE, TWO) > 0 else 0
 
 
 @kernel
 def _crossed(p):
     """How often the ray of row 3 along x passes outwards through the triangle of rows 0 to 2."""
-    turn = _side_of_edge(p, 0, 1) + _side_of_edge(p, 1, 2) + _side_of_edge(p, 2, 0)
+    turn = _side_of_edge(p, ZERO, ONE) + _side_of_edge(p, ONE, TWO) + _side_of_edge(p, TWO, ZERO)
     if turn == 0:
         return 0
-    return turn if orient3d(p, 0, 1, 2, 3) * turn < 0 else 0  # else it lies behind the point
+    side = orient3d(p, ZERO, ONE, TWO, THREE)
+    return turn if side * turn < 0 else 0  # else it lies behind the point
 
 
 @kernel
@@ -174,7 +175,7 @@ def _holds(data, shapes, outer, inner, pose):
     return False
 
 
-@far_kernel
+@kernel
 def holds(data, shapes, i, j, pose):
     """Whether one of two parts holds a piece of the other, if their surfaces do not cross.
 
@@ -189,7 +190,7 @@ def holds(data, shapes, i, j, pose):
     return _holds(data, shapes, j, i, back)
 
 
-@far_kernel
+@kernel
 def part_distance(data, shapes, i, j, pose, row_a, row_b, limit, search, points):
     """(distance, row, row) of two parts below ``limit``, radii left out; 0 where they meet.
 
@@ -211,7 +212,7 @@ def part_distance(data, shapes, i, j, pose, row_a, row_b, limit, search, points)
         compose(pose, place, placed)
         take_pose(shapes.places, i, place)
         compose_inverse(place, placed, other)
-        found = solid_distance(shapes.solids, i, other, False, j, limit, points)
+        found = solid_distance(shapes.solids, i, other, FALSE, j, limit, points)
         if found < limit:
             move_points(place, points)
         return found, none, none

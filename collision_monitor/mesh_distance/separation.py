@@ -18,7 +18,7 @@ import math
 import numpy as np
 
 from collision_monitor.common.array_views import work_space
-from collision_monitor.common.compiled import kernel
+from collision_monitor.common.compiled import ONE, THREE, TRUE, ZERO, kernel
 from collision_monitor.geometry.convex import RADIUS, solid_distance
 from collision_monitor.geometry.triangles import triangles_intersect
 from collision_monitor.mesh_distance.bvh.mesh_tree import OBB, RSS, STACK
@@ -137,7 +137,7 @@ def _edge_parts_shadows(s, i, j):
 def _stretch_of(s, way, anywhere):
     """Where the stretch of two rows of intervals ends, if it covers ``way``; else -infinity."""
     end = s[0, 1] - s[1, 0]
-    if end <= way or (not anywhere and s[0, 0] - s[1, 1] > way) or _shadows_apart(s, 0, 1):
+    if end <= way or (not anywhere and s[0, 0] - s[1, 1] > way) or _shadows_apart(s, ZERO, ONE):
         return -math.inf
     return end
 
@@ -150,7 +150,7 @@ def _triangles_meet(s, way):
         for m in range(3):
             p[3 * row + m, 0] = s[row, 10 + m] + (way if row == 1 else 0.0)
             p[3 * row + m, 1], p[3 * row + m, 2] = s[row, 13 + m], s[row, 16 + m]
-    return triangles_intersect(p, 0, 3)
+    return triangles_intersect(p, ZERO, THREE)
 
 
 @kernel
@@ -163,7 +163,7 @@ def _solid_meets(s, row, way, axes, solids, k):
         for i in range(3):
             corners[m, i] = n * axes[0, i] + u * axes[1, i] + v * axes[2, i]
     radius = solids[k, RADIUS]
-    return solid_distance(solids, k, corners, True, k, radius + _BEYOND, points) <= radius
+    return solid_distance(solids, k, corners, TRUE, k, radius + _BEYOND, points) <= radius
 
 
 @kernel
@@ -192,30 +192,30 @@ def _covered_to(
         first_b, count_b = b.nodes[j, 0], b.nodes[j, 1]
         if count_a <= 0 and count_b <= 0:
             if not a_is_mesh:
-                _fill_intervals(a, i, axes, s, 0)
-                _correct(s, 0, ends)
+                _fill_intervals(a, i, axes, s, ZERO)
+                _correct(s, ZERO, ends)
             if not b_is_mesh:
-                _fill_intervals(b, j, turned, s, 1)
-                _correct(s, 1, ends)
+                _fill_intervals(b, j, turned, s, ONE)
+                _correct(s, ONE, ends)
             for m in range(first_b, first_b + (-count_b if b_is_mesh else 1)):
                 if b_is_mesh:
-                    fill_triangle(b.corners, b.slots[m, 0], turned, s, 1)
+                    fill_triangle(b.corners, b.slots[m, 0], turned, s, ONE)
                 for k in range(first_a, first_a + (-count_a if a_is_mesh else 1)):
                     if a_is_mesh:
-                        fill_triangle(a.corners, a.slots[k, 0], axes, s, 0)
+                        fill_triangle(a.corners, a.slots[k, 0], axes, s, ZERO)
                     end = _stretch_of(s, way, anywhere)
                     if end <= way:
                         continue
                     if a_is_mesh and b_is_mesh:
-                        if _edge_parts_shadows(s, 0, 1) or _edge_parts_shadows(s, 1, 0):
+                        if _edge_parts_shadows(s, ZERO, ONE) or _edge_parts_shadows(s, ONE, ZERO):
                             continue
                         if not anywhere and not _triangles_meet(s, way + _BEYOND):
                             continue
                     elif not anywhere and a_is_mesh:
-                        if not _solid_meets(s, 0, -way - _BEYOND, turned, solids, second):
+                        if not _solid_meets(s, ZERO, -way - _BEYOND, turned, solids, second):
                             continue
                     elif not anywhere and b_is_mesh:
-                        if not _solid_meets(s, 1, way + _BEYOND, axes, solids, first):
+                        if not _solid_meets(s, ONE, way + _BEYOND, axes, solids, first):
                             continue
                     way = end
                     if way >= limit:
@@ -224,21 +224,21 @@ def _covered_to(
         last = 15 if a.kind == OBB or a.kind == RSS else 6
         opens_a = count_b <= 0 or (count_a > 0 and a.volumes[i, last] >= b.volumes[j, last])
         if opens_a:
-            _fill_intervals(b, j, turned, s, 1)
+            _fill_intervals(b, j, turned, s, ONE)
             if not b_is_mesh:
-                _correct(s, 1, ends)
+                _correct(s, ONE, ends)
         else:
-            _fill_intervals(a, i, axes, s, 0)
+            _fill_intervals(a, i, axes, s, ZERO)
             if not a_is_mesh:
-                _correct(s, 0, ends)
+                _correct(s, ZERO, ends)
         base = size
         for child in range(count_a if opens_a else count_b):
             if opens_a:
                 i = first_a + child
-                _fill_intervals(a, i, axes, s, 0)
+                _fill_intervals(a, i, axes, s, ZERO)
             else:
                 j = first_b + child
-                _fill_intervals(b, j, turned, s, 1)
+                _fill_intervals(b, j, turned, s, ONE)
             end = _stretch_of(s, way, anywhere)
             if end <= way:
                 continue

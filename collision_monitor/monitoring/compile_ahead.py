@@ -3,7 +3,7 @@
 """Compiles kernels in a process beside this one, which finds them in the cache on disk.
 
 Numba holds Python's lock while it compiles: in a thread it would stop what else a process does, and
-two processes compile twice as much at a time. Where both need a kernel one waits for the other
+two processes compile twice as much at a time. Where both need these kernels one waits for the other
 (`common/compiled.py`).
 """
 
@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 
-from collision_monitor.common.compiled import cache_directory, is_on_disk
+from collision_monitor.common.compiled import cache_directory, compiling, is_on_disk
 from collision_monitor.hierarchy import object_slots
 from collision_monitor.model.live import voxels
 
@@ -74,9 +74,9 @@ def _monitor() -> None:
     # Those are compiled by the process beside, while the robot is loaded.
     collision_model.warm_up = _nothing
     model = collision_model.CollisionModel.from_urdf(_ROBOT)
-    # In the other order than the process beside, which makes the live scene first.
-    Behaviour(model)
-    Behaviour(model, live=LiveScene(model))
+    with compiling(*KERNELS["monitor"][1]):
+        Behaviour(model)
+        Behaviour(model, live=LiveScene(model))
 
 
 def _nothing() -> None:

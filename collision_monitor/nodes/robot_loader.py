@@ -12,11 +12,13 @@ from typing import Any
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
+from collision_monitor.common.compiled import compiling
 from collision_monitor.errors import CollisionMonitorError
 from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.loading.process import LoadingProcess
 from collision_monitor.model.loading.recipe import Loaded, Recipe
 from collision_monitor.model.thresholds import Rule
+from collision_monitor.monitoring.compile_ahead import KERNELS
 from collision_monitor.monitoring.joint_states.cell_buffer import joint_groups
 from collision_monitor.monitoring.monitor import Monitor
 from collision_monitor.monitoring.speed_policy.speed_policy import Behaviour
@@ -46,7 +48,11 @@ def build_monitor(
     model, names = loaded.model, loaded.model.joint_names
     limits = joint_limits_of(values, model)
     groups = joint_groups(names, loaded.joints) if loaded.joints else ()
-    live = LiveScene(model, bounds_of(values))
+    with compiling(*KERNELS["monitor"][1]):
+        live = LiveScene(model, bounds_of(values))
+        behaviour = Behaviour(
+            model, settings_of(values), decelerations_of(values, model, limits), groups, live
+        )
     monitor = Monitor(
         model,
         values["warn_distance"],
@@ -54,9 +60,7 @@ def build_monitor(
         values["joint_state_timeout"],
         values["zero_state_confirmation"],
         values["narrow_phase"],
-        Behaviour(
-            model, settings_of(values), decelerations_of(values, model, limits), groups, live
-        ),
+        behaviour,
         loaded.joints,
         live,
     )

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from collision_monitor.common.compiled import compiling
 from collision_monitor.errors import LiveSceneError
 from collision_monitor.model.live import voxels as kernels
 
@@ -85,4 +86,5 @@ def voxels_of(
 
 def warm_up() -> None:
     """Compile what `voxels_of` runs, or load it from disk."""
-    voxels_of(np.zeros((1, 3)), np.eye(4), np.zeros((1, 6)), np.zeros(1), 0.0, 0.1, 1)
+    with compiling(kernels.voxel_centres):
+        voxels_of(np.zeros((1, 3)), np.eye(4), np.zeros((1, 6)), np.zeros(1), 0.0, 0.1, 1)

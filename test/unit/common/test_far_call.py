@@ -8,7 +8,7 @@ import numpy as np
 from numba import types
 
 from collision_monitor.common.array_views import borrow
-from collision_monitor.common.compiled import far_kernel, kernel
+from collision_monitor.common.compiled import kernel
 from collision_monitor.common.far_call import FLOATS, INTEGERS, addresses, far_call, named
 
 
@@ -19,7 +19,7 @@ class Both(NamedTuple):
     index: np.ndarray
 
 
-@far_kernel
+@kernel
 def _inner(both, row, factor, twice):
     both.index[row, 0] += 1
     both.numbers[row, 0] *= factor * (2.0 if twice else 1.0)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where compiled kernels are kept: privately, by version, with somewhere to go if not."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from collision_monitor.common import compiled
+from collision_monitor.geometry import segments
 
 QUESTION = """
 from collision_monitor.common import compiled
@@ -83,6 +85,8 @@ def test_files_cut_short_are_compiled_anew_with_a_warning(tmp_path, kind, size):
     ask(**place)
     cut = list(tmp_path.rglob(f"*.{kind}"))
     for path in cut:
+        while path.read_bytes()[:size].endswith(b"."):  # as a whole file would end
+            size -= 1
         os.truncate(path, size)
     _, errors = ask(**place)
     assert cut
@@ -92,11 +96,20 @@ def test_files_cut_short_are_compiled_anew_with_a_warning(tmp_path, kind, size):
     assert "cannot be read" not in errors
 
 
+WARM_UP = """
+from collision_monitor.common.compiled import compiling
+from collision_monitor.geometry import segments
+import numpy as np
+with compiling(segments.capsule_distance):
+    print(segments.capsule_distance(np.arange(12.0).reshape(2, 6), np.zeros((2, 1)), 0, 1))
+print(sum(segments.capsule_distance.stats.cache_misses.values()))
+"""
+
+
 def test_processes_that_begin_together_compile_once(tmp_path):
-    counting = QUESTION + "print(sum(segments.capsule_distance.stats.cache_misses.values()))"
     both = [
         subprocess.Popen(
-            [sys.executable, "-c", counting],
+            [sys.executable, "-c", WARM_UP],
             env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}, stdout=subprocess.PIPE, text=True,
         )
         for _ in range(2)
@@ -105,3 +118,26 @@ def test_processes_that_begin_together_compile_once(tmp_path):
     assert sum(int(words[-1]) for words in found) == 1
     assert found[0][-2] == found[1][-2]
     assert not list(tmp_path.rglob("*.lock"))
+
+
+def test_a_warm_up_goes_on_without_a_place_for_a_lock(monkeypatch):
+    monkeypatch.setattr(compiled, "_directory", None)
+    done = []
+    with compiled.compiling(segments.capsule_distance):
+        assert not gc.isenabled()
+        done.append(True)
+    assert done
+    assert gc.isenabled()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "_compile_core", "pipeline_class", "_customize_flags", "load_overload",
+        "get_call_template", "JITCodeLibrary", "numba.core.compiler", ".compile =",
+        "numba.core.codegen",
+    ],
+)  # fmt: skip
+def test_the_package_patches_nothing_of_numba(name):
+    package = Path(compiled.__file__).parents[1]
+    assert [str(path) for path in package.rglob("*.py") if name in path.read_text()] == []
