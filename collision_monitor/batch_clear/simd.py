@@ -19,8 +19,7 @@ from collections.abc import Callable
 
 from llvmlite import ir
 from numba.core import types
-from numba.core.datamodel import models
-from numba.extending import intrinsic, lower_builtin, register_model, type_callable
+from numba.extending import intrinsic, lower_builtin, models, register_model, type_callable
 from numba.np import arrayobj
 
 from collision_monitor.common.compiled import inlined_kernel

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from collision_monitor.cli.options import vector
 from collision_monitor.cli.progress import LiveProgress
-from collision_monitor.common.compile_log import log_compiling
+from collision_monitor.common.compiled import log_compiling
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.fitting.enclosure import check_enclosing
 from collision_monitor.fitting.fit_settings import FitSettings

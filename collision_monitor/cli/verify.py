@@ -35,7 +35,7 @@ from collision_monitor.cli.robots import (
     prefixed_motion,
 )
 from collision_monitor.common.atomic_file import write_text
-from collision_monitor.common.compile_log import log_compiling
+from collision_monitor.common.compiled import log_compiling
 from collision_monitor.errors import CollisionMonitorError, ConfigurationError, MotionError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.thresholds import Thresholds, load_thresholds

@@ -1,11 +1,12 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""How kernels are compiled, and where the machine code is kept.
+"""How kernels are compiled, where the machine code is kept, and what the log says meanwhile.
 
 Numba's own cache notices a change of the file that holds a function, but not of
 the files whose functions it calls: after an upgrade old machine code could run
 with new tables, and give wrong distances. So the cache directory is named after
-the text of *all* kernels, and the numba version.
+the text of *all* kernels and the versions of the compiler. Numba itself keeps the code
+of different processors apart.
 """
 
 from __future__ import annotations
@@ -14,12 +15,16 @@ import gc
 import hashlib
 import logging
 import os
+import re
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import llvmlite
 import numba
 import numpy as np
+from numba.core import event
 
 from collision_monitor.common.disk_cache import Turn, places, private_directory
 
@@ -29,21 +34,26 @@ logger = logging.getLogger(__name__)
 # cannot occur, because a NaN must surface as one.
 _FAST_MATH = {"contract", "nsz"}
 _PACKAGE = Path(__file__).resolve().parents[1]
-_HAS_KERNELS = b"collision_monitor.common.compiled import"
-_PICKLE_ENDS = b"."
+# Kernels, and what extends numba. Constants of kernels are defined in such files too.
+_HAS_KERNELS = re.compile(rb"^@\w*kernel$|^(?:from|import) numba", re.MULTILINE)
+_PATIENCE = 600.0  # seconds to wait for another process that compiles
+_LOG_SECONDS = 1.0  # between two lines about progress
+
 # Numba compiles a kernel again for every integer or boolean literal it is given, and all that it
 # calls. These are constants of numpy, which it takes for numbers like any other.
 MINUS_ONE, ZERO, ONE, TWO, THREE, FOUR = (np.int64(n) for n in range(-1, 5))
 FALSE, TRUE = np.bool_(False), np.bool_(True)
-_PATIENCE = 600.0  # seconds to wait for another process that compiles
+
+
+# -- where machine code is kept ------------------------------------------------------
 
 
 def _sources_digest() -> str:
-    """Of numba's version and the text of every file with kernels."""
-    digest = hashlib.sha256(numba.__version__.encode())
+    """Of the compiler's versions and the text of every file with kernels."""
+    digest = hashlib.sha256(f"{numba.__version__} {llvmlite.__version__}".encode())
     for path in sorted(_PACKAGE.rglob("*.py")):
         text = path.read_bytes()
-        if path.parent.name == "common" or _HAS_KERNELS in text:
+        if _HAS_KERNELS.search(text):
             digest.update(text)
     return digest.hexdigest()[:16]
 
@@ -56,13 +66,13 @@ def cache_directory() -> Path | None:
 def _remove_truncated(directory: Path) -> None:
     """Delete files that a full disk or a crash cut short: numba would raise at every start.
 
-    Numba's files are pickles, whose last byte is known. It compiles anew what is missing.
+    Numba's files are pickles, which end with a full stop. It compiles anew what is missing.
     """
     for path in (*directory.rglob("*.nbi"), *directory.rglob("*.nbc")):
         try:
             with path.open("rb") as file:
                 file.seek(-1, os.SEEK_END)
-                whole = file.read() == _PICKLE_ENDS
+                whole = file.read() == b"."
         except FileNotFoundError:  # another process deleted it
             continue
         except OSError:  # empty, or not readable
@@ -93,6 +103,9 @@ def _file_name(compiled: Callable) -> str:
     """With which numba begins the names of a kernel's files."""
     function = compiled.py_func
     return f"{function.__module__.rsplit('.', 1)[-1]}.{function.__qualname__}"
+
+
+# -- decorators ----------------------------------------------------------------------
 
 
 def kernel(function: Callable) -> Callable:
@@ -139,12 +152,16 @@ def _compiled(
         numba.config.CACHE_DIR = previous
 
 
+# -- warm-ups ------------------------------------------------------------------------
+
+
 @contextmanager
 def compiling(*kernels: Callable) -> Iterator[None]:
     """Call in this block what compiles ``kernels``, and what goes with them.
 
     Processes that start together take turns if one of ``kernels`` is not on disk yet: the first
-    compiles, the others load what it kept. Blocks must not be nested.
+    compiles, the others load what it kept. They wait until it ends, ten minutes at most. Blocks for
+    the same kernels must not be nested.
     """
     if all(is_on_disk(each) for each in kernels):
         yield
@@ -169,3 +186,34 @@ def _without_collections() -> Iterator[None]:
         yield
     finally:
         gc.enable()
+
+
+class _CompileLog(event.Listener):
+    """Logs which kernel is being compiled, and how many are done."""
+
+    def __init__(self) -> None:
+        self._done = 0
+        self._logged = time.monotonic()
+
+    def on_start(self, event: event.Event) -> None:
+        now = time.monotonic()
+        if now - self._logged >= _LOG_SECONDS:
+            self._logged = now
+            function = event.data["dispatcher"].py_func
+            module = function.__module__.rsplit(".", 1)[-1]
+            logger.info(
+                "compiling kernels: %d done, now %s.%s", self._done, module, function.__name__
+            )
+
+    def on_end(self, event: event.Event) -> None:
+        self._done += 1
+
+
+_logs: list[_CompileLog] = []
+
+
+def log_compiling() -> None:
+    """Log progress from now on, for the life of this process; nothing when nothing is compiled."""
+    if not _logs:
+        _logs.append(_CompileLog())
+        event.register("numba:compile", _logs[0])

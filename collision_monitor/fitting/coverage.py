@@ -65,10 +65,10 @@ def _push(gradient, capsules, k, x, y, z, force):
 
 @offline_kernel
 def _nearest_capsules(points, capsules, gaps, owners):
-    """Write signed distances (n,) of ``points`` to the union, and whose they are.
+    """Write signed distances (n,) of ``points`` (3, n) to the union, and whose they are.
 
     One capsule after the other over all points, without a branch: the compiler makes SIMD of
-    it where ``points`` (n, 3) are in Fortran's order, twice as wide for float32.
+    it, twice as wide for float32.
     """
     row = np.empty(10, points.dtype)  # numbers of the points' own kind
     row[8], row[9] = 0.0, 1.0
@@ -83,8 +83,8 @@ def _nearest_capsules(points, capsules, gaps, owners):
         row[7] = 1.0 / uu if uu > 1e-30 else 0.0
         ax, ay, az, ux, uy, uz = row[0], row[1], row[2], row[3], row[4], row[5]
         r, inverse = row[6], row[7]
-        for i in range(len(points)):
-            x, y, z = points[i, 0] - ax, points[i, 1] - ay, points[i, 2] - az
+        for i in range(points.shape[1]):
+            x, y, z = points[0, i] - ax, points[1, i] - ay, points[2, i] - az
             t = min(max((x * ux + y * uy + z * uz) * inverse, zero), one)
             x, y, z = x - t * ux, y - t * uy, z - t * uz
             gap = math.sqrt(x * x + y * y + z * z) - r
@@ -101,30 +101,30 @@ def coverage_cost(
     """Cost of covering a body by the union of ``capsules`` (k, 7); writes ``gradient`` (k, 7).
 
     The sum of
-    - penalty * weight * gap^2 over the ``wanted`` points (n, 3) left outside,
-    - price * share over the ``unwanted`` points (m, 3): the volume covered in vain; the
+    - penalty * weight * gap^2 over the ``wanted`` points (3, n) left outside,
+    - price * share over the ``unwanted`` points (3, m): the volume covered in vain; the
       share goes smoothly, by a cubic, from 0 at ``width`` outside to 1 at ``width`` inside,
-    - -weight * gap over the ``watchers`` (w, 3): the distance that is lost, less a constant,
+    - -weight * gap over the ``watchers`` (3, w): the distance that is lost, less a constant,
       where other bodies come near,
     - ``thrift`` times the capsules' volumes, so that none lies idle or far away.
 
-    Points in Fortran's order are fastest, and those of float32; all are of the same kind.
+    Points of float32 are fastest; all are of the same kind.
     """
     for k in range(len(capsules)):  # an assignment of arrays takes longer to compile
         for axis in range(7):
             gradient[k, axis] = 0.0
     total = 0.0
-    most = max(len(wanted), len(unwanted), len(watchers))
+    most = max(wanted.shape[1], unwanted.shape[1], watchers.shape[1])
     gaps, owners = np.empty(most, wanted.dtype), np.empty(most, np.int32)
     _nearest_capsules(wanted, capsules, gaps, owners)
-    for i in range(len(wanted)):
+    for i in range(wanted.shape[1]):
         gap = gaps[i]
         if gap > 0.0:
             total += penalty * wanted_weights[i] * gap * gap
             force = -2.0 * penalty * wanted_weights[i] * gap
-            _push(gradient, capsules, owners[i], wanted[i, 0], wanted[i, 1], wanted[i, 2], force)
+            _push(gradient, capsules, owners[i], wanted[0, i], wanted[1, i], wanted[2, i], force)
     _nearest_capsules(unwanted, capsules, gaps, owners)
-    for i in range(len(unwanted)):
+    for i in range(unwanted.shape[1]):
         gap = gaps[i]
         if gap <= -width:
             total += prices[i]
@@ -132,13 +132,13 @@ def coverage_cost(
             s = gap / width
             total += prices[i] * (0.5 - s * (0.75 - 0.25 * s * s))
             force = prices[i] * 0.75 * (1.0 - s * s) / width
-            x, y, z = unwanted[i, 0], unwanted[i, 1], unwanted[i, 2]
+            x, y, z = unwanted[0, i], unwanted[1, i], unwanted[2, i]
             _push(gradient, capsules, owners[i], x, y, z, force)
     _nearest_capsules(watchers, capsules, gaps, owners)
-    for i in range(len(watchers)):
+    for i in range(watchers.shape[1]):
         weight = watcher_weights[i]
         total -= weight * gaps[i]
-        x, y, z = watchers[i, 0], watchers[i, 1], watchers[i, 2]
+        x, y, z = watchers[0, i], watchers[1, i], watchers[2, i]
         _push(gradient, capsules, owners[i], x, y, z, weight)
     for k in range(len(capsules)):
         ux = capsules[k, 3] - capsules[k, 0]

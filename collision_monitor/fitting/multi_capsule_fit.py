@@ -100,8 +100,8 @@ def _split(body: Body, capsules: np.ndarray, count: int, way: int) -> np.ndarray
 
 
 def _narrow(points: np.ndarray) -> np.ndarray:
-    """Points as `coverage_cost` is fastest with; growing at the end takes them as they are."""
-    return np.asfortranarray(points, dtype=np.float32)
+    """Points (n, 3) as `coverage_cost` takes them, (3, n), in the type it is fastest with."""
+    return np.ascontiguousarray(points.T, dtype=np.float32)
 
 
 class _Descent:
@@ -133,7 +133,7 @@ class _Descent:
         # Points at random miss the places where capsules part; growing finds them.
         places = grow_to_enclose(self._body.triangles, capsules.copy(), _SMALLEST_EDGE)
         joined = np.vstack([self._body.dense_surface[missed], places])
-        self._wanted = _narrow(np.vstack([self._wanted, joined]))
+        self._wanted = np.hstack([self._wanted, _narrow(joined)])
         self._weights = np.r_[self._weights, np.full(len(joined), self._joined_weight)]
 
     def run(self, capsules: np.ndarray, width: float, penalty: float) -> tuple[np.ndarray, float]:

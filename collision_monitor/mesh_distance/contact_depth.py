@@ -421,7 +421,7 @@ def part_depth(data, shapes, i, j, pose, enough, most, nx, ny, nz, points):
     if best_way <= enough:
         return best_way, none, none
     radii = shapes.solids[i, RADIUS] + shapes.solids[j, RADIUS]
-    known = 0
+    known = ZERO
     if radii > 0.0:
         core, row_a, row_b = far_call(
             part_distance, data[4][PART_DISTANCE],

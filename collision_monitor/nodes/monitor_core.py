@@ -17,7 +17,7 @@ from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from collision_monitor.common.compile_log import log_compiling
+from collision_monitor.common.compiled import log_compiling
 from collision_monitor.errors import CollisionMonitorError, JointStateError
 from collision_monitor.model.live.desired_scene import SceneKeeper
 from collision_monitor.model.live.live_proximity import LiveNearness

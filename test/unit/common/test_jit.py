@@ -2,16 +2,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where compiled kernels are kept: privately, by version, with somewhere to go if not."""
 
+import ast
 import gc
+import logging
 import os
+import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from collision_monitor.common import compiled
+from collision_monitor.common.disk_cache import Turn
 from collision_monitor.geometry import segments
+
+PACKAGE = Path(compiled.__file__).parents[1]
 
 QUESTION = """
 from collision_monitor.common import compiled
@@ -39,15 +46,88 @@ def test_a_given_cache_directory_is_used_and_filled(tmp_path):
     assert list(Path(directory).rglob("*.nbi"))
 
 
-def test_the_place_changes_with_the_text_of_any_kernel(monkeypatch, tmp_path):
+# -- stale machine code --------------------------------------------------------------
+
+
+INNER = """
+from collision_monitor.common.compiled import kernel
+
+@kernel
+def inner(x):
+    return x + {step}
+"""
+OUTER = """
+from collision_monitor.common.compiled import kernel
+from collision_monitor.geometry.inner import inner
+
+@kernel
+def outer(x):
+    return 10 * inner(x)
+"""
+ASK_OUTER = """
+from collision_monitor.geometry.outer import outer
+print(outer(1), sum(outer.stats.cache_hits.values()))
+"""
+
+
+def test_a_change_in_a_called_kernel_of_another_file_is_compiled(tmp_path):
+    shutil.copytree(PACKAGE, tmp_path / PACKAGE.name, ignore=shutil.ignore_patterns("*.pyc"))
+    folder = tmp_path / PACKAGE.name / "geometry"
+    (folder / "outer.py").write_text(OUTER)
+    places = {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": str(tmp_path)}
+    found = []
+    for step in (1, 1, 5):  # 1 twice: the second time from disk
+        (folder / "inner.py").write_text(INNER.format(step=step))
+        done = subprocess.run(
+            [sys.executable, "-c", ASK_OUTER], cwd=tmp_path,
+            env={**os.environ, **places}, capture_output=True, text=True, timeout=600, check=True,
+        )  # fmt: skip
+        found.append(tuple(map(int, done.stdout.split())))
+    assert found == [(20, 0), (20, 1), (60, 0)]
+
+
+@pytest.mark.parametrize("compiler", ["numba", "llvmlite"])
+def test_the_place_changes_with_the_version_of_the_compiler(monkeypatch, compiler):
     before = compiled._sources_digest()
     assert before == compiled._sources_digest()
-    other = tmp_path / "other.py"
-    other.write_text("from collision_monitor.common.compiled import kernel\nx = 1")
-    monkeypatch.setattr(compiled, "_PACKAGE", tmp_path)
-    one = compiled._sources_digest()
-    other.write_text("from collision_monitor.common.compiled import kernel\nx = 2")
-    assert len({before, one, compiled._sources_digest()}) == 3
+    monkeypatch.setattr(getattr(compiled, compiler), "__version__", "0.1")
+    assert compiled._sources_digest() != before
+
+
+def kernels_and_imports(path):
+    """(kernels, statements at module level), {name: file} imported from this package."""
+    tree, names = ast.parse(path.read_text()), {}
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(PACKAGE.name):
+            source = PACKAGE.parent.joinpath(*node.module.split("."))
+            for alias in node.names:
+                files = [source / f"{alias.name}.py", source.with_suffix(".py")]
+                files.append(source / "__init__.py")
+                names[alias.asname or alias.name] = next(f for f in files if f.exists())
+    frozen = [
+        node
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        or (
+            isinstance(node, ast.FunctionDef)
+            and any(ast.unparse(d).endswith("kernel") for d in node.decorator_list)
+        )
+    ]
+    return frozen, names
+
+
+def test_what_kernels_take_for_constants_is_part_of_the_digest():
+    files = [p for p in PACKAGE.rglob("*.py") if compiled._HAS_KERNELS.search(p.read_bytes())]
+    assert len(files) > 40
+    outside = []
+    for path in files:
+        frozen, names = kernels_and_imports(path)
+        used = {n.id for part in frozen for n in ast.walk(part) if isinstance(n, ast.Name)}
+        outside += [f"{path}: {n}" for n in sorted(used & names.keys()) if names[n] not in files]
+    assert outside == []
+
+
+# -- places --------------------------------------------------------------------------
 
 
 def test_a_home_that_cannot_be_written_falls_back_to_the_temporary_folder(tmp_path):
@@ -79,21 +159,39 @@ def test_without_any_place_kernels_still_compile_and_a_warning_says_so(tmp_path)
     assert "compiled anew at every start" in errors
 
 
-@pytest.mark.parametrize(("kind", "size"), [("nbi", 0), ("nbi", 40), ("nbc", 0), ("nbc", 400)])
-def test_files_cut_short_are_compiled_anew_with_a_warning(tmp_path, kind, size):
+# -- damaged files -------------------------------------------------------------------
+
+
+def cut_to(size):
+    def cut(path):
+        text = path.read_bytes()[:size]
+        path.write_bytes(text.rstrip(b"."))  # as a whole file would end
+
+    return cut
+
+
+def fill_with_zeros(path):
+    """As some file systems leave a file that was being written when the power failed."""
+    path.write_bytes(bytes(path.stat().st_size))
+
+
+@pytest.mark.parametrize("kind", ["nbi", "nbc"])
+@pytest.mark.parametrize("damage", [cut_to(0), cut_to(400), fill_with_zeros])
+def test_damaged_files_are_compiled_anew_with_a_warning(tmp_path, kind, damage):
     place = {"NUMBA_CACHE_DIR": str(tmp_path)}
     ask(**place)
-    cut = list(tmp_path.rglob(f"*.{kind}"))
-    for path in cut:
-        while path.read_bytes()[:size].endswith(b"."):  # as a whole file would end
-            size -= 1
-        os.truncate(path, size)
+    damaged = list(tmp_path.rglob(f"*.{kind}"))
+    for path in damaged:
+        damage(path)
     _, errors = ask(**place)
-    assert cut
+    assert damaged
     assert "cannot be read" in errors
     assert "compiled anew" in errors
     _, errors = ask(**place)  # whole again
     assert "cannot be read" not in errors
+
+
+# -- several processes ---------------------------------------------------------------
 
 
 WARM_UP = """
@@ -106,18 +204,54 @@ print(sum(segments.capsule_distance.stats.cache_misses.values()))
 """
 
 
+HOLD = """
+import time
+from collision_monitor.common.compiled import compiling
+from collision_monitor.geometry import segments
+with compiling(segments.capsule_distance):
+    print("compiling", flush=True)
+    time.sleep(600)
+"""
+
+
+def start(program, cache):
+    return subprocess.Popen(
+        [sys.executable, "-c", program],
+        env={**os.environ, "NUMBA_CACHE_DIR": str(cache)}, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
 def test_processes_that_begin_together_compile_once(tmp_path):
-    both = [
-        subprocess.Popen(
-            [sys.executable, "-c", WARM_UP],
-            env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}, stdout=subprocess.PIPE, text=True,
-        )
-        for _ in range(2)
-    ]  # fmt: skip
-    found = [process.communicate(timeout=600)[0].split() for process in both]
-    assert sum(int(words[-1]) for words in found) == 1
-    assert found[0][-2] == found[1][-2]
+    together = [start(WARM_UP, tmp_path) for _ in range(3)]
+    found = [process.communicate(timeout=600)[0].split() for process in together]
+    assert sorted(int(words[-1]) for words in found) == [0, 0, 1]
+    assert len({words[-2] for words in found}) == 1
     assert not list(tmp_path.rglob("*.lock"))
+
+
+def test_who_waits_for_a_process_that_dies_compiles(tmp_path):
+    holder = start(HOLD, tmp_path)
+    assert holder.stdout.readline() == "compiling\n"
+    waiting = start(WARM_UP, tmp_path)
+    with pytest.raises(subprocess.TimeoutExpired):
+        waiting.communicate(timeout=5)
+    holder.kill()
+    holder.communicate()
+    assert waiting.communicate(timeout=600)[0].split()[-1] == "1"
+
+
+def test_nobody_waits_longer_than_the_limit(monkeypatch, tmp_path):
+    monkeypatch.setattr(compiled, "_directory", tmp_path)
+    monkeypatch.setattr(compiled, "_PATIENCE", 0.3)
+    other = Turn(tmp_path, compiled._file_name(segments.capsule_distance))
+    other.take()
+    begin = time.monotonic()
+    with compiled.compiling(segments.capsule_distance):
+        assert 0.3 <= time.monotonic() - begin < 30.0
+    other.give()
+
+
+# -- numba as it is ------------------------------------------------------------------
 
 
 def test_a_warm_up_goes_on_without_a_place_for_a_lock(monkeypatch):
@@ -139,5 +273,16 @@ def test_a_warm_up_goes_on_without_a_place_for_a_lock(monkeypatch):
     ],
 )  # fmt: skip
 def test_the_package_patches_nothing_of_numba(name):
-    package = Path(compiled.__file__).parents[1]
-    assert [str(path) for path in package.rglob("*.py") if name in path.read_text()] == []
+    assert [str(path) for path in PACKAGE.rglob("*.py") if name in path.read_text()] == []
+
+
+def test_progress_is_logged_once_a_second_at_most(monkeypatch, caplog):
+    log = compiled._CompileLog()
+    what = type("Event", (), {"data": {"dispatcher": segments.capsule_distance}})()
+    with caplog.at_level(logging.INFO, compiled.logger.name):
+        log.on_start(what)
+        log.on_end(what)
+        assert not caplog.messages
+        monkeypatch.setattr(compiled, "_LOG_SECONDS", 0.0)
+        log.on_start(what)
+    assert caplog.messages == ["compiling kernels: 1 done, now segments.capsule_distance"]

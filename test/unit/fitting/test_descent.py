@@ -18,7 +18,7 @@ def problem(seed, kind=np.float64):
     wanted = rng.uniform(-1.0, 1.0, (400, 3)) * [0.8, 0.2, 0.2]
     unwanted = rng.uniform(-1.0, 1.0, (1200, 3))
     watchers = np.empty((0, 3))
-    points = [np.asfortranarray(p, dtype=kind) for p in (wanted, unwanted, watchers)]
+    points = [np.ascontiguousarray(p.T, dtype=kind) for p in (wanted, unwanted, watchers)]
     weights, prices = np.full(400, 1.0 / 400), np.full(1200, 1.0 / 1200)
     first = np.column_stack([rng.normal(size=(3, 6)) * 0.4, rng.uniform(0.1, 0.3, 3)])
     return first, (

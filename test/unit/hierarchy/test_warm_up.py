@@ -18,7 +18,7 @@ import json, logging, sys
 logging.basicConfig(level=logging.INFO, stream=sys.stderr)
 from numba.core import event
 from collision_monitor import CollisionModel
-from collision_monitor.common.compile_log import log_compiling
+from collision_monitor.common.compiled import log_compiling
 from collision_monitor.monitoring.monitor import Monitor
 
 class Names(event.Listener):
