@@ -169,35 +169,30 @@ def compiling(*kernels: Callable) -> Iterator[None]:
     turn = Turn(_directory, _file_name(kernels[0]))
     turn.take(_PATIENCE)
     try:
-        with _without_collections():
-            yield
+        yield
     finally:
         turn.give()
 
 
-@contextmanager
-def _without_collections() -> Iterator[None]:
-    """Without the garbage collector, which takes a sixth of the time to compile."""
-    if not gc.isenabled():
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
+class _Compiling(event.Listener):
+    """Logs which kernel is being compiled, and how many are done, if that is wanted.
 
-
-class _CompileLog(event.Listener):
-    """Logs which kernel is being compiled, and how many are done."""
+    Meanwhile there is no garbage collection, which takes a sixth of the time to compile.
+    """
 
     def __init__(self) -> None:
-        self._done = 0
+        self.is_logged = False
+        self._done = self._depth = 0  # compiling calls itself
+        self._collects = False
         self._logged = time.monotonic()
 
     def on_start(self, event: event.Event) -> None:
+        if self._depth == 0:
+            self._collects = gc.isenabled()
+            gc.disable()
+        self._depth += 1
         now = time.monotonic()
-        if now - self._logged >= _LOG_SECONDS:
+        if self.is_logged and now - self._logged >= _LOG_SECONDS:
             self._logged = now
             function = event.data["dispatcher"].py_func
             module = function.__module__.rsplit(".", 1)[-1]
@@ -207,13 +202,15 @@ class _CompileLog(event.Listener):
 
     def on_end(self, event: event.Event) -> None:
         self._done += 1
+        self._depth -= 1
+        if self._depth == 0 and self._collects:
+            gc.enable()
 
 
-_logs: list[_CompileLog] = []
+_listener = _Compiling()
+event.register("numba:compile", _listener)
 
 
 def log_compiling() -> None:
     """Log progress from now on, for the life of this process; nothing when nothing is compiled."""
-    if not _logs:
-        _logs.append(_CompileLog())
-        event.register("numba:compile", _logs[0])
+    _listener.is_logged = True

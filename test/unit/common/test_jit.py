@@ -6,12 +6,14 @@ import ast
 import gc
 import logging
 import os
+import pickle
 import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import numba
 import pytest
 
 from collision_monitor.common import compiled
@@ -162,33 +164,32 @@ def test_without_any_place_kernels_still_compile_and_a_warning_says_so(tmp_path)
 # -- damaged files -------------------------------------------------------------------
 
 
-def cut_to(size):
-    def cut(path):
-        text = path.read_bytes()[:size]
-        path.write_bytes(text.rstrip(b"."))  # as a whole file would end
-
-    return cut
-
-
-def fill_with_zeros(path):
-    """As some file systems leave a file that was being written when the power failed."""
-    path.write_bytes(bytes(path.stat().st_size))
+WHOLE = pickle.dumps(("0.68", {"name": 1}))
 
 
 @pytest.mark.parametrize("kind", ["nbi", "nbc"])
-@pytest.mark.parametrize("damage", [cut_to(0), cut_to(400), fill_with_zeros])
-def test_damaged_files_are_compiled_anew_with_a_warning(tmp_path, kind, damage):
+def test_files_that_are_not_whole_are_deleted(tmp_path, kind, caplog):
+    # Zeros: as some file systems leave a file that was being written when the power failed.
+    damaged = {"empty": b"", "cut": WHOLE[:-3], "zeros": bytes(len(WHOLE))}
+    for name, content in {**damaged, "whole": WHOLE}.items():
+        (tmp_path / f"{name}.{kind}").write_bytes(content)
+    compiled._remove_truncated(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == [f"whole.{kind}"]
+    assert len(caplog.messages) == 3
+    assert all("cannot be read: compiled anew" in message for message in caplog.messages)
+
+
+def test_kernels_are_compiled_anew_after_damage(tmp_path):
     place = {"NUMBA_CACHE_DIR": str(tmp_path)}
     ask(**place)
-    damaged = list(tmp_path.rglob(f"*.{kind}"))
-    for path in damaged:
-        damage(path)
+    files = [path for kind in ("nbi", "nbc") for path in tmp_path.rglob(f"*.{kind}")]
+    for path in files:
+        os.truncate(path, path.stat().st_size // 2)
     _, errors = ask(**place)
-    assert damaged
-    assert "cannot be read" in errors
-    assert "compiled anew" in errors
+    assert files
+    assert errors.count("compiled anew") == len(files)
     _, errors = ask(**place)  # whole again
-    assert "cannot be read" not in errors
+    assert "compiled anew" not in errors
 
 
 # -- several processes ---------------------------------------------------------------
@@ -258,9 +259,47 @@ def test_a_warm_up_goes_on_without_a_place_for_a_lock(monkeypatch):
     monkeypatch.setattr(compiled, "_directory", None)
     done = []
     with compiled.compiling(segments.capsule_distance):
-        assert not gc.isenabled()
         done.append(True)
     assert done
+
+
+@pytest.mark.parametrize("was_on", [True, False])
+def test_garbage_is_not_collected_while_a_kernel_compiles(was_on):
+    seen = []
+
+    class Look(numba.core.event.Listener):
+        def on_start(self, event):
+            seen.append(gc.isenabled())
+
+        def on_end(self, event):
+            pass
+
+    @numba.njit
+    def called(x):
+        return x + 1
+
+    @numba.njit
+    def caller(x):
+        return called(x)
+
+    before = gc.isenabled()
+    (gc.enable if was_on else gc.disable)()
+    try:
+        with numba.core.event.install_listener("numba:compile", Look()):
+            assert caller(1) == 2
+        assert seen == [False, False]
+        assert gc.isenabled() == was_on
+    finally:
+        (gc.enable if before else gc.disable)()
+
+
+def test_garbage_is_collected_again_after_a_kernel_that_does_not_compile():
+    @numba.njit
+    def wrong(x):
+        return x.nothing
+
+    with pytest.raises(numba.TypingError):
+        wrong(1)
     assert gc.isenabled()
 
 
@@ -277,7 +316,8 @@ def test_the_package_patches_nothing_of_numba(name):
 
 
 def test_progress_is_logged_once_a_second_at_most(monkeypatch, caplog):
-    log = compiled._CompileLog()
+    log = compiled._Compiling()
+    log.is_logged = True
     what = type("Event", (), {"data": {"dispatcher": segments.capsule_distance}})()
     with caplog.at_level(logging.INFO, compiled.logger.name):
         log.on_start(what)
@@ -285,4 +325,5 @@ def test_progress_is_logged_once_a_second_at_most(monkeypatch, caplog):
         assert not caplog.messages
         monkeypatch.setattr(compiled, "_LOG_SECONDS", 0.0)
         log.on_start(what)
+        log.on_end(what)
     assert caplog.messages == ["compiling kernels: 1 done, now segments.capsule_distance"]
