@@ -135,7 +135,8 @@ def work_space(typing_context, like, rows, columns):
     """
     if not all(isinstance(size, types.IntegerLiteral) for size in (rows, columns)):
         return None
-    sig = Window(like)(like, rows, columns)
+    # A window of literals would hold that constant, whatever is written to it.
+    sig = Window(types.unliteral(like))(like, rows, columns)
 
     def generate(context, builder, sig, arguments):
         row_count, column_count = (size.literal_value for size in sig.args[1:])

@@ -107,3 +107,20 @@ def test_a_work_space_has_a_constant_size():
 
     with pytest.raises(numba.TypingError):
         any_size(3)
+
+
+@numba.njit
+def _kept_in_a_work_space_like(like, value):
+    space = work_space(like, 2, 1)
+    space[1, 0] = value
+    return space[1, 0]
+
+
+@numba.njit
+def _kept_by_a_caller_with_a_literal(value):
+    return _kept_in_a_work_space_like(0, value)
+
+
+def test_a_work_space_like_a_literal_holds_other_numbers_too():
+    assert _kept_in_a_work_space_like(0, 7) == 7
+    assert _kept_by_a_caller_with_a_literal(7) == 7
