@@ -22,7 +22,23 @@ OTHERS = ["scipy", "trimesh", "diskcache", "threadpoolctl", "urdf-parser-py", "l
 # One of every kind of kernel: one configuration, a batch, SIMD, triangles, contacts.
 PROGRAM = """
 import json, sys, numba, numpy as np
+from numba.core import event, types
 from collision_monitor import CollisionModel
+
+class Literals(event.Listener):
+    # Kernels that are compiled for a constant: once for each, and all that they call.
+    def __init__(self):
+        self.names = set()
+
+    def on_start(self, event):
+        if any(isinstance(kind, types.Literal) for kind in event.data["args"]):
+            self.names.add(event.data["dispatcher"].py_func.__qualname__)
+
+    def on_end(self, event):
+        pass
+
+literals = Literals()
+event.register("numba:compile", literals)
 folder = sys.argv[1]
 model = CollisionModel.from_urdf(
     f"{folder}/dual_arm.urdf", srdf=f"{folder}/dual_arm.srdf",
@@ -37,6 +53,7 @@ print(json.dumps({
     "min_distances": model.min_distances(q).tolist(),
     "is_clear": model.is_clear(q, 0.02).tolist(),
     "exact": [model.distance(row, exact=True).distance for row in q],
+    "literals": sorted(literals.names),
 }))
 """
 
@@ -87,6 +104,7 @@ def test_distances_are_those_of_this_environment(tmp_path, here, which):
     assert there["is_clear"] == here["is_clear"]
     for name in ("distance", "distances", "min_distances", "exact"):
         assert np.allclose(there[name], here[name], rtol=0.0, atol=1e-9), name
+    assert there["literals"] == []  # its cache was empty: all kernels were compiled
     # Queries agree with each other, and shapes are inside of their leaves.
     assert np.allclose(there["distance"], there["min_distances"], rtol=0.0, atol=1e-9)
     assert (np.array(there["exact"]) >= np.array(there["distance"]) - 1e-9).all()
