@@ -66,8 +66,16 @@ class Graph:
         """Collect the messages of one topic of the monitor under ``name``."""
         if kind is None:
             kind, qos = ON_DEMAND[name]
-        self.node.create_subscription(
-            kind, topic or f"{self.monitor}/{name}", self.heard[name].append, qos
+        heard = self.heard[name]
+
+        def take_all(message) -> None:
+            # One message for each turn of the executor is too slow for fast topics on a busy machine.
+            heard.append(message)
+            while (taken := subscription.handle.take_message(kind, False)) is not None:
+                heard.append(taken[0])
+
+        subscription = self.node.create_subscription(
+            kind, topic or f"{self.monitor}/{name}", take_all, qos
         )
 
     def start(
