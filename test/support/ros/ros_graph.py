@@ -69,7 +69,7 @@ class Graph:
         heard = self.heard[name]
 
         def take_all(message) -> None:
-            # One message for each turn of the executor is too slow for fast topics on a busy machine.
+            # One message for each turn of the executor is too slow on a busy machine.
             heard.append(message)
             while (taken := subscription.handle.take_message(kind, False)) is not None:
                 heard.append(taken[0])
