@@ -99,6 +99,7 @@ setup(
             *PEERS,
             "playwright>=1.40",  # drives a Chromium that is there, and downloads none
             "pytest>=7",
+            "pytest-timeout>=2.1",
             "pytest-xdist>=3",
             "hypothesis>=6.80",
             "pycollada>=0.7",
