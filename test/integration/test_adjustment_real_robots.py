@@ -30,6 +30,8 @@ for package in ("daqp", "piqp"):
 
 # By robot: motions, how many of them are solved at least.
 MOTIONS = {"baxter": (8, 8), "pr2": (8, 7), "tiago_dual": (3, 2)}
+# Fitting all of these robots takes minutes.
+ROBOTS = ["baxter", *(pytest.param(name, marks=pytest.mark.slow) for name in ("pr2", "tiago_dual"))]
 LARGEST_STEP = 0.3  # rad, from waypoint to waypoint
 
 
@@ -67,7 +69,7 @@ def attempt(model, motion, arms):
         return error
 
 
-@pytest.fixture(scope="module", params=MOTIONS)
+@pytest.fixture(scope="module", params=ROBOTS)
 def adjusted(request):
     files = require(request.param)
     count, least = MOTIONS[request.param]

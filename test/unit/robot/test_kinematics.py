@@ -56,7 +56,7 @@ def check(loaded, seed=0):
     for q in sampled(bodies, 3, seed):
         jacobians = Jacobians(bodies, q)
         poses = link_poses(bodies, loaded.links, q[None])
-        for name in loaded.links:
+        for name in rng.permutation(list(loaded.links))[:15]:
             assert jacobians.link_pose(name) == pytest.approx(poses[name][0], abs=1e-12)
             point = poses[name][0][:3, 3] + rng.uniform(-0.3, 0.3, 3)
             found = jacobians.of_point(bodies.link_bodies[name], point)
