@@ -19,7 +19,7 @@ from collision_monitor.model.loading.recipe import Loaded, Recipe
 from collision_monitor.model.thresholds import Rule
 from collision_monitor.monitoring.joint_states.cell_buffer import joint_groups
 from collision_monitor.monitoring.monitor import Monitor
-from collision_monitor.monitoring.speed_policy.speed_policy import Behaviour
+from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
 from collision_monitor.nodes.obstacles.scene_topics import bounds_of
 from collision_monitor.nodes.parameters.monitor_parameters import (
     decelerations_of,
@@ -54,7 +54,7 @@ def build_monitor(
         values["joint_state_timeout"],
         values["zero_state_confirmation"],
         values["narrow_phase"],
-        Behaviour(
+        SpeedPolicy(
             model, settings_of(values), decelerations_of(values, model, limits), groups, live
         ),
         loaded.joints,

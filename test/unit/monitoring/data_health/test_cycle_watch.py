@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collision_monitor.monitoring.data_health.cycle_timing import CycleWatch
+from collision_monitor.monitoring.data_health.watchdogs import CycleWatch
 
 
 def test_before_any_cycle_there_are_no_figures_and_nothing_to_say():
@@ -78,26 +78,26 @@ def test_a_late_cycle_is_said_for_half_a_second_with_its_figures():
 def test_a_timer_that_fires_late_shows_that_something_else_held_the_node_up():
     watch = CycleWatch(deadline=0.05)
     for k in range(10):
-        watch.woke(0.05 * k, 0.05)
+        watch.report_timer(0.05 * k, 0.05)
     assert watch.overruns == 0
-    watch.woke(0.45 + 0.3, 0.05)
+    watch.report_timer(0.45 + 0.3, 0.05)
     assert "the node was delayed by 250 ms" in watch.remark(0.76)
     assert watch.overruns == 1
 
 
 def test_a_late_cycle_is_not_counted_again_for_the_timer_it_held_up():
     watch = CycleWatch(deadline=0.05)
-    watch.woke(0.0, 0.05)
+    watch.report_timer(0.0, 0.05)
     watch.add(0.01, 0.3)
-    watch.woke(0.3001, 0.05)
+    watch.report_timer(0.3001, 0.05)
     assert watch.overruns == 1
 
 
 def test_what_takes_its_time_on_purpose_is_not_late():
     watch = CycleWatch(deadline=0.05)
-    watch.woke(0.0, 0.05)
-    watch.rest()
-    watch.woke(20.0, 0.05)
+    watch.report_timer(0.0, 0.05)
+    watch.expect_delay()
+    watch.report_timer(20.0, 0.05)
     assert watch.overruns == 0
 
 
@@ -120,7 +120,7 @@ def work(watch, cycle, period, seconds, other=0.0, gap=1e-5):
         watch.add(start, now)
         latencies.append(now - arrived)
         if other:
-            watch.worked(now + 1e-5, now + 1e-5 + other)
+            watch.report_other_work(now + 1e-5, now + 1e-5 + other)
             now += 1e-5 + other
     return latencies, skipped
 
@@ -151,7 +151,7 @@ def test_other_work_of_a_node_that_was_idle_is_a_pause_all_the_same():
     for _ in range(50):
         assert not watch.is_behind(now)
         watch.add(now, now + 0.0001)
-        watch.worked(now + 0.0007, now + 0.00095)
+        watch.report_other_work(now + 0.0007, now + 0.00095)
         now += 0.001
 
 
