@@ -9,6 +9,7 @@ import pytest
 from support.robots.toys import chain
 
 from collision_monitor import CollisionModel
+from collision_monitor.errors import JointStateError
 from collision_monitor.monitoring.data_health.watchdogs import REFUSALS, REMARKS, Watchdogs
 from collision_monitor.monitoring.joint_states.joint_state_buffer import JointState
 from collision_monitor.monitoring.monitor import Level, Monitor, MonitorState
@@ -48,8 +49,9 @@ def test_a_publisher_that_is_gone_is_stale_before_the_timeout(monitor):
     assert send(monitor, 1.6).level == Level.OK
 
 
-def test_with_the_watchdog_off_it_is_not(monitor):
+def test_with_the_watchdog_off_nothing_is_stale(monitor):
     monitor.joint_state_timeout = 0.0
+    assert monitor.state(50.0).level == Level.OK
     monitor.watchdogs.publishers.update(TOPIC, 0, 1.05)
     assert monitor.state(50.0).level == Level.OK
 
@@ -131,6 +133,13 @@ def test_a_fault_while_the_clock_jumps_names_the_jump(monitor):
     assert "in the future" in state.message and "was set forward by 89.0 s" in state.message
 
 
+def test_two_publishers_that_contradict_each_other_are_an_error(monitor):
+    for k in range(10):
+        state = send(monitor, 1.0 + 0.01 * k, STRETCHED if k % 2 else [0.1, 0.5, 0.5])
+    assert (state.level, state.cause) == (Level.ERROR, "conflict")
+    assert "two publishers" in state.message
+
+
 def test_two_publishers_whose_clocks_disagree_are_a_fault_for_as_long_as_they_do(monitor):
     monitor.watchdogs.publishers.update(TOPIC, 2, 1.0)
     for k in range(100):
@@ -159,6 +168,12 @@ def test_what_is_refused_is_counted_by_kind(monitor, kind, message):
     assert counts[f"refused_{kind}"] == 3
     assert sum(counts.values()) == 3
     assert kind in REFUSALS
+
+
+def test_an_unreadable_message_is_counted_too(monitor):
+    state = monitor.reject(JointStateError("unreadable joint state: x", "unreadable"), 1.0)
+    assert (state.level, state.cause, state.clearance) == (Level.ERROR, "fault", None)
+    assert monitor.watchdogs.counts()["refused_unreadable"] == 1
 
 
 def test_a_distance_that_cannot_be_found_is_counted_too():

@@ -124,21 +124,23 @@ def test_two_robots_may_have_two_clocks():
 
 
 @pytest.mark.parametrize(
-    ("names", "positions", "says"),
+    ("kind", "names", "positions", "says"),
     [
-        (LEFT, [0.5], "left: joint state with 2 names but 1 positions"),
-        (LEFT, [0.5, math.nan], "left: position of joint 'l/b' is nan"),
-        (["l/a", "r/a"], [0.5, math.inf], "position of joint 'r/a' is inf"),
-        (["r/a", "r/a"], [0.5, 0.5], "right: joint 'r/a' appears twice"),
-        (["l/a", "r/a", "r/a"], [0.5, 0.5, 0.5], "joint 'r/a' appears twice"),
-        (["a", "b"], [0.5, 0.5], "no joint of left, right, table; received: a, b; expected: l/a"),
-        ([], [], "contains no joint of left, right, table; received: none"),
+        ("length", LEFT, [0.5], "left: joint state with 2 names but 1 positions"),
+        ("not_finite", LEFT, [0.5, math.nan], "left: position of joint 'l/b' is nan"),
+        ("not_finite", ["l/a", "r/a"], [0.5, math.inf], "position of joint 'r/a' is inf"),
+        ("twice", ["r/a", "r/a"], [0.5, 0.5], "right: joint 'r/a' appears twice"),
+        ("twice", ["l/a", "r/a", "r/a"], [0.5, 0.5, 0.5], "joint 'r/a' appears twice"),
+        ("unknown", ["a"], [0.5], "no joint of left, right, table; received: a; expected: l/a"),
+        ("unknown", [], [], "contains no joint of left, right, table; received: none"),
+        ("future", RIGHT, [0.5, 0.5], "right: joint state stamped 5.0 s in the future"),
     ],
 )
-def test_of_what_cannot_be_used_nothing_is_used(names, positions, says):
+def test_an_invalid_message_is_rejected_whole(kind, names, positions, says):
     cell = heard()
-    with pytest.raises(JointStateError, match=says):
-        send(cell, names, positions, 10.1, 10.1)
+    with pytest.raises(JointStateError, match=says) as rejection:
+        send(cell, names, positions, 10.1, 10.1, -5.0 if kind == "future" else 0.0)
+    assert rejection.value.kind == kind
     assert cell.q.tolist() == [0.1, 0.3, 0.2, 0.4] and cell.touched == ()
 
 
@@ -185,21 +187,3 @@ def test_what_is_behind_or_set_back_is_that_of_the_last_message_alone():
     assert cell.behind == cell.set_back == 0.0
     send(cell, [*LEFT, *RIGHT], [0.1, 0.2, 0.3, 0.4], 10.3, 5.0)
     assert cell.set_back == pytest.approx(5.1) and cell.behind == 0.0
-
-
-@pytest.mark.parametrize(
-    ("kind", "names", "positions", "lag"),
-    [
-        ("length", LEFT, [0.1], 0.0),
-        ("unknown", ["x"], [0.1], 0.0),
-        ("twice", ["l/a", "l/a"], [0.1, 0.1], 0.0),
-        ("twice", ["l/a", "l/a", "r/a"], [0.1, 0.1, 0.1], 0.0),
-        ("not_finite", LEFT, [0.1, math.nan], 0.0),
-        ("not_finite", [*LEFT, *RIGHT], [0.1, 0.1, 0.1, math.inf], 0.0),
-        ("future", RIGHT, [0.1, 0.1], -5.0),
-    ],
-)
-def test_a_refusal_has_its_kind(kind, names, positions, lag):
-    with pytest.raises(JointStateError) as refusal:
-        send(heard(), names, positions, 10.1, 10.1, lag)
-    assert refusal.value.kind == kind
