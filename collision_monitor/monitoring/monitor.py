@@ -30,7 +30,7 @@ from collision_monitor.monitoring.joint_states.joint_state_buffer import (
     JointState,
     JointStateBuffer,
 )
-from collision_monitor.monitoring.speed_policy.braking_check import ExactBounds
+from collision_monitor.monitoring.speed_policy.braking_check import Measured
 from collision_monitor.monitoring.speed_policy.decision import (
     NONE,
     SLOWDOWN,
@@ -293,7 +293,9 @@ class Monitor:
         try:
             self._merge(message)
             if not self.buffer.missing():
-                self._decide(self.behaviour.update, message, message.now)
+                measured = self._measured(message.now)
+                self.behaviour.update(self.buffer, message, measured)
+                self._clearance = measured.nearest
                 self.updates += 1
         except Exception as error:  # an internal error must not end monitoring
             self._reject(error, message.now)
@@ -334,7 +336,9 @@ class Monitor:
         if old._clearance is None or self.buffer.missing():
             return
         try:
-            self._decide(self.behaviour.reevaluate, now, now)
+            measured = self._measured(now)
+            self.behaviour.reevaluate(self.buffer, now, measured)
+            self._clearance = measured.nearest
         except Exception as error:
             self._reject(error, now)
 
@@ -373,14 +377,9 @@ class Monitor:
         self.watchdogs.refused[kind] += 1
         self._fault, self._fault_time = text, now
 
-    def _decide(self, decide: Callable[..., None], cause: JointState | float, now: float) -> None:
-        """Compute distances, and let the policy decide; ``decide`` is its method for ``cause``."""
-        clearance, live = self._measure(), self._measure_live(now)
-        exact: ExactBounds | None = None if self.narrow_phase == "leaf" else self._exact_bounds
-        decide(self.buffer, cause, clearance, live, exact)
-        if live is not None and not live.distance >= clearance.distance:
-            clearance = live
-        self._clearance = clearance
+    def _measured(self, now: float) -> Measured:
+        exact = None if self.narrow_phase == "leaf" else self._exact_bounds
+        return Measured(self._measure(), self._measure_live(now), exact)
 
     def _measure(self) -> Clearance:
         q = self.buffer.q

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -34,8 +34,30 @@ from collision_monitor.monitoring.speed_policy.settings import SpeedSettings
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
 
-# See `BrakingCheck.decide`.
+# Function of (pairs (k,), their leaf distances (k,), largest distance that matters, tolerance;
+# metres) that returns lower bounds (k,) of their exact distances.
 ExactBounds = Callable[[np.ndarray, np.ndarray, float, float], np.ndarray]
+
+
+class Measured(NamedTuple):
+    """Distances at one configuration.
+
+    Attributes:
+        clearance: the nearest pair of the model.
+        live: the nearest pair with an object of the live scene; None without one.
+        exact: gives exact distances of further pairs; without it leaf distances are used.
+    """
+
+    clearance: Clearance
+    live: Clearance | None = None
+    exact: ExactBounds | None = None
+
+    @property
+    def nearest(self) -> Clearance:
+        """The nearest of all pairs; a distance that is NaN counts as near."""
+        if self.live is None or self.live.distance >= self.clearance.distance:
+            return self.clearance
+        return self.live
 
 
 class BrakingCheck:
@@ -117,12 +139,10 @@ class BrakingCheck:
         self,
         q: np.ndarray,
         velocities: np.ndarray | None,
-        clearance: Clearance,
+        measured: Measured,
         passed: float = math.inf,
         late: float = 0.0,
-        exact: ExactBounds | None = None,
         commanded: np.ndarray | None = None,
-        live: Clearance | None = None,
     ) -> Decision:
         """The decision at q; call it once for each joint state.
 
@@ -130,17 +150,14 @@ class BrakingCheck:
             q: (nq,), finite.
             velocities: (nq,) rad/s or m/s. With None (unknown), no pair counts as moving away and
                 nothing is predicted.
-            clearance: the nearest pair of the model at q.
+            measured: distances at q.
             passed: seconds since the last call.
             late: seconds since q was measured.
-            exact: function of (pairs (k,), their leaf distances (k,), largest distance that
-                matters, tolerance; metres) that returns lower bounds (k,) of the exact distances.
-                Without it, leaf distances are used.
             commanded: velocities (nq,) of the last command to a stationary robot, which decide
                 whether pairs move away. Predictions use ``velocities`` only.
-            live: the nearest pair with an object of the live scene; None without one.
         """
         s = self._settings
+        clearance, live, exact = measured
         v = self._still if velocities is None else velocities
         inputs = BrakingInputs(
             q,

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from collision_monitor.errors import ConfigurationError
-from collision_monitor.hierarchy.clearance import Clearance
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.live.live_proximity import LiveProximity
 from collision_monitor.model.live.live_scene import LiveScene
@@ -22,7 +21,7 @@ from collision_monitor.monitoring.joint_states.joint_state_buffer import (
     JointStateBuffer,
 )
 from collision_monitor.monitoring.joint_states.joint_velocities import JointVelocities
-from collision_monitor.monitoring.speed_policy.braking_check import BrakingCheck, ExactBounds
+from collision_monitor.monitoring.speed_policy.braking_check import BrakingCheck, Measured
 from collision_monitor.monitoring.speed_policy.decision import CALM, Decision
 from collision_monitor.monitoring.speed_policy.escape_direction import (
     CommandedDirection,
@@ -76,43 +75,25 @@ class DistancePolicy:
         thresholds.of(())
         self._warn_distance, self._stop_distance = thresholds.warn, thresholds.stop
 
-    def update(
-        self,
-        buffer: Buffer,
-        message: JointState,
-        clearance: Clearance,
-        live: Clearance | None = None,
-        exact: ExactBounds | None = None,
-    ) -> None:
+    def update(self, buffer: Buffer, message: JointState, measured: Measured) -> None:
         """Decide after a joint state.
 
         Args:
             buffer: the configuration, with the joint state merged.
             message: the joint state.
-            clearance: the nearest pair of the model.
-            live: the nearest pair with an object of the live scene; None without one.
-            exact: see `BrakingCheck.decide`.
+            measured: distances at the configuration.
         """
-        if live is not None and not live.distance >= clearance.distance:
-            clearance = live
-        warn, stop, distance = self._warn_distance, self._stop_distance, clearance.distance
-        inside, near = not distance > stop, not distance > warn
-        scale = (distance - stop) / (warn - stop) if near else 1.0
-        self._conclude(Decision(0.0 if inside else scale, inside, near, inside, near))
+        self.reevaluate(buffer, message.now, measured)
 
     def merge(self, buffer: Buffer, message: JointState) -> None:
         """Process a joint state without a decision, because a newer one is waiting."""
 
-    def reevaluate(
-        self,
-        buffer: Buffer,
-        now: float,
-        clearance: Clearance,
-        live: Clearance | None = None,
-        exact: ExactBounds | None = None,
-    ) -> None:
+    def reevaluate(self, buffer: Buffer, now: float, measured: Measured) -> None:
         """Decide without a new joint state; see `update`."""
-        self.update(buffer, JointState((), (), now), clearance, live, exact)
+        warn, stop, distance = self._warn_distance, self._stop_distance, measured.nearest.distance
+        inside, near = not distance > stop, not distance > warn
+        scale = 0.0 if inside else (distance - stop) / (warn - stop) if near else 1.0
+        self._conclude(Decision(scale, inside, near, stop=inside, slow=near))
 
     def take_over(self, old: DistancePolicy) -> None:
         """Continue from the policy of another model of the same robot."""
@@ -210,18 +191,11 @@ class SpeedPolicy(DistancePolicy):
         )
         self._braking_check.set_thresholds(of_pairs, thresholds)
 
-    def update(
-        self,
-        buffer: Buffer,
-        message: JointState,
-        clearance: Clearance,
-        live: Clearance | None = None,
-        exact: ExactBounds | None = None,
-    ) -> None:
+    def update(self, buffer: Buffer, message: JointState, measured: Measured) -> None:
         """Decide after a joint state; see `DistancePolicy.update`."""
         self._add_velocities(buffer, message)
         late = buffer.lateness(message.lag, message.now)
-        self._decide(buffer.q, message.now, late, clearance, live, exact)
+        self._decide(buffer.q, message.now, late, measured)
 
     def merge(self, buffer: Buffer, message: JointState) -> None:
         """Process a joint state without a decision, because a newer one is waiting.
@@ -231,16 +205,9 @@ class SpeedPolicy(DistancePolicy):
         if self.velocities.several:
             self._add_velocities(buffer, message)
 
-    def reevaluate(
-        self,
-        buffer: Buffer,
-        now: float,
-        clearance: Clearance,
-        live: Clearance | None = None,
-        exact: ExactBounds | None = None,
-    ) -> None:
+    def reevaluate(self, buffer: Buffer, now: float, measured: Measured) -> None:
         """Decide without a new joint state; see `update`."""
-        self._decide(buffer.q, now, buffer.age(now), clearance, live, exact)
+        self._decide(buffer.q, now, buffer.age(now), measured)
 
     def take_over(self, old: DistancePolicy) -> None:
         """Copy flags and scale from the policy of another model, and velocities if joints agree."""
@@ -257,22 +224,14 @@ class SpeedPolicy(DistancePolicy):
         )
         self._merged += self.velocities.passed
 
-    def _decide(
-        self,
-        q: np.ndarray,
-        now: float,
-        late: float,
-        clearance: Clearance,
-        live: Clearance | None,
-        exact: ExactBounds | None,
-    ) -> None:
+    def _decide(self, q: np.ndarray, now: float, late: float, measured: Measured) -> None:
         passed, self._merged = self._merged, 0.0
         velocities = commanded = None
         if self.velocities.known:
             velocities = self.velocities.values
             commanded = self.command.direction(velocities, now)
         check = self._braking_check
-        decision = check.decide(q, velocities, clearance, passed, late, exact, commanded, live)
+        decision = check.decide(q, velocities, measured, passed, late, commanded)
         # The name of the pair is looked up now: an object may be removed later.
         self._conclude(decision, check.pair(decision.pair) if decision.pair >= 0 else None)
 

@@ -32,6 +32,8 @@ def test_levels_follow_the_distance():
         (distance - 0.01, 0.0, Level.OK, "none"),
         (distance + 0.01, 0.0, Level.WARN, "slowdown"),
         (distance + 0.02, distance + 0.01, Level.ERROR, "stop"),
+        (distance, 0.0, Level.WARN, "slowdown"),
+        (distance, distance, Level.ERROR, "stop"),
     ):
         state = monitor(warn_distance=warn, stop_distance=stop).update(NAMES, FOLDED, now=0.0)
         assert (state.level, state.action) == (level, action)
