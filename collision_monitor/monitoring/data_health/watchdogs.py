@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -64,18 +64,17 @@ class Watchdogs:
 
     def remark(self, now: float) -> tuple[str, str]:
         """(cause, text) of a remark to add to the state; empty if there is none."""
-        late = ""
+        if text := self.clock.remark(now):
+            return "clock", text
         if now - self._late_at < _REMARK_SECONDS:
-            late = (
+            return "late", (
                 f"joint state stamps go back by {self._late_by:.3f} s: those messages are ignored"
             )
-        remarks = (
-            ("clock", self.clock.remark(now)),
-            ("late", late),
-            ("publisher", self.publishers.remark(now)),
-            ("overrun", self.cycles.remark(now)),
-        )
-        return next((remark for remark in remarks if remark[1]), ("", ""))
+        if text := self.publishers.remark(now):
+            return "publisher", text
+        if text := self.cycles.remark(now):
+            return "overrun", text
+        return "", ""
 
     def counts(self) -> dict[str, int]:
         """Number of events by their name on /diagnostics."""
@@ -102,8 +101,7 @@ class _Topic:
 
     def gone(self) -> str:
         # False for NaN: a topic without a message is not a loss.
-        is_over = self.last_message <= self.lost_at + _STRAGGLERS_SECONDS
-        if self.count != 0 or not is_over:
+        if not self.last_message <= self.lost_at + _STRAGGLERS_SECONDS:
             return ""
         publishers = "publisher of the joint states is" if self.before == 1 else (
             "publishers of the joint states are"
@@ -133,6 +131,8 @@ class PublisherWatch:
     def __init__(self) -> None:
         """Start without a topic."""
         self._topics: dict[str, _Topic] = {}
+        self._silent: list[_Topic] = []  # topics without a publisher
+        self._lost_at = -math.inf
         self.lost = 0
 
     def update(self, topic: str, count: int, now: float) -> None:
@@ -141,7 +141,9 @@ class PublisherWatch:
         if known.count is not None and count < known.count:
             self.lost += known.count - count
             known.lost_at, known.before = now, known.count
+            self._lost_at = now
         known.count = count
+        self._silent = [each for each in self._topics.values() if each.count == 0]
 
     def report_message(self, topic: str, now: float) -> None:
         """Report a message on a topic."""
@@ -150,6 +152,8 @@ class PublisherWatch:
     def forget(self) -> None:
         """Discard all topics; the count of lost publishers stays."""
         self._topics.clear()
+        self._silent.clear()
+        self._lost_at = -math.inf
 
     @property
     def count(self) -> int | None:
@@ -166,20 +170,24 @@ class PublisherWatch:
 
     def gone(self) -> str:
         """Why no further message is expected; empty if messages are expected."""
-        return self._by_topic((topic, topic.gone()) for topic in self._topics.values())
+        return self._by_topic([(topic, topic.gone()) for topic in self._silent])
 
     def no_publisher(self) -> str:
         """Why no first message is expected; empty if one is expected."""
-        silent = [topic.name for topic in self._topics.values() if topic.count == 0]
-        if not silent:
+        if not self._silent:
             return ""
-        return "no publisher" + ("" if len(self._topics) == 1 else f" on {' and '.join(silent)}")
+        names = " and ".join(topic.name for topic in self._silent)
+        return "no publisher" + ("" if len(self._topics) == 1 else f" on {names}")
 
     def remark(self, now: float) -> str:
         """Which of several publishers is gone; empty if there is none, and after a second."""
-        return self._by_topic((topic, topic.remark(now)) for topic in self._topics.values())
+        if now - self._lost_at >= _PUBLISHER_SECONDS:
+            return ""
+        return self._by_topic([(topic, topic.remark(now)) for topic in self._topics.values()])
 
-    def _by_topic(self, texts: Iterable[tuple[_Topic, str]]) -> str:
+    def _by_topic(self, texts: Sequence[tuple[_Topic, str]]) -> str:
+        if not texts:
+            return ""
         is_single = len(self._topics) == 1
         return "; ".join(
             text if is_single else f"{topic.name}: {text}" for topic, text in texts if text
