@@ -40,7 +40,7 @@ from collision_monitor.cli.demo import demo_parameters
 from collision_monitor.model.live.live_object import Bounds
 from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.monitoring.monitor import Monitor
-from collision_monitor.monitoring.speed_policy.speed_policy import Behaviour
+from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
 
 RATE, CHANGES = 1000, 200
 
@@ -190,7 +190,7 @@ def cycles(model: CollisionModel, count: int, seconds: float) -> dict[str, float
     """Microseconds of `Monitor.update` and of a change, median and p99."""
     rng = np.random.default_rng(count)
     live = LiveScene(model, Bounds(objects=max(count, 1) + 1))
-    behaviour = Behaviour(model, live=live)
+    behaviour = SpeedPolicy(model, live=live)
     monitor = Monitor(model, zero_state_confirmation=0.0, behaviour=behaviour, live=live)
     balls = some_balls(count, rng)
     for k, ball in enumerate(balls):

@@ -33,7 +33,7 @@ from support.ros.ros_domains import Domain  # noqa: E402
 from collision_monitor import CollisionModel  # noqa: E402
 from collision_monitor.cli.demo import demo_parameters, package_file  # noqa: E402
 from collision_monitor.monitoring.monitor import Monitor  # noqa: E402
-from collision_monitor.monitoring.speed_policy.speed_policy import Behaviour  # noqa: E402
+from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy  # noqa: E402
 from collision_monitor.motion import Motion, read_motion  # noqa: E402
 from collision_monitor.nodes.common.executor import best_executor  # noqa: E402
 from collision_monitor.nodes.common.messages import VALUES  # noqa: E402
@@ -64,9 +64,9 @@ def measure_cycles(motion: Motion, rows: np.ndarray) -> dict[str, dict[str, floa
         given["robot_description"], given["robot_description_semantic"], scene=given["scene"]
     )
     thresholds = float(given["warn_distance"]), float(given["stop_distance"])
-    by_leaves = Monitor(model, *thresholds, behaviour=Behaviour(model))
+    by_leaves = Monitor(model, *thresholds, behaviour=SpeedPolicy(model))
     twin = model.twin()
-    auto = Monitor(twin, *thresholds, narrow_phase="auto", behaviour=Behaviour(twin))
+    auto = Monitor(twin, *thresholds, narrow_phase="auto", behaviour=SpeedPolicy(twin))
     taken = {"leaf": [], "auto, leaf": [], "auto, mesh": []}
     now = 0.0
     for row in rows:

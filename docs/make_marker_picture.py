@@ -23,7 +23,7 @@ from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.live.point_cloud import voxels_of
 from collision_monitor.model.nearness import Nearness
 from collision_monitor.monitoring.monitor import Monitor
-from collision_monitor.monitoring.speed_policy.speed_policy import Behaviour
+from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
 from collision_monitor.motion import read_motion
 from collision_monitor.nodes.markers.markers import TOUCHING, MarkerBuilder
 from collision_monitor.nodes.markers.path_markers import PathMarkers
@@ -143,7 +143,7 @@ def shown(
     live: LiveScene | None = None, narrow_phase: str = "leaf",
 ) -> RvizTwin:  # fmt: skip
     """Markers of collision_monitor."""
-    behaviour = Behaviour(model, live=live)
+    behaviour = SpeedPolicy(model, live=live)
     monitor = Monitor(
         model, WARN, STOP, behaviour=behaviour, live=live, zero_state_confirmation=0.0
     )

@@ -10,7 +10,10 @@ from typing import Any
 
 from collision_monitor.cli.robots import add_model_arguments, load_model
 from collision_monitor.model.thresholds import Thresholds, load_thresholds
-from collision_monitor.monitoring.speed_policy.threshold_suggestions import Proposal, propose
+from collision_monitor.monitoring.speed_policy.threshold_suggestions import (
+    ThresholdSuggestion,
+    suggest_thresholds,
+)
 
 
 def add_parser(commands: Any) -> None:
@@ -59,19 +62,19 @@ def run(options: argparse.Namespace) -> int:
         given.warn or options.warn, given.stop or options.stop, given.rules, given.source
     )
     model = load_model(options)
-    found = propose(model, start, options.samples, options.share, options.exact)
+    found = suggest_thresholds(model, start, options.samples, options.share, options.exact)
     print(f"# '{model.name}': {len(found)} of {len(model.pairs)} pairs are within their warning")
     print(f"# distance in {options.share:.0%} of {options.samples} sampled configurations.")
     print(f"warn: {start.warn:g}\nstop: {start.stop:g}")
     lines = [
         _line(rule.pattern, rule.warn, rule.stop, "") for rule in start.rules
-    ] + [_proposed(proposal) for proposal in found if proposal.warn is not None]
+    ] + [_suggested(suggestion) for suggestion in found if suggestion.warn is not None]
     print("pairs:" if lines else "pairs: []")
     for line in lines:
         print(line)
-    for proposal in found:
-        if proposal.warn is None:
-            text = _overlap(proposal)
+    for suggestion in found:
+        if suggestion.warn is None:
+            text = _overlap(suggestion)
             print(f"  # {text}")
             print(f"warning: {text}", file=sys.stderr)
     return 0
@@ -88,15 +91,15 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _proposed(proposal: Proposal) -> str:
-    seen = f"  # {proposal.least:.4f} to {proposal.largest:.4f} m"
-    return _line(" ".join(proposal.pair), proposal.warn, proposal.stop, seen)
+def _suggested(suggestion: ThresholdSuggestion) -> str:
+    seen = f"  # {suggestion.least:.4f} to {suggestion.largest:.4f} m"
+    return _line(" ".join(suggestion.pair), suggestion.warn, suggestion.stop, seen)
 
 
-def _overlap(proposal: Proposal) -> str:
-    a, b = proposal.pair
+def _overlap(suggestion: ThresholdSuggestion) -> str:
+    a, b = suggestion.pair
     return (
-        f"{a} {b}: as near as {proposal.least:.4f} m, never farther than {proposal.largest:.4f} m: "
-        "no threshold helps; if they cannot collide, disable the pair in the SRDF, or under "
-        "ignore: in the scene"
+        f"{a} {b}: as near as {suggestion.least:.4f} m, never farther than "
+        f"{suggestion.largest:.4f} m: no threshold helps; if they cannot collide, "
+        "disable the pair in the SRDF, or under ignore: in the scene"
     )

@@ -1,3 +1,7 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Joint states in, MonitorState out."""
+"""Online monitoring: joint states in, `monitor.MonitorState` out, without ROS.
+
+`monitor.Monitor` merges joint states (joint_states/), computes minimum distances, lets a policy
+decide about action and speed (speed_policy/), and reports invalid or missing data (data_health/).
+"""

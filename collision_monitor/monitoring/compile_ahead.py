@@ -1,10 +1,9 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles kernels in a process beside this one, which finds them in the cache on disk.
+"""Compiles kernels in another process; this process then loads them from the cache on disk.
 
-Numba holds Python's lock while it compiles: in a thread it would stop what else a process does, and
-two processes compile twice as much at a time. Where both need these kernels one waits for the other
-(`common/compiled.py`).
+Numba holds the GIL while it compiles, so a thread would block this process. If both processes need
+these kernels, one waits for the other (`common/compiled.py`).
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _PROGRAM = (
     "import sys; sys.path[:] = sys.argv[2:]; "
     "from collision_monitor.monitoring import compile_ahead; compile_ahead.main(sys.argv[1])"
 )
-# One link that moves, and no pair: what is compiled is the same for all robots.
+# One moving link and no pair: the compiled kernels are the same for all robots.
 _ROBOT = """<robot name="any"><link name="base"/><link name="arm"><collision><geometry>
 <sphere radius="0.1"/></geometry></collision></link><joint name="turn" type="revolute">
 <parent link="base"/><child link="arm"/><axis xyz="0 0 1"/>
@@ -32,51 +31,51 @@ _ROBOT = """<robot name="any"><link name="base"/><link name="arm"><collision><ge
 
 
 class CompilingProcess:
-    """Compiles one of `KERNELS`; it ends with this process at the latest."""
+    """Compiles one set of `KERNELS`; it ends with this process at the latest."""
 
     def __init__(self, which: str) -> None:
-        """Start."""
+        """Start the process."""
         self._process = subprocess.Popen(
             [sys.executable, "-c", _PROGRAM, which, *sys.path],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
         )  # fmt: skip
-        # Reaps it.
+        # Collects the exit status.
         threading.Thread(target=self.wait, name="compiling", daemon=True).start()
         atexit.register(self.cancel)
 
     def wait(self) -> None:
-        """Until it has ended, by itself or by `cancel`."""
+        """Wait until the process has ended."""
         self._process.wait()
         atexit.unregister(self.cancel)
 
     def cancel(self) -> None:
-        """End it, finished or not."""
+        """Kill the process."""
         atexit.unregister(self.cancel)
         self._process.kill()
 
 
 def compile_ahead(which: str) -> CompilingProcess | None:
-    """Start to compile one of `KERNELS`; None if that is done, or nothing is kept on disk."""
+    """Start to compile one set of `KERNELS`; None if compiled already, or there is no cache."""
     return None if cache_directory() is None or is_compiled(which) else CompilingProcess(which)
 
 
 def is_compiled(which: str) -> bool:
-    """Whether the last of these kernels are on disk."""
+    """Whether the last kernels of this set are on disk."""
     return all(is_on_disk(kernel) for kernel in KERNELS[which][1])
 
 
 def _monitor() -> None:
-    """What a monitor with a live scene runs, but for the queries of the robot itself."""
+    """Compile the kernels of a monitor with a live scene, except for queries of the robot."""
     from collision_monitor.model import collision_model
     from collision_monitor.model.live.live_scene import LiveScene
-    from collision_monitor.monitoring.speed_policy.speed_policy import Behaviour
+    from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
 
-    # Those are compiled by the process beside, while the robot is loaded.
+    # Queries are compiled by the main process, while it loads the robot.
     collision_model.warm_up = _nothing
     model = collision_model.CollisionModel.from_urdf(_ROBOT)
     with compiling(*KERNELS["monitor"][1]):
-        Behaviour(model)
-        Behaviour(model, live=LiveScene(model))
+        SpeedPolicy(model)
+        SpeedPolicy(model, live=LiveScene(model))
 
 
 def _nothing() -> None:
@@ -89,7 +88,7 @@ def _cloud() -> None:
     warm_up()
 
 
-# By name: what compiles them, and kernels by which it is known that they are compiled.
+# By name: a function that compiles the set, and its last kernels.
 KERNELS = {
     "monitor": (_monitor, (object_slots.lay_top,)),
     "cloud": (_cloud, (voxels.voxel_centres,)),
@@ -97,7 +96,7 @@ KERNELS = {
 
 
 def main(which: str) -> None:
-    """Compile, in a process of its own."""
+    """Compile; the entry point of the process."""
     parent = os.getppid()
 
     def end_with_parent() -> None:

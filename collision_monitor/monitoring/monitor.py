@@ -1,12 +1,13 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Monitor: joint states in, a state with level, action and reason out. No ROS here."""
+"""Monitor: joint states in, a state with level, action and reason out, without ROS."""
 
 from __future__ import annotations
 
 import logging
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from enum import IntEnum
 from typing import Any, NamedTuple
 
@@ -21,35 +22,38 @@ from collision_monitor.hierarchy.clearance import Clearance
 from collision_monitor.hierarchy.warm_up import warm_up_for_states
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.live.live_scene import LiveScene
-from collision_monitor.model.thresholds import Rule, Thresholds
+from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.monitoring.data_health.watchdogs import REMARKS, Watchdogs
 from collision_monitor.monitoring.joint_states.cell_buffer import CellBuffer
-from collision_monitor.monitoring.joint_states.joint_history import JointHistory
-from collision_monitor.monitoring.joint_states.joint_state_buffer import JointStateBuffer
-from collision_monitor.monitoring.speed_policy.braking_check import Bounds
+from collision_monitor.monitoring.joint_states.joint_state_buffer import (
+    JointHistory,
+    JointState,
+    JointStateBuffer,
+)
+from collision_monitor.monitoring.speed_policy.braking_check import Measured
 from collision_monitor.monitoring.speed_policy.decision import (
     NONE,
     SLOWDOWN,
     STOP,
     Decision,
-    sentence,
+    decision_message,
 )
-from collision_monitor.monitoring.speed_policy.latch import LATCHED
-from collision_monitor.monitoring.speed_policy.speed_policy import Behaviour
+from collision_monitor.monitoring.speed_policy.speed_policy import DistancePolicy, SpeedPolicy
+from collision_monitor.monitoring.speed_policy.stops import LATCHED, UNACKNOWLEDGED
 
 logger = logging.getLogger(__name__)
 
-# After a message that cannot be used the verdict stays an error for this long: a good
-# message of another publisher between two bad ones does not make the bad ones good.
+# After an invalid message the state stays ERROR for this long, so that valid messages of another
+# publisher in between do not hide it.
 _FAULT_SECONDS = 0.5
-# Data so old were stamped by a clock that began elsewhere, such as that of a simulation.
+# Data that seem to be older than this have stamps of another clock, such as simulated time.
 _ANOTHER_CLOCK_SECONDS = 1e6
 
 NARROW_PHASES = ("leaf", "mesh", "auto")
 
 
 class Level(IntEnum):
-    """How it stands; the values are those of diagnostic_msgs/DiagnosticStatus."""
+    """Levels, with the values of diagnostic_msgs/DiagnosticStatus."""
 
     OK = 0
     WARN = 1
@@ -74,7 +78,7 @@ class MonitorState(NamedTuple):
         clearance: the nearest pair; None if unknown.
         age: seconds since the oldest joint position in use was measured; inf before the first.
         speed_scale: from 0 (stop, or unknown) to 1 (clear).
-        decision: of the speed policy; None without one, or if unknown.
+        decision: of the policy; None if unknown.
         pair: the pair of links that decides; None if nothing is near.
     """
 
@@ -100,7 +104,7 @@ class MonitorState(NamedTuple):
         if self.clearance is None:
             return ""
         if self.decision is not None and self.pair is not None:
-            return sentence(self.decision, self.pair)
+            return decision_message(self.decision, self.pair)
         distance, (a, b) = self.clearance.distance, self.clearance.links
         if self.level is Level.OK:
             text = f"clear: {distance:.3f} m"
@@ -117,11 +121,8 @@ class MonitorState(NamedTuple):
         """Action for the robot: ``none``, ``limit``, ``approach``, ``slowdown`` or ``stop``."""
         if self.cause == "disabled":
             return NONE
-        if not self.cause or self.cause in REMARKS:
-            if self.decision is not None:
-                return self.decision.action
-            if self.level is Level.WARN and self.speed_scale >= 1.0:
-                return NONE  # a remark alone
+        if self.decision is not None and (not self.cause or self.cause in REMARKS):
+            return self.decision.action
         return (NONE, SLOWDOWN, STOP, STOP)[self.level]
 
     def with_remark(self, text: str) -> MonitorState:
@@ -142,11 +143,11 @@ class MonitorState(NamedTuple):
 
 _HELD = {
     LATCHED: "stopped until ~/reset is called",
-    "unacknowledged": "stopped until ~/acknowledge is called",
+    UNACKNOWLEDGED: "stopped until ~/acknowledge is called",
 }
 
 
-# A default that is made for the model; None means that distances alone decide.
+# The default speed policy is made for the model; None stands for `DistancePolicy`.
 _BY_DEFAULT: Any = object()
 
 
@@ -168,7 +169,7 @@ class Monitor:
         behaviour: the speed policy, by default one with the settings of the node. It considers
             whether pairs approach and whether the robot can brake in time, allows thresholds for
             single pairs (`set_thresholds`), and holds levels for some cycles. With None only
-            distances decide.
+            distances decide (`DistancePolicy`).
         robots: joint names of each robot by its name, if the model contains several. Their data
             are checked separately; one robot with invalid or stale data decides the state.
         live: obstacles that change at run time. The attribute ``scene_fault`` is a function of
@@ -176,6 +177,7 @@ class Monitor:
 
     Raises:
         ConfigurationError: narrow_phase is unknown, or behaviour has another live scene.
+        ThresholdsError: a distance is negative or not finite.
     """
 
     def __init__(
@@ -186,30 +188,30 @@ class Monitor:
         joint_state_timeout: float = 0.5,
         zero_state_confirmation: float = 0.3,
         narrow_phase: str = "leaf",
-        behaviour: Behaviour | None = _BY_DEFAULT,
+        behaviour: SpeedPolicy | None = _BY_DEFAULT,
         robots: Mapping[str, Collection[str]] | None = None,
         live: LiveScene | None = None,
     ) -> None:
         """The constructor compiles the update, and prepares exact distances if they are used."""
-        if behaviour is _BY_DEFAULT:
-            behaviour = Behaviour(model, live=live)
-        if behaviour is not None and behaviour.live is not live:
-            raise ConfigurationError("the behaviour and the monitor have different live scenes")
         if narrow_phase not in NARROW_PHASES:
             raise ConfigurationError(
                 f"narrow_phase: {narrow_phase!r} is not one of {', '.join(NARROW_PHASES)}"
             )
+        self.behaviour: DistancePolicy
+        if behaviour is _BY_DEFAULT:
+            self.behaviour = SpeedPolicy(model, live=live)
+        else:
+            self.behaviour = DistancePolicy(live) if behaviour is None else behaviour
+        if self.behaviour.live is not live:
+            raise ConfigurationError("the behaviour and the monitor have different live scenes")
         self.model = model
         self.narrow_phase = narrow_phase
         warm_up_for_states()
         if narrow_phase != "leaf":
             model.prepare_exact()
-        self.behaviour = behaviour
         self.live = live
         self.scene_fault: Callable[[float], str] = _no_fault
-        self._rules: tuple[Rule, ...] = ()
-        self._warn_distance, self._stop_distance = warn_distance, stop_distance
-        self._use_thresholds()
+        self._use_thresholds(Thresholds(warn_distance, stop_distance))
         self.joint_state_timeout = joint_state_timeout
         self._zero_state_confirmation = zero_state_confirmation
         self._robots = dict(robots or {})
@@ -229,7 +231,6 @@ class Monitor:
             self.buffer = JointStateBuffer(names, limits, known, zeros)
         self.history = JointHistory(len(names))
         self._clearance: Clearance | None = None
-        self._heard = -math.inf
         self._fault = ""
         self._fault_time = -math.inf
         self._set_back, self._set_back_time = "", -math.inf
@@ -237,22 +238,20 @@ class Monitor:
     @property
     def warn_distance(self) -> float:
         """WARN at or below, metres; for pairs without a rule in `set_thresholds`."""
-        return self._warn_distance
+        return self._thresholds.warn
 
     @warn_distance.setter
     def warn_distance(self, metres: float) -> None:
-        self._warn_distance = metres
-        self._use_thresholds()
+        self._use_thresholds(replace(self._thresholds, warn=metres))
 
     @property
     def stop_distance(self) -> float:
         """ERROR at or below, metres; for pairs without a rule in `set_thresholds`."""
-        return self._stop_distance
+        return self._thresholds.stop
 
     @stop_distance.setter
     def stop_distance(self, metres: float) -> None:
-        self._stop_distance = metres
-        self._use_thresholds()
+        self._use_thresholds(replace(self._thresholds, stop=metres))
 
     def set_thresholds(self, thresholds: Thresholds) -> None:
         """Set the warning and stop distances together, with rules for single pairs.
@@ -261,21 +260,7 @@ class Monitor:
             ThresholdsError: a rule matches no pair, or a distance is invalid; nothing is changed.
             ConfigurationError: there are rules, but the monitor has no behaviour.
         """
-        if self.behaviour is None and thresholds.rules:
-            raise ConfigurationError(
-                f"{thresholds.source}: per-pair thresholds require a monitor with a behaviour"
-            )
-        thresholds.of(
-            self.model.pairs, objects=None if self.live is None else self.model.link_names
-        )
-        self._rules = thresholds.rules
-        self._warn_distance, self._stop_distance = thresholds.warn, thresholds.stop
-        self._use_thresholds()
-
-    def _use_thresholds(self) -> None:
-        if self.behaviour is not None:
-            found = Thresholds(self._warn_distance, self._stop_distance, self._rules)
-            self.behaviour.set_thresholds(found)
+        self._use_thresholds(thresholds)
 
     def update(
         self,
@@ -300,62 +285,74 @@ class Monitor:
         Returns:
             The state; ERROR with the reason if the message cannot be used.
         """
+        return self.process(JointState(names, positions, now, stamp, lag, velocities))
+
+    def process(self, message: JointState) -> MonitorState:
+        """Like `update`, for a `JointState`."""
         self._clearance = None
         try:
-            self._merge(names, positions, now, stamp, lag, velocities)
-            if not self.buffer.doubt():
-                clearance, live = self._measure(), self._measure_live(now)
-                if self.behaviour is not None:
-                    late = self.buffer.lateness(lag, now)
-                    self.behaviour.look(
-                        self.buffer, clearance, now, stamp, late, self._exact, live
-                    )
-                if live is not None and not live.distance >= clearance.distance:
-                    clearance = live
-                self._clearance = clearance
+            self._merge(message)
+            if not self.buffer.missing():
+                measured = self._measured(message.now)
+                self.behaviour.update(self.buffer, message, measured)
+                self._clearance = measured.nearest
                 self.updates += 1
-        except Exception as error:  # a fault of ours must not end the watch over the robot
-            self._refuse(error, now)
-        return self.state(now)
+        except Exception as error:  # an internal error must not end monitoring
+            self._reject(error, message.now)
+        return self.state(message.now)
 
-    def merge(
-        self,
-        names: Sequence[str],
-        positions: Sequence[float] | np.ndarray,
-        now: float,
-        stamp: float = 0.0,
-        lag: float = 0.0,
-        velocities: Sequence[float] = (),
-    ) -> None:
-        """Process a joint state without a query, because a newer one is waiting; see `update`.
+    def merge(self, message: JointState) -> None:
+        """Process a joint state without a query, because a newer one is waiting.
 
         Faults are reported with the next state.
         """
         self._clearance = None
         self.watchdogs.cycles.skipped += 1
         try:
-            self._merge(names, positions, now, stamp, lag, velocities)
-            if self.behaviour is not None and not self.buffer.doubt():
-                self.behaviour.merge(self.buffer, now, stamp)
+            self._merge(message)
+            if not self.buffer.missing():
+                self.behaviour.merge(self.buffer, message)
         except Exception as error:
-            self._refuse(error, now)
+            self._reject(error, message.now)
 
-    def _merge(
-        self,
-        names: Sequence[str],
-        positions: Sequence[float] | np.ndarray,
-        now: float,
-        stamp: float,
-        lag: float,
-        velocities: Sequence[float],
-    ) -> None:
-        buffer = self.buffer
-        self._heard = now
-        buffer.update(names, positions, now, stamp, lag, velocities)
-        if stamp > 0.0:
-            self.history.add(stamp, buffer.q)
+    def reject(self, error: JointStateError, now: float) -> MonitorState:
+        """Return the state after an unreadable joint state, at time ``now`` as in `update`."""
+        self._clearance = None
+        self._reject(error, now)
+        return self.state(now)
+
+    def take_over(self, old: Monitor, now: float) -> None:
+        """Continue from ``old``, a monitor with another model of the same robot, at time ``now``.
+
+        Positions of joints with the same names are kept with their age. If all are known, so is
+        the state; otherwise the monitor waits for data. The watchdogs of ``old`` are kept.
+        """
+        self.watchdogs = old.watchdogs
+        self._set_back, self._set_back_time = old._set_back, old._set_back_time
+        self.buffer.take_over(old.buffer)
+        if self.model.joint_names == old.model.joint_names:
+            self.history = old.history
+        self.behaviour.take_over(old.behaviour)
+        if old._clearance is None or self.buffer.missing():
+            return
+        try:
+            measured = self._measured(now)
+            self.behaviour.reevaluate(self.buffer, now, measured)
+            self._clearance = measured.nearest
+        except Exception as error:
+            self._reject(error, now)
+
+    def _use_thresholds(self, thresholds: Thresholds) -> None:
+        self.behaviour.set_thresholds(thresholds)
+        self._thresholds = thresholds
+
+    def _merge(self, message: JointState) -> None:
+        buffer, now = self.buffer, message.now
+        buffer.update(message)
+        if message.stamp > 0.0:
+            self.history.add(message.stamp, buffer.q)
         if buffer.behind > 0.0:
-            self.watchdogs.came_late(buffer.behind, now)
+            self.watchdogs.report_late(buffer.behind, now)
         if buffer.set_back > 0.0:
             self.watchdogs.clock_resets += 1
             self._set_back_time = now
@@ -364,34 +361,8 @@ class Monitor:
                 "ones: a clock was set back, or the clocks of two publishers disagree"
             )
 
-    def take_over(self, old: Monitor, now: float) -> None:
-        """Continue from ``old``, a monitor with another model of the same robot, at time ``now``.
-
-        Positions of joints with the same names are kept with their age. If all are known, so is
-        the state; otherwise the monitor waits for data. The watchdogs of ``old`` are kept.
-        """
-        self.watchdogs, self._heard = old.watchdogs, old._heard
-        self._set_back, self._set_back_time = old._set_back, old._set_back_time
-        self.buffer.take_over(old.buffer)
-        if self.model.joint_names == old.model.joint_names:
-            self.history = old.history
-        if self.behaviour is not None and old.behaviour is not None:
-            self.behaviour.take_over(old.behaviour)
-        if old._clearance is None or self.buffer.doubt():
-            return
-        try:
-            clearance, live = self._measure(), self._measure_live(now)
-            if self.behaviour is not None:
-                age = self.buffer.age(now)
-                self.behaviour.look_again(self.buffer, clearance, now, age, self._exact, live)
-            if live is not None and not live.distance >= clearance.distance:
-                clearance = live
-            self._clearance = clearance
-        except Exception as error:
-            self._refuse(error, now)
-
-    def _refuse(self, error: Exception, now: float) -> None:
-        """A joint state cannot be used, or no distance be found."""
+    def _reject(self, error: Exception, now: float) -> None:
+        """Store a fault: a joint state is invalid, or no distance can be computed."""
         kind = "no_distance"
         if isinstance(error, JointStateError):
             kind, text = error.kind, str(error)
@@ -406,28 +377,22 @@ class Monitor:
         self.watchdogs.refused[kind] += 1
         self._fault, self._fault_time = text, now
 
-    def refuse(self, error: JointStateError, now: float) -> MonitorState:
-        """The state after a joint state that could not be read, at time ``now`` as in `update`."""
-        self._clearance = None
-        self._refuse(error, now)
-        return self.state(now)
-
-    @property
-    def _exact(self) -> Bounds | None:
-        return None if self.narrow_phase == "leaf" else self._bounds
+    def _measured(self, now: float) -> Measured:
+        exact = None if self.narrow_phase == "leaf" else self._exact_bounds
+        return Measured(self._measure(), self._measure_live(now), exact)
 
     def _measure(self) -> Clearance:
         q = self.buffer.q
         clearance = self.model.distance(q, exact=self.narrow_phase == "mesh")
-        # Written so that a distance that is not a number is not taken for a far one.
-        if self.narrow_phase == "auto" and not clearance.distance > self._widest_warning():
+        # Written so that NaN counts as near.
+        if self.narrow_phase == "auto" and not clearance.distance > self.behaviour.widest_warning:
             clearance = self.model.distance(q, exact=True)
         if not math.isfinite(clearance.distance):
             raise CollisionMonitorError(f"the result is {clearance.distance}")
         return clearance
 
     def _measure_live(self, now: float) -> Clearance | None:
-        """Of the objects of the live scene, leaf by leaf; None where nothing is to be checked."""
+        """The nearest pair with an object of the live scene, by leaves; None without one."""
         if self.live is None or self.live.is_empty:
             return None
         self.live.expire(now)
@@ -436,10 +401,7 @@ class Monitor:
             raise CollisionMonitorError(f"the result is {clearance.distance}")
         return clearance
 
-    def _widest_warning(self) -> float:
-        return self._warn_distance if self.behaviour is None else self.behaviour.widest_warning
-
-    def _bounds(
+    def _exact_bounds(
         self, pairs: np.ndarray, leaves: np.ndarray, within: float, loose: float
     ) -> np.ndarray:
         return self.model.exact_bounds(self.buffer.q, pairs, leaves, within, loose)
@@ -463,19 +425,22 @@ class Monitor:
         """Like `distances`, without the live scene."""
         if self.narrow_phase == "leaf":
             return self.model.distances(self.buffer.q)
-        within = self._widest_warning() if self.narrow_phase == "auto" else math.inf
+        within = self.behaviour.widest_warning if self.narrow_phase == "auto" else math.inf
         return self.model.distances(self.buffer.q, exact=True, within=within)
 
     def state(self, now: float) -> MonitorState:
         """The state at time ``now``, without a new joint state."""
         state = self._state(now)
-        if self.behaviour is not None and not self.behaviour.enabled:
-            return _disabled(state)
-        return state
+        if self.behaviour.enabled:
+            return state
+        # All data are reported, but there is no action.
+        reason = f"disabled by ~/enable: the robot is neither slowed nor stopped; {state.message}"
+        level = max(state.level, Level.WARN)
+        return state._replace(level=level, reason=reason, cause="disabled", speed_scale=1.0)
 
     def _state(self, now: float) -> MonitorState:
         age = self.buffer.age(now)
-        doubt = self.buffer.doubt()
+        missing = self.buffer.missing()
         stale = 0.0 < self.joint_state_timeout < age
         publishers = self.watchdogs.publishers
         if now - self._fault_time < _FAULT_SECONDS or (self._fault and stale):
@@ -484,17 +449,17 @@ class Monitor:
             reason = f"{self._fault}; {jump}" if jump else self._fault
             return MonitorState(Level.ERROR, reason, "fault", clearance, age)
         self._fault = ""
-        if doubt:
-            if nobody := publishers.nobody():
-                doubt += f": {nobody}"
-            return MonitorState(Level.STALE, doubt, "waiting", None, age)
-        # With the watchdog off nothing is stale: who wants that is warned of it.
-        if self.joint_state_timeout > 0.0 and (gone := publishers.gone(self._heard)):
+        if missing:
+            if no_publisher := publishers.no_publisher():
+                missing += f": {no_publisher}"
+            return MonitorState(Level.STALE, missing, "waiting", None, age)
+        # With the watchdog off nothing is stale; the node warns of that.
+        if self.joint_state_timeout > 0.0 and (gone := publishers.gone()):
             return MonitorState(Level.STALE, gone, "stale", None, age)
         if stale:
             return MonitorState(Level.STALE, self._stale_reason(now), "stale", None, age)
         clearance = self._clearance
-        if clearance is None:  # the last message was refused, and none has come since
+        if clearance is None:  # the last message was rejected
             text = "no usable joint state since the last fault"
             return MonitorState(Level.STALE, text, "waiting", None, age)
         if now - self._set_back_time < _FAULT_SECONDS:
@@ -504,7 +469,7 @@ class Monitor:
             return MonitorState(Level.ERROR, conflict, "conflict", clearance, age)
         if fault := self.scene_fault(now):
             return MonitorState(Level.ERROR, fault, "scene", clearance, age)
-        state = self._judge(clearance, age)
+        state = self._decided(clearance, age)
         if state.cause or state.level is Level.ERROR:
             return state
         cause, remark = self.watchdogs.remark(now)
@@ -519,28 +484,18 @@ class Monitor:
         hint = "; check that use_sim_time is the same on all nodes" if another else ""
         return f"{old}; {self.joint_state_timeout:g} s is allowed{hint}"
 
-    def _judge(self, clearance: Clearance, age: float) -> MonitorState:
-        if self.behaviour is not None:
-            return self._decided(self.behaviour, clearance, age)
-        distance = clearance.distance
-        if distance > self._warn_distance:
-            return MonitorState(Level.OK, "", "", clearance, age, 1.0)
-        if distance > self._stop_distance:
-            scale = (distance - self._stop_distance) / (self._warn_distance - self._stop_distance)
-            return MonitorState(Level.WARN, "", "", clearance, age, scale)
-        return MonitorState(Level.ERROR, "", "", clearance, age, 0.0)
-
-    def _decided(self, behaviour: Behaviour, clearance: Clearance, age: float) -> MonitorState:
-        decision = behaviour.decision
+    def _decided(self, clearance: Clearance, age: float) -> MonitorState:
+        """The state by the last decision."""
+        policy, decision = self.behaviour, self.behaviour.decision
         if decision.inside or decision.stop:
             level = Level.ERROR
         else:
             is_near = decision.near or decision.slow or decision.approach
             level = Level.WARN if is_near else Level.OK
         state = MonitorState(
-            level, "", "", clearance, age, decision.scale, decision, behaviour.pair
+            level, "", "", clearance, age, decision.scale, decision, policy.pair
         )
-        if not (held := behaviour.latch.held):
+        if not (held := policy.latch.held):
             return state
         reason = f"{_HELD[held]}; now {state.distance_message}"
         return state._replace(level=Level.ERROR, reason=reason, cause=held, speed_scale=0.0)
@@ -548,10 +503,3 @@ class Monitor:
 
 def _no_fault(now: float) -> str:
     return ""
-
-
-def _disabled(state: MonitorState) -> MonitorState:
-    """What is known, but nothing is done about it."""
-    reason = f"disabled by ~/enable: the robot is neither slowed nor stopped; {state.message}"
-    level = max(state.level, Level.WARN)
-    return state._replace(level=level, reason=reason, cause="disabled", speed_scale=1.0)

@@ -25,8 +25,8 @@ from collision_monitor.model.loading.recipe import Loaded, Recipe
 from collision_monitor.model.nearness import Nearness
 from collision_monitor.monitoring.compile_ahead import compile_ahead
 from collision_monitor.monitoring.data_health.clock import FUTURE_SECONDS
-from collision_monitor.monitoring.data_health.publishers import PublishersOfTopics
 from collision_monitor.monitoring.data_health.watchdogs import Watchdogs
+from collision_monitor.monitoring.joint_states.joint_state_buffer import JointState
 from collision_monitor.monitoring.monitor import Level, Monitor, MonitorState
 from collision_monitor.nodes.common.executor import bridge_logs
 from collision_monitor.nodes.common.messages import distances_message, key_values, status_message
@@ -94,8 +94,7 @@ class MonitorCore:
         self._topics: MonitorTopics | None = None
         self._recorder: Recorder | None = None
         self._kept: SceneKeeper | None = None
-        self._publishers = PublishersOfTopics()
-        self._watchdogs = Watchdogs(self._publishers)
+        self._watchdogs = Watchdogs()
         self._watchdogs.cycles.deadline = self._values["cycle_deadline"]
         self._time_is_simulated = node.get_clock().ros_time_is_active
         self._report = MonitorReport(node)
@@ -173,8 +172,8 @@ class MonitorCore:
         self._robots.ignore_joint_states()
         if self._monitor is not None:
             self._monitor.forget()  # nobody hears where the robot goes now
-        self._publishers.forget()
-        self._watchdogs.cycles.rest()
+        self._watchdogs.publishers.forget()
+        self._watchdogs.cycles.expect_delay()
 
     def cleanup(self) -> None:
         """Forget the robot and everything that was made for it."""
@@ -236,7 +235,7 @@ class MonitorCore:
         start = time.monotonic()
         self._publish_state(MonitorState(Level.STALE, _LOADING, "waiting"))
         self._loader.load(recipe)
-        self._watchdogs.cycles.rest()  # nobody was watched meanwhile, and it was said
+        self._watchdogs.cycles.expect_delay()  # nobody was watched meanwhile, and it was said
         self._node.get_logger().info(f"loaded in {time.monotonic() - start:.1f} s")
 
     def _take(self, recipe: Recipe, loaded: Loaded) -> None:
@@ -288,7 +287,7 @@ class MonitorCore:
         def work(*arguments: Any) -> None:
             start = time.monotonic()
             callback(*arguments)
-            self._watchdogs.cycles.worked(start, time.monotonic())
+            self._watchdogs.cycles.report_other_work(start, time.monotonic())
 
         return work
 
@@ -312,17 +311,16 @@ class MonitorCore:
         try:
             if cycles.is_behind(start):  # what waits is merged; the verdict is of the newest
                 for newer in self._robots.waiting():
-                    monitor.merge(*self._read(source, data))
+                    monitor.merge(self._read(source, data))
                     self._report.messages += 1
                     source, data = newer
             joint_state = self._read(source, data)
         except JointStateError as error:
-            state = monitor.refuse(error, time.monotonic())
+            state = monitor.reject(error, time.monotonic())
         else:
-            state = monitor.update(*joint_state)
-            _, _, taken, stamp, lag, _ = joint_state
-            if stamp > 0.0 and lag >= -FUTURE_SECONDS:
-                lag_at_start = lag + start - taken
+            state = monitor.process(joint_state)
+            if joint_state.stamp > 0.0 and joint_state.lag >= -FUTURE_SECONDS:
+                lag_at_start = joint_state.lag + start - joint_state.now
         if self._loader.refused:
             state = self._with_refusal(state)
         if state.clearance is not None:
@@ -332,24 +330,19 @@ class MonitorCore:
         if cycles.add(start, time.monotonic(), lag_at_start):
             self._refresh()
 
-    def _read(
-        self, source: JointStateSource, data: bytes
-    ) -> tuple[list[str], tuple[float, ...], float, float, float, tuple[float, ...]]:
-        """The arguments of `Monitor.update`.
+    def _read(self, source: JointStateSource, data: bytes) -> JointState:
+        """The joint state with its lag.
 
         Raises:
             JointStateError: the bytes are no joint state.
         """
         if self._recorder is not None:  # behind what was said to the ones before it
             self._recorder.joint_state(data, source.topic)
-        names, positions, stamp, velocities = source.reader.read(data)
         now = time.monotonic()
-        self._publishers.hear(source.topic, now)
-        if self._time_is_simulated:
-            lag = self._watchdogs.clock.lag(stamp, self._clock_seconds(), now, True)
-        else:
-            lag = time.time() - stamp if stamp > 0.0 else 0.0
-        return names, positions, now, stamp, lag, velocities
+        message = source.reader.read(data, now)
+        self._watchdogs.publishers.report_message(source.topic, now)
+        clock = self._clock_seconds(), now, self._time_is_simulated
+        return message._replace(lag=self._watchdogs.clock.lag(message.stamp, *clock))
 
     def _clock_seconds(self) -> float:
         """The node's time; without simulated time by the shortest way."""
@@ -445,10 +438,10 @@ class MonitorCore:
             self._cloud.take()
         self._cloud.retry()
         now, watchdogs = time.monotonic(), self._watchdogs
-        watchdogs.cycles.woke(now, self._watch_period())
-        watchdogs.clock.look(self._clock_seconds(), now, self._time_is_simulated)
+        watchdogs.cycles.report_timer(now, self._watch_period())
+        watchdogs.clock.update(self._clock_seconds(), now, self._time_is_simulated)
         for topic, count in self._robots.publishers():
-            self._publishers.look(topic, count, now)
+            watchdogs.publishers.update(topic, count, now)
         state = self._now_state()
         is_news = self._stop_service.update(_is_stop(state))
         is_news |= (state.level, state.cause, state.action) != self._published

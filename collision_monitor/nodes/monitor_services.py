@@ -14,8 +14,7 @@ from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from collision_monitor.monitoring.monitor import Monitor
-from collision_monitor.monitoring.speed_policy.latch import StopLatch
-from collision_monitor.monitoring.speed_policy.stop_call import StopCall
+from collision_monitor.monitoring.speed_policy.stops import StopCall, StopLatch
 from collision_monitor.nodes.trajectories.trajectory_messages import seconds_of
 
 _TYPES = {"std_srvs/srv/Trigger": Trigger, "std_srvs/srv/SetBool": SetBool}
@@ -176,7 +175,7 @@ class MonitorServices:
     def _on_command(self, message: JointTrajectory) -> None:
         """Take the way to the first point that is not where the robot is."""
         monitor = self._monitor()
-        if monitor is None or monitor.buffer.doubt():
+        if monitor is None or monitor.buffer.missing():
             return
         present = dict(
             zip(monitor.buffer.joint_names, monitor.buffer.q.tolist(), strict=True)
@@ -186,9 +185,9 @@ class MonitorServices:
         for point in message.points:
             velocities = _velocities(point, columns, [present[name] for name in names])
             if any(velocities):
-                monitor.behaviour.intention.update(names, velocities, time.monotonic())
+                monitor.behaviour.command.update(names, velocities, time.monotonic())
                 return
-        monitor.behaviour.intention.update([], [], time.monotonic())
+        monitor.behaviour.command.update([], [], time.monotonic())
 
 
 def _velocities(point: Any, columns: list[int], present: list[float]) -> list[float]:

@@ -57,7 +57,7 @@ class MonitorReport:
             "stop_distance": f"{values['stop_distance']:g}",
             "joint_state_rate": f"{self._rate():.1f}",
         }
-        if monitor is not None and monitor.behaviour is not None:
+        if monitor is not None:
             extra |= _behaviour_values(monitor, state)
             if unknown := monitor.buffer.unknown_names:
                 extra["unknown_joints"] = " ".join(sorted(unknown))
@@ -140,7 +140,7 @@ def _behaviour_values(monitor: Monitor, state: MonitorState) -> dict[str, str]:
     if decision is None:
         return found
     q = monitor.buffer.q
-    found["velocities"] = "known" if behaviour.speeds.known else "unknown"
+    found["velocities"] = "known" if behaviour.velocities.known else "unknown"
     found["time_to_collision"] = f"{behaviour.time_to_collision(q):.3f}"
     found["braking_clearance"] = f"{decision.braking_clearance:.6f}"
     if state.pair is not None:
@@ -148,7 +148,7 @@ def _behaviour_values(monitor: Monitor, state: MonitorState) -> dict[str, str]:
         found["pair_distance"] = f"{decision.distance:.6f}"
         found["pair_rate"] = f"{decision.rate:.4f}"
     if decision.inside:
-        out = behaviour.way_out(q)
+        out = behaviour.escape_direction(q)
         found["way_out"] = (
             "none" if out is None else " ".join(
                 f"{name}={value:.3f}"

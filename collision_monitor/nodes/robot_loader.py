@@ -21,7 +21,7 @@ from collision_monitor.model.thresholds import Rule
 from collision_monitor.monitoring.compile_ahead import KERNELS
 from collision_monitor.monitoring.joint_states.cell_buffer import joint_groups
 from collision_monitor.monitoring.monitor import Monitor
-from collision_monitor.monitoring.speed_policy.speed_policy import Behaviour
+from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
 from collision_monitor.nodes.obstacles.scene_topics import bounds_of
 from collision_monitor.nodes.parameters.monitor_parameters import (
     decelerations_of,
@@ -50,7 +50,7 @@ def build_monitor(
     groups = joint_groups(names, loaded.joints) if loaded.joints else ()
     with compiling(*KERNELS["monitor"][1]):
         live = LiveScene(model, bounds_of(values))
-        behaviour = Behaviour(
+        behaviour = SpeedPolicy(
             model, settings_of(values), decelerations_of(values, model, limits), groups, live
         )
     monitor = Monitor(

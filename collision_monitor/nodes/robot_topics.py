@@ -13,11 +13,12 @@ from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
 from rclpy.subscription import Subscription
-from sensor_msgs.msg import JointState
+from sensor_msgs.msg import JointState as JointStateMessage
 from std_msgs.msg import String
 
 from collision_monitor.errors import JointStateError
 from collision_monitor.model.loading.recipe import RobotSource
+from collision_monitor.monitoring.joint_states.joint_state_buffer import JointState
 from collision_monitor.nodes.common.messages import LATCHED
 from collision_monitor.nodes.parameters.robot_parameters import RobotPort
 
@@ -38,31 +39,30 @@ class JointStateReader:
         self._last: list[str] = []
         self._names: list[str] = []
 
-    def read(
-        self, data: bytes
-    ) -> tuple[list[str], tuple[float, ...], float, tuple[float, ...]]:
-        """(names, positions, stamp in seconds, velocities) of one message.
+    def read(self, data: bytes, now: float) -> JointState:
+        """The joint state of one message received at ``now``, without its lag.
 
-        The list of names is the same object for the same names: do not change it. Velocities
-        are none where there are not as many as positions.
+        The list of names is the same object for the same names: do not change it.
 
         Raises:
             JointStateError: the bytes are no such message.
         """
         try:
-            message = deserialize_message(data, JointState)
+            message = deserialize_message(data, JointStateMessage)
         except Exception as error:  # whatever the middleware raises for bytes that are no message
             reason = " ".join(str(error).split())[:200] or type(error).__name__
             raise JointStateError(f"unreadable joint state: {reason}", "unreadable") from None
         if message.name != self._last:
             self._last = message.name
             self._names = [self._prefix + name for name in message.name]
-        positions, velocities = tuple(message.position), tuple(message.velocity)
         stamp = message.header.stamp
-        return (
-            self._names, positions, stamp.sec + 1e-9 * stamp.nanosec,
-            velocities if len(velocities) == len(positions) else (),
-        )  # fmt: skip
+        return JointState(
+            self._names,
+            tuple(message.position),
+            now,
+            stamp.sec + 1e-9 * stamp.nanosec,
+            velocities=tuple(message.velocity),
+        )
 
 
 class JointStateSource:
@@ -91,7 +91,7 @@ class JointStateSource:
         self._node, self.topic = node, topic
         self.reader = JointStateReader(prefix)
         self._subscription: Any = node.create_subscription(
-            JointState, topic, partial(callback, self), _QOS, raw=True
+            JointStateMessage, topic, partial(callback, self), _QOS, raw=True
         )
         self._count = getattr(self._subscription, "get_publisher_count", None)
 
@@ -100,7 +100,7 @@ class JointStateSource:
         for _ in range(_MOST):
             # As executors do; an executor that looks for these later finds nothing.
             with self._subscription.handle:
-                found = self._subscription.handle.take_message(JointState, True)
+                found = self._subscription.handle.take_message(JointStateMessage, True)
             if found is None:
                 return
             yield found[0]

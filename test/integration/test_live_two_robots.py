@@ -13,7 +13,7 @@ from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.loading.recipe import Recipe, RobotSource
 from collision_monitor.model.thresholds import Rule, Thresholds
 from collision_monitor.monitoring.monitor import Level, Monitor
-from collision_monitor.monitoring.speed_policy.speed_policy import Behaviour
+from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
 from collision_monitor.robot.description import Shape
 
 BOUNDS = Bounds(objects=8, leaves_per_object=4, voxels=20, carried=4)
@@ -92,7 +92,7 @@ def test_rules_across_robots_count_for_what_they_carry(near):
         touch = frozenset({f"{side}/l2"})  # it is at the joint between them
         assert keeper.want(Wish(f"cell/{number}", ball, f"{side}/l3", np.eye(4), touch))
     names = list(near.model.joint_names)
-    monitor = Monitor(near.model, behaviour=Behaviour(near.model, live=live), live=live)
+    monitor = Monitor(near.model, behaviour=SpeedPolicy(near.model, live=live), live=live)
     q = np.array([0.2, 0.3, 0.3, -0.2, 0.0, 0.0])
     apart = dict(zip(live.pairs, live.distances(q), strict=True))
     gap = next(d for pair, d in apart.items() if set(pair) == {"cell/7", "cell/8"})

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import yaml
 from support.robots.toys import chain
-from unit.monitoring.speed_policy.test_proposals import BALLS, URDF
+from unit.monitoring.speed_policy.test_threshold_suggestions import BALLS, URDF
 
 from collision_monitor import CollisionModel
 from collision_monitor.cli import distance

@@ -1,57 +1,72 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""All watchdogs of one monitor, and its counts of rejected joint states."""
+"""Watchdogs of a monitor: clock, cycle times, publishers, and counts of rejected joint states."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
 
 from collision_monitor.monitoring.data_health.clock import ClockWatch
-from collision_monitor.monitoring.data_health.cycle_timing import CycleWatch
-from collision_monitor.monitoring.data_health.publishers import PublishersOfTopics, PublisherWatch
 
-# Why a joint state is refused; `JointStateError.kind`, and ``no_distance``.
-REFUSALS = ("length", "not_finite", "unknown", "twice", "future", "no_distance")
-# What is said beside a verdict that stands: causes of a state in which distances decide.
+# Reasons to reject a joint state: `JointStateError.kind`, and ``no_distance``.
+REFUSALS = ("length", "not_finite", "unknown", "twice", "future", "unreadable", "no_distance")
+# Causes of a state in which distances still decide.
 REMARKS = frozenset(("clock", "late", "publisher", "overrun"))
-
-# A message behind what is held by more is remarked where several publishers may have the
-# same joints; of a single one any is.
+# Duration of a remark about a late message or an overrun, and about a publisher that is gone:
+# after that its joints are stale, or another publisher has them.
+_REMARK_SECONDS, _PUBLISHER_SECONDS = 0.5, 1.0
+# With several publishers that may have the same joints, messages may be older than the previous
+# one by this much without a remark.
 _LATE_SECONDS = 0.1
-_SAID_SECONDS = 0.5
+# Messages of a publisher may still arrive this long after it is gone.
+_STRAGGLERS_SECONDS = 0.1
+
+# A pause between two callbacks that is shorter than this (seconds, or a share of the last cycle up
+# to a maximum) means that the second one was waiting: after a long cycle, an executor takes longer
+# to look for messages.
+_PAUSE_SECONDS, _PAUSE_SHARE, _PAUSE_MOST = 0.0005, 0.25, 0.005
+# After work without a pause for this long, waiting messages are old: process only the newest.
+_BEHIND_SECONDS = 0.005
+# Statistics cover cycles of this many seconds, and at most this many cycles.
+_WINDOW_SECONDS, _WINDOW = 10.0, 20_000
 
 
 class Watchdogs:
-    """They outlive the robots of a monitor.
+    """All watchdogs of a monitor. They are kept if its robot is replaced.
 
     Attributes:
         cycles, clock, publishers: see their classes.
-        refused: joint states that were refused, by kind (`REFUSALS`).
-        late: joint states that were ignored, all of their joints being known later.
-        clock_resets: joint states so much older than the last that a clock was set back.
+        refused: number of rejected joint states by kind (`REFUSALS`).
+        late: number of joint states that were ignored because all joints had newer positions.
+        clock_resets: number of joint states with stamps so old that a clock was set back.
     """
 
-    def __init__(self, publishers: PublisherWatch | PublishersOfTopics | None = None) -> None:
-        """Nothing has happened; ``publishers``: of one topic if they are not given."""
+    def __init__(self) -> None:
+        """Start with all counts at zero."""
         self.cycles = CycleWatch()
         self.clock = ClockWatch()
-        self.publishers = PublisherWatch() if publishers is None else publishers
+        self.publishers = PublisherWatch()
         self.refused: Counter[str] = Counter()
         self.late = self.clock_resets = 0
         self._late_at, self._late_by = -math.inf, 0.0
 
-    def came_late(self, seconds: float, now: float) -> None:
-        """A joint state was ignored for being so much behind."""
+    def report_late(self, seconds: float, now: float) -> None:
+        """Report a joint state that was ignored because it was older than the previous one."""
         self.late += 1
         if seconds > _LATE_SECONDS or self.publishers.is_single:
             self._late_at, self._late_by = now, seconds
 
     def remark(self, now: float) -> tuple[str, str]:
-        """(cause, text) of what is to be said beside a verdict; empty when nothing is."""
+        """(cause, text) of a remark to add to the state; empty if there is none."""
         if text := self.clock.remark(now):
             return "clock", text
-        if now - self._late_at < _SAID_SECONDS:
+        if now - self._late_at < _REMARK_SECONDS:
             return "late", (
                 f"joint state stamps go back by {self._late_by:.3f} s: those messages are ignored"
             )
@@ -62,7 +77,7 @@ class Watchdogs:
         return "", ""
 
     def counts(self) -> dict[str, int]:
-        """By what was wrong, how often."""
+        """Number of events by their name on /diagnostics."""
         return {
             **{f"refused_{kind}": self.refused[kind] for kind in REFUSALS},
             "late": self.late,
@@ -72,3 +87,217 @@ class Watchdogs:
             "skipped": self.cycles.skipped,
             "overruns": self.cycles.overruns,
         }
+
+
+@dataclass
+class _Topic:
+    """Publishers of one topic."""
+
+    name: str
+    count: int | None = None  # unknown before the first update
+    before: int = 0  # number before the last loss
+    lost_at: float = -math.inf
+    last_message: float = math.nan
+
+    def gone(self) -> str:
+        # False for NaN: a topic without a message is not a loss.
+        if not self.last_message <= self.lost_at + _STRAGGLERS_SECONDS:
+            return ""
+        publishers = "publisher of the joint states is" if self.before == 1 else (
+            "publishers of the joint states are"
+        )  # fmt: skip
+        return f"the {publishers} gone"
+
+    def remark(self, now: float) -> str:
+        if not self.count or now - self.lost_at >= _PUBLISHER_SECONDS:
+            return ""
+        gone = self.before - self.count
+        if gone <= 0:
+            return ""
+        verb = "is" if gone == 1 else "are"
+        return f"{gone} of {self.before} publishers of joint states {verb} gone"
+
+
+class PublisherWatch:
+    """Counts the publishers of each joint state topic. Times are seconds of a steady clock.
+
+    A publisher that shuts down is noticed immediately. One that is killed or disconnected is
+    noticed when the middleware times out, which takes longer than any sensible timeout here.
+
+    Attributes:
+        lost: number of publishers that are gone since the start.
+    """
+
+    def __init__(self) -> None:
+        """Start without a topic."""
+        self._topics: dict[str, _Topic] = {}
+        self._silent: list[_Topic] = []  # topics without a publisher
+        self._lost_at = -math.inf
+        self.lost = 0
+
+    def update(self, topic: str, count: int, now: float) -> None:
+        """Report the number of publishers of a topic."""
+        known = self._topics.setdefault(topic, _Topic(topic))
+        if known.count is not None and count < known.count:
+            self.lost += known.count - count
+            known.lost_at, known.before = now, known.count
+            self._lost_at = now
+        known.count = count
+        self._silent = [each for each in self._topics.values() if each.count == 0]
+
+    def report_message(self, topic: str, now: float) -> None:
+        """Report a message on a topic."""
+        self._topics.setdefault(topic, _Topic(topic)).last_message = now
+
+    def forget(self) -> None:
+        """Discard all topics; the count of lost publishers stays."""
+        self._topics.clear()
+        self._silent.clear()
+        self._lost_at = -math.inf
+
+    @property
+    def count(self) -> int | None:
+        """Number of publishers of all topics; None if unknown."""
+        counts = [topic.count for topic in self._topics.values() if topic.count is not None]
+        return sum(counts) if counts else None
+
+    @property
+    def is_single(self) -> bool:
+        """Whether no topic has more than one publisher, so that its stamps should increase."""
+        return bool(self.count) and all(
+            (topic.count or 0) <= 1 for topic in self._topics.values()
+        )
+
+    def gone(self) -> str:
+        """Why no further message is expected; empty if messages are expected."""
+        return self._by_topic([(topic, topic.gone()) for topic in self._silent])
+
+    def no_publisher(self) -> str:
+        """Why no first message is expected; empty if one is expected."""
+        if not self._silent:
+            return ""
+        names = " and ".join(topic.name for topic in self._silent)
+        return "no publisher" + ("" if len(self._topics) == 1 else f" on {names}")
+
+    def remark(self, now: float) -> str:
+        """Which of several publishers is gone; empty if there is none, and after a second."""
+        if now - self._lost_at >= _PUBLISHER_SECONDS:
+            return ""
+        return self._by_topic([(topic, topic.remark(now)) for topic in self._topics.values()])
+
+    def _by_topic(self, texts: Sequence[tuple[_Topic, str]]) -> str:
+        if not texts:
+            return ""
+        is_single = len(self._topics) == 1
+        return "; ".join(
+            text if is_single else f"{topic.name}: {text}" for topic, text in texts if text
+        )
+
+
+class CycleFigures(NamedTuple):
+    """Statistics of the last ten seconds; NaN if there is nothing to measure.
+
+    Attributes:
+        rate: cycles per second.
+        mean, p99, most: seconds of a cycle, from receiving a message until all is published.
+        latency_mean, latency_most: seconds from the stamp of a message until all is published.
+    """
+
+    rate: float
+    mean: float
+    p99: float
+    most: float
+    latency_mean: float
+    latency_most: float
+
+
+class CycleWatch:
+    """Measures cycles and delays. Times are seconds of a steady clock.
+
+    Attributes:
+        deadline: maximum duration of a cycle, seconds.
+        skipped: number of messages that were merged without a query, as a newer one was waiting.
+        overruns: number of missed deadlines.
+    """
+
+    def __init__(self, deadline: float = 0.05) -> None:
+        """Start with all counts at zero."""
+        self.deadline = deadline
+        self.skipped = 0
+        self.overruns = 0
+        self._cycles: deque[tuple[float, float, float]] = deque(maxlen=_WINDOW)
+        self._begin = math.nan  # of the first cycle
+        self._run_begin = self._end = -math.inf
+        self._pause = _PAUSE_SECONDS
+        self._late_at = -math.inf
+        self._late_text = ""
+        self._fired = math.nan
+
+    def is_behind(self, start: float) -> bool:
+        """Whether a cycle that begins now is late, because there was no pause for a while."""
+        if start - self._end > self._pause:
+            self._run_begin = start
+            return False
+        return start - self._run_begin > _BEHIND_SECONDS
+
+    def report_other_work(self, start: float, end: float) -> None:
+        """Report another callback; immediately after a cycle it does not count as a pause."""
+        if start - self._end <= self._pause:
+            self._end = end
+
+    def add(self, start: float, end: float, lag: float = math.nan) -> bool:
+        """Add a finished cycle; return whether it missed the deadline.
+
+        ``lag``: age of its message at the start, seconds.
+        """
+        if not self._cycles:
+            self._begin = start
+        self._end = end
+        self._pause = min(max(_PAUSE_SECONDS, _PAUSE_SHARE * (end - start)), _PAUSE_MOST)
+        self._cycles.append((end, end - start, lag + end - start))
+        if end - start <= self.deadline:
+            return False
+        self._overrun(end, f"a cycle took {1e3 * (end - start):.0f} ms")
+        return True
+
+    def report_timer(self, now: float, period: float) -> None:
+        """Report that a timer with this period has fired; if it is late, the node was delayed."""
+        late = now - self._fired - period  # NaN the first time
+        self._fired = now
+        # A late cycle that delayed the timer is already reported.
+        if late > self.deadline and now - self._late_at > late + period:
+            self._overrun(now, f"the node was delayed by {1e3 * late:.0f} ms")
+
+    def expect_delay(self) -> None:
+        """Do not report the delay until the timer fires again; call it before loading."""
+        self._fired = math.nan
+
+    def _overrun(self, now: float, text: str) -> None:
+        self.overruns += 1
+        self._late_at = now
+        self._late_text = (
+            f"overloaded: {text}, {1e3 * self.deadline:.0f} ms are allowed; "
+            f"{self.skipped} joint states skipped so far"
+        )
+
+    def remark(self, now: float) -> str:
+        """The last overrun; empty if there was none in the last half second."""
+        return self._late_text if now - self._late_at < _REMARK_SECONDS else ""
+
+    def figures(self, now: float) -> CycleFigures:
+        """Statistics of the last ten seconds."""
+        while self._cycles and self._cycles[0][0] < now - _WINDOW_SECONDS:
+            self._cycles.popleft()
+        if not self._cycles:
+            return CycleFigures(0.0, *[math.nan] * 5)
+        _, cycle, latency = np.array(self._cycles).T
+        if len(self._cycles) == _WINDOW:
+            span = now - self._cycles[0][0]
+        else:
+            span = min(_WINDOW_SECONDS, now - self._begin)
+        latency = latency[np.isfinite(latency)]
+        known = (float(latency.mean()), float(latency.max())) if len(latency) else (math.nan,) * 2
+        return CycleFigures(
+            len(cycle) / max(span, 1.0),
+            float(cycle.mean()), float(np.percentile(cycle, 99.0)), float(cycle.max()), *known,
+        )  # fmt: skip

@@ -11,14 +11,18 @@ from typing import NamedTuple
 import numpy as np
 
 from collision_monitor.errors import ConfigurationError, JointStateError
-from collision_monitor.monitoring.joint_states.joint_state_buffer import JointStateBuffer, name_some
+from collision_monitor.monitoring.joint_states.joint_state_buffer import (
+    JointState,
+    JointStateBuffer,
+    name_some,
+)
 
-# Different lists of names that are remembered; more come only from a faulty publisher.
+# Lists of names that are cached; only a faulty publisher sends more.
 _ROUTES = 64
 
 
 class _Route(NamedTuple):
-    """Which entries of messages with one list of names are one robot's; None for all of them."""
+    """The entries of a message, by its list of names, that belong to a robot; None for all."""
 
     robot: int
     names: list[str]
@@ -26,17 +30,17 @@ class _Route(NamedTuple):
 
 
 class CellBuffer:
-    """A `JointStateBuffer` for each robot, and the configuration of all of them together.
+    """A `JointStateBuffer` for each robot, and the configuration of all robots.
 
-    A robot that has sent nothing but zeros so far, or whose clock is another, is no matter of the
-    others. A message goes to the robots whose joints it names.
+    Robots are checked separately: only zeros or another clock of one robot do not affect the
+    others. A message is given to the robots whose joints it contains.
 
     Attributes:
-        joint_names: the joints of q, in its order.
-        q: the latest position of every joint, (nq,).
-        velocities: as given, (nq,); NaN where none are.
-        groups: where the joints of each robot stand in q.
-        touched: which robots the last message was of, as indices into ``groups``.
+        joint_names: the joints of q.
+        q: latest positions, (nq,).
+        velocities: of the driver, (nq,); NaN where there are none.
+        groups: indices into q of the joints of each robot.
+        touched: indices of the robots that the last message belongs to.
     """
 
     def __init__(
@@ -50,12 +54,12 @@ class CellBuffer:
 
         Args:
             joint_names: the joints of q, in its order.
-            velocity_limits: of each, rad/s or m/s; may be infinite.
-            robots: the joints of each by its name, mimics and fixed ones too.
+            velocity_limits: (nq,) rad/s or m/s; may be infinite.
+            robots: joints of each robot by its name, including mimic and fixed joints.
             zero_confirmation: as of `JointStateBuffer`.
 
         Raises:
-            ConfigurationError: a joint of q that is of no robot.
+            ConfigurationError: a joint of q does not belong to exactly one robot.
         """
         self.joint_names = tuple(joint_names)
         limits = np.asarray(velocity_limits, dtype=float)
@@ -72,22 +76,15 @@ class CellBuffer:
         ]
         self._owner = {joint: k for k, name in enumerate(robots) for joint in robots[name]}
         self._routes: dict[tuple[str, ...], list[_Route]] = {}
-        self._unknown: set[str] = set()  # in messages of several robots
+        self._unknown: set[str] = set()  # in messages for several robots
 
-    def update(
-        self,
-        names: Sequence[str],
-        positions: Sequence[float] | np.ndarray,
-        now: float,
-        stamp: float = 0.0,
-        lag: float = 0.0,
-        velocities: Sequence[float] = (),
-    ) -> None:
-        """Take in one message; arguments and errors as of `JointStateBuffer.update`.
+    def update(self, message: JointState) -> None:
+        """Merge a joint state.
 
         Raises:
-            JointStateError: as there; the message names the robot.
+            JointStateError: as of `JointStateBuffer.update`; the text names the robot.
         """
+        names, positions, _, _, _, velocities = message
         self.touched = ()
         key = tuple(names)
         routes = self._routes.get(key)
@@ -107,19 +104,22 @@ class CellBuffer:
         for robot, own, entries in routes:
             part = self._parts[robot]
             if entries is None:
-                there, speeds = positions, velocities
+                own_message = message._replace(names=own)
             else:
-                there = [positions[k] for k in entries]
-                speeds = [velocities[k] for k in entries] if has_velocities else ()
+                own_message = message._replace(
+                    names=own,
+                    positions=[positions[k] for k in entries],
+                    velocities=[velocities[k] for k in entries] if has_velocities else (),
+                )
             try:
-                part.update(own, there, now, stamp, lag, speeds)
+                part.update(own_message)
             except JointStateError as error:
                 raise JointStateError(f"{self._names[robot]}: {error}", error.kind) from None
             self._copy(robot)
         self.touched = tuple(route.robot for route in routes)
 
     def take_over(self, old: CellBuffer) -> None:
-        """Know what ``old`` knows of joints of the same names of the same robots."""
+        """Copy the state of joints with the same names of the same robots."""
         before = dict(zip(old._names, old._parts, strict=True))
         for robot, name in enumerate(self._names):
             if name in before:
@@ -156,7 +156,7 @@ class CellBuffer:
     def _require_finite(
         self, routes: Sequence[_Route], positions: Sequence[float] | np.ndarray
     ) -> None:
-        """Refuse the whole message: else the robots before the bad one would have theirs."""
+        """Reject the whole message, before a part of it is given to a robot."""
         for route in routes:
             known = self._parts[route.robot].joint_names
             for name, k in zip(route.names, route.entries or (), strict=True):
@@ -167,30 +167,30 @@ class CellBuffer:
 
     @property
     def unknown_names(self) -> set[str]:
-        """Joints in messages that no robot has."""
+        """Joints in messages that do not belong to any robot."""
         return self._unknown.union(*(part.unknown_names for part in self._parts))
 
     @property
     def behind(self) -> float:
-        """As of `JointStateBuffer`, of a message that was ignored for all robots that it names."""
+        """As of `JointStateBuffer`, for a message that was ignored for all its robots."""
         return min((self._parts[robot].behind for robot in self.touched), default=0.0)
 
     @property
     def set_back(self) -> float:
-        """As of `JointStateBuffer`: the most of the robots that the last message names."""
+        """As of `JointStateBuffer`: the maximum of the robots in the last message."""
         return max((self._parts[robot].set_back for robot in self.touched), default=0.0)
 
-    def doubt(self) -> str:
-        """Why there is no configuration yet, by robot; empty when there is one."""
-        # A robot without joints is never heard of.
-        return self._by_robot(part.doubt() if part.joint_names else "" for part in self._parts)
+    def missing(self) -> str:
+        """Why there is no configuration yet, by robot; empty if there is one."""
+        # A robot without joints has no joint states.
+        return self._by_robot(part.missing() if part.joint_names else "" for part in self._parts)
 
     def age(self, now: float) -> float:
-        """Seconds since the position of the joint heard longest ago was measured."""
+        """Seconds since the oldest joint position was measured; inf before all are known."""
         return max(part.age(now) for part in self._parts)
 
     def ages(self, now: float) -> dict[str, float]:
-        """The age by robot."""
+        """Age in seconds by robot, without robots that have no joints."""
         return {
             name: part.age(now)
             for name, part in zip(self._names, self._parts, strict=True)
@@ -198,15 +198,15 @@ class CellBuffer:
         }
 
     def lateness(self, lag: float, now: float) -> float:
-        """Seconds by which the configuration is old: others moved on since they were heard."""
+        """Age of q in seconds after a message that was ``lag`` old: that of the oldest robot."""
         return max(lag, self.age(now))
 
     def too_old(self, seconds: float, now: float) -> str:
-        """In words whose positions are older than that; empty when none are."""
+        """Which positions are older than this, by robot; empty if there are none."""
         return self._by_robot(part.too_old(seconds, now) for part in self._parts)
 
     def conflict(self, now: float) -> str:
-        """Which joint two publishers quarrel about; empty when none."""
+        """Which joints have two conflicting publishers, by robot; empty if there are none."""
         return self._by_robot(part.conflict(now) for part in self._parts)
 
     def _by_robot(self, texts: Iterable[str]) -> str:
@@ -217,10 +217,10 @@ class CellBuffer:
 def joint_groups(
     joint_names: Sequence[str], robots: Mapping[str, Collection[str]]
 ) -> list[np.ndarray]:
-    """Where the joints of each robot stand in q.
+    """Indices into q of the joints of each robot.
 
     Raises:
-        ConfigurationError: a joint that is of no robot, or of two.
+        ConfigurationError: a joint belongs to no robot, or to two.
     """
     groups = [
         np.array([k for k, joint in enumerate(joint_names) if joint in names], dtype=int)

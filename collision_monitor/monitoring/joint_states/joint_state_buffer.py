@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Joint states merged by name into one configuration, with checks of age and plausibility."""
+"""Joint states, merged by name into one configuration with checks of age and plausibility."""
 
 from __future__ import annotations
 
@@ -13,39 +13,69 @@ import numpy as np
 from collision_monitor.errors import JointStateError
 from collision_monitor.monitoring.data_health.clock import FUTURE_SECONDS
 
-# A message this much older than what is held is late; older still, a clock was set back.
+# A message that is older than the previous one is late; if it is older by more than this, a clock
+# was set back.
 _CLOCK_RESET_SECONDS = 1.0
-# A joint that jumps faster than this many times its velocity limit (or the fastest of
-# arms where none is given) and back at once, this often, has two publishers.
+# A joint that repeatedly jumps there and back, faster than this many times its velocity limit (at
+# most _FASTEST), has two publishers.
 _JUMP_FACTOR, _FASTEST, _JUMP_SLACK = 3.0, 20.0, 0.02
 _ALTERNATIONS, _CONFLICT_SECONDS = 3, 1.0
-# Different sets of names that are remembered; more come only from a faulty publisher.
+# Lists of names that are cached; only a faulty publisher sends more.
 _LAYOUTS = 64
+_HISTORY_ROWS = 2048  # two seconds at 1 kHz
+
+
+class JointState(NamedTuple):
+    """A joint state message with its times. All times are seconds.
+
+    Attributes:
+        names: joint names.
+        positions: radians or metres, one for each name.
+        now: time of the steady clock at which it was received.
+        stamp: time in its header; 0 if it has none.
+        lag: age when it was received, by its stamp; 0 if unknown.
+        velocities: rad/s or m/s; ignored if their number differs from that of the positions.
+    """
+
+    names: Sequence[str]
+    positions: Sequence[float] | np.ndarray
+    now: float
+    stamp: float = 0.0
+    lag: float = 0.0
+    velocities: Sequence[float] = ()
 
 
 class _Layout(NamedTuple):
-    """Where the monitored joints stand in messages with one list of names."""
+    """Indices of the monitored joints in messages with one list of names."""
 
-    source: np.ndarray  # entries of the message
-    target: np.ndarray  # entries of q, ascending
-    in_order: bool  # whether the message's positions are those entries, and no others
+    source: np.ndarray  # indices into the message
+    target: np.ndarray  # indices into q, ascending
+    in_order: bool  # whether the positions of the message are exactly those entries, in order
 
 
 def name_some(names: Sequence[str], most: int = 4) -> str:
-    """The first few names, and how many more there are."""
+    """The first few names, and the number of the others."""
     rest = len(names) - most
     return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
 
 
 class JointStateBuffer:
-    """The latest position of every joint, wherever it came from.
+    """The latest position of every joint.
 
-    Messages may come from several publishers, name some joints or all, in any
-    order. Times are seconds: ``now`` of a steady clock, ``stamp`` of the message's
-    header (0 if it has none), ``lag`` how old the message was when it came in.
+    Messages may come from several publishers and contain some or all joints in any order.
+
+    Attributes:
+        joint_names: the joints of q.
+        q: latest positions, (nq,).
+        velocities: of the driver, (nq,); NaN where there are none.
+        unknown_names: joints in messages that the robot does not have.
+        behind: seconds by which the last message was older than the previous one, if it was
+            ignored for that; otherwise 0.
+        set_back: the same, if a clock must have been set back; otherwise 0.
+        touched: indices of the robots that the last message belongs to; there is only one.
     """
 
-    touched = (0,)  # which robots the last message was of: there is but one
+    touched = (0,)
 
     def __init__(
         self,
@@ -58,18 +88,17 @@ class JointStateBuffer:
 
         Args:
             joint_names: the joints of q, in its order.
-            velocity_limits: of each, rad/s or m/s; may be infinite.
-            known_names: further names that are no surprise: mimics and the like.
-            zero_confirmation: how long a first state of nothing but zeros must repeat
-                before it is taken for a pose, seconds: some drivers send zeros until
-                they have read their encoders.
+            velocity_limits: (nq,) rad/s or m/s; may be infinite.
+            known_names: further joints of the robot, such as mimic joints.
+            zero_confirmation: seconds for which a first joint state of only zeros must repeat
+                before it is accepted: some drivers send zeros until they have read the encoders.
         """
         count = len(joint_names)
         self.joint_names = tuple(joint_names)
         self.zero_confirmation = zero_confirmation
         self.unknown_names: set[str] = set()
         self.q = np.zeros(count)
-        self.velocities = np.full(count, np.nan)  # as given; NaN where none are
+        self.velocities = np.full(count, np.nan)
         self._has_velocities = False
         self._rank = {name: k for k, name in enumerate(joint_names)}
         self._known = {*joint_names, *known_names}
@@ -77,50 +106,43 @@ class JointStateBuffer:
         self._heard = np.zeros(count, dtype=bool)
         self._stamps = np.zeros(count)
         self._received = np.full(count, -np.inf)
-        self._born = np.full(count, -np.inf)  # when the position was measured, steady clock
-        self._before = np.zeros(count)  # the position before the last
+        self._born = np.full(count, -np.inf)  # time of measurement by the steady clock
+        self._before = np.zeros(count)  # position before the last
         self._alternations = np.zeros(count, dtype=int)
         self._alternated = np.full(count, -np.inf)
         self._layouts: dict[tuple[str, ...], _Layout] = {}
-        self._born_first = -math.inf  # the least of _born
-        # The last message, if all of q came from it alone.
+        self._born_first = -math.inf  # minimum of _born
+        # The last message, if it contained all of q.
         self._last_values: tuple[float, ...] | None = None
         self._last_names: list[str] = []
         self._last_source = np.empty(0, dtype=int)
         self._last_in_order = False
         self._stamp, self._received_last = 0.0, -math.inf
-        # Whether the arrays know of it, and the message before it.
+        # Whether the arrays are up to date with the last message and the one before.
         self._is_settled = True
         self._values_before: tuple[float, ...] = ()
         self._last_alternation = -math.inf
         self._zero_since: float | None = None
         self._confirmed = False
-        self._behind = self._set_back = 0.0
+        self.behind = self.set_back = 0.0
 
-    def update(
-        self,
-        names: Sequence[str],
-        positions: Sequence[float] | np.ndarray,
-        now: float,
-        stamp: float = 0.0,
-        lag: float = 0.0,
-        velocities: Sequence[float] = (),
-    ) -> None:
-        """Take in one message; velocities of another number than positions are none.
+    def update(self, message: JointState) -> None:
+        """Merge a joint state.
 
         Raises:
-            JointStateError: names and positions of different number, a joint named twice,
-                no joint of this robot, a position that is not finite, or a stamp in the
-                future. Nothing of such a message is used.
+            JointStateError: the numbers of names and positions differ, a joint appears twice, no
+                joint belongs to this robot, a position is not finite, or the stamp is in the
+                future. Nothing of the message is used.
         """
+        names, positions, now, stamp, lag, velocities = message
         if len(names) != len(positions):
             raise JointStateError(
                 f"joint state with {len(names)} names but {len(positions)} positions", "length"
             )
         if len(velocities) != len(positions):
             velocities = ()
-        self._behind = self._set_back = 0.0
-        if self._take_ordinary(names, positions, now, stamp, lag, velocities):
+        self.behind = self.set_back = 0.0
+        if self._update_ordinary(message, velocities):
             return
         self._settle()
         layout = self._layout(tuple(names))
@@ -133,17 +155,16 @@ class JointStateBuffer:
                 "not_finite",
             )
         if lag < -FUTURE_SECONDS:
-            # Not whose clock is wrong: that is for who has the clock to say.
             raise JointStateError(f"joint state stamped {-lag:.1f} s in the future", "future")
         if stamp > 0.0:
             behind = self._stamps[target] - stamp
             fresh = (behind <= 0.0) | (behind > _CLOCK_RESET_SECONDS)
-            self._set_back = float(behind.max()) if (behind > _CLOCK_RESET_SECONDS).any() else 0.0
+            self.set_back = float(behind.max()) if (behind > _CLOCK_RESET_SECONDS).any() else 0.0
             if not fresh.all():
                 if not fresh.any():
-                    self._behind = float(behind.min())
+                    self.behind = float(behind.min())
                 values, target, source = values[fresh], target[fresh], source[fresh]
-        self._watch_for_two_publishers(values, target, now)
+        self._detect_two_publishers(values, target, now)
         self._before[target] = self.q[target]
         self.q[target] = values
         self._has_velocities |= len(velocities) > 0
@@ -164,7 +185,7 @@ class JointStateBuffer:
             self._last_in_order = layout.in_order
 
     def take_over(self, old: JointStateBuffer) -> None:
-        """Know what ``old`` knows of joints of the same names, for another model of the robot."""
+        """Copy the state of joints with the same names from the buffer of another model."""
         old._settle()
         shared = [(k, old._rank[n]) for k, n in enumerate(self.joint_names) if n in old._rank]
         if not shared:
@@ -179,27 +200,20 @@ class JointStateBuffer:
         self._born_first = float(self._born.min())
 
     def _by_joint(self) -> tuple[np.ndarray, ...]:
-        """Everything that is kept of each joint, (nq,) each."""
+        """All arrays with one entry for each joint."""
         return (
             self.q, self.velocities, self._heard, self._stamps, self._received, self._born,
             self._before, self._alternations, self._alternated,
         )  # fmt: skip
 
-    def _take_ordinary(
-        self,
-        names: Sequence[str],
-        positions: Sequence[float] | np.ndarray,
-        now: float,
-        stamp: float,
-        lag: float,
-        velocities: Sequence[float],
-    ) -> bool:
-        """Take in what nearly all messages are; False, and nothing done, for any other.
+    def _update_ordinary(self, message: JointState, velocities: Sequence[float]) -> bool:
+        """Merge an ordinary message quickly; return False, without a change, for any other.
 
-        That is: the same joints as in the last message, all there are, no older than it,
-        and so near to it that nothing is a jump at any speed. `update` would do just the
-        same, in several times the time.
+        Nearly all messages are ordinary: they contain the same joints as the last one, which are
+        all joints, are not older, and differ too little for a jump. `update` has the same result
+        for these, but takes several times as long.
         """
+        names, positions, now, stamp, lag, _ = message
         if (
             self._last_values is None
             or type(names) is not list
@@ -212,7 +226,7 @@ class JointStateBuffer:
         if not math.dist(values, self._last_values) <= _JUMP_SLACK:  # NaN fails here as well
             return False
         self.q[:] = values if self._last_in_order else np.array(values)[self._last_source]
-        if velocities:
+        if len(velocities):
             self._has_velocities = True
             self.velocities[:] = (
                 velocities if self._last_in_order else np.array(velocities)[self._last_source]
@@ -226,7 +240,7 @@ class JointStateBuffer:
         return True
 
     def _settle(self) -> None:
-        """Write into the arrays what ordinary messages have left to be written once."""
+        """Bring the arrays up to date after ordinary messages."""
         if self._is_settled:
             return
         self._is_settled = True
@@ -250,7 +264,7 @@ class JointStateBuffer:
         if len(self.unknown_names) < _LAYOUTS:
             self.unknown_names.update(unknown)
         if not ours:
-            if names and not unknown:  # mimics or fixed joints alone: no news, no fault
+            if names and not unknown:  # only mimic or fixed joints: not a fault
                 return _Layout(np.empty(0, dtype=int), np.empty(0, dtype=int), False)
             raise JointStateError(
                 "joint state contains no joint of this robot; received: "
@@ -263,7 +277,7 @@ class JointStateBuffer:
         in_order = len(source) == len(names) and bool((np.diff(source) > 0).all())
         return _Layout(source, target, in_order)
 
-    def _watch_for_two_publishers(
+    def _detect_two_publishers(
         self, values: np.ndarray, target: np.ndarray, now: float
     ) -> None:
         held = self.q[target]
@@ -282,7 +296,7 @@ class JointStateBuffer:
         self._alternated[joints] = now
 
     def _confirm(self, now: float) -> None:
-        """Trust a complete state, unless it is all zeros and has only just come."""
+        """Accept a complete state, unless it is all zeros and has not repeated long enough."""
         if self.q.any():
             self._confirmed = True
             return
@@ -290,46 +304,30 @@ class JointStateBuffer:
             self._zero_since = now
         self._confirmed = now - self._zero_since >= self.zero_confirmation
 
-    @property
-    def behind(self) -> float:
-        """How much older than what was held the last message was, if it was ignored for it; else 0.
-
-        Seconds between their stamps.
-        """
-        return self._behind
-
-    @property
-    def set_back(self) -> float:
-        """How much older it was, if so much that a clock must have been set back; else 0."""
-        return self._set_back
-
-    def doubt(self) -> str:
-        """Why there is no configuration yet; empty when there is one."""
+    def missing(self) -> str:
+        """Why there is no configuration yet; empty if there is one."""
         if self._confirmed:
             return ""
         if not self._heard.all():
             if not self._heard.any():
                 return "no joint state received yet"
             heard = zip(self.joint_names, self._heard, strict=True)
-            missing = [name for name, yes in heard if not yes]
-            return f"no joint state yet for {name_some(missing)}"
-        if not self._confirmed:
-            return (
-                "the first joint state is all zeros: accepted once it has repeated for "
-                f"{self.zero_confirmation:g} s"
-            )
-        return ""
+            return f"no joint state yet for {name_some([name for name, yes in heard if not yes])}"
+        return (
+            "the first joint state is all zeros: accepted once it has repeated for "
+            f"{self.zero_confirmation:g} s"
+        )
 
     def age(self, now: float) -> float:
-        """Seconds since the position of the joint heard longest ago was measured."""
+        """Seconds since the oldest joint position was measured; inf before all are known."""
         return now - self._born_first if len(self._born) else 0.0
 
     def lateness(self, lag: float, now: float) -> float:
-        """Seconds by which the last message's pose is old, which was ``lag`` old when it came."""
+        """Age of q in seconds after a message that was ``lag`` old."""
         return lag
 
     def too_old(self, seconds: float, now: float) -> str:
-        """In words that positions are older than that; empty when none is."""
+        """Which positions are older than this, as a message; empty if there are none."""
         old = self.older_than(seconds, now)
         if not old:
             return ""
@@ -338,12 +336,12 @@ class JointStateBuffer:
         return f"joint states are {self.age(now):.2f} s old ({which})"
 
     def older_than(self, seconds: float, now: float) -> list[str]:
-        """Joints whose position is older than that."""
+        """Joints whose position is older than this."""
         self._settle()
         return [self.joint_names[k] for k in np.flatnonzero(now - self._born > seconds)]
 
     def conflict(self, now: float) -> str:
-        """Which joint two publishers quarrel about; empty when none."""
+        """Which joint has two conflicting publishers, as a message; empty if there is none."""
         if now - self._last_alternation >= _CONFLICT_SECONDS:
             return ""
         self._settle()
@@ -357,3 +355,51 @@ class JointStateBuffer:
             f"joint '{self.joint_names[k]}' jumps between {self._before[k]:.4g} and "
             f"{self.q[k]:.4g}: two publishers send conflicting positions"
         )
+
+
+class JointHistory:
+    """Recent joint positions by their stamps, for sensor data that arrives with a delay."""
+
+    def __init__(self, joints: int) -> None:
+        """``joints``: number of joints. The history starts empty."""
+        self._times = np.zeros(_HISTORY_ROWS)
+        self._rows = np.zeros((_HISTORY_ROWS, joints))
+        self.forget()
+
+    def forget(self) -> None:
+        """Clear the history."""
+        self._times.fill(-np.inf)
+        self._next, self._newest = 0, -np.inf
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no entry."""
+        return not np.isfinite(self._newest)
+
+    def add(self, stamp: float, q: np.ndarray) -> None:
+        """Add positions (joints,), NaN where unknown, measured at ``stamp``, seconds."""
+        if stamp <= self._newest:
+            if stamp > self._newest - _CLOCK_RESET_SECONDS:
+                return
+            self.forget()
+        place = self._next
+        self._times[place], self._rows[place] = stamp, q
+        self._newest, self._next = stamp, (place + 1) % _HISTORY_ROWS
+
+    def at(self, stamp: float) -> np.ndarray | None:
+        """Positions (joints,) at ``stamp``, interpolated linearly between two joint states.
+
+        The newest positions for a later stamp; None if they are unknown or too long ago.
+        """
+        times, rows = (np.roll(each, -self._next, axis=0) for each in (self._times, self._rows))
+        after = int(np.searchsorted(times, stamp))
+        if after == _HISTORY_ROWS:
+            found = rows[-1] if np.isfinite(times[-1]) else None
+        elif times[after] == stamp:
+            found = rows[after]
+        elif after == 0 or not np.isfinite(times[after - 1]):
+            found = None
+        else:
+            share = (stamp - times[after - 1]) / (times[after] - times[after - 1])
+            found = (1.0 - share) * rows[after - 1] + share * rows[after]
+        return None if found is None or np.isnan(found).any() else found

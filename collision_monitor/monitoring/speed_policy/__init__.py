@@ -1,3 +1,3 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Speed policy: braking checks, actions, latched stops."""
+"""Speed policies: braking check, decision with hysteresis, latched stops, escape directions."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -23,63 +23,91 @@ from collision_monitor.hierarchy.clearance import Clearance
 from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.monitoring.speed_policy import decision_kernels
+from collision_monitor.monitoring.speed_policy.braking_paths import (
+    BrakingInputs,
+    LiveBrakingPaths,
+    ModelBrakingPaths,
+)
 from collision_monitor.monitoring.speed_policy.decision import CALM, Decision
-from collision_monitor.monitoring.speed_policy.live_paths import LivePaths
-from collision_monitor.monitoring.speed_policy.paths import ModelPaths, Way
-from collision_monitor.monitoring.speed_policy.settings import Settings
+from collision_monitor.monitoring.speed_policy.settings import SpeedSettings
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
 
-Bounds = Callable[[np.ndarray, np.ndarray, float, float], np.ndarray]
+# Function of (pairs (k,), their leaf distances (k,), largest distance that matters, tolerance;
+# metres) that returns lower bounds (k,) of their exact distances.
+ExactBounds = Callable[[np.ndarray, np.ndarray, float, float], np.ndarray]
 
 
-class Outlook:
-    """The braking path of one robot; has a work space of its own, for one thread."""
+class Measured(NamedTuple):
+    """Distances at one configuration.
+
+    Attributes:
+        clearance: the nearest pair of the model.
+        live: the nearest pair with an object of the live scene; None without one.
+        exact: gives exact distances of further pairs; without it leaf distances are used.
+    """
+
+    clearance: Clearance
+    live: Clearance | None = None
+    exact: ExactBounds | None = None
+
+    @property
+    def nearest(self) -> Clearance:
+        """The nearest of all pairs; a distance that is NaN counts as near."""
+        if self.live is None or self.live.distance >= self.clearance.distance:
+            return self.clearance
+        return self.live
+
+
+class BrakingCheck:
+    """Checks the braking path of one robot. It has its own work space, for one thread."""
 
     def __init__(
         self,
         model: CollisionModel,
         decelerations: np.ndarray,
-        settings: Settings | None = None,
+        settings: SpeedSettings | None = None,
         live: LiveScene | None = None,
     ) -> None:
-        """Compiles what it runs.
+        """Compile all kernels.
 
         Args:
             model: the robot.
-            decelerations: (nq,) of each joint, rad/s^2 or m/s^2.
-            settings: how cautious.
-            live: objects around it.
+            decelerations: (nq,) rad/s^2 or m/s^2.
+            settings: of the speed policy, by default its defaults.
+            live: objects of the same model that change at run time.
         """
         self.model, self.live = model, live
         self.decelerations = np.ascontiguousarray(decelerations, dtype=float)
         self._still = np.zeros(len(model.joint_names))
         self._memory = np.zeros(decision_kernels.MEMORY)
-        self._forget()
-        self._settings = Settings() if settings is None else settings
+        self._reset()
+        self._settings = SpeedSettings() if settings is None else settings
         count = len(model.pairs)
-        # Of the model's pairs, and behind them of those with objects.
+        # Of the pairs of the model, followed by those with objects.
         self._thresholds = np.zeros((count + (0 if live is None else live.pair_count), 2))
         self.thresholds = self._thresholds[:count]
-        self._paths = ModelPaths(model)
-        self._live_paths = None if live is None else LivePaths(live, self._thresholds[count:])
+        self._paths = ModelBrakingPaths(model)
+        self._live_paths = None
+        if live is not None:
+            self._live_paths = LiveBrakingPaths(live, self._thresholds[count:])
         self.set_thresholds(np.zeros((count, 2)))
         self._compile()
 
     @property
     def tests(self) -> int:
-        """Configurations that the last look took."""
+        """Number of configurations in the last check."""
         return self._paths.tests + (0 if self._live_paths is None else self._live_paths.tests)
 
     @property
-    def settings(self) -> Settings:
-        """How cautious; may be set at any time."""
+    def settings(self) -> SpeedSettings:
+        """Settings of the speed policy; may be set at any time."""
         return self._settings
 
     @settings.setter
-    def settings(self, settings: Settings) -> None:
-        # A longer ring begins with the least that is in it: nothing is released by a change.
+    def settings(self, settings: SpeedSettings) -> None:
+        # A longer ring buffer is filled with its minimum: a change does not release anything.
         ring = self._memory[decision_kernels.RING :]
         ring[:] = ring[: self._settings.release_cycles].min()
         self._settings = settings
@@ -87,9 +115,9 @@ class Outlook:
     def set_thresholds(
         self, thresholds: np.ndarray, of_objects: Thresholds | None = None
     ) -> None:
-        """``thresholds`` (pairs, 2): stop and warning distance of each pair of the model, metres.
+        """Set ``thresholds`` (pairs, 2): stop and warning distance of each pair, metres.
 
-        ``of_objects``: of pairs with objects of a live scene.
+        ``of_objects``: thresholds of pairs with objects of a live scene.
         """
         self.thresholds[:] = thresholds
         self._paths.set_thresholds(self.thresholds)
@@ -98,59 +126,59 @@ class Outlook:
 
     @property
     def all_thresholds(self) -> list[np.ndarray]:
-        """Stop and warning distances of the model's pairs, and of those with objects if any."""
+        """Stop and warning distances of the pairs of the model, and of those with objects."""
         count = len(self.thresholds)
         return [self.thresholds, *([] if self.live is None else [self._thresholds[count:]])]
 
     def pair(self, number: int) -> tuple[str, str]:
-        """The two of a decision's pair."""
+        """Names of the pair with this number; see `Decision.pair`."""
         count = len(self.model.pairs)
         return self.model.pairs[number] if number < count else self.live.pair_names(number - count)
 
-    def look(
+    def decide(
         self,
         q: np.ndarray,
         velocities: np.ndarray | None,
-        clearance: Clearance,
+        measured: Measured,
         passed: float = math.inf,
         late: float = 0.0,
-        exact: Bounds | None = None,
-        intended: np.ndarray | None = None,
-        live: Clearance | None = None,
+        commanded: np.ndarray | None = None,
     ) -> Decision:
-        """What to do at q (nq,); call it once for each joint state.
+        """The decision at q; call it once for each joint state.
 
         Args:
-            q: finite.
-            velocities: (nq,) rad/s or m/s; None where they are not known: then no pair is taken
-                to move away, and nothing is predicted.
-            clearance: of the nearest pair of the model at q, as the monitor measures.
-            passed: seconds since the last look.
+            q: (nq,), finite.
+            velocities: (nq,) rad/s or m/s. With None (unknown), no pair counts as moving away and
+                nothing is predicted.
+            measured: distances at q.
+            passed: seconds since the last call.
             late: seconds since q was measured.
-            exact: gives bounds from below of the distances of the shapes of some pairs (k,), of
-                which it is given the distances of the leaves (k,), up to what distance they matter
-                and how far below the truth they may be, metres; without it those of leaves count.
-            intended: velocities (nq,) that a robot that stands has been told: they say whether
-                pairs move away. What is predicted is of ``velocities`` alone.
-            live: of the nearest pair with an object of the live scene; None without one.
+            commanded: velocities (nq,) of the last command to a stationary robot, which decide
+                whether pairs move away. Predictions use ``velocities`` only.
         """
         s = self._settings
+        clearance, live, exact = measured
         v = self._still if velocities is None else velocities
-        path = v if s.prediction else self._still
-        way = Way(q, v if intended is None else intended, path, self.decelerations,
-                  s.reaction_time + max(late, 0.0), s)  # fmt: skip
-        widest = self._paths.limits(way)
+        inputs = BrakingInputs(
+            q,
+            v if commanded is None else commanded,
+            v if s.prediction else self._still,
+            self.decelerations,
+            s.reaction_time + max(late, 0.0),
+            s,
+        )
+        widest = self._paths.limits(inputs)
         count, is_calm = 0, True
-        # Written so that a distance that is not a number is not taken for a far one.
+        # Written so that NaN counts as near.
         if not clearance.distance > widest:
             is_calm = False
-            count = self._paths.search(way, exact is None)
+            count = self._paths.search(inputs, exact is None)
             if exact is not None and count:
-                self._take_exact(q, way.velocities, clearance, exact, widest, count)
+                self._use_exact(q, inputs.velocities, clearance, exact, widest, count)
         rows = self._paths.rows
-        if live is not None and not live.distance > self._live_paths.limits(way):
+        if live is not None and not live.distance > self._live_paths.limits(inputs):
             is_calm = False
-            more = self._live_paths.search(way)
+            more = self._live_paths.search(inputs)
             behind = self._live_paths.rows[:more].copy()
             behind[:, PAIR] += len(self.model.pairs)
             rows = np.vstack([rows[:count], behind])
@@ -175,27 +203,28 @@ class Outlook:
             rate, least,
         )  # fmt: skip
 
-    def _take_exact(
+    def _use_exact(
         self,
         q: np.ndarray,
         velocities: np.ndarray,
         nearest: Clearance,
-        exact: Bounds,
+        exact: ExactBounds,
         widest: float,
         count: int,
     ) -> None:
-        """Put the distances of the shapes themselves into the rows.
+        """Replace the leaf distances in the rows by exact distances.
 
-        On the path they are no less than those of leaves, nor than what is left of the distance now
-        after all that both links travel. Which way a pair goes its leaves say, but for the nearest.
+        On the braking path, an exact distance is at least the leaf distance, and at least the
+        present distance minus the travel of both links. Rates are those of leaves, except for the
+        nearest pair.
         """
         rows = self._paths.rows[:count]
         pairs = rows[:, PAIR].astype(int)
         names = [self.model.pairs[k] for k in pairs]
         is_nearest = np.array([set(name) == set(nearest.links) for name in names])
-        distances = np.full(count, nearest.distance)  # no pair is nearer than that
+        distances = np.full(count, nearest.distance)  # no pair is closer
         if not is_nearest.all():
-            # In contact it is enough to know which others touch.
+            # In contact, only the sign matters for other pairs.
             loose = widest if nearest.distance <= 0.0 else 0.25 * nearest.distance + 1e-3
             bounds = exact(pairs, rows[:, DISTANCE], widest, loose)
             distances = np.maximum(bounds, nearest.distance)
@@ -216,7 +245,7 @@ class Outlook:
         row: np.ndarray,
         links: tuple[str, str],
     ) -> float:
-        """Rate at which the nearest points of the shapes part; any leaf of a link stands for it."""
+        """Rate of separation of the nearest points, m/s; any leaf of a link represents it."""
         i, j = int(row[LEAF_A]), int(row[LEAF_B])
         points, normal = nearest.points, nearest.normal
         if self.model.leaves[i].link != nearest.links[0]:
@@ -226,36 +255,36 @@ class Outlook:
     def collision_time(
         self, q: np.ndarray, velocities: np.ndarray, horizon: float = 10.0
     ) -> float:
-        """Seconds until leaves touch if the joints go on as they do; inf beyond ``horizon``.
+        """Lower bound in seconds of the time until leaves touch at constant joint velocities.
 
-        A bound from below; 0 where they touch already, inf where nothing moves.
+        0 if leaves already touch; inf if it exceeds ``horizon``, or nothing moves.
         """
         time = self._paths.collision_time(q, velocities, horizon)
         if self._live_paths is not None and not self.live.is_empty:
             time = min(time, self._live_paths.collision_time(q, velocities, horizon))
         return time
 
-    def take_over(self, old: Outlook) -> None:
-        """Hold what ``old`` holds: flags and the scale, whatever model they came from."""
+    def take_over(self, old: BrakingCheck) -> None:
+        """Copy flags and speed scale of the check of another model."""
         self._memory[:], self._calm = old._memory, old._calm
 
-    def _forget(self) -> None:
-        """Nothing is held, and nothing has been near."""
+    def _reset(self) -> None:
+        """Clear all flags and set the scale to 1."""
         self._memory.fill(0.0)
         self._memory[decision_kernels.GIVEN :] = 1.0
         self._calm = True
 
     def _compile(self) -> None:
-        """Run everything once, so that no joint state waits for it."""
+        """Run everything once, so that no joint state has to wait for it."""
         q, moving = self._still, np.ones_like(self._still)
-        way = Way(q, moving, moving, self.decelerations, 0.0, self._settings)
-        self._paths.limits(way)
+        inputs = BrakingInputs(q, moving, moving, self.decelerations, 0.0, self._settings)
+        self._paths.limits(inputs)
         self._paths.widest = -np.inf
-        self._paths.search(way)
+        self._paths.search(inputs)
         decision_kernels.decide(
             self._paths.rows, 0, self._thresholds, 0.0, 1, 1.0, 1.0, 0.0, 0.0, self._memory
         )
-        self._forget()
+        self._reset()
         self.collision_time(q, moving, 0.0)
         if len(self.model.leaves):
             self._paths.parting_rate(q, moving, 0, 0, *np.zeros(9))

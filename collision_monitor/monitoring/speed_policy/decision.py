@@ -7,28 +7,28 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-# As nav2_collision_monitor names them; docs/behaviour.md says which one when.
+# Names as in nav2_collision_monitor; see docs/behaviour.md.
 NONE, LIMIT, APPROACH, SLOWDOWN, STOP = "none", "limit", "approach", "slowdown", "stop"
 
 
 class Decision(NamedTuple):
-    """What distances, velocities and thresholds say, hysteresis included.
+    """Result of a policy in one cycle, with hysteresis.
 
     Attributes:
-        scale: of the speed, 0 to 1.
-        inside: some pair is within its stop distance.
-        near: some pair is within its warning distance.
-        stop: some pair that does not move away is within its stop distance, or comes there even
-            if the robot brakes now.
-        slow: some pair that does not move away is within its warning distance.
-        approach: some pair comes within its warning distance while the robot brakes.
-        pair: index into ``model.pairs`` of the pair that decides, -1 where nothing is near.
+        scale: speed scale, 0 to 1.
+        inside: a pair is within its stop distance.
+        near: a pair is within its warning distance.
+        stop: a pair that does not move away is within its stop distance, or will be even if the
+            robot brakes now.
+        slow: a pair that does not move away is within its warning distance.
+        approach: a pair will be within its warning distance while the robot brakes.
+        pair: index into ``model.pairs`` of the pair that decides, -1 without one.
         distance: of that pair, metres; inf without one.
         stop_distance: of that pair, metres.
         warn_distance: of that pair, metres.
-        rate: at which that distance grows, m/s; NaN where velocities are not known.
-        braking_clearance: least clearance on the braking path of pairs that do not move away,
-            a bound from below, metres; inf where nothing comes near.
+        rate: at which that distance grows, m/s; NaN if velocities are unknown.
+        braking_clearance: lower bound of the minimum clearance on the braking path, of pairs that
+            do not move away, metres; inf if none comes near.
     """
 
     scale: float = 1.0
@@ -46,12 +46,12 @@ class Decision(NamedTuple):
 
     @property
     def moves_away(self) -> bool:
-        """Whether all that is near moves away, so that it does not slow the robot down."""
+        """Whether all near pairs move away, so that they do not slow the robot down."""
         return self.near and not (self.slow or self.stop)
 
     @property
     def action(self) -> str:
-        """The gravest action that anything calls for."""
+        """The most restrictive action of all pairs."""
         if self.stop:
             return STOP
         if self.inside:
@@ -64,11 +64,8 @@ class Decision(NamedTuple):
 CALM = Decision()
 
 
-# -- a decision in one sentence --
-
-
-def sentence(decision: Decision, pair: tuple[str, str]) -> str:
-    """What there is to say about the pair that decides."""
+def decision_message(decision: Decision, pair: tuple[str, str]) -> str:
+    """The decision in one sentence; ``pair``: the links of the pair that decides."""
     a, b = pair
     distance, least = decision.distance, decision.braking_clearance
     between, where = f"between {a} and {b}", f"{distance:.3f} m"

@@ -1,18 +1,18 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""What near pairs mean for the speed, held until it has been otherwise for some cycles.
+"""The decision of one cycle: allowed speed and flags, with hysteresis.
 
-For a pair that does not part the allowed scale falls evenly from 1 at its warning distance to 0 at
-its stop distance, by the least clearance on its braking path. A pair parts if its distance grows
-and braking does not bring it nearer than it is: that costs nothing, but for ``escape`` within the
-stop distance.
+For a pair that does not move away, the allowed speed scale falls linearly from 1 at its warning
+distance to 0 at its stop distance, by the minimum clearance on its braking path. A pair moves away
+if its distance grows and braking does not bring it closer: it does not limit the speed, except to
+``escape`` within the stop distance.
 
-A flag is raised at once. It falls after ``cycles`` cycles in which no pair was within
+Flags are raised immediately. A flag falls after ``cycles`` cycles in which no pair was within
 ``release`` metres of raising it; that of a stop not before the pair has ceased to approach. The
-scale is the least of the last ``cycles``, and rises by ``rise`` a cycle at most: a robot that obeys
-it slows down, so that more would be allowed, and what rose as fast as it falls would swing.
-``memory`` holds a counter for each flag, how many cycles there have been, the last scale that was
-given, and the last that were allowed in a ring.
+scale is the minimum of the last ``cycles``, and rises by at most ``rise`` per cycle: a robot that
+obeys the scale slows down, which allows more, so an immediate rise would make it oscillate.
+``memory`` holds a counter for each flag, the number of cycles, the last scale, and a ring buffer
+of the last allowed scales.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 from collision_monitor.common.compiled import kernel
 from collision_monitor.continuous.braking_path import DISTANCE, LEAST, PAIR, RATE
 
-INSIDE, NEAR, STOP, SLOW, APPROACH = range(5)  # flags, and their places in ``memory``
+INSIDE, NEAR, STOP, SLOW, APPROACH = range(5)  # flags, and their indices in ``memory``
 _PLACE, GIVEN = 5, 6
 RING, MOST_CYCLES = 7, 100
 MEMORY = RING + MOST_CYCLES
@@ -40,13 +40,13 @@ def ramp(value, stop, warn):
 
 @kernel
 def parts(rate, distance, least, parting, tolerance):
-    """Whether a pair moves away: faster than ``parting`` m/s, and not back while braking."""
+    """Whether a pair moves away: faster than ``parting`` m/s, and not closer while braking."""
     return rate > parting and least >= distance - tolerance
 
 
 @kernel
 def _hold(memory, flag, raised, held, cycles):
-    """Count down a flag that nothing holds; whether it is up."""
+    """Count down a flag that is neither raised nor held; return whether it is up."""
     if raised or (held and memory[flag] > 0.0):
         memory[flag] = cycles
     elif memory[flag] > 0.0:
@@ -58,13 +58,13 @@ def _hold(memory, flag, raised, held, cycles):
 def decide(rows, count, thresholds, release, cycles, rise, escape, parting, tolerance, memory):
     """(scale, inside, near, stop, slow, approach, row, braking, calm) of one cycle.
 
-    ``rows`` as `braking_path.outlook` writes them. inside, near: some pair is within its stop, its
-    warning distance. Of pairs that do not part: stop: one is within its stop distance, or comes
-    there while braking; slow, approach: within its warning distance, or comes there. row: of the
-    pair that decides, -1 without one; what is too near now before what will be. braking: least
-    clearance on the braking path of the pair that allows least among those that come within
-    their warning distance, inf without any.
-    calm: nothing is held, and the scale is 1.
+    ``rows`` as `braking_path.outlook` writes them. inside, near: a pair is within its stop or its
+    warning distance. Of pairs that do not move away: stop: one is within its stop distance, or will
+    be while braking; slow, approach: one is within its warning distance, or will be while braking.
+    row: index of the row that decides, -1 without one; pairs that are too close now come before
+    pairs that will be. braking: minimum clearance on the braking path of the pair with the lowest
+    allowed scale among those that come within their warning distance, inf without any.
+    calm: no flag is held, and the scale is 1.
     """
     scale, worst, worst_margin, worst_is_now = 1.0, -1, np.inf, False
     braking, braking_scale = np.inf, np.inf
@@ -74,7 +74,7 @@ def decide(rows, count, thresholds, release, cycles, rise, escape, parting, tole
         pair = int(rows[k, PAIR])
         low, high = thresholds[pair, 0], thresholds[pair, 1]
         distance, least = rows[k, DISTANCE], rows[k, LEAST]
-        # Written so that what is no number is near.
+        # Written so that NaN counts as near.
         inside |= not distance > low
         held_inside |= not distance > low + release
         near |= not distance > high

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The speed policy of one robot: velocities, braking check, action and latch."""
+"""Policies of a monitor: they decide from joint states and distances how fast a robot may move."""
 
 from __future__ import annotations
 
@@ -9,199 +9,245 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from collision_monitor.hierarchy.clearance import Clearance
+from collision_monitor.errors import ConfigurationError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.live.live_proximity import LiveProximity
 from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.proximity import Proximity
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.monitoring.joint_states.cell_buffer import CellBuffer
-from collision_monitor.monitoring.joint_states.joint_state_buffer import JointStateBuffer
-from collision_monitor.monitoring.joint_states.velocities import JointSpeeds, SpeedsOfSeveral
-from collision_monitor.monitoring.speed_policy.braking_check import Bounds, Outlook
-from collision_monitor.monitoring.speed_policy.commanded_direction import Intention
-from collision_monitor.monitoring.speed_policy.decelerations import by_rule
+from collision_monitor.monitoring.joint_states.joint_state_buffer import (
+    JointState,
+    JointStateBuffer,
+)
+from collision_monitor.monitoring.joint_states.joint_velocities import JointVelocities
+from collision_monitor.monitoring.speed_policy.braking_check import BrakingCheck, Measured
 from collision_monitor.monitoring.speed_policy.decision import CALM, Decision
-from collision_monitor.monitoring.speed_policy.escape_direction import WayOut
-from collision_monitor.monitoring.speed_policy.latch import StopLatch
-from collision_monitor.monitoring.speed_policy.settings import Settings
+from collision_monitor.monitoring.speed_policy.escape_direction import (
+    CommandedDirection,
+    EscapeDirection,
+)
+from collision_monitor.monitoring.speed_policy.settings import (
+    SpeedSettings,
+    default_decelerations,
+)
+from collision_monitor.monitoring.speed_policy.stops import StopLatch
+
+Buffer = JointStateBuffer | CellBuffer
 
 
-class Behaviour:
-    """Decides how fast a robot may go, one joint state after another.
+class DistancePolicy:
+    """Decides by the minimum distance only: no velocities, no hysteresis, no per-pair thresholds.
 
     Attributes:
-        enabled: where it is not, nothing slows or stops the robot, and the state says so.
-        latch: stops that are held for a person.
-        decision: the last.
-        pair: the two that it is about; None where nothing is near.
-        speeds: joint velocities.
-        intention: where a robot that stands is about to go.
+        live: objects that change at run time, if any.
+        enabled: if False, the robot is neither slowed nor stopped, and the state reports that.
+        latch: stops that are held for an operator.
+        decision: the last decision.
+        pair: names of the pair that it is about; None if nothing is near.
+    """
+
+    def __init__(self, live: LiveScene | None = None) -> None:
+        """``live``: objects that change at run time."""
+        self.live = live
+        self.enabled = True
+        self.latch = StopLatch()
+        self.decision = CALM
+        self.pair: tuple[str, str] | None = None
+        self._warn_distance = self._stop_distance = 0.0
+
+    @property
+    def widest_warning(self) -> float:
+        """Largest warning distance of all pairs, metres."""
+        return self._warn_distance
+
+    def set_thresholds(self, thresholds: Thresholds) -> None:
+        """Set the distances of all pairs.
+
+        Raises:
+            ConfigurationError: there are rules for single pairs.
+            ThresholdsError: a distance is invalid.
+        """
+        if thresholds.rules:
+            raise ConfigurationError(
+                f"{thresholds.source}: per-pair thresholds require a monitor with a behaviour"
+            )
+        thresholds.of(())
+        self._warn_distance, self._stop_distance = thresholds.warn, thresholds.stop
+
+    def update(self, buffer: Buffer, message: JointState, measured: Measured) -> None:
+        """Decide after a joint state.
+
+        Args:
+            buffer: the configuration, with the joint state merged.
+            message: the joint state.
+            measured: distances at the configuration.
+        """
+        self.reevaluate(buffer, message.now, measured)
+
+    def merge(self, buffer: Buffer, message: JointState) -> None:
+        """Process a joint state without a decision, because a newer one is waiting."""
+
+    def reevaluate(self, buffer: Buffer, now: float, measured: Measured) -> None:
+        """Decide without a new joint state; see `update`."""
+        warn, stop, distance = self._warn_distance, self._stop_distance, measured.nearest.distance
+        inside, near = not distance > stop, not distance > warn
+        scale = 0.0 if inside else (distance - stop) / (warn - stop) if near else 1.0
+        self._conclude(Decision(scale, inside, near, stop=inside, slow=near))
+
+    def take_over(self, old: DistancePolicy) -> None:
+        """Continue from the policy of another model of the same robot."""
+
+    def _conclude(self, decision: Decision, pair: tuple[str, str] | None = None) -> None:
+        self.decision, self.pair = decision, pair
+        self.latch.update(self.enabled and decision.stop)
+
+
+class SpeedPolicy(DistancePolicy):
+    """Decides by distances, joint velocities and the braking path of the robot, with hysteresis.
+
+    Pairs that move away do not slow the robot down. Pairs may have thresholds of their own.
+
+    Attributes:
+        velocities: joint velocities.
+        command: direction in which a stationary robot is commanded to move.
     """
 
     def __init__(
         self,
         model: CollisionModel,
-        settings: Settings | None = None,
+        settings: SpeedSettings | None = None,
         decelerations: np.ndarray | None = None,
         robots: Sequence[np.ndarray] = (),
         live: LiveScene | None = None,
     ) -> None:
-        """Compiles what joint states run.
+        """Compile all kernels.
 
         Args:
             model: the robot.
-            settings: how cautious.
-            decelerations: (nq,) rad/s^2 or m/s^2; by `decelerations.by_rule` without them.
-            robots: where the joints of each stand in q, if there are several with joint states of
-                their own.
-            live: objects around it, of the same model.
+            settings: by default those of the node.
+            decelerations: (nq,) rad/s^2 or m/s^2; by default `default_decelerations`.
+            robots: indices into q of the joints of each robot, if there are several robots with
+                joint states of their own.
+            live: objects of the same model that change at run time.
         """
-        self.model, self.live = model, live
-        self.enabled = True
-        self.latch = StopLatch()
-        self.decision = CALM
-        self.pair: tuple[str, str] | None = None
+        super().__init__(live)
+        self.model = model
         if decelerations is None:
-            decelerations = by_rule(model.velocity_limits)
-        self._outlook = Outlook(model, decelerations, settings, live)
-        window = self.settings.velocity_window
-        self.speeds: JointSpeeds | SpeedsOfSeveral = (
-            SpeedsOfSeveral(robots, window) if robots
-            else JointSpeeds(len(model.joint_names), window)
-        )  # fmt: skip
-        unknown = np.full(len(model.joint_names), np.nan)
-        self.speeds.update(np.zeros(len(unknown)), unknown, -1e9)  # compiled; forgotten by the gap
-        self.intention = Intention(model.joint_names)
-        self._merged = 0.0  # seconds that passed with joint states merged since the last decision
-        proximities = [Proximity(model), *([] if live is None else [LiveProximity(live)])]
-        self._way_out = WayOut(*proximities)
-        self.way_out(np.zeros(len(unknown)))  # compiled; else the first contact would wait for it
+            decelerations = default_decelerations(model.velocity_limits)
+        self._braking_check = BrakingCheck(model, decelerations, settings, live)
+        zeros = np.zeros(len(model.joint_names))
+        self.velocities = JointVelocities(len(zeros), self.settings.velocity_window, robots)
+        self.velocities.update(zeros, np.full_like(zeros, np.nan), -1e9)  # compiles
+        self.command = CommandedDirection(model.joint_names)
+        self._merged = 0.0  # seconds of joint states merged since the last decision
+        self._escape_direction = EscapeDirection(
+            Proximity(model), *([] if live is None else [LiveProximity(live)])
+        )
+        self.escape_direction(zeros)  # compiles
 
     @property
-    def settings(self) -> Settings:
-        """How cautious; may be set at any time."""
-        return self._outlook.settings
+    def settings(self) -> SpeedSettings:
+        """May be set at any time."""
+        return self._braking_check.settings
 
     @settings.setter
-    def settings(self, settings: Settings) -> None:
-        self._outlook.settings = settings
-        self.speeds.window = settings.velocity_window
+    def settings(self, settings: SpeedSettings) -> None:
+        self._braking_check.settings = settings
+        self.velocities.window = settings.velocity_window
 
     @property
     def decelerations(self) -> np.ndarray:
         """(nq,) rad/s^2 or m/s^2; may be set at any time."""
-        return self._outlook.decelerations
+        return self._braking_check.decelerations
 
     @decelerations.setter
     def decelerations(self, decelerations: np.ndarray) -> None:
-        self._outlook.decelerations = np.ascontiguousarray(decelerations, dtype=float)
+        self._braking_check.decelerations = np.ascontiguousarray(decelerations, dtype=float)
 
     @property
     def widest_warning(self) -> float:
         """Largest warning distance of all pairs, metres."""
-        return float(self._outlook.thresholds[:, 1].max(initial=0.0))
+        return float(self.thresholds[:, 1].max(initial=0.0))
 
     @property
     def thresholds(self) -> np.ndarray:
         """(pairs, 2): stop and warning distance of every pair, metres."""
-        return self._outlook.thresholds
+        return self._braking_check.thresholds
 
     @property
     def thresholds_of_objects(self) -> np.ndarray:
         """(pair numbers, 2) as ``thresholds``, of pairs with objects of the live scene."""
-        return self._outlook.all_thresholds[1]
+        return self._braking_check.all_thresholds[1]
 
     def set_thresholds(self, thresholds: Thresholds) -> None:
-        """Distances of all pairs, in force at once.
+        """Set the distances of all pairs at once.
 
         Raises:
-            ThresholdsError: a rule that names no pair, or a distance that is none.
+            ThresholdsError: a rule matches no pair, or a distance is invalid.
         """
         of_pairs = thresholds.of(
             self.model.pairs, objects=None if self.live is None else self.model.link_names
         )
-        self._outlook.set_thresholds(of_pairs, thresholds)
+        self._braking_check.set_thresholds(of_pairs, thresholds)
 
-    def look(
-        self,
-        buffer: JointStateBuffer | CellBuffer,
-        clearance: Clearance,
-        now: float,
-        stamp: float = 0.0,
-        lag: float = 0.0,
-        exact: Bounds | None = None,
-        live: Clearance | None = None,
-    ) -> Decision:
-        """Decide after a joint state; arguments as of `Monitor.update` and `Outlook.look`."""
-        self.speeds.update(buffer.q, buffer.velocities, now, stamp, buffer.touched)
-        passed, self._merged = self._merged + self.speeds.passed, 0.0
-        return self._decide(buffer, clearance, now, passed, lag, exact, live)
+    def update(self, buffer: Buffer, message: JointState, measured: Measured) -> None:
+        """Decide after a joint state; see `DistancePolicy.update`."""
+        self._add_velocities(buffer, message)
+        late = buffer.lateness(message.lag, message.now)
+        self._decide(buffer.q, message.now, late, measured)
 
-    def merge(
-        self, buffer: JointStateBuffer | CellBuffer, now: float, stamp: float = 0.0
-    ) -> None:
-        """Take in a joint state without deciding, for a newer one is there.
+    def merge(self, buffer: Buffer, message: JointState) -> None:
+        """Process a joint state without a decision, because a newer one is waiting.
 
-        The newer one may be another robot's, which tells nothing of this one's velocities.
+        The newer one may belong to another robot, without positions of this one.
         """
-        if isinstance(self.speeds, SpeedsOfSeveral):
-            self.speeds.update(buffer.q, buffer.velocities, now, stamp, buffer.touched)
-            self._merged += self.speeds.passed
+        if self.velocities.several:
+            self._add_velocities(buffer, message)
 
-    def look_again(
-        self,
-        buffer: JointStateBuffer | CellBuffer,
-        clearance: Clearance,
-        now: float,
-        lag: float,
-        exact: Bounds | None = None,
-        live: Clearance | None = None,
-    ) -> Decision:
-        """Decide without a new joint state; arguments as of `look`."""
-        return self._decide(buffer, clearance, now, 0.0, lag, exact, live)
+    def reevaluate(self, buffer: Buffer, now: float, measured: Measured) -> None:
+        """Decide without a new joint state; see `update`."""
+        self._decide(buffer.q, now, buffer.age(now), measured)
 
-    def take_over(self, old: Behaviour) -> None:
-        """Hold what ``old`` holds, of another model of the robot; know its velocities."""
-        self._outlook.take_over(old._outlook)
+    def take_over(self, old: DistancePolicy) -> None:
+        """Copy flags and scale from the policy of another model, and velocities if joints agree."""
+        if not isinstance(old, SpeedPolicy):
+            return
+        self._braking_check.take_over(old._braking_check)
         if self.model.joint_names == old.model.joint_names:
-            self.speeds, self.intention = old.speeds, old.intention
-            self.speeds.window = self.settings.velocity_window
+            self.velocities, self.command = old.velocities, old.command
+            self.velocities.window = self.settings.velocity_window
 
-    def _decide(
-        self,
-        buffer: JointStateBuffer | CellBuffer,
-        clearance: Clearance,
-        now: float,
-        passed: float,
-        lag: float,
-        exact: Bounds | None,
-        live: Clearance | None,
-    ) -> Decision:
-        velocities, intended = None, None
-        if self.speeds.known:
-            velocities = self.speeds.values
-            intended = self.intention.direction(velocities, now)
-        self.decision = self._outlook.look(
-            buffer.q, velocities, clearance, passed, lag, exact, intended, live
+    def _add_velocities(self, buffer: Buffer, message: JointState) -> None:
+        self.velocities.update(
+            buffer.q, buffer.velocities, message.now, message.stamp, buffer.touched
         )
-        # Now: an object may be gone when somebody asks.
-        self.pair = self._outlook.pair(self.decision.pair) if self.decision.pair >= 0 else None
-        self.latch.update(self.enabled and self.decision.stop)
-        return self.decision
+        self._merged += self.velocities.passed
+
+    def _decide(self, q: np.ndarray, now: float, late: float, measured: Measured) -> None:
+        passed, self._merged = self._merged, 0.0
+        velocities = commanded = None
+        if self.velocities.known:
+            velocities = self.velocities.values
+            commanded = self.command.direction(velocities, now)
+        check = self._braking_check
+        decision = check.decide(q, velocities, measured, passed, late, commanded)
+        # The name of the pair is looked up now: an object may be removed later.
+        self._conclude(decision, check.pair(decision.pair) if decision.pair >= 0 else None)
 
     def time_to_collision(self, q: np.ndarray) -> float:
-        """Seconds until leaves touch if the joints go on as they do; inf if not soon or not known.
+        """Lower bound in seconds of the time until leaves touch at constant joint velocities.
 
-        A bound from below; 0 in contact, unless what is in contact moves away.
+        0 in contact, unless the pairs in contact move away; inf if it is far away or unknown.
         """
-        if not self.speeds.known:
+        if not self.velocities.known or (self.decision.inside and not self.decision.stop):
             return math.inf
-        if self.decision.inside and not self.decision.stop:
-            return math.inf
-        return self._outlook.collision_time(q, self.speeds.values)
+        return self._braking_check.collision_time(q, self.velocities.values)
 
-    def way_out(self, q: np.ndarray) -> np.ndarray | None:
-        """Joint direction (nq,) that parts all pairs within their stop distance; see `WayOut`."""
-        limits = [each[:, 0] for each in self._outlook.all_thresholds]
-        return self._way_out.direction(q, *limits)
+    def escape_direction(self, q: np.ndarray) -> np.ndarray | None:
+        """Joint direction (nq,) that separates all pairs within their stop distance, or None.
+
+        See `EscapeDirection.direction`.
+        """
+        limits = [each[:, 0] for each in self._braking_check.all_thresholds]
+        return self._escape_direction.direction(q, *limits)

@@ -343,7 +343,7 @@ class SceneTopics:
     def q(self) -> np.ndarray | None:
         """Where the joints are; None while that is not known."""
         monitor = self._monitor
-        if monitor is None or monitor.buffer.doubt():
+        if monitor is None or monitor.buffer.missing():
             return None
         timeout = monitor.joint_state_timeout
         # Where it was when it was last heard of is not where it is.

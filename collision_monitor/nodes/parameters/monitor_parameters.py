@@ -13,9 +13,11 @@ from collision_monitor.errors import BehaviourError, ConfigurationError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.thresholds import Rule, Thresholds, load_thresholds
 from collision_monitor.monitoring.monitor import NARROW_PHASES
-from collision_monitor.monitoring.speed_policy.decelerations import braking_decelerations
-from collision_monitor.monitoring.speed_policy.pair_rules import rules_of
-from collision_monitor.monitoring.speed_policy.settings import Settings
+from collision_monitor.monitoring.speed_policy.settings import (
+    SpeedSettings,
+    braking_decelerations,
+    parse_pair_thresholds,
+)
 from collision_monitor.nodes.markers.markers import levels_of
 from collision_monitor.nodes.parameters.parameter import Parameter, fixed, too_slow
 from collision_monitor.robot.joint_limits import read_joint_limits
@@ -203,13 +205,13 @@ _DECIDING = (
 )  # fmt: skip
 
 
-def settings_of(values: Mapping[str, Any]) -> Settings:
+def settings_of(values: Mapping[str, Any]) -> SpeedSettings:
     """What decides about actions.
 
     Raises:
         BehaviourError: values that mean nothing.
     """
-    return Settings(**{name: values[name] for name in _DECIDING})
+    return SpeedSettings(**{name: values[name] for name in _DECIDING})
 
 
 def file_rules(values: Mapping[str, Any]) -> tuple[Rule, ...]:
@@ -228,7 +230,7 @@ def thresholds_of(values: Mapping[str, Any], rules: Sequence[Rule] = ()) -> Thre
     Raises:
         ThresholdsError: an entry of the parameter cannot be used.
     """
-    own = rules_of(values["pair_thresholds"])
+    own = parse_pair_thresholds(values["pair_thresholds"])
     return Thresholds(values["warn_distance"], values["stop_distance"], (*rules, *own))
 
 

@@ -15,15 +15,15 @@ from support.robots.two_slides import model as slides_model
 from collision_monitor.continuous import braking
 from collision_monitor.continuous.braking_path import DISTANCE, LEAST, PAIR, RATE
 from collision_monitor.model.proximity import Proximity
-from collision_monitor.monitoring.speed_policy.braking_check import Outlook
-from collision_monitor.monitoring.speed_policy.paths import Way
-from collision_monitor.monitoring.speed_policy.settings import Settings
+from collision_monitor.monitoring.speed_policy.braking_check import BrakingCheck
+from collision_monitor.monitoring.speed_policy.braking_paths import BrakingInputs
+from collision_monitor.monitoring.speed_policy.settings import SpeedSettings
 
 MODEL = planar_model(ball("post", 0.5, 0.0, 0.1))
 STOP, WARN = 0.02, 0.1
 RESOLUTION, REACTION = 0.001, 0.05
-OUTLOOK = Outlook(MODEL, np.full(6, 4.0), Settings(resolution=RESOLUTION))
-OUTLOOK.set_thresholds(np.tile([STOP, WARN], (len(MODEL.pairs), 1)))
+CHECK = BrakingCheck(MODEL, np.full(6, 4.0), SpeedSettings(resolution=RESOLUTION))
+CHECK.set_thresholds(np.tile([STOP, WARN], (len(MODEL.pairs), 1)))
 ANGLES = st.lists(st.floats(-2.0, 2.0), min_size=6, max_size=6).map(np.array)
 SPEEDS = st.lists(st.floats(-1.5, 1.5), min_size=6, max_size=6).map(np.array)
 
@@ -64,20 +64,20 @@ def path_of(q, v, decelerations, reaction, count=400):
     return np.array(rows)
 
 
-def rows_of(outlook, q, v, reaction=REACTION, may_settle=True):
+def rows_of(check, q, v, reaction=REACTION, may_settle=True):
     """{pair: row} of one look."""
-    cautious = replace(outlook.settings, release_distance=0.0)
-    paths, way = outlook._paths, Way(q, v, v, outlook.decelerations, reaction, cautious)
-    paths.limits(way)
-    count = paths.search(way, may_settle)
+    cautious = replace(check.settings, release_distance=0.0)
+    paths, inputs = check._paths, BrakingInputs(q, v, v, check.decelerations, reaction, cautious)
+    paths.limits(inputs)
+    count = paths.search(inputs, may_settle)
     return {int(row[PAIR]): row.copy() for row in paths.rows[:count]}
 
 
 @given(ANGLES, SPEEDS)
 @settings(max_examples=150, deadline=None)
 def test_no_pair_comes_nearer_on_its_path_than_is_said_nor_is_one_missing(q, v):
-    rows = rows_of(OUTLOOK, q, v, may_settle=False)
-    path = path_of(q, v, OUTLOOK.decelerations, REACTION)
+    rows = rows_of(CHECK, q, v, may_settle=False)
+    path = path_of(q, v, CHECK.decelerations, REACTION)
     truth = np.array([MODEL.distances(row) for row in path])
     now = MODEL.distances(q)
     for pair, row in rows.items():
@@ -90,9 +90,9 @@ def test_no_pair_comes_nearer_on_its_path_than_is_said_nor_is_one_missing(q, v):
 @given(ANGLES, SPEEDS)
 @settings(max_examples=100, deadline=None)
 def test_what_is_said_is_nearly_what_happens(q, v):
-    rows = rows_of(OUTLOOK, q, 0.3 * v, may_settle=False)
-    assume(OUTLOOK.tests <= 20)  # else the search began again, coarser
-    path = path_of(q, 0.3 * v, OUTLOOK.decelerations, REACTION)
+    rows = rows_of(CHECK, q, 0.3 * v, may_settle=False)
+    assume(CHECK.tests <= 20)  # else the search began again, coarser
+    path = path_of(q, 0.3 * v, CHECK.decelerations, REACTION)
     truth = np.array([MODEL.distances(row) for row in path]).min(axis=0)
     for pair, row in rows.items():
         if truth[pair] < WARN:
@@ -106,7 +106,7 @@ def test_rates_are_derivatives_of_distances(q, v):
     near = Proximity(MODEL).near(q, np.full(len(MODEL.pairs), WARN), 2e-3)
     counts = np.bincount(near.pairs, minlength=len(MODEL.pairs))
     before, after = MODEL.distances(q - step * v), MODEL.distances(q + step * v)
-    for pair, row in rows_of(OUTLOOK, q, v).items():
+    for pair, row in rows_of(CHECK, q, v).items():
         if counts[pair] == 1 and row[DISTANCE] > 1e-3:  # else which points are nearest may change
             rate = (after[pair] - before[pair]) / (2.0 * step)
             assert row[RATE] == pytest.approx(rate, abs=1e-4)
@@ -114,13 +114,13 @@ def test_rates_are_derivatives_of_distances(q, v):
 
 def test_on_slides_all_is_as_by_hand():
     model = slides_model()
-    outlook = Outlook(model, np.full(len(model.joint_names), 2.0))
-    outlook.set_thresholds(np.tile([STOP, WARN], (len(model.pairs), 1)))
+    check = BrakingCheck(model, np.full(len(model.joint_names), 2.0))
+    check.set_thresholds(np.tile([STOP, WARN], (len(model.pairs), 1)))
     order = [model.joint_names.index(name) for name in ("r_x", "r_y", "l_x", "l_y")]
     q, v = np.zeros(len(model.joint_names)), np.zeros(len(model.joint_names))
     q[order] = [0.35, 0.0, -0.3, 0.0]
     v[order] = [0.5, 0.0, -0.3, 0.0]
-    (row,) = rows_of(outlook, q, v).values()
+    (row,) = rows_of(check, q, v).values()
     gap = slides_distance(0.35, 0.0, -0.3, 0.0)
     assert row[DISTANCE] == pytest.approx(gap)
     assert row[RATE] == pytest.approx(-0.8)
@@ -131,26 +131,26 @@ def test_on_slides_all_is_as_by_hand():
 def test_more_pairs_than_there_is_room_for_are_all_there():
     balls = [ball(f"b{k}", 0.4 + 0.001 * k, -0.45, 0.05) for k in range(150)]
     model = planar_model(*balls)
-    outlook = Outlook(model, np.full(6, 4.0))
-    outlook.set_thresholds(np.tile([STOP, WARN], (len(model.pairs), 1)))
+    check = BrakingCheck(model, np.full(6, 4.0))
+    check.set_thresholds(np.tile([STOP, WARN], (len(model.pairs), 1)))
     q, v = np.zeros(6), np.full(6, 0.1)
-    rows = rows_of(outlook, q, v)
+    rows = rows_of(check, q, v)
     near = np.flatnonzero(model.distances(q) < WARN)
     assert len(near) > 150
     assert set(near) <= rows.keys()
 
 
 def test_bound_of_a_search_that_was_cut_short_holds(monkeypatch):
-    from collision_monitor.monitoring.speed_policy import paths as module
+    from collision_monitor.monitoring.speed_policy import braking_paths as module
 
     monkeypatch.setattr(module, "_MOST", 2)
     rng = np.random.default_rng(4)
     loose = 0.0
     for _ in range(40):
         q, v = rng.uniform(-2.0, 2.0, 6), rng.uniform(-2.0, 2.0, 6)
-        path = path_of(q, v, OUTLOOK.decelerations, REACTION)
+        path = path_of(q, v, CHECK.decelerations, REACTION)
         truth = np.array([MODEL.distances(row) for row in path]).min(axis=0)
-        for pair, row in rows_of(OUTLOOK, q, v, may_settle=False).items():
+        for pair, row in rows_of(CHECK, q, v, may_settle=False).items():
             assert row[LEAST] <= truth[pair] + 1e-9
             loose = max(loose, truth[pair] - row[LEAST])
     assert loose > 0.01  # it was

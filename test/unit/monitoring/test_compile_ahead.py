@@ -1,12 +1,13 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Another process compiles, and leaves the machine code on disk."""
+"""Kernels are compiled in advance: by another process, and before joint states arrive."""
 
 import os
 import subprocess
 import sys
 
 import pytest
+from support.paths import ROOT
 
 PROGRAM = """
 import sys
@@ -32,3 +33,39 @@ def test_what_another_process_compiles_is_not_compiled_again(which, tmp_path):
         capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
+
+
+CODE = """
+import gc
+from numba.core.dispatcher import Dispatcher
+from support.robots.two_slides import JOINTS, apart, model
+from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
+from collision_monitor.monitoring.monitor import Monitor
+
+def versions():
+    return {d.py_func.__qualname__: len(d.signatures)
+            for d in gc.get_objects() if isinstance(d, Dispatcher)}
+
+robot = model()
+behaviour = SpeedPolicy(robot)
+monitor = Monitor(robot, 0.1, 0.02, behaviour=behaviour)
+before = versions()
+assert sum(before.values()) > 10
+for k in range(40):
+    now = 50.0 + 0.01 * k
+    state = monitor.update([*JOINTS, "mast_joint"], (*apart(0.2 - 0.01 * k), 0.3), now, now)
+    behaviour.time_to_collision(monitor.buffer.q)
+    monitor.distances()
+    behaviour.escape_direction(monitor.buffer.q)
+assert state.clearance.distance < 0.0 and state.action == "stop"
+after = versions()
+assert after == before, {name: n for name, n in after.items() if before.get(name) != n}
+"""
+
+
+def test_the_first_contact_finds_everything_compiled():
+    done = subprocess.run(
+        [sys.executable, "-c", CODE], cwd=ROOT / "test", capture_output=True, text=True,
+        timeout=900,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 
 from rclpy.serialization import serialize_message  # noqa: E402
-from sensor_msgs.msg import JointState  # noqa: E402
+from sensor_msgs.msg import JointState as JointStateMessage  # noqa: E402
 
 from collision_monitor.errors import JointStateError  # noqa: E402
 from collision_monitor.nodes.robot_topics import JointStateReader  # noqa: E402
@@ -18,7 +18,7 @@ NAMES = ["shoulder", "elbow", "wrist"]
 
 
 def message(names, positions, stamp=(0, 0), velocity=()):
-    made = JointState(name=list(names), position=list(positions), velocity=list(velocity))
+    made = JointStateMessage(name=list(names), position=list(positions), velocity=list(velocity))
     made.header.stamp.sec, made.header.stamp.nanosec = stamp
     return serialize_message(made)
 
@@ -27,38 +27,32 @@ def test_names_positions_stamp_and_velocities_are_those_of_the_message():
     reader = JointStateReader()
     for k in range(3):
         data = message(NAMES, [0.1 * k, math.inf, -k], (5, k), [k, -math.inf, 0.5])
-        assert reader.read(data) == (
-            NAMES, (0.1 * k, math.inf, -k), 5 + 1e-9 * k, (k, -math.inf, 0.5),
+        assert reader.read(data, 7.0) == (
+            NAMES, (0.1 * k, math.inf, -k), 7.0, 5 + 1e-9 * k, 0.0, (k, -math.inf, 0.5),
         )  # fmt: skip
 
 
 def test_names_that_do_not_change_are_the_same_object():
     reader = JointStateReader()
-    first, again = (reader.read(message(NAMES, [k] * 3))[0] for k in range(2))
+    first, again = (reader.read(message(NAMES, [k] * 3), 0.0).names for k in range(2))
     assert first is again
-    other, *_ = reader.read(message(["shoulder", "elbov", "wrist"], [1.0] * 3))
+    other = reader.read(message(["shoulder", "elbov", "wrist"], [1.0] * 3), 0.0).names
     assert other[1] == "elbov" and first == NAMES
 
 
-@pytest.mark.parametrize(
-    ("velocity", "found"), [((), ()), ((1.0, 2.0), ()), ((1.0, 2.0, 3.0), (1.0, 2.0, 3.0))]
-)
-def test_velocities_of_another_number_are_none(velocity, found):
-    assert JointStateReader().read(message(NAMES, [1.0] * 3, velocity=velocity))[3] == found
-
-
 def test_names_without_as_many_positions_are_left_to_the_monitor():
-    assert JointStateReader().read(message(NAMES, [1.0])) == (NAMES, (1.0,), 0.0, ())
+    state = JointStateReader().read(message(NAMES, [1.0]), 0.0)
+    assert (state.names, state.positions, state.velocities) == (NAMES, (1.0,), ())
 
 
 def test_a_prefix_goes_before_all_names():
     reader = JointStateReader("left/")
     for _ in range(2):
-        assert reader.read(message(("a", "b"), (1.0, 2.0)))[0] == ["left/a", "left/b"]
+        assert reader.read(message(("a", "b"), (1.0, 2.0)), 0.0).names == ["left/a", "left/b"]
 
 
 @pytest.mark.parametrize("data", [b"", b"\0\1\0\0", b"\0\1\0\0" + b"\xff" * 40])
 def test_bytes_that_are_no_joint_state_are_refused(data):
     with pytest.raises(JointStateError, match="unreadable joint state: ") as caught:
-        JointStateReader().read(data)
+        JointStateReader().read(data, 0.0)
     assert caught.value.kind == "unreadable"

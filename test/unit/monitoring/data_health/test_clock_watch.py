@@ -135,7 +135,7 @@ def test_jumps_of_the_real_clock_are_too(by, says):
         now += 0.05 if k != 30 else 40.0  # held up, which is no jump
         if k == 60:
             offset += by
-        watch.look(now + offset, now, False)
+        watch.update(now + offset, now, False)
         said = f"this machine's clock was set {says}" in watch.remark(now)
         assert k == 70 or said == (60 <= k < 70)
     assert watch.jumps == 1
@@ -143,7 +143,7 @@ def test_jumps_of_the_real_clock_are_too(by, says):
 
 def test_a_change_to_simulated_time_is_no_jump():
     watch = ClockWatch()
-    watch.look(1.7e9, 10.0, False)
-    watch.look(3.0, 10.05, True)
-    watch.look(1.7e9, 10.1, False)
+    watch.update(1.7e9, 10.0, False)
+    watch.update(3.0, 10.05, True)
+    watch.update(1.7e9, 10.1, False)
     assert watch.jumps == 0

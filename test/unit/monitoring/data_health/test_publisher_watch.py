@@ -2,103 +2,90 @@
 # SPDX-License-Identifier: Apache-2.0
 """Publishers: all gone, one gone, none yet."""
 
-from collision_monitor.monitoring.data_health.publishers import PublishersOfTopics, PublisherWatch
+import pytest
+
+from collision_monitor.monitoring.data_health.watchdogs import PublisherWatch
+
+GONE = "the publisher of the joint states is gone"
 
 
-def watch(*counts, period=0.05):
-    """One that has seen these counts."""
+def watch(*counts, message=0.0, topic="joint_states"):
+    """A watch with these counts every 50 ms, and the last message at this time."""
     found = PublisherWatch()
+    if message is not None:
+        found.report_message(topic, message)
     for k, count in enumerate(counts):
-        found.look(count, period * k)
+        found.update(topic, count, 0.05 * k)
     return found
 
 
-def test_who_has_not_looked_says_nothing():
-    found = PublisherWatch()
-    assert (found.gone(0.0), found.nobody(), found.remark(0.0)) == ("", "", "")
+def test_without_a_count_there_is_nothing_to_report():
+    found = watch()
+    assert (found.gone(), found.no_publisher(), found.remark(0.0)) == ("", "", "")
+    assert (found.count, found.lost, found.is_single) == (None, 0, False)
 
 
-def test_the_last_one_that_goes_is_missed_until_one_comes():
-    found = watch(1, 1, 0)
-    assert found.gone(heard=0.06) == "the publisher of the joint states is gone"
-    assert found.gone(heard=0.12) != ""  # it had been on its way
-    found.look(1, 0.3)
-    assert found.gone(heard=0.06) == ""
-    assert watch(2, 0).gone(0.0) == "the publishers of the joint states are gone"
+def test_the_last_publisher_is_reported_as_gone_until_another_one_comes():
+    found = watch(1, 1, 0, message=0.06)
+    assert found.gone() == GONE
+    found.report_message("joint_states", 0.12)  # it was on its way
+    assert found.gone() == GONE
+    found.update("joint_states", 1, 0.3)
+    assert found.gone() == ""
+    assert watch(2, 0).gone() == "the publishers of the joint states are gone"
 
 
-def test_who_is_heard_is_there_whatever_the_count():
-    assert watch(1, 0).gone(heard=5.0) == ""
+def test_a_publisher_whose_messages_arrive_is_there_whatever_the_count():
+    assert watch(1, 0, message=5.0).gone() == ""
 
 
-def test_before_the_first_it_is_said_that_there_is_none():
-    assert watch(0).nobody() == "no publisher"
-    assert watch(0).gone(heard=-1.0) == ""
-    assert watch(0, 1).nobody() == ""
+@pytest.mark.parametrize(("counts", "says"), [((0,), "no publisher"), ((0, 1), "")])
+def test_before_the_first_message_it_is_reported_that_there_is_no_publisher(counts, says):
+    found = watch(*counts, message=None)
+    assert (found.no_publisher(), found.gone()) == (says, "")
 
 
-def test_one_of_several_is_remarked_for_a_second():
+def test_one_of_several_is_reported_for_a_second():
     found = watch(3, 2)
     assert found.remark(0.1) == "1 of 3 publishers of joint states is gone"
-    assert found.gone(heard=0.0) == ""
+    assert found.gone() == ""
     assert found.remark(1.2) == ""
     assert watch(3, 1).remark(0.1) == "2 of 3 publishers of joint states are gone"
     assert watch(3, 2, 3).remark(0.2) == ""
     assert watch(3, 2, 3, 1, 0).lost == 4
 
 
-def test_who_stops_looking_forgets():
+def test_what_is_forgotten_is_not_gone_but_still_counted():
     found = watch(1, 0)
     found.forget()
-    assert found.gone(0.0) == ""
-    found.look(1, 10.0)
-    assert (found.gone(0.0), found.lost) == ("", 1)
+    assert found.gone() == ""
+    found.update("joint_states", 1, 10.0)
+    assert (found.gone(), found.lost) == ("", 1)
 
 
-def topics(*counts):
-    """Two topics on which something has come, with so many publishers."""
-    watch = PublishersOfTopics()
-    for topic, count in zip(("left", "right"), counts, strict=True):
-        watch.look(topic, count, 0.0)
-        watch.hear(topic, 0.5)
-    return watch
+def test_of_several_topics_the_one_without_a_publisher_is_named_though_the_other_goes_on():
+    found = watch(1, topic="left", message=0.5)
+    found.update("right", 2, 0.0)
+    found.report_message("right", 0.5)
+    assert (found.count, found.lost, found.is_single) == (3, 0, False)
+    assert found.gone() == "" and found.no_publisher() == ""
+    found.update("left", 0, 1.0)
+    found.report_message("right", 5.0)
+    assert found.gone() == f"left: {GONE}"
+    assert (found.count, found.lost, found.is_single) == (2, 1, False)
+    found.update("left", 1, 6.0)
+    assert found.gone() == ""
+    found.update("right", 1, 6.0)
+    assert found.remark(6.5) == "right: 1 of 2 publishers of joint states is gone"
+    assert found.is_single and found.lost == 2
+    found.forget()
+    assert (found.count, found.lost, found.is_single) == (None, 2, False)
 
 
-def test_of_several_topics_the_one_that_has_nobody_left_is_named_though_the_other_goes_on():
-    watch = topics(1, 2)
-    assert (watch.count, watch.lost, watch.is_single) == (3, 0, False)
-    assert watch.gone(0.5) == "" and watch.nobody() == ""
-    watch.look("left", 0, 1.0)
-    watch.hear("right", 5.0)
-    assert watch.gone(5.0) == "left: the publisher of the joint states is gone"
-    assert (watch.count, watch.lost, watch.is_single) == (2, 1, False)
-    watch.look("left", 1, 6.0)
-    assert watch.gone(6.0) == ""
-    watch.look("right", 1, 6.0)
-    assert watch.remark(6.5) == "right: 1 of 2 publishers of joint states is gone"
-    assert watch.is_single and watch.lost == 2
-    watch.forget()
-    assert (watch.count, watch.lost, watch.is_single) == (None, 2, False)
-
-
-def test_a_topic_of_several_on_which_nothing_came_is_no_loss_but_is_nobody():
-    watch = PublishersOfTopics()
-    assert (watch.count, watch.is_single, watch.nobody()) == (None, False, "")
-    watch.look("left", 1, 0.0)
-    watch.look("right", 0, 0.0)
-    watch.hear("left", 0.5)
-    assert watch.gone(0.5) == ""
-    assert watch.nobody() == "no publisher on right"
-    assert watch.is_single
-
-
-def test_one_topic_needs_no_name():
-    watch = PublishersOfTopics()
-    watch.look("joint_states", 0, 0.0)
-    assert watch.nobody() == "no publisher"
-    watch.look("joint_states", 2, 1.0)
-    watch.hear("joint_states", 1.5)
-    watch.look("joint_states", 1, 2.0)
-    assert watch.remark(2.1) == "1 of 2 publishers of joint states is gone"
-    watch.look("joint_states", 0, 3.0)
-    assert watch.gone(0.0) == "the publisher of the joint states is gone"
+def test_a_topic_of_several_without_a_message_is_not_gone_but_has_no_publisher():
+    found = watch(1, topic="left", message=0.5)
+    found.update("right", 1, 0.0)
+    found.update("right", 0, 0.1)
+    assert found.gone() == ""
+    assert found.no_publisher() == "no publisher on right"
+    assert found.is_single

@@ -9,12 +9,15 @@ import pytest
 from support.robots.toys import chain
 
 from collision_monitor import CollisionModel
+from collision_monitor.errors import JointStateError
 from collision_monitor.monitoring.data_health.watchdogs import REFUSALS, REMARKS, Watchdogs
+from collision_monitor.monitoring.joint_states.joint_state_buffer import JointState
 from collision_monitor.monitoring.monitor import Level, Monitor, MonitorState
-from collision_monitor.monitoring.speed_policy.speed_policy import Behaviour
+from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
 
 MODEL = CollisionModel.from_urdf(chain(4))
 NAMES = list(MODEL.joint_names)
+TOPIC = "joint_states"
 STRETCHED = [0.1, 0.0, 0.0]
 NEAR = MODEL.distance([0.1, 2.0, 2.0]).distance
 
@@ -22,8 +25,8 @@ NEAR = MODEL.distance([0.1, 2.0, 2.0]).distance
 @pytest.fixture(params=[False, True], ids=["distances alone", "behaviour"])
 def monitor(request):
     """One that has heard joint states for a second, stamped as of 100 s on."""
-    watching = Monitor(MODEL, behaviour=Behaviour(MODEL) if request.param else None)
-    watching.watchdogs.publishers.look(1, 0.0)
+    watching = Monitor(MODEL, behaviour=SpeedPolicy(MODEL) if request.param else None)
+    watching.watchdogs.publishers.update(TOPIC, 1, 0.0)
     for k in range(50):
         send(watching, 0.02 * k)
     assert watching.state(1.0).level == Level.OK
@@ -31,29 +34,31 @@ def monitor(request):
 
 
 def send(monitor, now, positions=STRETCHED, stamp=None, lag=0.0, names=NAMES):
-    """The verdict after a joint state."""
+    """The state after a joint state."""
+    monitor.watchdogs.publishers.report_message(TOPIC, now)
     return monitor.update(names, positions, now, 100.0 + now if stamp is None else stamp, lag)
 
 
 def test_a_publisher_that_is_gone_is_stale_before_the_timeout(monitor):
-    monitor.watchdogs.publishers.look(0, 1.05)
+    monitor.watchdogs.publishers.update(TOPIC, 0, 1.05)
     state = monitor.state(1.05)
     assert (state.level, state.cause, state.safe) == (Level.STALE, "stale", False)
     assert state.message == "the publisher of the joint states is gone"
     assert state.clearance is None and state.action == "stop"
-    monitor.watchdogs.publishers.look(1, 1.5)
+    monitor.watchdogs.publishers.update(TOPIC, 1, 1.5)
     assert send(monitor, 1.6).level == Level.OK
 
 
-def test_with_the_watchdog_off_it_is_not(monitor):
+def test_with_the_watchdog_off_nothing_is_stale(monitor):
     monitor.joint_state_timeout = 0.0
-    monitor.watchdogs.publishers.look(0, 1.05)
+    assert monitor.state(50.0).level == Level.OK
+    monitor.watchdogs.publishers.update(TOPIC, 0, 1.05)
     assert monitor.state(50.0).level == Level.OK
 
 
 def test_nobody_to_wait_for_is_said():
     waiting = Monitor(MODEL, behaviour=None)
-    waiting.watchdogs.publishers.look(0, 0.0)
+    waiting.watchdogs.publishers.update(TOPIC, 0, 0.0)
     assert waiting.state(0.0).message == "no joint state received yet: no publisher"
 
 
@@ -61,10 +66,11 @@ def test_nobody_to_wait_for_is_said():
     ("happen", "cause", "says"),
     [
         (lambda w: w.cycles.add(0.9, 1.0), "overrun", "overloaded: a cycle took 100 ms"),
-        (lambda w: w.publishers.look(2, 0.9) or w.publishers.look(1, 1.0), "publisher", "1 of 2"),
-        (lambda w: w.clock.look(1.0, 0.95, False) or w.clock.look(90.0, 1.0, False), "clock",
+        (lambda w: w.publishers.update(TOPIC, 2, 0.9) or w.publishers.update(TOPIC, 1, 1.0),
+         "publisher", "1 of 2"),
+        (lambda w: w.clock.update(1.0, 0.95, False) or w.clock.update(90.0, 1.0, False), "clock",
          "set forward by 89.0 s"),
-        (lambda w: w.came_late(0.3, 1.0), "late", "go back by 0.300 s"),
+        (lambda w: w.report_late(0.3, 1.0), "late", "go back by 0.300 s"),
     ],
 )  # fmt: skip
 def test_a_remark_is_a_warning_and_distances_decide(monitor, happen, cause, says):
@@ -96,7 +102,7 @@ def test_stamps_that_go_back_a_little_are_ignored_counted_and_said_of_one_publis
     assert monitor.buffer.q.tolist() == STRETCHED
     assert monitor.watchdogs.late == 1
     # of two publishers that both have these joints it is ordinary
-    monitor.watchdogs.publishers.look(2, 2.0)
+    monitor.watchdogs.publishers.update(TOPIC, 2, 2.0)
     send(monitor, 2.0)
     state = send(monitor, 2.01, stamp=101.97)
     assert (state.level, monitor.watchdogs.late) == (Level.OK, 2)
@@ -120,15 +126,22 @@ def test_a_clock_set_back_makes_joint_states_old_where_the_node_has_another(moni
 
 
 def test_a_fault_while_the_clock_jumps_names_the_jump(monitor):
-    monitor.watchdogs.clock.look(1.0, 0.95, False)
-    monitor.watchdogs.clock.look(90.0, 1.0, False)
+    monitor.watchdogs.clock.update(1.0, 0.95, False)
+    monitor.watchdogs.clock.update(90.0, 1.0, False)
     state = send(monitor, 1.0, lag=-88.0)
     assert (state.level, state.cause) == (Level.ERROR, "fault")
     assert "in the future" in state.message and "was set forward by 89.0 s" in state.message
 
 
+def test_two_publishers_that_contradict_each_other_are_an_error(monitor):
+    for k in range(10):
+        state = send(monitor, 1.0 + 0.01 * k, STRETCHED if k % 2 else [0.1, 0.5, 0.5])
+    assert (state.level, state.cause) == (Level.ERROR, "conflict")
+    assert "two publishers" in state.message
+
+
 def test_two_publishers_whose_clocks_disagree_are_a_fault_for_as_long_as_they_do(monitor):
-    monitor.watchdogs.publishers.look(2, 1.0)
+    monitor.watchdogs.publishers.update(TOPIC, 2, 1.0)
     for k in range(100):
         state = send(monitor, 1.0 + 0.01 * k, stamp=100.0 + 0.01 * k - (5.0 if k % 2 else 0.0))
         if k:
@@ -157,6 +170,12 @@ def test_what_is_refused_is_counted_by_kind(monitor, kind, message):
     assert kind in REFUSALS
 
 
+def test_an_unreadable_message_is_counted_too(monitor):
+    state = monitor.reject(JointStateError("unreadable joint state: x", "unreadable"), 1.0)
+    assert (state.level, state.cause, state.clearance) == (Level.ERROR, "fault", None)
+    assert monitor.watchdogs.counts()["refused_unreadable"] == 1
+
+
 def test_a_distance_that_cannot_be_found_is_counted_too():
     broken = Monitor(MODEL, behaviour=None)
     broken._measure = lambda: 1 / 0
@@ -166,8 +185,8 @@ def test_a_distance_that_cannot_be_found_is_counted_too():
 
 def test_messages_that_are_merged_make_the_next_verdict_and_no_one_of_their_own(monitor):
     updates = monitor.updates
-    monitor.merge(NAMES[:2], [0.3, 0.2], 1.0, 101.0)
-    monitor.merge(NAMES[2:], [0.1], 1.0, 101.0)
+    monitor.merge(JointState(NAMES[:2], [0.3, 0.2], 1.0, 101.0))
+    monitor.merge(JointState(NAMES[2:], [0.1], 1.0, 101.0))
     state = send(monitor, 1.001, [0.31], 101.001, names=NAMES[:1])
     assert monitor.updates == updates + 1
     assert monitor.buffer.q.tolist() == [0.31, 0.2, 0.1]
@@ -176,7 +195,7 @@ def test_messages_that_are_merged_make_the_next_verdict_and_no_one_of_their_own(
 
 
 def test_a_fault_in_a_message_that_is_merged_is_not_lost(monitor):
-    monitor.merge(NAMES, [np.nan] * 3, 1.0)
+    monitor.merge(JointState(NAMES, [np.nan] * 3, 1.0))
     state = send(monitor, 1.001)
     assert (state.level, state.cause) == (Level.ERROR, "fault")
     assert monitor.watchdogs.refused["not_finite"] == 1
@@ -184,18 +203,19 @@ def test_a_fault_in_a_message_that_is_merged_is_not_lost(monitor):
 
 def test_a_robot_of_several_whose_messages_are_merged_is_not_taken_to_stand():
     robots = {"left": NAMES[:2], "right": NAMES[2:]}
-    behaviour = Behaviour(MODEL, robots=[np.array([0, 1]), np.array([2])])
+    behaviour = SpeedPolicy(MODEL, robots=[np.array([0, 1]), np.array([2])])
     several = Monitor(MODEL, behaviour=behaviour, robots=robots)
     passed = []
-    decide = behaviour._outlook.look
-    behaviour._outlook.look = lambda *a: passed.append(a[3]) or decide(*a)
+    decide = behaviour._braking_check.decide
+    behaviour._braking_check.decide = lambda *a: passed.append(a[3]) or decide(*a)
     for k in range(20):
         now = 0.01 * k
-        several.merge(NAMES[:2], [0.1 + 0.3 * now, 0.2 * now], now, 100.0 + now)
+        left = JointState(NAMES[:2], [0.1 + 0.3 * now, 0.2 * now], now, 100.0 + now)
+        several.merge(left)
         several.update(NAMES[2:], [0.1 + 0.1 * now], now, 100.0 + now)
     assert several.state(now).level == Level.OK
-    assert behaviour.speeds.known
-    assert behaviour.speeds.values == pytest.approx([0.3, 0.2, 0.1], abs=1e-6)
+    assert behaviour.velocities.known
+    assert behaviour.velocities.values == pytest.approx([0.3, 0.2, 0.1], abs=1e-6)
     # Time passes by joint states of the left one, which were all merged.
     assert sum(passed[5:]) == pytest.approx(0.15)
 

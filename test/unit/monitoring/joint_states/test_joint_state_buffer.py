@@ -1,14 +1,22 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Joint states: merged, distrusted until complete, and refused with a reason."""
+"""Joint states: merged, distrusted until complete, and refused with a reason; recent positions."""
+
+import math
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.joint_states import send
 
 from collision_monitor.errors import JointStateError
-from collision_monitor.monitoring.joint_states.joint_state_buffer import JointStateBuffer, name_some
+from collision_monitor.monitoring.joint_states.joint_state_buffer import (
+    _HISTORY_ROWS,
+    JointHistory,
+    JointStateBuffer,
+    name_some,
+)
 
 NAMES = ("a", "b", "c")
 
@@ -23,18 +31,18 @@ def test_any_order_and_any_split_give_the_same_configuration(order, cut):
     values = np.array([0.1, 0.2, 0.3])
     b = buffer()
     for part in (order[:cut], order[cut:]):
-        b.update([NAMES[k] for k in part], values[list(part)], now=1.0)
-    assert b.doubt() == ""
+        send(b, [NAMES[k] for k in part], values[list(part)], now=1.0)
+    assert b.missing() == ""
     assert b.q == pytest.approx(values)
 
 
 def test_no_pose_before_every_joint_was_heard():
     b = buffer()
-    assert b.doubt() == "no joint state received yet"
-    b.update(["c"], [0.3], now=0.0)
-    assert b.doubt() == "no joint state yet for a, b"
-    b.update(["a", "b"], [0.1, 0.2], now=0.0)
-    assert b.doubt() == ""
+    assert b.missing() == "no joint state received yet"
+    send(b, ["c"], [0.3], now=0.0)
+    assert b.missing() == "no joint state yet for a, b"
+    send(b, ["a", "b"], [0.1, 0.2], now=0.0)
+    assert b.missing() == ""
 
 
 @pytest.mark.parametrize(
@@ -52,94 +60,94 @@ def test_no_pose_before_every_joint_was_heard():
 )
 def test_what_cannot_be_used_is_refused_whole(names, positions, says):
     b = buffer()
-    b.update(NAMES, [1.0, 2.0, 3.0], now=0.0)
+    send(b, NAMES, [1.0, 2.0, 3.0], now=0.0)
     for _ in range(2):  # known layouts are refused again
         with pytest.raises(JointStateError, match=says):
-            b.update(names, positions, now=0.1)
+            send(b, names, positions, now=0.1)
     assert b.q == pytest.approx([1, 2, 3])
     assert b.age(0.1) == pytest.approx(0.1)
 
 
 def test_joints_that_are_not_monitored_are_ignored_and_remembered():
     b = buffer()
-    b.update(["gripper", "a", "mimic", "b", "c"], [9, 1, np.nan, 2, 3], now=0.0)
+    send(b, ["gripper", "a", "mimic", "b", "c"], [9, 1, np.nan, 2, 3], now=0.0)
     assert b.q == pytest.approx([1, 2, 3])
     assert b.unknown_names == {"gripper"}
-    b.update(["mimic"], [5.0], now=1.0)  # no news, and no fault
+    send(b, ["mimic"], [5.0], now=1.0)  # no news, and no fault
     assert b.age(1.0) == 1.0
 
 
 def test_the_age_is_that_of_the_joint_heard_longest_ago():
     b = buffer()
     assert b.age(0.0) == np.inf
-    b.update(NAMES, [1, 2, 3], now=0.0)
-    b.update(["a", "c"], [1, 3], now=2.0)
+    send(b, NAMES, [1, 2, 3], now=0.0)
+    send(b, ["a", "c"], [1, 3], now=2.0)
     assert b.age(2.5) == pytest.approx(2.5)
     assert b.older_than(1.0, 2.5) == ["b"]
-    b.update(["b"], [2], now=2.5, lag=0.4)  # it was on its way for 0.4 s
+    send(b, ["b"], [2], now=2.5, lag=0.4)  # it was on its way for 0.4 s
     assert b.age(2.6) == pytest.approx(0.6)
 
 
 def test_a_first_state_of_zeros_is_a_pose_only_when_it_repeats():
     b = buffer(zero_confirmation=0.3)
-    b.update(NAMES, [0, 0, 0], now=0.0)
-    assert "all zeros" in b.doubt()
-    b.update(NAMES, [0, 0, 0], now=0.2)
-    assert "all zeros" in b.doubt()
-    b.update(NAMES, [0, 0, 0], now=0.31)
-    assert b.doubt() == ""
+    send(b, NAMES, [0, 0, 0], now=0.0)
+    assert "all zeros" in b.missing()
+    send(b, NAMES, [0, 0, 0], now=0.2)
+    assert "all zeros" in b.missing()
+    send(b, NAMES, [0, 0, 0], now=0.31)
+    assert b.missing() == ""
 
 
 def test_a_first_state_of_zeros_is_dropped_when_the_encoders_speak():
     b = buffer()
-    b.update(NAMES, [0, 0, 0], now=0.0)
-    b.update(NAMES, [0.5, 0, 0], now=0.01)
-    assert b.doubt() == ""
-    b.update(NAMES, [0, 0, 0], now=1.0)  # later a robot may well stand at zero
-    assert b.doubt() == ""
+    send(b, NAMES, [0, 0, 0], now=0.0)
+    send(b, NAMES, [0.5, 0, 0], now=0.01)
+    assert b.missing() == ""
+    send(b, NAMES, [0, 0, 0], now=1.0)  # later a robot may well stand at zero
+    assert b.missing() == ""
 
 
 def test_messages_that_come_late_do_not_overwrite_newer_ones():
     b = buffer()
-    b.update(NAMES, [1, 2, 3], now=0.0, stamp=100.0)
-    b.update(NAMES, [9, 9, 9], now=0.01, stamp=99.9)
+    send(b, NAMES, [1, 2, 3], now=0.0, stamp=100.0)
+    send(b, NAMES, [9, 9, 9], now=0.01, stamp=99.9)
     assert b.q == pytest.approx([1, 2, 3])
-    b.update(["a"], [1.01], now=0.02, stamp=100.02)
-    b.update(NAMES, [7, 2.01, 3.01], now=0.03, stamp=100.01)  # late for a, news for the others
+    send(b, ["a"], [1.01], now=0.02, stamp=100.02)
+    send(b, NAMES, [7, 2.01, 3.01], now=0.03, stamp=100.01)  # late for a, news for the others
     assert b.q == pytest.approx([1.01, 2.01, 3.01])
 
 
 def test_a_clock_set_back_starts_anew():
     b = buffer()
-    b.update(NAMES, [1, 2, 3], now=0.0, stamp=100.0)
-    b.update(NAMES, [1, 2, 4], now=1.0, stamp=3.0)
+    send(b, NAMES, [1, 2, 3], now=0.0, stamp=100.0)
+    send(b, NAMES, [1, 2, 4], now=1.0, stamp=3.0)
     assert b.q == pytest.approx([1, 2, 4])
 
 
 def test_how_far_stamps_went_back_is_known_of_the_last_message():
     b = buffer()
-    b.update(NAMES, [1, 2, 3], now=0.0, stamp=100.0)
+    send(b, NAMES, [1, 2, 3], now=0.0, stamp=100.0)
     assert (b.behind, b.set_back) == (0.0, 0.0)
-    b.update(NAMES, [1, 2, 3], now=0.01, stamp=99.7)
+    send(b, NAMES, [1, 2, 3], now=0.01, stamp=99.7)
     assert (b.behind, b.set_back) == (pytest.approx(0.3), 0.0)
-    b.update(["a"], [1.0], now=0.02, stamp=100.2)
-    b.update(NAMES, [1, 2, 3], now=0.03, stamp=100.1)  # late for a alone: it is of use
+    send(b, ["a"], [1.0], now=0.02, stamp=100.2)
+    send(b, NAMES, [1, 2, 3], now=0.03, stamp=100.1)  # late for a alone: it is of use
     assert (b.behind, b.set_back) == (0.0, 0.0)
-    b.update(NAMES, [1, 2, 3], now=0.04, stamp=3.0)
+    send(b, NAMES, [1, 2, 3], now=0.04, stamp=3.0)
     assert (b.behind, b.set_back) == (0.0, pytest.approx(97.2))
-    b.update(["mimic"], [1.0], now=0.05, stamp=1.0)
+    send(b, ["mimic"], [1.0], now=0.05, stamp=1.0)
     assert (b.behind, b.set_back) == (0.0, 0.0)
 
 
 def test_a_stamp_from_the_future_is_refused():
     with pytest.raises(JointStateError, match=r"7\.0 s in the future"):
-        buffer().update(NAMES, [1, 2, 3], now=0.0, stamp=107.0, lag=-7.0)
+        send(buffer(), NAMES, [1, 2, 3], now=0.0, stamp=107.0, lag=-7.0)
 
 
 def alternate(b, first, second, count, period=0.01, start=0.0):
     """Send two poses in turn; returns the time after the last."""
     for k in range(count):
-        b.update(NAMES, first if k % 2 == 0 else second, now=start + k * period)
+        send(b, NAMES, first if k % 2 == 0 else second, now=start + k * period)
     return start + count * period
 
 
@@ -154,7 +162,7 @@ def test_two_publishers_that_contradict_each_other_are_found():
 def test_a_slower_second_publisher_is_found_too():
     b = buffer()
     for k in range(100):
-        b.update(NAMES, [1, 2.5, 3] if k % 10 == 9 else [1, 2, 3], now=0.01 * k)
+        send(b, NAMES, [1, 2.5, 3] if k % 10 == 9 else [1, 2, 3], now=0.01 * k)
     assert "joint 'b'" in b.conflict(1.0)
 
 
@@ -162,8 +170,8 @@ def test_two_publishers_of_different_joints_or_of_the_same_values_do_not_quarrel
     b = buffer()
     for k in range(200):
         wave = np.sin(0.02 * k)
-        b.update(["a", "b"], [wave, 2.0], now=0.01 * k)
-        b.update(["c", "a"], [3.0, wave], now=0.01 * k + 0.003)
+        send(b, ["a", "b"], [wave, 2.0], now=0.01 * k)
+        send(b, ["c", "a"], [3.0, wave], now=0.01 * k + 0.003)
         assert b.conflict(0.01 * k + 0.004) == ""
 
 
@@ -173,14 +181,22 @@ def test_a_robot_set_to_new_poses_does_not_quarrel_with_itself():
     for k in range(50):
         pose = rng.uniform(-2, 2, 3)
         for m in range(3):
-            b.update(NAMES, pose, now=0.1 * k + 0.01 * m)
+            send(b, NAMES, pose, now=0.1 * k + 0.01 * m)
         assert b.conflict(0.1 * k + 0.05) == ""
+
+
+@pytest.mark.parametrize("velocities", [(), (0.1,), (0.1, 0.2, 0.3, 0.4)])
+def test_velocities_of_another_number_are_none(velocities):
+    b = buffer()
+    for k, given_velocities in enumerate([(0.1, 0.2, 0.3), velocities]):
+        send(b, list(NAMES), [1, 2, 3], now=0.01 * k, velocities=given_velocities)
+        assert np.isnan(b.velocities).all() == (k == 1)
 
 
 class WithoutShortcut(JointStateBuffer):
     """Every message takes the long way."""
 
-    def _take_ordinary(self, *message):
+    def _update_ordinary(self, *message):
         return False
 
 
@@ -217,13 +233,13 @@ def test_the_short_way_for_ordinary_messages_does_what_the_long_way_does(story):
         said = []
         for b in (short, long):
             try:
-                b.update(names, values, now, stamp, lag)
+                send(b, names, values, now, stamp, lag)
                 said.append(f"{b.behind} {b.set_back}")
             except JointStateError as error:
                 said.append(str(error))
         assert said[0] == said[1]
         assert short.q.tolist() == long.q.tolist()
-        assert (short.doubt(), short.conflict(now)) == (long.doubt(), long.conflict(now))
+        assert (short.missing(), short.conflict(now)) == (long.missing(), long.conflict(now))
         assert short.age(now) == long.age(now)
         assert short.older_than(0.1, now) == long.older_than(0.1, now)
 
@@ -231,10 +247,65 @@ def test_the_short_way_for_ordinary_messages_does_what_the_long_way_does(story):
 def test_ever_new_lists_of_names_do_not_fill_the_memory():
     b = buffer()
     for k in range(1000):
-        b.update(["a", f"x{k}"], [1.0, 2.0], now=0.0)
+        send(b, ["a", f"x{k}"], [1.0, 2.0], now=0.0)
     assert len(b._layouts) <= 64 and len(b.unknown_names) <= 65
 
 
 def test_long_lists_are_cut():
     assert name_some(list("abcdef")) == "a, b, c, d and 2 more"
     assert name_some(["a"]) == "a"
+
+
+@given(
+    st.lists(st.floats(1e-3, 0.1), min_size=2, max_size=30),
+    st.lists(st.floats(-3.0, 3.0), min_size=30, max_size=30),
+    st.floats(0.0, 1.0),
+)
+def test_it_is_on_the_line_between_two_joint_states(steps, values, share):
+    times = 1e9 + np.cumsum(steps)
+    history = JointHistory(2)
+    rows = np.column_stack([values, values[::-1]])[: len(times)]
+    for stamp, row in zip(times, rows, strict=True):
+        history.add(stamp, row)
+    stamp = times[0] + share * (times[-1] - times[0])
+    expected = [np.interp(stamp, times, column) for column in rows.T]
+    np.testing.assert_allclose(history.at(stamp), expected, atol=1e-4)
+
+
+def test_what_is_newer_is_the_newest_and_what_is_older_is_not_known():
+    history = JointHistory(1)
+    assert history.at(5.0) is None and history.is_empty
+    history.add(1.0, np.array([0.1]))
+    assert not history.is_empty
+    history.add(2.0, np.array([0.2]))
+    assert history.at(9.0) == history.at(2.0) == pytest.approx([0.2])
+    assert history.at(1.0) == pytest.approx([0.1])
+    assert history.at(0.999) is None
+
+
+def test_the_oldest_are_forgotten():
+    history = JointHistory(1)
+    for k in range(_HISTORY_ROWS + 100):
+        history.add(float(k + 1), np.array([float(k)]))
+    assert history.at(100.5) is None
+    assert history.at(101.0) == pytest.approx([100.0])
+    assert history.at(_HISTORY_ROWS + 50.5) == pytest.approx([_HISTORY_ROWS + 49.5])
+
+
+def test_late_ones_are_passed_over_and_a_clock_that_was_set_back_begins_anew():
+    history = JointHistory(1)
+    history.add(10.0, np.array([1.0]))
+    history.add(9.5, np.array([7.0]))
+    history.add(11.0, np.array([2.0]))
+    assert history.at(10.5) == pytest.approx([1.5])
+    history.add(3.0, np.array([5.0]))
+    assert history.at(10.5) == history.at(3.0) == pytest.approx([5.0])
+    assert history.at(2.0) is None
+
+
+def test_positions_that_were_not_known_are_not_known():
+    history = JointHistory(2)
+    history.add(1.0, np.array([0.0, math.nan]))
+    history.add(2.0, np.array([0.0, 0.0]))
+    assert history.at(1.0) is None and history.at(1.5) is None
+    assert history.at(2.0) == pytest.approx([0.0, 0.0])

@@ -14,8 +14,8 @@ from collision_monitor.model.live.live_object import Bounds
 from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.thresholds import Rule, Thresholds
 from collision_monitor.monitoring.monitor import Level, Monitor
-from collision_monitor.monitoring.speed_policy.settings import Settings
-from collision_monitor.monitoring.speed_policy.speed_policy import Behaviour
+from collision_monitor.monitoring.speed_policy.settings import SpeedSettings
+from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
 
 THINGS = [
     {"name": "cell/post", "type": "cylinder", "radius": 0.05, "length": 1.2,
@@ -69,7 +69,7 @@ def monitors(models, rules=()):
     known, bare, live = models
     found = []
     for model, around in ((known, None), (bare, live)):
-        behaviour = Behaviour(model, Settings(), ACCELERATIONS, live=around)
+        behaviour = SpeedPolicy(model, SpeedSettings(), ACCELERATIONS, live=around)
         monitor = Monitor(
             model, zero_state_confirmation=0.0, behaviour=behaviour, live=around
         )
@@ -115,7 +115,7 @@ def test_the_verdict_is_that_of_the_same_obstacles_in_a_file(models, rules):
             levels.add(one.level)
             off.append(abs(one.speed_scale - other.speed_scale))
             if step % 30 == 0 and one.decision.inside:
-                q_out = [m.behaviour.way_out(q) for m in (known, live)]
+                q_out = [m.behaviour.escape_direction(q) for m in (known, live)]
                 assert (q_out[0] is None) == (q_out[1] is None)
                 if q_out[0] is not None:
                     np.testing.assert_allclose(q_out[1], q_out[0], atol=1e-6)
@@ -178,7 +178,7 @@ def test_a_fault_of_the_scene_is_an_error_whatever_the_distance(models):
 def test_two_scenes_are_one_too_many(models):
     _, bare, live = models
     with pytest.raises(ConfigurationError, match="different live scenes"):
-        Monitor(bare, behaviour=Behaviour(bare), live=live)
+        Monitor(bare, behaviour=SpeedPolicy(bare), live=live)
 
 
 def test_many_moves_of_carried_objects_do_not_pile_up(models):
@@ -192,5 +192,5 @@ def test_many_moves_of_carried_objects_do_not_pile_up(models):
     for k in range(30):
         live.move("cell/tool", pose_of(rng, 0.2))
         monitor.update(list(bare.joint_names), q, 1.0 + 0.01 * k, 0.0, 0.0, (1.0,) * 6)
-        sizes.append(len(monitor.behaviour._outlook._live_paths._rows))
+        sizes.append(len(monitor.behaviour._braking_check._live_paths._rows))
     assert len(set(sizes)) == 1

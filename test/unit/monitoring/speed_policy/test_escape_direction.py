@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The way out of contact: it parts all that touch."""
+"""Escape directions separate all pairs; commands of a stationary robot."""
 
 import subprocess
 import sys
@@ -12,10 +12,13 @@ from support.robots.toys import joint, link, robot
 
 from collision_monitor import CollisionModel
 from collision_monitor.model.proximity import Proximity
-from collision_monitor.monitoring.speed_policy.escape_direction import WayOut
+from collision_monitor.monitoring.speed_policy.escape_direction import (
+    CommandedDirection,
+    EscapeDirection,
+)
 
 MODEL = planar_model(ball("post", 0.5, 0.0, 0.1), ball("stone", 0.9, -0.3, 0.1))
-WAY_OUT = WayOut(Proximity(MODEL))
+ESCAPE = EscapeDirection(Proximity(MODEL))
 LIMITS = np.full(len(MODEL.pairs), 0.02)
 
 
@@ -25,7 +28,7 @@ def test_all_that_is_too_near_parts_along_it():
     for q in rng.uniform(-1.5, 1.5, (400, 6)):
         before = MODEL.distances(q)
         near = before < LIMITS
-        direction = WAY_OUT.direction(q, LIMITS)
+        direction = ESCAPE.direction(q, LIMITS)
         if not near.any():
             assert direction is None
             continue
@@ -50,7 +53,7 @@ def test_of_one_pair_it_is_the_steepest_way():
                             "position": [0.5, 0, 0]}]}  # fmt: skip
     model = CollisionModel.from_urdf(slide, scene=scene)
     limits = np.where([set(p) == {"cart", "wall"} for p in model.pairs], 0.05, -np.inf)
-    direction = WayOut(Proximity(model)).direction(np.array([0.0, 0.0]), limits)
+    direction = EscapeDirection(Proximity(model)).direction(np.array([0.0, 0.0]), limits)
     assert direction == pytest.approx([-1.0, 0.0])
 
 
@@ -66,20 +69,21 @@ def test_between_two_walls_there_is_no_way_out():
     ]
     model = CollisionModel.from_urdf(slide, scene={"obstacles": walls})
     limits = np.full(len(model.pairs), 0.02)
-    assert WayOut(Proximity(model)).direction(np.zeros(1), limits) is None
-    assert WayOut(Proximity(model)).direction(np.array([0.08]), limits) == pytest.approx([-1.0])
+    escape = EscapeDirection(Proximity(model))
+    assert escape.direction(np.zeros(1), limits) is None
+    assert escape.direction(np.array([0.08]), limits) == pytest.approx([-1.0])
 
 
 def test_the_first_contact_waits_for_no_compiler():
     code = (
         "import numpy as np\n"
         "from support.robots.planar_arms import ball, planar_model\n"
-        "from collision_monitor.monitoring.speed_policy.speed_policy import Behaviour\n"
+        "from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy\n"
         "from collision_monitor.hierarchy.near import near\n"
         "model = planar_model(ball('post', 0.5, 0.0, 0.1))\n"
-        "behaviour = Behaviour(model)\n"
+        "behaviour = SpeedPolicy(model)\n"
         "before = list(near.signatures)\n"
-        "behaviour.way_out(np.zeros(6))\n"
+        "behaviour.escape_direction(np.zeros(6))\n"
         "assert before and near.signatures == before"
     )
     path = [entry for entry in sys.path if entry]
@@ -87,3 +91,27 @@ def test_the_first_contact_waits_for_no_compiler():
         [sys.executable, "-c", f"import sys; sys.path[:0] = {path!r}\n{code}"],
         check=True, timeout=600,
     )  # fmt: skip
+
+
+NAMES = ("a", "b", "c")
+STILL = np.zeros(3)
+
+
+def test_a_command_counts_by_name_while_the_robot_stands():
+    command = CommandedDirection(NAMES)
+    assert command.direction(STILL, 0.0) is None
+    assert command.update(["c", "other", "a"], [0.3, 9.0, -0.1], 5.0)
+    assert command.direction(STILL, 5.5).tolist() == [-0.1, 0.0, 0.3]
+    assert command.direction(np.array([0.0, 0.02, 0.0]), 5.5) is None
+    assert command.direction(STILL, 6.1) is None
+
+
+@pytest.mark.parametrize(
+    ("names", "velocities"),
+    [(["a"], [np.nan]), (["a", "b"], [0.1]), (["x"], [0.1]), ([], []), (["a"], [0.1, 0.2])],
+)
+def test_what_cannot_be_used_ends_what_was_intended(names, velocities):
+    command = CommandedDirection(NAMES)
+    command.update(["a"], [0.1], 5.0)
+    assert not command.update(names, velocities, 5.1)
+    assert command.direction(STILL, 5.2) is None

@@ -13,9 +13,9 @@ from collision_monitor import CollisionModel
 from collision_monitor.cli.demo import package_file
 from collision_monitor.model.thresholds import Rule, Thresholds
 from collision_monitor.monitoring.monitor import Monitor
-from collision_monitor.monitoring.speed_policy.settings import Settings
-from collision_monitor.monitoring.speed_policy.speed_policy import Behaviour
-from collision_monitor.monitoring.speed_policy.threshold_suggestions import propose
+from collision_monitor.monitoring.speed_policy.settings import SpeedSettings
+from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
+from collision_monitor.monitoring.speed_policy.threshold_suggestions import suggest_thresholds
 
 WARN, STOP = 0.08, 0.01
 # One joint state, two periods until it is obeyed, and what velocities lag behind.
@@ -53,7 +53,7 @@ def thresholds_of(model):
     base = Thresholds(WARN, STOP)
     rules = [
         Rule(" ".join(found.pair), found.warn, found.stop)
-        for found in propose(model, base, samples=300)
+        for found in suggest_thresholds(model, base, samples=300)
     ]
     return Thresholds(WARN, STOP, tuple(rules))
 
@@ -90,10 +90,10 @@ def driven(cell, q, v, **options):
     """The robot after 1.6 s."""
     model, _, thresholds, accelerations, _ = cell
     prediction = options.pop("prediction", True)
-    settings = Settings(
+    settings = SpeedSettings(
         reaction_time=REACTION, prediction=prediction
     )
-    behaviour = Behaviour(model, settings, accelerations)
+    behaviour = SpeedPolicy(model, settings, accelerations)
     monitor = Monitor(model, zero_state_confirmation=0.0, behaviour=behaviour)
     monitor.set_thresholds(thresholds)
     robot = BrakingRobot(monitor, q, accelerations, **options)

@@ -8,14 +8,15 @@ import weakref
 
 import numpy as np
 import pytest
+from support.joint_states import send
 from support.robots.toys import chain, joint, link, robot
 
 from collision_monitor import CollisionModel
 from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.monitoring.joint_states.joint_state_buffer import JointStateBuffer
 from collision_monitor.monitoring.monitor import Level, Monitor
-from collision_monitor.monitoring.speed_policy.settings import Settings
-from collision_monitor.monitoring.speed_policy.speed_policy import Behaviour
+from collision_monitor.monitoring.speed_policy.settings import SpeedSettings
+from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
 
 JOINTS = ("j1", "j2", "j3")
 BENT = [0.2, 1.0, 1.2]
@@ -23,7 +24,7 @@ BENT = [0.2, 1.0, 1.2]
 
 def monitor(urdf=None, **options):
     model = CollisionModel.from_urdf(chain(4) if urdf is None else urdf)
-    behaviour = Behaviour(model, Settings(release_cycles=3, rise_time=1.0))
+    behaviour = SpeedPolicy(model, SpeedSettings(release_cycles=3, rise_time=1.0))
     return Monitor(model, behaviour=behaviour, **options)
 
 
@@ -105,17 +106,17 @@ def test_speeds_and_what_is_held_go_on():
     fed(moving, speed=-0.4)
     new = monitor()
     new.take_over(moving, 10.001)
-    assert new.behaviour.speeds.known
-    assert new.behaviour.speeds.values == pytest.approx([-0.4] * 3, abs=1e-6)
+    assert new.behaviour.velocities.known
+    assert new.behaviour.velocities.values == pytest.approx([-0.4] * 3, abs=1e-6)
 
 
 def test_two_publishers_that_quarrel_go_on_quarrelling():
     old, new = (JointStateBuffer(["a", "b"], [1.0, 1.0]) for _ in range(2))
     for k in range(8):
-        old.update(["a", "b"], [0.1 + (k % 2), 0.2], 5.0 + 0.01 * k)
+        send(old, ["a", "b"], [0.1 + (k % 2), 0.2], 5.0 + 0.01 * k)
     new.take_over(old)
     assert "two publishers" in new.conflict(5.1)
-    new.update(["b"], [0.3], 5.2)
+    send(new, ["b"], [0.3], 5.2)
     assert new.q[1] == 0.3
 
 
@@ -124,7 +125,7 @@ def test_a_model_that_is_not_watched_any_more_is_gone_without_a_search(narrow_ph
     model = CollisionModel.from_urdf(chain(4))
     live = LiveScene(model)
     live.add("ball", np.array([[0.0] * 6 + [0.1]]), "l0", np.eye(4))
-    behaviour = Behaviour(model, live=live)
+    behaviour = SpeedPolicy(model, live=live)
     watch = Monitor(model, narrow_phase=narrow_phase, behaviour=behaviour, live=live)
     fed(watch)
     watch.distances()
@@ -139,11 +140,12 @@ def test_a_model_that_is_not_watched_any_more_is_gone_without_a_search(narrow_ph
 
 def test_watchdogs_and_their_counts_outlive_a_swap():
     old, new = monitor(), monitor()
-    old.watchdogs.publishers.look(1, 9.0)
+    old.watchdogs.publishers.update("js", 1, 9.0)
+    old.watchdogs.publishers.report_message("js", 10.6)
     fed(old)
     old.update(["x"], [1.0], 10.01)
     fed(old, now=10.6)
-    old.watchdogs.publishers.look(0, 10.7)
+    old.watchdogs.publishers.update("js", 0, 10.7)
     new.take_over(old, 10.71)
     assert new.watchdogs.counts() == old.watchdogs.counts()
     assert new.watchdogs.refused["unknown"] == new.watchdogs.publishers.lost == 1

@@ -14,18 +14,18 @@ from collision_monitor import CollisionModel
 from collision_monitor.errors import ConfigurationError, ThresholdsError
 from collision_monitor.model.thresholds import Rule, Thresholds
 from collision_monitor.monitoring.monitor import Level, Monitor
-from collision_monitor.monitoring.speed_policy.settings import Settings
-from collision_monitor.monitoring.speed_policy.speed_policy import Behaviour
+from collision_monitor.monitoring.speed_policy.settings import SpeedSettings
+from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
 
 MODEL = model()
 NAMES = [*JOINTS, "mast_joint"]
-AT_ONCE = Settings(release_distance=0.0, release_cycles=1, rise_time=0.0)
+AT_ONCE = SpeedSettings(release_distance=0.0, release_cycles=1, rise_time=0.0)
 PERIOD = 0.01
-BEHAVIOUR = Behaviour(MODEL, AT_ONCE)
+BEHAVIOUR = SpeedPolicy(MODEL, AT_ONCE)
 
 
 def test_the_default_policy_is_that_of_the_node():
-    story = Story(Settings())
+    story = Story(SpeedSettings())
     by_default = Monitor(MODEL)
     for gap in (0.4, 0.3, 0.2, 0.1, 0.05, 0.01, 0.05, 0.2):
         expected = story.at(gap)
@@ -40,7 +40,7 @@ class Story:
     """Joint states of two balls on a line, one every PERIOD."""
 
     def __init__(self, settings=AT_ONCE, **options):
-        self.behaviour = Behaviour(MODEL, settings)
+        self.behaviour = SpeedPolicy(MODEL, settings)
         self.monitor = Monitor(MODEL, 0.1, 0.02, behaviour=self.behaviour, **options)
         self.now = 50.0
 
@@ -97,7 +97,7 @@ def test_without_velocities_distances_alone_decide():
 
 
 def test_without_prediction_only_the_direction_counts():
-    blind = Settings(prediction=False, release_distance=0.0, release_cycles=1, rise_time=0.0)
+    blind = SpeedSettings(prediction=False, release_distance=0.0, release_cycles=1, rise_time=0.0)
     assert Story(blind).moving(0.15, -1.2).action == "none"
     assert Story(blind).moving(0.06, -1.2).speed_scale == pytest.approx(0.5)
     assert Story(blind).moving(0.06, 0.3).action == "none"
@@ -123,13 +123,13 @@ def test_time_to_collision_is_the_gap_over_its_rate():
 
 
 def test_after_contact_it_goes_on_says_the_way_out_and_lets_the_robot_go():
-    story = Story(Settings(release_cycles=3))
+    story = Story(SpeedSettings(release_cycles=3))
     actions = [story.at(0.05 - 0.002 * k).action for k in range(40)]  # into contact
     assert actions[-1] == "stop"
     state = story.at(-0.028)
     assert state.message.startswith("collision: 0.028 m deep")
     q = story.monitor.buffer.q
-    out = story.behaviour.way_out(q)
+    out = story.behaviour.escape_direction(q)
     assert MODEL.distance(q + 0.01 * out).distance > state.distance + 0.009
     states = [story.at(-0.028 + 0.002 * k) for k in range(80)]
     actions = [state.action for state in states]
@@ -139,14 +139,14 @@ def test_after_contact_it_goes_on_says_the_way_out_and_lets_the_robot_go():
     last = len(actions) - 1 - actions[::-1].index("limit")
     assert actions[first:] == ["limit"] * (last + 1 - first) + ["none"] * (len(actions) - last - 1)
     assert states[-1].level is Level.OK
-    assert story.behaviour.way_out(story.monitor.buffer.q) is None
+    assert story.behaviour.escape_direction(story.monitor.buffer.q) is None
 
 
 def test_a_robot_that_is_stopped_may_say_that_it_would_move_away():
     story = Story()
     for _ in range(5):
         assert story.at(0.01).action == "stop"
-    intention = story.behaviour.intention
+    intention = story.behaviour.command
     intention.update(["l_x"], [0.2], story.now)
     state = story.at(0.01)
     assert (state.action, state.speed_scale) == ("limit", 0.25)
@@ -217,7 +217,7 @@ def test_faults_come_before_everything():
 def test_whatever_happens_the_scale_is_no_more_than_the_distance_allows_what_comes_nearer(
     story, cycles, rise
 ):
-    told = Story(Settings(release_cycles=cycles, rise_time=rise))
+    told = Story(SpeedSettings(release_cycles=cycles, rise_time=rise))
     gap = 0.2
     for target, quickly in story:
         step = np.clip(target - gap, -0.02, 0.02) * (1.0 if quickly else 0.1)
@@ -270,7 +270,7 @@ class Shapes:
 def test_on_the_shapes_themselves_their_distances_count(phase, gap, velocity, action, scale):
     shapes = Shapes(0.12)
     monitor = Monitor(
-        shapes, 0.1, 0.02, narrow_phase=phase, behaviour=Behaviour(MODEL, AT_ONCE)
+        shapes, 0.1, 0.02, narrow_phase=phase, behaviour=SpeedPolicy(MODEL, AT_ONCE)
     )
     for k in range(8, -1, -1):
         now = 50.0 - k * PERIOD
@@ -302,7 +302,7 @@ def test_of_several_near_pairs_all_are_measured_on_their_shapes():
             return leaves + 0.05
 
     monitor = Monitor(
-        Both(0.05), 0.1, 0.02, narrow_phase="mesh", behaviour=Behaviour(real, AT_ONCE)
+        Both(0.05), 0.1, 0.02, narrow_phase="mesh", behaviour=SpeedPolicy(real, AT_ONCE)
     )
     for k in range(5):
         state = monitor.update(NAMES, (*apart(-0.01), 0.3), 50.0 + 0.01 * k, 50.0 + 0.01 * k)

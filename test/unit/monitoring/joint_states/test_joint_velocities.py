@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collision_monitor.monitoring.joint_states.velocities import JointSpeeds, SpeedsOfSeveral
+from collision_monitor.monitoring.joint_states.joint_velocities import JointVelocities
 
 NOTHING = np.full(2, np.nan)
 
 
 def fed(rows, times, window=0.05, velocities=None):
     """Speeds after rows (n, 2) at times (n,)."""
-    speeds = JointSpeeds(2, window)
+    speeds = JointVelocities(2, window)
     for k, (row, time) in enumerate(zip(rows, times, strict=True)):
         given_now = NOTHING if velocities is None else np.array(velocities[k], dtype=float)
         speeds.update(np.array(row, dtype=float), given_now, time, time)
@@ -51,7 +51,7 @@ def test_noise_and_jitter_of_encoders_average_out():
     times = 3.0 + np.arange(400) * 0.001
     rows = np.column_stack([0.5 * times, 0.0 * times])
     rows = np.round((rows + rng.normal(0.0, 2e-5, rows.shape)) / 1e-4) * 1e-4
-    speeds, errors = JointSpeeds(2, 0.05), []
+    speeds, errors = JointVelocities(2, 0.05), []
     for row, time in zip(rows, times, strict=True):
         speeds.update(row, NOTHING, time + rng.uniform(0.0, 0.003), time)
         errors.append(np.abs(speeds.values - [0.5, 0.0]).max())
@@ -59,7 +59,7 @@ def test_noise_and_jitter_of_encoders_average_out():
 
 
 def test_one_joint_state_says_nothing_and_two_in_one_moment_neither():
-    speeds = JointSpeeds(2)
+    speeds = JointVelocities(2)
     speeds.update(np.array([1.0, 2.0]), NOTHING, 5.0)
     assert not speeds.known
     assert (speeds.values == 0.0).all()
@@ -82,7 +82,7 @@ def test_after_a_gap_nothing_is_known_and_a_clock_set_back_is_a_gap():
 
 def test_two_publishers_whose_stamps_cross_are_both_heard():
     """The second joint comes in messages of its own, whose stamps are 8 ms behind."""
-    speeds, q = JointSpeeds(2), np.zeros(2)
+    speeds, q = JointVelocities(2), np.zeros(2)
     for k in range(60):
         time = 50.0 + 0.01 * k
         q[0] = 0.6 * 0.01 * k
@@ -94,7 +94,7 @@ def test_two_publishers_whose_stamps_cross_are_both_heard():
 
 
 def test_joint_states_without_stamps_go_by_their_arrival():
-    speeds = JointSpeeds(2)
+    speeds = JointVelocities(2)
     for k in range(30):
         speeds.update(np.array([0.02 * k, 0.0]), NOTHING, 9.0 + 0.01 * k, 0.0)
     assert speeds.values == pytest.approx([2.0, 0.0])
@@ -128,7 +128,7 @@ def test_what_a_driver_gives_counts_from_the_first_joint_state_on():
 
 def test_a_robot_that_is_heard_seldom_does_not_seem_to_stand_beside_one_that_is_heard_often():
     places = [np.array([0, 2]), np.array([1]), np.array([], dtype=int)]
-    several, alone = SpeedsOfSeveral(places), JointSpeeds(3)
+    several, alone = JointVelocities(3, robots=places), JointVelocities(3)
     assert not several.known
     q, seen, stairs, passed = np.zeros(3), [], [], 0.0
     for k in range(1000):
@@ -152,8 +152,7 @@ def test_a_robot_that_is_heard_seldom_does_not_seem_to_stand_beside_one_that_is_
 
 
 def test_speeds_of_several_are_known_when_those_of_each_are():
-    several = SpeedsOfSeveral([np.array([0]), np.array([1])], window=0.1)
-    assert several.window == 0.1
+    several = JointVelocities(2, 0.1, [np.array([0]), np.array([1])])
     for k in range(4):
         several.update(np.full(2, 0.1 * k), NOTHING, 1.0 + 0.01 * k, 0.0, [0])
     assert not several.known

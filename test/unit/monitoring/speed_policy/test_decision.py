@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Decisions: monotone, never faster than any pair allows, no chatter."""
+"""Decisions: monotone, never faster than any pair allows, no chatter; and their messages."""
 
 import numpy as np
 import pytest
@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from collision_monitor.continuous.braking_path import COLUMNS, DISTANCE, LEAST, PAIR, RATE
 from collision_monitor.monitoring.speed_policy import decision_kernels
+from collision_monitor.monitoring.speed_policy.decision import Decision, decision_message
 from collision_monitor.monitoring.speed_policy.decision_kernels import GIVEN, MEMORY
 
 STOP, WARN, RELEASE, ESCAPE, PARTING, TOLERANCE = 0.02, 0.1, 0.005, 0.25, 0.005, 0.002
@@ -169,3 +170,46 @@ def test_each_pair_has_thresholds_of_its_own():
 def test_a_distance_that_is_no_number_stops():
     found = Decider()((np.nan, np.nan, np.nan))
     assert (found["stop"], found["inside"], found["scale"]) == (True, True, 0.0)
+
+
+STILL = {"distance": 0.05, "stop_distance": 0.02, "warn_distance": 0.1, "braking_clearance": 0.05}
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"near": True, "slow": True}, "near: 0.050 m between a and b"),
+        ({"near": True}, "near: 0.050 m, moving away, between a and b"),
+        (
+            {"near": True, "slow": True, "stop": True},
+            "stopping, held for a moment: 0.050 m between a and b",
+        ),
+        (
+            {"near": True, "slow": True, "stop": True, "braking_clearance": 0.0},
+            "cannot stop in time: 0.050 m now, 0.000 m while braking between a and b",
+        ),
+        ({"near": True, "inside": True}, "too close until a moment ago: 0.050 m between a and b"),
+        (
+            {"near": True, "inside": True, "stop": True, "distance": 0.01},
+            "too close: 0.010 m between a and b",
+        ),
+        (
+            {"near": True, "inside": True, "distance": -0.01},
+            "collision: 0.010 m deep, moving away, between a and b",
+        ),
+        (
+            {"approach": True, "distance": 0.3},
+            "approaching: 0.300 m now, 0.050 m while braking between a and b",
+        ),
+        ({"approach": True, "distance": 0.3, "braking_clearance": 0.2}, "clear: 0.300 m between"),
+        ({"near": True, "distance": 0.3, "braking_clearance": 0.3}, "clear: 0.300 m between"),
+        ({"distance": 0.3}, "clear: 0.300 m between a and b"),
+    ],
+)
+def test_what_is_said_is_true_now(given, says):
+    assert decision_message(Decision(**{**STILL, **given}), ("a", "b")).startswith(says)
+
+
+def test_what_is_no_number_is_too_close():
+    unknown = Decision(stop=True, inside=True, distance=float("nan"))
+    assert "nan" in decision_message(unknown, ("a", "b"))

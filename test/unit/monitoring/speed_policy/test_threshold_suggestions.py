@@ -9,7 +9,7 @@ from support.robots.toys import joint, link, robot
 from collision_monitor import CollisionModel
 from collision_monitor.errors import BehaviourError
 from collision_monitor.model.thresholds import Rule, Thresholds
-from collision_monitor.monitoring.speed_policy.threshold_suggestions import propose
+from collision_monitor.monitoring.speed_policy.threshold_suggestions import suggest_thresholds
 
 # A ball on a slide that stays 45 to 65 mm from a post, and one in a shelf that it overlaps.
 URDF = robot(
@@ -27,7 +27,7 @@ MODEL = CollisionModel.from_urdf(URDF, scene={"obstacles": BALLS})
 
 
 def test_only_pairs_that_are_always_near_are_found():
-    found = {frozenset(p.pair): p for p in propose(MODEL, Thresholds(0.1, 0.02), 200)}
+    found = {frozenset(p.pair): p for p in suggest_thresholds(MODEL, Thresholds(0.1, 0.02), 200)}
     assert found.keys() == {frozenset(("near", "post")), frozenset(("far", "shelf"))}
     near = found[frozenset(("near", "post"))]
     assert near.share == 1.0
@@ -39,14 +39,14 @@ def test_only_pairs_that_are_always_near_are_found():
 
 def test_pairs_that_are_near_only_mostly_are_found_when_asked_for():
     base = Thresholds(0.06, 0.02)
-    assert {p.pair for p in propose(MODEL, base, 200)} == {("far", "shelf")}
-    found = {p.pair: p for p in propose(MODEL, base, 200, share=0.6)}
+    assert {p.pair for p in suggest_thresholds(MODEL, base, 200)} == {("far", "shelf")}
+    found = {p.pair: p for p in suggest_thresholds(MODEL, base, 200, share=0.6)}
     assert 0.6 <= found["near", "post"].share < 1.0
 
 
 def test_what_is_proposed_is_never_reached():
     base = Thresholds(0.3, 0.2)
-    found = propose(MODEL, base, 300)
+    found = suggest_thresholds(MODEL, base, 300)
     assert found
     assert [p.least for p in found] == sorted(p.least for p in found)
     distances = np.array([MODEL.distances(q) for q in MODEL.random_configurations(300, 5)])
@@ -58,17 +58,17 @@ def test_what_is_proposed_is_never_reached():
         else:
             assert 0.0 < proposal.stop < proposal.warn < distances[:, k].min()
     rules = [Rule(" ".join(p.pair), p.warn, p.stop) for p in found if p.warn is not None]
-    left = propose(MODEL, Thresholds(0.3, 0.2, tuple(rules)), 300)
+    left = suggest_thresholds(MODEL, Thresholds(0.3, 0.2, tuple(rules)), 300)
     assert {p.pair for p in left} == {p.pair for p in found if p.warn is None}
 
 
 @pytest.mark.parametrize("given", [{"samples": 0}, {"share": 0.0}, {"share": 1.1}])
 def test_questions_that_mean_nothing_are_refused(given):
     with pytest.raises(BehaviourError, match="expected at least 1 sample"):
-        propose(MODEL, Thresholds(0.1, 0.02), **given)
+        suggest_thresholds(MODEL, Thresholds(0.1, 0.02), **given)
 
 
 def test_rules_for_objects_to_come_are_passed_over():
     base = Thresholds(0.1, 0.02)
     ruled = Thresholds(0.1, 0.02, (Rule("cell/* near", 0.5), Rule("cloud far", 0.4)))
-    assert propose(MODEL, ruled, 50) == propose(MODEL, base, 50)
+    assert suggest_thresholds(MODEL, ruled, 50) == suggest_thresholds(MODEL, base, 50)

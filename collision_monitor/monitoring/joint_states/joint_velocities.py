@@ -1,0 +1,177 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Joint velocities: those of the driver if they agree with the positions, otherwise estimates.
+
+An estimate is the least squares slope of the positions in a short window. This averages out noise,
+jitter of arrival times and encoder resolution, and lags by half of the window.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from collision_monitor.common.compiled import kernel
+
+# A driver's velocity below half of the slope, less this, is rejected: rad/s or m/s.
+_SLACK = 0.05
+# A history starts anew after a gap of this many windows and at least this many seconds, and if
+# stamps go back by more than this: a clock was set back.
+_GAP_WINDOWS, _GAP_SECONDS, _BACK_SECONDS = 4.0, 1.0, 1.0
+# A slope needs this many rows if there are as many, and this time span.
+_LEAST_ROWS, _LEAST_SPAN = 3, 0.0015
+# Rows per window: of joint states at higher rates, the newest replaces the previous one.
+_ROWS = 16
+_HISTORY_ROWS = 24
+
+
+@kernel
+def believed(given, slope):
+    """The driver's velocity ``given``, or ``slope`` of the positions if that is clearly faster.
+
+    Some drivers send zeros, NaN or the wrong sign. The faster of the two is the safe side.
+    """
+    if not math.isfinite(given):
+        return slope
+    size = abs(slope)
+    if (given * slope < 0.0 and size > _SLACK) or abs(given) < 0.5 * size - _SLACK:
+        return slope
+    return given
+
+
+@kernel
+def joint_speeds(times, history, place, q, time, window, given, out):
+    """Add q (nq,), measured at ``time``, and write velocities to ``out``; True if they are known.
+
+    ``times`` (m,), ``history`` (m, nq) and ``place`` (2,) are a ring buffer: the next row and the
+    number of rows. ``given`` (nq,) are velocities of the driver, NaN where there are none. Joint
+    states of several publishers may arrive out of order: one that is not newer than the last is
+    treated as measured at the same time. Unknown velocities are written as 0.
+    """
+    size, count = len(times), place[1]
+    row = place[0] - 1 if place[0] > 0 else size - 1
+    gap = time - times[row]
+    if count == 0 or gap < -_BACK_SECONDS or gap > max(_GAP_SECONDS, _GAP_WINDOWS * window):
+        count = 0
+    before = row - 1 if row > 0 else size - 1
+    if count == 0 or (gap > 0.0 and (count == 1 or times[row] - times[before] >= window / _ROWS)):
+        row = place[0]
+        place[0] = row + 1 if row + 1 < size else 0
+        count = min(count + 1, size)
+        place[1] = count
+    if count == 1 or gap > 0.0:
+        times[row] = time
+    time = times[row]
+    for k in range(len(q)):
+        history[row, k] = q[k]
+    used, mean, span = 0, 0.0, 0.0
+    for m in range(count):
+        past = time - times[row - m if m <= row else row - m + size]
+        if past > window and m >= _LEAST_ROWS:
+            break
+        mean -= past
+        span = past
+        used += 1
+    mean /= used
+    for k in range(len(q)):
+        out[k] = 0.0
+    if span < _LEAST_SPAN:
+        known = True
+        for k in range(len(q)):
+            known &= math.isfinite(given[k])
+        if known:
+            for k in range(len(q)):
+                out[k] = given[k]
+        return known
+    spread = 0.0
+    for m in range(used):
+        i = row - m if m <= row else row - m + size
+        weight = times[i] - time - mean
+        spread += weight * weight
+        for k in range(len(q)):
+            out[k] += weight * (history[i, k] - q[k])
+    for k in range(len(q)):
+        out[k] = believed(given[k], out[k] / spread)
+    return True
+
+
+class JointVelocities:
+    """Velocities of all joints of q.
+
+    Each robot with joint states of its own has its own history: positions of one robot do not say
+    when those of another were measured.
+
+    Attributes:
+        values: (nq,) rad/s or m/s; 0 where they are unknown.
+        known: whether they are known: not before two joint states, nor after a gap.
+        passed: seconds between the last two joint states (of the first robot); inf before.
+        several: whether there are several robots.
+    """
+
+    def __init__(
+        self, count: int, window: float = 0.05, robots: Sequence[np.ndarray] = ()
+    ) -> None:
+        """``count`` joints, ``window`` in seconds, ``robots``: indices into q of each robot."""
+        self.window = window
+        self.values = np.zeros(count)
+        self.known = False
+        self.passed = np.inf
+        self.several = len(robots) > 0
+        self._robots = list(robots) if self.several else [slice(None)]
+        self._parts = [_History(len(self.values[indices])) for indices in self._robots]
+        # The robot whose joint states measure time; a robot without joints has none.
+        self._clock = next((k for k, part in enumerate(self._parts) if len(part.values)), 0)
+
+    def update(
+        self,
+        q: np.ndarray,
+        given: np.ndarray,
+        now: float,
+        stamp: float = 0.0,
+        touched: Sequence[int] | None = None,
+    ) -> None:
+        """Add a joint state.
+
+        Args:
+            q: (nq,) positions.
+            given: (nq,) velocities of the driver; NaN where there are none.
+            now: time of arrival, seconds of the steady clock.
+            stamp: time of measurement, seconds. It is preferred over ``now``, so that neither
+                jitter nor simulated time has an effect; 0 if unknown.
+            touched: robots that the joint state belongs to, as indices; None for all.
+        """
+        if self.several:
+            self.passed = 0.0
+        for k in range(len(self._parts)) if touched is None else touched:
+            part, indices = self._parts[k], self._robots[k]
+            passed = part.update(q[indices], given[indices], now, stamp, self.window)
+            self.values[indices] = part.values
+            if k == self._clock:
+                self.passed = passed
+        self.known = all(part.known for part in self._parts if len(part.values))
+
+
+class _History:
+    """Recent positions of one robot."""
+
+    def __init__(self, count: int) -> None:
+        self.values = np.zeros(count)
+        self.known = False
+        self._times = np.zeros(_HISTORY_ROWS)
+        self._rows = np.zeros((_HISTORY_ROWS, count))
+        self._place = np.zeros(2, dtype=np.int64)
+        self._time, self._now = 0.0, 0.0
+
+    def update(
+        self, q: np.ndarray, given: np.ndarray, now: float, stamp: float, window: float
+    ) -> float:
+        """See `JointVelocities.update`; returns the seconds since the previous joint state."""
+        before = self._time
+        self._time = stamp if stamp > 0.0 else before + now - self._now
+        self._now = now
+        self.known = joint_speeds(
+            self._times, self._rows, self._place, q, self._time, window, given, self.values
+        )
+        return max(0.0, self._time - before)
