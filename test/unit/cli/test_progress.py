@@ -67,6 +67,7 @@ def test_a_screen_that_is_closed_does_no_harm():
 
 def test_what_the_library_logs_is_shown_and_not_printed_elsewhere():
     library = logging.getLogger("collision_monitor.fitting.fitter")
+    before = logging.getLogger("collision_monitor").level
     screen = Screen(True)
     with LiveProgress(out=screen) as progress:
         with progress.following_log():
@@ -76,4 +77,4 @@ def test_what_the_library_logs_is_shown_and_not_printed_elsewhere():
             assert "detail" not in progress.line()
         library.info("afterwards")
         assert "afterwards" not in progress.line()
-    assert logging.getLogger("collision_monitor").level == logging.NOTSET
+    assert logging.getLogger("collision_monitor").level == before
