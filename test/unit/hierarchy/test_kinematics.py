@@ -118,7 +118,7 @@ REAL = ["ur5", "panda", "pr2", "tiago_dual"]
 def real(request):
     """A real robot, and as pinocchio sees it."""
     files = robots.require(request.param)
-    reference = pytest.importorskip("reference")
+    reference = pytest.importorskip("support.geometry.reference")
     kinematics = Kinematics(files.urdf, files.package_dirs)
     return kinematics, reference.Reference(files.urdf, list(files.package_dirs), kinematics)
 
