@@ -66,11 +66,9 @@ def test_states_and_clock_go_on_at_their_rate(cell):
     first, first_clock = len(heard["joint_states"]), len(heard["clock"])
     wait(cell, 2.0)
     stamps = [seconds(message.header.stamp) for message in heard["joint_states"][first:]]
-    steps = np.diff(stamps) / 0.02
-    # None comes twice or between; a busy machine may lose some on the way to this process.
-    assert np.allclose(steps, np.round(steps), atol=1e-4) and steps.min() > 0.5
-    assert np.median(steps) == pytest.approx(1.0, abs=1e-4)
-    assert len(heard["clock"]) - first_clock > 0.5 * len(stamps)
+    gaps = {round(b - a, 6) for a, b in zip(stamps, stamps[1:], strict=False)}
+    assert gaps == {0.02}  # none is left out, none comes twice
+    assert abs(len(heard["clock"]) - first_clock - len(stamps)) <= 2
     assert list(cell.last.name) == list(JOINTS)
     assert len(cell.last.velocity) == len(cell.last.effort) == 2
     cell.until(lambda: float(cell.values["real_time_factor"]) > 2.0)
@@ -98,7 +96,7 @@ def test_what_cannot_be_followed_is_refused_in_so_many_words(cell):
     assert cell.state.level == b"\x02"
     cell.trajectories.publish(trajectory(JOINTS, [[0.3, 0.2]], [1.0], stamp=1.7e9))
     cell.until(lambda: "must set use_sim_time" in cell.state.message)
-    cell.send(JOINTS, [[0.1, 0.1]], [6.0])
+    cell.send(JOINTS, [[0.1, 0.1]], [0.5])
     cell.until(lambda: cell.values["event"] == "moving")
 
 
