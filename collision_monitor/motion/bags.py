@@ -224,6 +224,9 @@ def _command(message: Any, received: int, where: str) -> CommandMessage | None:
         for point in message.points
     ]
     points = points_of(list(message.joint_names), points, where)
+    if points.times[0] < 0.0:
+        first = f"{where}: points[0]: time_from_start {points.times[0]:g} s"
+        raise MotionError(f"{first} is negative; 0 or more is right")
     return CommandMessage(received, _stamp(message.header), points)
 
 

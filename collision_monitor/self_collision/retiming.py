@@ -20,7 +20,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from collision_monitor.errors import MissingDependencyError
+from collision_monitor.errors import MissingDependencyError, MotionError
 
 logger = logging.getLogger(__name__)
 
@@ -50,10 +50,13 @@ def retime(
         (n,) s; the first is that of ``times``.
 
     Raises:
+        MotionError: shapes that do not fit, times that do not increase, values that are not
+            finite, a limit below zero.
         MissingDependencyError: toppra is needed, and not installed.
     """
-    fastest = _limits(velocity_limits, positions.shape[1])
-    hardest = _limits(acceleration_limits, positions.shape[1])
+    times, positions = _checked(times, positions)
+    fastest = _limits(velocity_limits, positions.shape[1], "velocity")
+    hardest = _limits(acceleration_limits, positions.shape[1], "acceleration")
     if len(times) < 2:
         return times.copy()
     spans = np.diff(times)
@@ -69,9 +72,33 @@ def retime(
     return _not_shorter(times + later, spans)
 
 
-def _limits(limits: np.ndarray | Sequence[float] | float, joints: int) -> np.ndarray:
+def _checked(times: np.ndarray, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    times = np.array(times, dtype=float)
+    positions = np.array(positions, dtype=float)
+    if times.ndim != 1 or positions.ndim != 2 or len(times) != len(positions) or not len(times):
+        raise MotionError(
+            f"times of shape {times.shape} and positions of shape {positions.shape}; (n,) and "
+            "(n, joints) with n of at least 1 are right"
+        )
+    for name, values in (("time", times), ("position", positions)):
+        bad = np.argwhere(~np.isfinite(values))
+        if len(bad):
+            raise MotionError(f"waypoint {bad[0][0]}: a {name} is {values[tuple(bad[0])]}")
+    late = np.flatnonzero(np.diff(times) <= 0.0)
+    if len(late):
+        raise MotionError(f"waypoint {late[0] + 1}: time {times[late[0] + 1]:g} does not increase")
+    return times, positions
+
+
+def _limits(limits: np.ndarray | Sequence[float] | float, joints: int, what: str) -> np.ndarray:
     """Limits (joints,), inf where there is none."""
-    values = np.broadcast_to(np.asarray(limits, dtype=float), (joints,))
+    values = np.asarray(limits, dtype=float)
+    if values.ndim == 0:
+        values = np.full(joints, float(values))
+    if values.shape != (joints,):
+        raise MotionError(f"{what} limits of shape {values.shape}; ({joints},) is right")
+    if (values < 0.0).any():
+        raise MotionError(f"{what} limit {values[values < 0.0][0]:g} is below zero")
     return np.where(np.isfinite(values) & (values > 0.0), values, np.inf)
 
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -48,7 +49,7 @@ class BrakingInputs(NamedTuple):
     settings: SpeedSettings
 
 
-class BrakingPaths:
+class BrakingPaths(ABC):
     """Pairs of a packed model with their thresholds, and a work space.
 
     Pairs with the same reach and thresholds form a class.
@@ -76,9 +77,9 @@ class BrakingPaths:
         self.tests = 0
         self.widest = -np.inf
 
+    @abstractmethod
     def arrays(self) -> tuple[np.ndarray, np.ndarray]:
         """(numbers, index) of the packed model."""
-        raise NotImplementedError
 
     def set_classes(self, weights: np.ndarray, stop: np.ndarray, warn: np.ndarray) -> None:
         """Set ``weights`` (joints, classes) of `braking`, and thresholds (classes,) in metres."""

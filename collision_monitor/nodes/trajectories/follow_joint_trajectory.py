@@ -9,6 +9,7 @@ reason. The handle of a goal is executed when its result is known, so nothing wa
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -36,7 +37,7 @@ def follow_joint_trajectory_type() -> Any | None:
     return FollowJointTrajectory
 
 
-class _DeferredActionServer:
+class _DeferredActionServer(ABC):
     """Offers the action; goals, each with a ``handle``, are in ``_goals`` until they end."""
 
     def __init__(
@@ -58,11 +59,13 @@ class _DeferredActionServer:
     def _never(handle: Any) -> None:
         raise RuntimeError("goals are executed with their result alone")
 
+    @abstractmethod
     def _on_accepted(self, handle: Any) -> None:
-        raise NotImplementedError
+        """Take a new goal."""
 
+    @abstractmethod
     def _cancel(self, goal: Any) -> None:
-        raise NotImplementedError
+        """Cancel a goal of ``_goals``."""
 
     def _on_cancel(self, handle: Any) -> CancelResponse:
         goal = next((goal for goal in self._goals if goal.handle == handle), None)

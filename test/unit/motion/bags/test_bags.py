@@ -101,6 +101,10 @@ def test_topics_to_choose_from_are_listed(tmp_path):
             [("/c", 1, command(1, "a", [(1, [1]), (1, [1])]))],
             r"/c: message 1: points\[1\]: time_from_start 1 s does not increase",
         ),
+        (
+            [("/c", 1, command(1, "a", [(-1, [1]), (1, [1])]))],
+            r"/c: message 1: points\[0\]: time_from_start -1 s is negative",
+        ),
     ],
 )
 def test_messages_that_cannot_be_used_are_refused_by_number(tmp_path, messages, says):
