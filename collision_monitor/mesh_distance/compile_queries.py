@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Makes exact queries ready: addresses of what they call, and everything compiled."""
+"""Prepares exact queries: compiles them, with the addresses of the kernels that they call."""
 
 from __future__ import annotations
 
@@ -25,8 +25,11 @@ _INTEGER_WINDOWS = ("links", "parts", "leaf_links", "closed")
 
 
 @cache
-def calls() -> np.ndarray:
-    """Addresses, in this process, of the kernels that exact queries call by address."""
+def calls(depths: bool) -> np.ndarray:
+    """Addresses, in this process, of the kernels that exact queries call by address.
+
+    Those that only depths of contacts need are 0 without ``depths``.
+    """
     number, whole = types.float64, types.int64
     numbers, index = types.Array(number, 1, "C"), types.Array(whole, 1, "C")
     data = types.Tuple((numbers, index, numbers, whole, index))
@@ -35,43 +38,64 @@ def calls() -> np.ndarray:
         **{f: INTEGERS if f in _INTEGER_WINDOWS else FLOATS for f in Shapes._fields},
     )
     parts = (data, shapes, whole, whole, FLOATS)
-    return addresses(
-        [
-            (part_distance, (*parts, whole, whole, number, types.boolean, FLOATS)),
-            (holds, parts),
-            (list_contacts, (*parts, INTEGERS)),
-            (
-                part_way_out,
-                (*parts, FLOATS, FLOATS, *(number,) * 4, types.boolean, number, whole),
-            ),
-            (part_depth, (*parts, *(number,) * 5, FLOATS)),
-        ]
-    )
+    for_distances = [
+        (part_distance, (*parts, whole, whole, number, types.boolean, FLOATS)),
+        (holds, parts),
+    ]
+    for_depths = [
+        (list_contacts, (*parts, INTEGERS)),
+        (part_way_out, (*parts, FLOATS, FLOATS, *(number,) * 4, types.boolean, number, whole)),
+        (part_depth, (*parts, *(number,) * 5, FLOATS)),
+    ]
+    if depths:
+        return addresses(for_distances + for_depths)
+    return np.r_[addresses(for_distances), np.zeros(len(for_depths), dtype=np.int64)]
 
 
-def prepare() -> None:
-    """Compile every exact query, or load it from disk; the log says why it takes long."""
-    compile_now = not is_on_disk(nearest_query.exact_distance)
+def prepare(depths: bool) -> None:
+    """Compile the exact queries, or load them from disk; the log says why it takes long.
+
+    ``depths``: those that measure how deep shapes touch as well.
+    """
+    last, compile_all = (
+        (contact_triangles.list_crossings, _compile_depths) if depths
+        else (nearest_query.touching_leaves, _compile_distances)
+    )  # fmt: skip
+    compile_now = not is_on_disk(last)
     if compile_now:
         logger.info("compiling kernels of exact distances; this takes some seconds, once")
     begin = time.monotonic()
-    with compiling(contact_triangles.list_crossings):
-        _compile_all()
+    with compiling(last):
+        compile_all()
     if compile_now:
         logger.info("kernels of exact distances compiled in %.1f s", time.monotonic() - begin)
 
 
-def _compile_all() -> None:
+def _nothing(depths: bool) -> tuple[np.ndarray, ...]:
+    """Arguments of queries of a model without links."""
     none = np.empty(0)
     shapes = pack_shapes(
         {name: none for name in Shapes._fields if name != "parts"} | {"parts": np.empty((0, 8))}, []
     )
-    arrays = (*empty_model(), *shapes, *new_state(0, np.empty((0, 2), dtype=np.int64), 0), calls())
+    state = new_state(0, np.empty((0, 2), dtype=np.int64), 0)
+    return (*empty_model(), *shapes, *state, calls(depths))
+
+
+def _compile_distances() -> None:
+    none, arrays = np.empty(0), _nothing(depths=False)
     nearest_query.exact_distance(*arrays, none)
     nearest_query.exact_distances(*arrays, none, np.inf, none)
-    nearest_query.exact_bounds(*arrays, none, np.empty(0, np.int64), np.inf, 0.0, none, none)
+    nearest_query.exact_bounds(*arrays, none, np.empty(0, np.int64), none, 0.0, none, none)
+    # Compiled, not called: there are no links to ask about.
+    numbers, index, _, _, work, work_index, _ = arrays
+    nearest_query.touching_leaves.compile(
+        tuple(map(typeof, (numbers, index, work, work_index, 0)))
+    )
+
+
+def _compile_depths() -> None:
+    none, arrays = np.empty(0), _nothing(depths=True)
     deepest_contacts.deepest_pair(*arrays, 0, 0.0)
     deepest_contacts.depths(*arrays, 0, none)
-    # Compiled, not called: there are no links to ask about.
     rows = np.empty((1, 2), dtype=np.int64), np.empty((1, 18))
     contact_triangles.list_crossings.compile(tuple(map(typeof, (*arrays, none, 0, 0, *rows))))

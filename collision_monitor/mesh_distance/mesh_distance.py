@@ -4,14 +4,18 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
+from collision_monitor.common.disk_cache import content_key
 from collision_monitor.hierarchy.clearance import Clearance
 from collision_monitor.mesh_distance import contact_triangles, deepest_contacts, nearest_query
 from collision_monitor.mesh_distance.compile_queries import calls, prepare
+from collision_monitor.mesh_distance.link_pair_distance import TOUCH
 from collision_monitor.mesh_distance.packed_parts import new_state, pack_shapes
 from collision_monitor.mesh_distance.parts import Part, parts_of
 from collision_monitor.robot.description import Shape
@@ -36,9 +40,20 @@ class ExactShapes:
         """``links`` in the order of ``model.link_names``; ``leaf_links`` (leaves,) index them."""
         self.hierarchy = hierarchy
         self.nodes = 0
-        self._links = links
+        self.links = links
         self._leaf_links = np.asarray(leaf_links, dtype=np.int64)
         self._arrays: tuple[np.ndarray, np.ndarray] | None = None
+
+    @cached_property
+    def content(self) -> str:
+        """Digest of all shapes."""
+        return content_key(
+            [
+                (shape.kind, shape.pose, shape.size, shape.vertices, shape.triangles)
+                for link in self.links.values()
+                for shape in link.shapes
+            ]
+        )
 
     def arrays(self) -> tuple[np.ndarray, np.ndarray]:
         """(numbers, index) of `mesh_distance.packed_parts.Shapes`."""
@@ -47,15 +62,15 @@ class ExactShapes:
         return self._arrays
 
     def _build(self) -> tuple[np.ndarray, np.ndarray]:
-        of_links = [parts_of(link.shapes, self.hierarchy) for link in self._links.values()]
+        of_links = [parts_of(link.shapes, self.hierarchy) for link in self.links.values()]
         parts = [part for some in of_links for part in some]
         counts = np.array([len(some) for some in of_links])
         probes = np.array([len(part.probes) for part in parts])
-        bodies = [link.body for link in self._links.values()]
+        bodies = [link.body for link in self.links.values()]
         nodes = np.array([part.nodes for part in parts])
         rows = np.array([len(part.closed) for part in parts])
         self.nodes = int(nodes.sum())
-        poses = [link.pose for link in self._links.values()]
+        poses = [link.pose for link in self.links.values()]
         tables = {
             "links": np.column_stack([bodies, _starts(counts), counts]),
             "parts": np.column_stack(
@@ -128,17 +143,28 @@ class ExactDistance:
         self._refusal = refusal
         self._rank = rank = {name: k for k, name in enumerate(link_names)}
         ranks = np.array([[rank[a], rank[b]] for a, b in pairs], dtype=np.int64)
-        prepare()
+        prepare(depths=False)
         numbers, index = shapes.arrays()
         self._arrays = (
             *packed, numbers, index,
-            *new_state(len(rank), ranks.reshape(-1, 2), shapes.nodes), calls(),
+            *new_state(len(rank), ranks.reshape(-1, 2), shapes.nodes), calls(depths=False),
         )  # fmt: skip
+        self._has_depths = False
 
-    def nearest(self, q: np.ndarray) -> Clearance:
+    def prepare_depths(self) -> None:
+        """Compile the queries that measure how deep shapes touch; the first of them does this."""
+        if not self._has_depths:
+            prepare(depths=True)
+            self._arrays = (*self._arrays[:-1], calls(depths=True))
+            self._has_depths = True
+
+    def nearest(self, q: np.ndarray, depth: bool = True) -> Clearance:
         """The nearest pair at ``q``; see `CollisionModel.distance`."""
         result = nearest_query.exact_distance(*self._arrays, q)
         if result[2] > 0:
+            if not depth:
+                return self._nearest_by_leaves(result[2])
+            self.prepare_depths()
             best = result[1] if result[0] >= 0 else 0.0
             deeper = deepest_contacts.deepest_pair(*self._arrays, result[2], best)
             if deeper[0] >= 0:
@@ -151,28 +177,58 @@ class ExactDistance:
             distance, self._pairs[pair], result[5:11], result[11:], _NO_LEAVES, True, result[3:5]
         )
 
-    def refine(self, q: np.ndarray, out: np.ndarray, within: float) -> np.ndarray:
-        """Put exact distances at ``q`` in the place of those that are at most ``within``."""
+    def _nearest_by_leaves(self, touching: int) -> Clearance:
+        """The deepest of the ``touching`` pairs of the last query, by the leaves."""
+        numbers, index, _, _, work, work_index, _ = self._arrays
+        result = nearest_query.touching_leaves(numbers, index, work, work_index, touching)
+        distance = min(result[3], 0.0)  # shapes may stick out of leaves of a file by a micrometre
+        return Clearance(
+            distance, self._pairs[result[0]], result[4:10], result[10:], result[1:3]
+        )
+
+    def refine(self, q: np.ndarray, out: np.ndarray, within: float, depth: bool) -> np.ndarray:
+        """Put exact distances at ``q`` in the place of those that are at most ``within``.
+
+        Without ``depth``, shapes that touch keep the distance of their leaves.
+        """
+        leaves = out.copy()
         touching = nearest_query.exact_distances(*self._arrays, q, float(within), out)
         if touching < 0:
             raise self._refusal(touching, q)
         if touching > 0:
-            deepest_contacts.depths(*self._arrays, touching, out)
+            if depth:
+                self.prepare_depths()
+                deepest_contacts.depths(*self._arrays, touching, out)
+            else:
+                np.copyto(out, np.minimum(leaves, 0.0), where=out == TOUCH)
         return out
 
     def bound(
-        self, q: np.ndarray, pairs: np.ndarray, out: np.ndarray, within: float, loose: float
+        self,
+        q: np.ndarray,
+        pairs: np.ndarray,
+        out: np.ndarray,
+        within: np.ndarray,
+        loose: float,
+        seconds: float,
     ) -> np.ndarray:
-        """Raise distances of leaves, up to ``within``, to what is known of the shapes."""
-        code = nearest_query.exact_bounds(
-            *self._arrays, q, pairs, float(within), float(loose), np.empty(len(out)), out
-        )
-        if code < 0:
-            raise self._refusal(code, q)
-        return out
+        """Raise distances of leaves, up to ``within``, to what is known of the shapes.
+
+        Measures one pair, and further ones until ``seconds`` are over.
+        """
+        end, unsure = time.thread_time() + seconds, np.empty(len(out))
+        while True:
+            code = nearest_query.exact_bounds(
+                *self._arrays, q, pairs, within, float(loose), unsure, out
+            )
+            if code < 0:
+                raise self._refusal(code, q)
+            if code == 0 or time.thread_time() >= end:
+                return out
 
     def crossing(self, q: np.ndarray, pair: tuple[str, str], most: int) -> Crossing:
         """See `CollisionModel.crossing_triangles`."""
+        self.prepare_depths()
         ranks, room = (self._rank[pair[0]], self._rank[pair[1]]), 0
         count = 0
         while count == room < most:

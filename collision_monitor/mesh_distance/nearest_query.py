@@ -14,7 +14,11 @@ import numpy as np
 from collision_monitor.common.array_views import work_space
 from collision_monitor.common.compiled import FOUR, ONE, THREE, ZERO, kernel
 from collision_monitor.geometry.boxes import box_size, boxes_overlap
-from collision_monitor.geometry.segments import capsule_distance, surely_farther
+from collision_monitor.geometry.segments import (
+    capsule_distance,
+    capsule_witness,
+    surely_farther,
+)
 from collision_monitor.hierarchy.aabb_tree import ROOT, is_open, nearest_leaves
 from collision_monitor.hierarchy.packed import unpack
 from collision_monitor.hierarchy.query import first_bad, move
@@ -307,7 +311,10 @@ def _known(view, shapes, state, data, pair, within, loose, pose, rows, points):
     a, b = view.pairs[pair, 0], view.pairs[pair, 1]
     relative_pose(view, shapes, a, b, pose)
     kept, links = state.kept, shapes.links
-    least = kept[pair, 0] - moved_since(kept, pair, shapes.link_balls, b, pose)
+    moved = moved_since(kept, pair, shapes.link_balls, b, pose)
+    if kept[pair, 0] == TOUCH and moved == 0.0:
+        return TOUCH, TOUCH
+    least = kept[pair, 0] - moved
     if least >= within:
         return least, np.inf
     guess = guessed_distance(data, shapes, state, pair, pose, rows, points)
@@ -329,13 +336,15 @@ def exact_bounds(
     numbers, index, shape_numbers, shape_index, work, work_index, calls, q, which, within, loose,
     unsure, out,
 ):  # fmt: skip
-    """out[k] = at least the signed distance of the shapes of link pair which[k].
+    """out[k] = at least the signed distance of the shapes of link pair which[k], metres.
 
-    ``out`` comes as the distances of the leaves, and never falls; those not above ``within`` metres
-    are looked at. What earlier queries have found, less what links have moved since, is a bound,
+    ``out`` comes as the distances of the leaves, and never falls; those not above ``within[k]``
+    are raised. What earlier queries have found, less what links have moved since, is a bound,
     and so is a plane between what was nearest. One pair is measured: that of which least is known,
     if that may be more than ``loose`` metres below the truth, or nothing says whether it
-    touches. How deep shapes touch is left to their leaves. ``unsure`` (as many) is room. 0;
+    touches. How deep shapes touch is left to their leaves. ``unsure`` (as many) is work space.
+
+    Returns 1 if a pair was measured, so that another call may raise more; 0 if no bound is loose;
     -2 - k when q[k] is not finite.
     """
     bad = first_bad(q)
@@ -345,29 +354,44 @@ def exact_bounds(
     shapes, state = unpack_shapes(shape_numbers, shape_index), unpack_state(work, work_index)
     data = data_of(shape_numbers, shape_index, work, work_index, calls)
     move(view, q)
-    pose, points = work_space(within, 7, 3), work_space(1.0, 3, 3)
+    pose, points = work_space(loose, 7, 3), work_space(1.0, 3, 3)
     rows = work_space(bad, 1, 4)
     best = -1
     for k in range(len(which)):
         unsure[k] = 0.0
-        leaves = out[k]
-        if leaves > within:
+        leaves, limit = out[k], within[k]
+        if leaves > limit:
             continue
-        least, guess = _known(
-            view, shapes, state, data, which[k], within, loose, pose, rows, points
-        )
+        least, guess = _known(view, shapes, state, data, which[k], limit, loose, pose, rows, points)
         if least > leaves and least > 0.0:
             out[k] = least
         if guess != TOUCH:
             if out[k] > 0.0:
-                unsure[k] = min(guess, within) - out[k]
+                unsure[k] = min(guess, limit) - out[k]
             else:
-                unsure[k] = max(within, loose) + min(guess, within)
+                unsure[k] = max(limit, loose) + min(guess, limit)
             if unsure[k] > loose and (best < 0 or unsure[k] > unsure[best]):
                 best = k
-    if best >= 0:
-        pair, overlap = which[best], out[best] < 0.0
-        value = _open(view, shapes, state, data, pair, within, 0.0, overlap, rows, points)
-        if value > 0.0:
-            out[best] = max(out[best], value)
-    return 0
+    if best < 0:
+        return 0
+    pair, overlap = which[best], out[best] < 0.0
+    value = _open(view, shapes, state, data, pair, within[best], 0.0, overlap, rows, points)
+    if value > 0.0:
+        out[best] = max(out[best], value)
+    return 1
+
+
+@kernel
+def touching_leaves(numbers, index, work, work_index, touching):
+    """The deepest leaves of the ``touching`` pairs that `exact_distance` has just found.
+
+    (pair, leaf i, leaf j, signed distance, 3 + 3 point coordinates, 3 normal components).
+    """
+    view, state = unpack(numbers, index), unpack_state(work, work_index)
+    pair = state.touching[0, 0]
+    for k in range(1, touching):
+        if state.least[state.touching[k, 0], 0] < state.least[pair, 0]:
+            pair = state.touching[k, 0]
+    i, j = state.near_leaves[pair, 0], state.near_leaves[pair, 1]
+    d, ax, ay, az, bx, by, bz, nx, ny, nz = capsule_witness(view.ends, view.radii, i, j)
+    return pair, i, j, d, ax, ay, az, bx, by, bz, nx, ny, nz

@@ -17,7 +17,7 @@ import numpy as np
 
 from collision_monitor.batch_clear.clear import CLEAR, DOUBTFUL, ClearTables, clear
 from collision_monitor.batch_clear.tables import clear_tables, copied
-from collision_monitor.common.disk_cache import Store, content_key
+from collision_monitor.common.disk_cache import content_key
 from collision_monitor.errors import (
     ConfigurationError,
     FitError,
@@ -44,8 +44,9 @@ from collision_monitor.mesh_distance.mesh_distance import (
     ExactShapes,
     LinkShapes,
 )
-from collision_monitor.model.mesh_contacts import meeting_shares
+from collision_monitor.model.permanent_contacts import permanent_contacts
 from collision_monitor.model.reach import reach
+from collision_monitor.model.structural_pairs import UsualDistances, usual_distances
 from collision_monitor.robot.bodies import Bodies, link_poses, rigid_bodies
 from collision_monitor.robot.description import Robot, Shape
 from collision_monitor.robot.pairs import (
@@ -66,16 +67,12 @@ Source = str | bytes | os.PathLike
 # it does to robots of this world. Rows this close are decided by `min_distances`.
 _DOUBT = 1e-9
 _ROWS_A_THREAD = 200  # fewer are not worth a thread
-_SAMPLES = 1000
 _FLOAT = np.dtype(np.float64)
 # Configurations in which links look at each other; fewer where that would take seconds.
 _WATCH_SAMPLES = 512
 _PAIRS_WATCHED = 400_000
 # Of a robot; obstacles do not count, as they are not checked among each other.
 _MOST_LINKS = 2000
-# A pair of links whose shapes meet in this part of the samples is left out; the share at
-# which MoveIt's setup assistant calls two links "almost always in collision".
-_NEARLY_ALL = 0.95
 
 
 def _require_length(margin: float) -> None:
@@ -102,6 +99,7 @@ class CollisionModel:
         pairs: pairs of links that are checked.
         unmonitored_pairs: pairs that are not checked: ``link_a``, ``link_b`` and ``reason``.
         warnings: findings in the input that did not prevent loading.
+        content: digest of all that decides distances, for caches.
     """
 
     def __init__(
@@ -203,20 +201,24 @@ class CollisionModel:
             check_filling(robot, given)
         return cls(robot, semantics, surroundings, settings, given, hierarchy)
 
-    def distance(self, q: Sequence[float] | np.ndarray, exact: bool = False) -> Clearance:
+    def distance(
+        self, q: Sequence[float] | np.ndarray, exact: bool = False, depth: bool = True
+    ) -> Clearance:
         """Minimum distance and nearest pair at a configuration.
 
         Args:
             q: (nq,) joint positions, radians or metres, in the order of ``joint_names``.
             exact: whether to measure the shapes instead of the leaves (docs/exact.md). The first
                 exact query calls `prepare_exact`.
+            depth: whether an exact query measures how deep shapes touch. Otherwise the distance
+                and points of touching shapes are those of their leaves, which takes far less time.
 
         Raises:
             ConfigurationError: q has the wrong shape or a value that is not finite.
             NothingToCheckError: no pair of links is checked.
         """
         if exact:
-            return self._exactly().nearest(self._configuration(q))
+            return self._exactly().nearest(self._configuration(q), depth)
         result = query.distance(self._numbers, self._index, self._configuration(q))
         i, j = result[0], result[1]
         if i < 0:
@@ -225,7 +227,11 @@ class CollisionModel:
         return Clearance(result[2], (links[i], links[j]), result[3:9], result[9:], (i, j))
 
     def distances(
-        self, q: Sequence[float] | np.ndarray, exact: bool = False, within: float = np.inf
+        self,
+        q: Sequence[float] | np.ndarray,
+        exact: bool = False,
+        within: float = np.inf,
+        depth: bool = True,
     ) -> np.ndarray:
         """Signed distances (len(pairs),) of all pairs, in the order of ``pairs``, metres.
 
@@ -234,6 +240,7 @@ class CollisionModel:
             exact: as in `distance`. This takes far longer than the nearest pair alone.
             within: exact distances are only measured for pairs whose leaves are at most this far
                 apart, metres; the others keep the distance of their leaves.
+            depth: as in `distance`.
 
         Raises:
             ConfigurationError: q has the wrong shape or a value that is not finite, or ``within``
@@ -243,42 +250,47 @@ class CollisionModel:
         if not isinstance(within, float | int | np.number) or np.isnan(within):
             raise ConfigurationError(f"within: {within!r} is not a length in metres")
         out = self._pair_distances(q.reshape(1, -1))[0]
-        return self._exactly().refine(q, out, within) if exact else out
+        return self._exactly().refine(q, out, within, depth) if exact else out
 
     def exact_bounds(
         self,
         q: np.ndarray,
         pairs: np.ndarray,
         leaves: np.ndarray,
-        within: float,
+        within: float | np.ndarray,
         loose: float = 1e-3,
+        seconds: float = 0.0,
     ) -> np.ndarray:
         """Lower bounds (k,) of the exact distances of some pairs, in bounded time.
 
         For consecutive configurations, as in monitoring. The distances of the leaves are raised by
-        the results of earlier queries, less the motion of the links since then. At most one pair
-        is measured: the one with the loosest bound, if its contact is undecided or its bound may
-        be too low by more than ``loose``. Touching shapes get the distance of their leaves.
+        the results of earlier queries, less the motion of the links since then. Then pairs are
+        measured, loosest bound first, whose contact is undecided or whose bound may be too low by
+        more than ``loose``: one, and more until ``seconds`` are over. Touching shapes get the
+        distance of their leaves.
 
         Args:
             q: (nq,) joint positions, radians or metres.
             pairs: (k,) indices into ``pairs`` of the model.
             leaves: (k,) distances of the leaves of these pairs at q, metres.
-            within: only distances up to this one are raised, metres.
+            within: only distances up to this one are raised, metres; one for all, or (k,).
             loose: tolerated error of a bound, metres.
+            seconds: time for further measurements.
 
         Raises:
             ConfigurationError: q has the wrong shape or a value that is not finite.
         """
         which = np.ascontiguousarray(pairs, dtype=np.int64)
         return self._exactly().bound(
-            self._configuration(q), which, np.array(leaves, dtype=float), within, loose
-        )
+            self._configuration(q), which, np.array(leaves, dtype=float),
+            np.array(np.broadcast_to(within, which.shape), dtype=float), loose, seconds,
+        )  # fmt: skip
 
     def prepare_exact(self) -> None:
         """Build the hierarchies over all triangles and compile the exact queries.
 
-        Otherwise the first exact query does this. It takes about two seconds per 100,000 triangles,
+        Otherwise the first exact query does this; queries of the depth of contacts are compiled
+        when the first contact is measured. It takes about two seconds per 100,000 triangles,
         and some seconds to compile on first use on a machine. Later twins share the hierarchies.
         """
         self._exactly()
@@ -435,6 +447,37 @@ class CollisionModel:
             if count <= len(found):
                 return found[:count]
             self._found = np.empty((2 * len(found), 2), dtype=np.int64)
+
+    def near_shares(self, configurations: np.ndarray, margin: float) -> np.ndarray:
+        """Part (len(pairs),) of the ``configurations`` (N, nq) with leaves nearer than ``margin``.
+
+        Through the tree: of all pairs with a large scene, few are near.
+        """
+        rank = {name: k for k, name in enumerate(self.link_names)}
+        link_of = np.array([rank[name] for name in self._leaf_links])
+        table = np.full((len(rank), len(rank)), -1)
+        for k, (a, b) in enumerate(self.pairs):
+            table[rank[a], rank[b]] = table[rank[b], rank[a]] = k
+        count = np.zeros(len(self.pairs))
+        for q in configurations:
+            links = link_of[self._touching(q, margin)]
+            count[np.unique(table[links[:, 0], links[:, 1]])] += 1
+        return count / len(configurations)
+
+    def usual_distances(self) -> UsualDistances:
+        """How near pairs usually are, from exact distances at random configurations.
+
+        Measured when first asked for, which takes about a second, and kept on disk.
+        """
+        if self._usual is None:
+            self._usual = usual_distances(self)
+        return self._usual
+
+    def surface_distances(self, q: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+        """Exact distances (k,) of pairs by their index (k,) at q (nq,), metres; 0 in contact."""
+        out = np.full(len(self.pairs), np.inf)
+        out[pairs] = 0.0
+        return self._exactly().refine(self._configuration(q), out, 0.0, False)[pairs]
 
     def leaf_segments(self, q: Sequence[float] | np.ndarray) -> np.ndarray:
         """End points (len(leaves), 2, 3) of the leaves at ``q`` (nq,), base frame, metres."""
@@ -621,7 +664,7 @@ class CollisionModel:
     def _choose_pairs(self) -> None:
         self._select_pairs()
         self._pack()
-        self._drop_pairs_that_always_meet()
+        self._drop_permanent_contacts()
 
     def _select_pairs(self) -> None:
         obstacles = set(self._obstacle_names)
@@ -632,94 +675,16 @@ class CollisionModel:
         self.pairs: list[tuple[str, str]] = pairs
         self.unmonitored_pairs: list[UnmonitoredPair] = unmonitored
 
-    def _drop_pairs_that_always_meet(self) -> None:
-        """Leave out link pairs whose shapes meet at (nearly) every configuration.
-
-        Only pairs whose leaves overlap there can be such. A pair with an obstacle is never
-        dropped, whatever the samples say: somebody wrote it into the scene, and can
-        write it under ``ignore``.
-        """
-        if not self.pairs:
-            return
-        samples = self.random_configurations(_SAMPLES)
-        obstacles = set(self._obstacle_names)
-        suspects = []
-        with Store("contacts") as store:
-            for k, overlap in self._pairs_of_leaves_that_overlap(samples, store):
-                a, b = self.pairs[k]
-                if a in obstacles or b in obstacles:
-                    self.warnings += (
-                        f"'{a}' and '{b}': leaves overlap in {overlap:.1%} of {_SAMPLES} sampled "
-                        "configurations; if they are meant to touch, list the pair under "
-                        "ignore: in the scene",
-                    )
-                else:
-                    suspects.append(k)
-            if suspects:
-                self._drop_those_that_meet(suspects, samples, store)
-
-    def _pairs_of_leaves_that_overlap(
-        self, samples: np.ndarray, store: Store
-    ) -> list[tuple[int, float]]:
-        """(pair, part of ``samples`` in which its leaves overlap) where that is nearly all.
-
-        Kept on disk under all that decides it: for a robot of many links it takes most of
-        the time of a load.
-        """
-        key = content_key("overlap", self._numbers, self._index, samples, _NEARLY_ALL)
-        kept = store.get(key)
-        if not isinstance(kept, list):
-            overlap = self._overlap_shares(samples)
-            kept = [[int(k), float(overlap[k])] for k in np.flatnonzero(overlap >= _NEARLY_ALL)]
-            store.set(key, kept)
-        return [(k, share) for k, share in kept]
-
-    def _overlap_shares(self, samples: np.ndarray) -> np.ndarray:
-        """Part of ``samples`` at which leaves of each pair overlap, (len(pairs),).
-
-        Through the tree: of all pairs with a large scene, next to none is near.
-        """
-        rank = {name: k for k, name in enumerate(self.link_names)}
-        count = len(self.link_names)
-        link_of = np.array([rank[leaf.link] for leaf in self.leaves])
-        keys = np.array([rank[a] * count + rank[b] for a, b in self.pairs])
-        mirrored = np.array([rank[b] * count + rank[a] for a, b in self.pairs])
-        both = np.r_[keys, mirrored]
-        order = np.argsort(both)
-        met = np.zeros(len(self.pairs))
-        for q in samples:
-            found = link_of[self._touching(q, 0.0)]
-            distinct = np.unique(found[:, 0] * count + found[:, 1])
-            met[order[np.searchsorted(both[order], distinct)] % len(keys)] += 1
-        return met / len(samples)
-
-    def _drop_those_that_meet(
-        self, suspects: list[int], samples: np.ndarray, store: Store
-    ) -> None:
-        """Decide by the shapes themselves about pairs whose leaves always overlap."""
-        pairs = [self.pairs[k] for k in suspects]
-        names = {name for pair in pairs for name in pair}
-        poses = link_poses(self._bodies, sorted(names), samples)
-        shares = meeting_shares(self.robot, poses, pairs, _NEARLY_ALL, store=store)
-        dropped, loose = set(), []
-        for k, (a, b), share in zip(suspects, pairs, shares, strict=True):
-            if share >= _NEARLY_ALL:
-                dropped.add(k)
-                text = f"shapes meet in {share:.1%} of {_SAMPLES} sampled configurations"
-                self.unmonitored_pairs.append(UnmonitoredPair(a, b, text))
-                logger.info("not monitored: '%s' and '%s': %s", a, b, text)
-            else:
-                loose.append(f"{a} - {b}")
-        if loose:
-            self.warnings += (
-                f"{len(loose)} pairs are so close that their leaves overlap in at least "
-                f"{_NEARLY_ALL:.0%} of {_SAMPLES} sampled configurations, though the shapes meet "
-                "in fewer; they are monitored, and alarm all the time. Disable those that cannot "
-                "collide in the SRDF, or list them under ignore: in the scene, or fit more leaves "
-                f"(max_leaves_per_link): {', '.join(loose)}",
-            )
-        if dropped:
-            self.pairs = [pair for k, pair in enumerate(self.pairs) if k not in dropped]
+    def _drop_permanent_contacts(self) -> None:
+        """Leave out link pairs whose shapes overlap by design; see `permanent_contacts`."""
+        reasons, warnings = permanent_contacts(self)
+        self.warnings += warnings
+        for k, reason in reasons.items():
+            a, b = self.pairs[k]
+            self.unmonitored_pairs.append(UnmonitoredPair(a, b, reason))
+            logger.info("not monitored: '%s' and '%s': %s", a, b, reason)
+        if reasons:
+            self.pairs = [pair for k, pair in enumerate(self.pairs) if k not in reasons]
             self._pack()
 
     def _pack(self) -> None:
@@ -734,6 +699,11 @@ class CollisionModel:
             np.array([[rank[a], rank[b]] for a, b in self.pairs], dtype=np.int64),
         )
         query.place_all(self._numbers, self._index)
+        # Before any query: the arrays are work space, too.
+        self.content = content_key(
+            self._numbers, self._index, self.lower, self.upper, self._exact_shapes.content
+        )
+        self._usual: UsualDistances | None = None
 
     # -- checks ----------------------------------------------------------------------
 

@@ -8,7 +8,9 @@ leaves have been fitted. For load time: the answers are kept on disk.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
+from itertools import product
 from types import ModuleType
 
 import numpy as np
@@ -65,7 +67,7 @@ def meeting_shares(
     with Store("contacts") if store is None else store as kept:
         shares = kept.get(key)
         if not isinstance(shares, list) or len(shares) != len(pairs):
-            solids = {name: _Solid(shapes[name], poses[name]) for name in digests}
+            solids = {name: Solid(shapes[name], poses[name]) for name in digests}
             shares = [_share(solids[a], solids[b], threshold) for a, b in pairs]
             kept.set(key, shares)
     return np.array(shares, dtype=float)
@@ -81,7 +83,7 @@ def where_they_meet(
     Raises:
         MissingDependencyError: the library coal is not installed.
     """
-    a, b = (_Solid(robot.links[name].shapes, link_poses[name]) for name in pair)
+    a, b = (Solid(robot.links[name].shapes, link_poses[name]) for name in pair)
     met = np.linalg.norm(a.centers - b.centers, axis=1) <= a.radius + b.radius
     for k in np.flatnonzero(met):
         met[k] = _surfaces_meet(a, b, k) or _one_holds_the_other(a, b, k)
@@ -103,7 +105,44 @@ def _coal() -> ModuleType:
     return coal
 
 
-class _Solid:
+class LinkContacts:
+    """Contacts of the shapes of two links at given configurations.
+
+    Raises:
+        MissingDependencyError: the library coal is not installed.
+    """
+
+    def __init__(self, a: Solid, b: Solid) -> None:
+        """``a``, ``b``: both links, at the same configurations."""
+        self._a, self._b = a, b
+
+    def meet(self, k: int) -> bool:
+        """Whether the shapes meet at configuration ``k``."""
+        a, b = self._a, self._b
+        if np.linalg.norm(a.centers[k] - b.centers[k]) > a.radius + b.radius:
+            return False
+        return _surfaces_meet(a, b, k) or _one_holds_the_other(a, b, k)
+
+    def is_shallow(self, k: int, depth: float) -> bool:
+        """Whether a motion by ``depth`` metres in one of 26 directions separates the shapes."""
+        return any(not self.shifted(depth * direction).meet(k) for direction in _DIRECTIONS)
+
+    def shifted(self, offset: np.ndarray) -> LinkContacts:
+        """The same with the second link moved by ``offset`` (3,), base frame, metres."""
+        poses = self._b.poses.copy()
+        poses[:, :3, 3] += offset
+        return LinkContacts(self._a, self._b.at(poses))
+
+    def share(self, threshold: float) -> float:
+        """Part of the configurations in which the shapes meet; see `meeting_shares`."""
+        return _share(self._a, self._b, threshold)
+
+
+_DIRECTIONS = np.array([d for d in product((-1.0, 0.0, 1.0), repeat=3) if any(d)])
+_DIRECTIONS /= np.linalg.norm(_DIRECTIONS, axis=1)[:, None]
+
+
+class Solid:
     """A link's shapes for coal, and where they are at every configuration."""
 
     def __init__(self, shapes: Sequence[Shape], poses: np.ndarray) -> None:
@@ -144,7 +183,15 @@ class _Solid:
         self.radius = max(
             (np.linalg.norm(c - center) + radius for c, radius in balls), default=-np.inf
         )
+        self._center = center
         self.centers = self.poses[:, :3, :3] @ center + self.poses[:, :3, 3]
+
+    def at(self, poses: np.ndarray) -> Solid:
+        """The same shapes at other configurations, by the poses (n, 4, 4) of the link."""
+        other = copy.copy(self)
+        other.poses, other._placed = poses, {}
+        other.centers = poses[:, :3, :3] @ self._center + poses[:, :3, 3]
+        return other
 
     def placed(self, k: int) -> list:
         """Geometries with their coal transforms at configuration ``k``."""
@@ -170,7 +217,7 @@ def _ball(shape: Shape) -> tuple[np.ndarray, float]:
     return shape.pose[:3, 3], float(reach)
 
 
-def _share(a: _Solid, b: _Solid, threshold: float) -> float:
+def _share(a: Solid, b: Solid, threshold: float) -> float:
     """Part of the configurations in which two links meet; see `meeting_shares`."""
     count = len(a.poses)
     if count == 0 or not a.pieces or not b.pieces:
@@ -184,7 +231,7 @@ def _share(a: _Solid, b: _Solid, threshold: float) -> float:
     return (count - misses) / count
 
 
-def _surfaces_meet(a: _Solid, b: _Solid, k: int) -> bool:
+def _surfaces_meet(a: Solid, b: Solid, k: int) -> bool:
     """Whether coal finds a contact: of surfaces, or of a surface in a solid primitive."""
     coal = _coal()
     request, result = coal.CollisionRequest(), coal.CollisionResult()
@@ -198,7 +245,7 @@ def _surfaces_meet(a: _Solid, b: _Solid, k: int) -> bool:
     return False
 
 
-def _one_holds_the_other(a: _Solid, b: _Solid, k: int) -> bool:
+def _one_holds_the_other(a: Solid, b: Solid, k: int) -> bool:
     """Whether a part of one link lies inside a closed mesh of the other."""
     for outer, inner in ((a, b), (b, a)):
         pose_outer, pose_inner = outer.poses[k], inner.poses[k]

@@ -20,6 +20,7 @@ import numpy as np
 
 from collision_monitor.common.safe_yaml import read_document
 from collision_monitor.errors import SceneError, ThresholdsError
+from collision_monitor.model.structural_pairs import StructuralPair
 from collision_monitor.robot.yaml_values import Entry
 
 _LARGEST_FILE = 1_000_000  # bytes
@@ -56,11 +57,13 @@ class Thresholds:
         pairs: Sequence[tuple[str, str]],
         must_name: bool = True,
         objects: Collection[str] | None = None,
+        structural: Mapping[int, StructuralPair] | None = None,
     ) -> np.ndarray:
         """(len(pairs), 2) stop and warn of each pair, metres.
 
         ``must_name``: whether a rule that names none of them is an error. With ``objects``, the
         names of links, it is none if it may be about objects to come: see `may_be_object`.
+        ``structural``: pairs by index that have distances of their own where no rule names them.
 
         Raises:
             ThresholdsError: a distance that is below 0 or not finite, a pattern that is not two
@@ -69,6 +72,8 @@ class Thresholds:
         self._check("warn", self.warn)
         self._check("stop", self.stop)
         out = np.tile([float(self.stop), float(self.warn)], (len(pairs), 1))
+        for k, pair in (structural or {}).items():
+            out[k] = pair.stop, pair.warn
         for k, rule in enumerate(self.rules):
             names = rule.pattern.split() if isinstance(rule.pattern, str) else ()
             if len(names) != 2:

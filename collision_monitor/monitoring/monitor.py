@@ -49,6 +49,10 @@ _FAULT_SECONDS = 0.5
 # Data that seem to be older than this have stamps of another clock, such as simulated time.
 _ANOTHER_CLOCK_SECONDS = 1e6
 
+# After this time of a cycle no further pair is measured on the triangles; bounds of the others,
+# from their leaves and from earlier cycles, are on the near side.
+_NARROW_PHASE_SECONDS = 1e-3
+
 NARROW_PHASES = ("leaf", "mesh", "auto")
 
 
@@ -165,7 +169,8 @@ class Monitor:
         zero_state_confirmation: seconds for which a first joint state of only zeros must repeat
             before it is accepted.
         narrow_phase: ``leaf`` for distances of leaves, ``mesh`` for exact distances, ``auto`` for
-            exact distances only where leaves are as near as ``warn_distance``.
+            exact distances where leaves are as near as ``warn_distance``, in bounded time: depths
+            of contacts are those of the leaves.
         behaviour: the speed policy, by default one with the settings of the node. It considers
             whether pairs approach and whether the robot can brake in time, allows thresholds for
             single pairs (`set_thresholds`), and holds levels for some cycles. With None only
@@ -187,7 +192,7 @@ class Monitor:
         stop_distance: float = 0.02,
         joint_state_timeout: float = 0.5,
         zero_state_confirmation: float = 0.3,
-        narrow_phase: str = "leaf",
+        narrow_phase: str = "auto",
         behaviour: SpeedPolicy | None = _BY_DEFAULT,
         robots: Mapping[str, Collection[str]] | None = None,
         live: LiveScene | None = None,
@@ -386,7 +391,7 @@ class Monitor:
         clearance = self.model.distance(q, exact=self.narrow_phase == "mesh")
         # Written so that NaN counts as near.
         if self.narrow_phase == "auto" and not clearance.distance > self.behaviour.widest_warning:
-            clearance = self.model.distance(q, exact=True)
+            clearance = self.model.distance(q, exact=True, depth=False)
         if not math.isfinite(clearance.distance):
             raise CollisionMonitorError(f"the result is {clearance.distance}")
         return clearance
@@ -402,9 +407,11 @@ class Monitor:
         return clearance
 
     def _exact_bounds(
-        self, pairs: np.ndarray, leaves: np.ndarray, within: float, loose: float
+        self, pairs: np.ndarray, leaves: np.ndarray, within: np.ndarray, loose: float
     ) -> np.ndarray:
-        return self.model.exact_bounds(self.buffer.q, pairs, leaves, within, loose)
+        return self.model.exact_bounds(
+            self.buffer.q, pairs, leaves, within, loose, _NARROW_PHASE_SECONDS
+        )
 
     def distances(self) -> np.ndarray:
         """Signed distances (len(pairs),) of all pairs at the last joint positions, metres.
@@ -425,8 +432,10 @@ class Monitor:
         """Like `distances`, without the live scene."""
         if self.narrow_phase == "leaf":
             return self.model.distances(self.buffer.q)
-        within = self.behaviour.widest_warning if self.narrow_phase == "auto" else math.inf
-        return self.model.distances(self.buffer.q, exact=True, within=within)
+        if self.narrow_phase == "mesh":
+            return self.model.distances(self.buffer.q, exact=True)
+        within = self.behaviour.widest_warning
+        return self.model.distances(self.buffer.q, exact=True, within=within, depth=False)
 
     def state(self, now: float) -> MonitorState:
         """The state at time ``now``, without a new joint state."""

@@ -34,9 +34,10 @@ from collision_monitor.monitoring.speed_policy.settings import SpeedSettings
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
 
-# Function of (pairs (k,), their leaf distances (k,), largest distance that matters, tolerance;
+# Function of (pairs (k,), their leaf distances (k,), largest distances that matter (k,), tolerance;
 # metres) that returns lower bounds (k,) of their exact distances.
-ExactBounds = Callable[[np.ndarray, np.ndarray, float, float], np.ndarray]
+ExactBounds = Callable[[np.ndarray, np.ndarray, np.ndarray, float], np.ndarray]
+_LOOSE = 1e-3  # metres that the bound of a distance may be below it
 
 
 class Measured(NamedTuple):
@@ -224,9 +225,11 @@ class BrakingCheck:
         is_nearest = np.array([set(name) == set(nearest.links) for name in names])
         distances = np.full(count, nearest.distance)  # no pair is closer
         if not is_nearest.all():
+            # Farther away than this, a pair does not matter: now, or after it has braked.
+            within = self.thresholds[pairs, 1] + self._settings.release_distance + rows[:, TRAVEL]
             # In contact, only the sign matters for other pairs.
-            loose = widest if nearest.distance <= 0.0 else 0.25 * nearest.distance + 1e-3
-            bounds = exact(pairs, rows[:, DISTANCE], widest, loose)
+            loose = widest if nearest.distance <= 0.0 else _LOOSE
+            bounds = exact(pairs, rows[:, DISTANCE], np.minimum(within, widest), loose)
             distances = np.maximum(bounds, nearest.distance)
             distances[is_nearest] = nearest.distance
         turns_back = rows[:, LEAST] < rows[:, DISTANCE] - 2.0 * self._settings.resolution

@@ -14,6 +14,7 @@ from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.live.live_proximity import LiveProximity
 from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.proximity import Proximity
+from collision_monitor.model.structural_pairs import StructuralPair
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.monitoring.joint_states.cell_buffer import CellBuffer
 from collision_monitor.monitoring.joint_states.joint_state_buffer import (
@@ -111,6 +112,8 @@ class SpeedPolicy(DistancePolicy):
     Attributes:
         velocities: joint velocities.
         command: direction in which a stationary robot is commanded to move.
+        structural_pairs: pairs by index that are near each other by construction, with their
+            distances; a rule for a pair comes before them.
     """
 
     def __init__(
@@ -140,6 +143,7 @@ class SpeedPolicy(DistancePolicy):
         self.velocities = JointVelocities(len(zeros), self.settings.velocity_window, robots)
         self.velocities.update(zeros, np.full_like(zeros, np.nan), -1e9)  # compiles
         self.command = CommandedDirection(model.joint_names)
+        self.structural_pairs: dict[int, StructuralPair] = {}
         self._merged = 0.0  # seconds of joint states merged since the last decision
         self._escape_direction = EscapeDirection(
             Proximity(model), *([] if live is None else [LiveProximity(live)])
@@ -186,9 +190,14 @@ class SpeedPolicy(DistancePolicy):
         Raises:
             ThresholdsError: a rule matches no pair, or a distance is invalid.
         """
-        of_pairs = thresholds.of(
-            self.model.pairs, objects=None if self.live is None else self.model.link_names
+        pairs = self.model.pairs
+        self.structural_pairs = self.model.usual_distances().structural(
+            pairs, thresholds.stop, thresholds.warn
         )
+        of_pairs = thresholds.of(
+            pairs, objects=None if self.live is None else self.model.link_names,
+            structural=self.structural_pairs,
+        )  # fmt: skip
         self._braking_check.set_thresholds(of_pairs, thresholds)
 
     def update(self, buffer: Buffer, message: JointState, measured: Measured) -> None:

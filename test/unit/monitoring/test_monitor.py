@@ -47,10 +47,12 @@ def test_the_speed_scale_falls_from_one_to_zero(distance, stop, band):
     class Fixed:
         joint_names, velocity_limits, robot = NAMES, MODEL.velocity_limits, MODEL.robot
 
-        def distance(self, q, exact=False):
+        def distance(self, q, exact=False, depth=True):
             return Clearance(distance, ("a", "b"), np.zeros((2, 3)), [1, 0, 0])
 
-    m = Monitor(Fixed(), warn_distance=stop + band, stop_distance=stop, behaviour=None)
+    m = Monitor(
+        Fixed(), warn_distance=stop + band, stop_distance=stop, narrow_phase="leaf", behaviour=None
+    )
     scale = m.update(NAMES, STRETCHED, now=0.0).speed_scale
     assert 0.0 <= scale <= 1.0
     assert (scale == 0.0) == (distance <= stop) or 0.0 < distance - stop < 1e-12
@@ -70,7 +72,7 @@ class TwoPhases:
     def prepare_exact(self):
         self.prepared = True
 
-    def distance(self, q, exact=False):
+    def distance(self, q, exact=False, depth=True):
         assert self.prepared or not exact
         self.asked.append(exact)
         return Clearance(
@@ -183,13 +185,13 @@ def test_a_model_that_fails_is_an_error_and_the_monitor_lives_on(kind):
         joint_names, velocity_limits, robot = NAMES, MODEL.velocity_limits, MODEL.robot
         broken = True
 
-        def distance(self, q, exact=False):
+        def distance(self, q, exact=False, depth=True):
             if self.broken:
                 raise kind("out of order")
             return MODEL.distance(q)
 
     model = Failing()
-    m = Monitor(model, behaviour=None)
+    m = Monitor(model, narrow_phase="leaf", behaviour=None)
     state = m.update(NAMES, STRETCHED, now=0.0)
     assert (state.level, state.safe) == (Level.ERROR, False)
     assert "out of order" in state.message

@@ -243,14 +243,14 @@ class Shapes:
     def prepare_exact(self):
         pass
 
-    def distance(self, q, exact=False):
+    def distance(self, q, exact=False, depth=True):
         found = MODEL.distance(q)
         if exact:
             found.distance += self.more
             found.exact = True
         return found
 
-    def exact_bounds(self, q, pairs, leaves, within, loose):
+    def exact_bounds(self, q, pairs, leaves, within, loose, seconds):
         self.asked += 1
         return np.where(leaves <= within, leaves + self.more, leaves)
 
@@ -291,12 +291,12 @@ def test_of_several_near_pairs_all_are_measured_on_their_shapes():
         def __getattr__(self, name):
             return getattr(real, name)
 
-        def distance(self, q, exact=False):
+        def distance(self, q, exact=False, depth=True):
             found = real.distance(q)
             found.distance += 0.05 * exact
             return found
 
-        def exact_bounds(self, q, pairs, leaves, within, loose):
+        def exact_bounds(self, q, pairs, leaves, within, loose, seconds):
             asked.append(within)
             assert leaves == pytest.approx(real.distances(q)[pairs], abs=1e-9)
             return leaves + 0.05

@@ -71,8 +71,9 @@ def monitors(models, rules=()):
     for model, around in ((known, None), (bare, live)):
         behaviour = SpeedPolicy(model, SpeedSettings(), ACCELERATIONS, live=around)
         monitor = Monitor(
-            model, zero_state_confirmation=0.0, behaviour=behaviour, live=around
-        )
+            model, zero_state_confirmation=0.0, narrow_phase="leaf", behaviour=behaviour,
+            live=around,
+        )  # fmt: skip
         monitor.set_thresholds(Thresholds(0.1, 0.02, rules))
         found.append(monitor)
     return found

@@ -1,0 +1,155 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Pairs of links whose shapes overlap by design, so that checking them tells nothing.
+
+A pair of links is left out only if its shapes, measured on the meshes, do one of these:
+
+- meet in nearly every configuration within the joint limits;
+- meet in nearly every configuration around zero, and also in most of all configurations, or never
+  deeper than some millimetres: covers, hips and shoulders that are modelled into each other;
+- depend on one or two joints, and over their whole range at most graze each other: a gripper that
+  closes, fingers and their knuckles.
+
+Pairs with an obstacle are never left out: they are in the scene because somebody put them there.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from collision_monitor.common.disk_cache import Store, content_key
+from collision_monitor.model.mesh_contacts import LinkContacts, Solid
+from collision_monitor.robot.bodies import link_poses
+
+if TYPE_CHECKING:
+    from collision_monitor.model.collision_model import CollisionModel
+
+# To be changed whenever the same input gives another answer.
+_VERSION = 1
+_SAMPLES = 1000
+# A pair of links whose shapes meet in this part of the samples is left out; the share at
+# which MoveIt's setup assistant calls two links "almost always in collision".
+NEARLY_ALL = 0.95
+_AROUND_ZERO = 0.15  # of the range of a joint
+_SAMPLES_AROUND_ZERO = 100
+_MOST = 0.5  # part of the samples
+_SHALLOW = 0.025  # metres
+_GRAZE = 0.002  # metres
+_GRID = {1: 41, 2: 13}  # positions of a joint, by the number of joints that a pair depends on
+
+
+def permanent_contacts(model: CollisionModel) -> tuple[dict[int, str], tuple[str, ...]]:
+    """Pairs to leave out by their index, with the reason; and warnings. Kept on disk."""
+    if not model.pairs:
+        return {}, ()
+    with Store("contacts") as store:
+        key = content_key("permanent", _VERSION, model.content)
+        kept = store.get(key)
+        if not isinstance(kept, list):
+            found, warnings = _Search(model).run()
+            kept = [list(found.items()), warnings]
+            store.set(key, kept)
+    return {int(k): reason for k, reason in kept[0]}, tuple(kept[1])
+
+
+def samples_around_zero(model: CollisionModel, count: int, seed: int = 0) -> np.ndarray:
+    """Configurations (count, nq) near zero, or near the limit that is nearest to it."""
+    half = _AROUND_ZERO * (model.upper - model.lower)
+    offsets = np.random.default_rng(seed).uniform(-1.0, 1.0, (count, len(half))) * half
+    return np.clip(np.clip(0.0, model.lower, model.upper) + offsets, model.lower, model.upper)
+
+
+class _Search:
+    def __init__(self, model: CollisionModel) -> None:
+        self._model = model
+        self._everywhere = model.random_configurations(_SAMPLES)
+        self._around_zero = samples_around_zero(model, _SAMPLES_AROUND_ZERO)
+        self._solids: dict[str, Solid] = {}
+        names = [name for name in model.link_names if name in model.robot.links]
+        self._poses = {
+            id(rows): link_poses(model.bodies, names, rows)
+            for rows in (self._everywhere, self._around_zero)
+        }
+
+    def run(self) -> tuple[dict[int, str], list[str]]:
+        """Pairs to leave out, and warnings."""
+        model, found, warnings = self._model, {}, []
+        obstacles = {obstacle.name for obstacle in model.scene.obstacles}
+        overlap = model.near_shares(self._everywhere, 0.0)
+        at_zero = model.near_shares(self._around_zero, 0.0)
+        for k, (a, b) in enumerate(model.pairs):
+            if a in obstacles or b in obstacles:
+                if overlap[k] >= NEARLY_ALL:
+                    warnings.append(
+                        f"'{a}' and '{b}': leaves overlap in {overlap[k]:.1%} of {_SAMPLES} "
+                        "sampled configurations; if they are meant to touch, list the pair under "
+                        "ignore: in the scene"
+                    )
+                continue
+            if reason := self._reason(k, float(overlap[k]), float(at_zero[k])):
+                found[k] = reason
+        return found, warnings
+
+    def _reason(self, pair: int, overlap: float, at_zero: float) -> str:
+        """Why a pair is left out; empty if it is not. Leaves that are apart say it is not."""
+        links, share = self._model.pairs[pair], 0.0
+        if overlap >= _MOST:
+            least = _MOST if at_zero >= NEARLY_ALL else NEARLY_ALL
+            share = self._contacts(links, self._everywhere).share(least)
+            if share >= NEARLY_ALL:
+                return f"shapes meet in {share:.1%} of {_SAMPLES} sampled configurations"
+        if at_zero >= NEARLY_ALL:
+            zero = self._contacts(links, self._around_zero).share(NEARLY_ALL)
+            if zero >= NEARLY_ALL:
+                text = f"shapes meet in {zero:.0%} of the configurations around zero"
+                if share >= _MOST:
+                    return f"{text} and in {share:.0%} of all"
+                if self._is_shallow(links, self._everywhere, _SHALLOW):
+                    return f"{text}, and never more than {1e3 * _SHALLOW:.0f} mm deep"
+        return self._grazing(links) if overlap > 0.0 or at_zero > 0.0 else ""
+
+    def _grazing(self, links: tuple[str, str]) -> str:
+        columns = self._joints_between(*links)
+        if len(columns) not in _GRID:
+            return ""
+        model = self._model
+        steps = np.linspace(0.0, 1.0, _GRID[len(columns)])
+        grid = np.array(list(product(steps, repeat=len(columns))))
+        rows = np.tile(np.clip(0.0, model.lower, model.upper), (len(grid), 1))
+        low, high = model.lower[columns], model.upper[columns]
+        rows[:, columns] = low + grid * (high - low)
+        # Limits first: what is deep is deep there.
+        rows = rows[np.argsort(-np.abs(grid - 0.5).max(axis=1), kind="stable")]
+        if not self._is_shallow(links, rows, _GRAZE):
+            return ""
+        names = " and ".join(f"'{model.joint_names[k]}'" for k in columns)
+        return (
+            f"shapes meet, but nowhere deeper than {1e3 * _GRAZE:.0f} mm over the range of {names}"
+        )
+
+    def _is_shallow(self, links: tuple[str, str], rows: np.ndarray, depth: float) -> bool:
+        """Whether shapes meet, and never deeper than ``depth`` metres."""
+        contacts, touch = self._contacts(links, rows), False
+        for k in range(len(rows)):
+            if contacts.meet(k):
+                touch = True
+                if not contacts.is_shallow(k, depth):
+                    return False
+        return touch
+
+    def _contacts(self, links: tuple[str, str], rows: np.ndarray) -> LinkContacts:
+        model = self._model
+        poses = self._poses.get(id(rows)) or link_poses(model.bodies, links, rows)
+        for name in links:
+            if name not in self._solids:
+                self._solids[name] = Solid(model.robot.links[name].shapes, poses[name])
+        return LinkContacts(*(self._solids[name].at(poses[name]) for name in links))
+
+    def _joints_between(self, a: str, b: str) -> list[int]:
+        """Entries of q on which the pose of one link in the other depends."""
+        bodies = self._model.bodies
+        chains = [set(bodies.chain(bodies.link_bodies[name]).tolist()) for name in (a, b)]
+        return sorted({int(bodies.columns[row]) for row in chains[0] ^ chains[1]})

@@ -1,0 +1,137 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Pairs of links that are near each other by construction, and the thresholds that suit them.
+
+The forearm and the second wrist link of an arm are 15 mm apart in nearly every configuration. With
+the thresholds of other pairs, such a pair would raise an alarm for ever. It is judged by its usual
+distance instead: it has to come clearly nearer than that before it is reported.
+
+Distances are those of the meshes at random configurations within the joint limits. Pairs with an
+obstacle of the scene are never structural: where it stands is a decision of the user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from collision_monitor.common.disk_cache import Store, content_key
+
+if TYPE_CHECKING:
+    from collision_monitor.model.collision_model import CollisionModel
+
+# To be changed whenever the same input gives another answer.
+_VERSION = 2
+_SAMPLES = 400
+# A pair that is farther apart than this, in metres, in most configurations is not structural.
+REACH = 0.15
+# Part of the configurations in which a structural pair is within its warning distance.
+_SHARE = 0.5
+# Of that part: few samples may show fewer than there are.
+_OFTEN = 0.8
+# Configurations without contact in which the distance is below the usual one.
+_RARE = 0.05
+# Of the usual distance.
+_WARN_PART, _STOP_PART = 0.8, 0.4
+_LEVELS = np.linspace(0.0, 1.0, 41)
+
+
+@dataclass(frozen=True)
+class StructuralPair:
+    """A pair that is within the warning distance in most configurations; metres.
+
+    Attributes:
+        links: names.
+        near: part of the configurations in which the pair is within the warning distance.
+        contact: part of the configurations in which the shapes touch.
+        usual: 95 % of the distances without contact are above this one.
+        largest: largest distance, at most `REACH`.
+        warn: warning distance of this pair.
+        stop: stop distance of this pair.
+    """
+
+    links: tuple[str, str]
+    near: float
+    contact: float
+    usual: float
+    largest: float
+    warn: float
+    stop: float
+
+    def __str__(self) -> str:
+        a, b = self.links
+        touching = f", in contact in {self.contact:.0%}" if self.contact > 0.0 else ""
+        return (
+            f"{a} - {b}: near in {self.near:.0%} of the configurations{touching}, usually at "
+            f"least {1e3 * self.usual:.1f} mm apart: warning at {1e3 * self.warn:.1f} mm, stop at "
+            f"{1e3 * self.stop:.1f} mm"
+        )
+
+
+class UsualDistances:
+    """Distances of the pairs of a model that are near in most configurations.
+
+    Attributes:
+        pairs: (k,) indices into the pairs of the model.
+        quantiles: (k, 41) of the signed distance at `_SAMPLES` random configurations, metres;
+            0 in contact, at most `REACH`.
+    """
+
+    def __init__(self, pairs: Sequence[int], quantiles: np.ndarray) -> None:
+        """Made by `usual_distances`."""
+        self.pairs = np.array(pairs, dtype=int)
+        self.quantiles = np.array(quantiles, dtype=float).reshape(len(self.pairs), len(_LEVELS))
+
+    def structural(
+        self, names: Sequence[tuple[str, str]], stop: float, warn: float
+    ) -> dict[int, StructuralPair]:
+        """Structural pairs by their index, for the thresholds of other pairs, metres.
+
+        ``names``: of the pairs of the model.
+        """
+        found = {}
+        for pair, row in zip(self.pairs.tolist(), self.quantiles, strict=True):
+            near, contact = _share_below(row, warn), _share_below(row, 0.0)
+            if near < _SHARE or contact >= 1.0:
+                continue
+            usual = float(np.interp(contact + _RARE * (1.0 - contact), _LEVELS, row))
+            own_warn, own_stop = min(warn, _WARN_PART * usual), min(stop, _STOP_PART * usual)
+            if own_warn < warn or own_stop < stop:
+                found[pair] = StructuralPair(
+                    names[pair], near, contact, usual, float(row[-1]), own_warn, own_stop
+                )
+        return found
+
+
+def _share_below(quantiles: np.ndarray, distance: float) -> float:
+    """Part of the samples with at most this distance."""
+    return float(np.searchsorted(quantiles, distance, side="right")) / len(quantiles)
+
+
+def usual_distances(model: CollisionModel) -> UsualDistances:
+    """Measure the pairs that are near in most configurations; kept on disk.
+
+    Compiles exact queries, and builds their hierarchies, unless the answer is known.
+    """
+    if not model.pairs:
+        return UsualDistances([], np.empty(0))
+    samples = model.random_configurations(_SAMPLES, seed=2)
+    key = content_key("usual", _VERSION, model.content)
+    with Store("contacts") as store:
+        kept = store.get(key)
+        if not isinstance(kept, list):
+            # Leaves are nearer than meshes: of a part of the samples, they say which are far.
+            near = model.near_shares(samples[: _SAMPLES // 4], REACH)
+            obstacles = {obstacle.name for obstacle in model.scene.obstacles}
+            pairs = [
+                k for k, names in enumerate(model.pairs)
+                if near[k] >= _OFTEN * _SHARE and obstacles.isdisjoint(names)
+            ]  # fmt: skip
+            distances = np.array([model.surface_distances(q, pairs) for q in samples])
+            quantiles = np.quantile(np.minimum(distances, REACH), _LEVELS, axis=0).T
+            kept = [pairs, quantiles.tolist()]
+            store.set(key, kept)
+    return UsualDistances(*kept)
