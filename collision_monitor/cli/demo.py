@@ -46,7 +46,7 @@ def add_parser(commands: Any) -> None:
         help="joint states a second (default 100)",
     )  # fmt: skip
     parser.add_argument(
-        "--narrow-phase", choices=NARROW_PHASES, default="leaf",
+        "--narrow-phase", choices=NARROW_PHASES, default="auto",
         help="distances of leaves, of the meshes, or of the meshes where leaves are near",
     )  # fmt: skip
     parser.add_argument(

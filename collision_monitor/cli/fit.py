@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,15 @@ from collision_monitor.cli.robots import add_model_arguments, load_model
 from collision_monitor.fitting.leaves_file import write_leaves
 from collision_monitor.geometry.leaf import Leaf
 from collision_monitor.model.collision_model import CollisionModel
+from collision_monitor.model.structural_pairs import StructuralPair
 from collision_monitor.robot.pairs import by_reason
 from collision_monitor.viewer.picture import render, require_pyvista
 
 _VOLUMES = ("link", "leaves", "OBB [l]", "leaves [l]", "leaves/OBB", "stand-off [mm]")
 _FILL = ("link", "mesh [l]", "hull [l]", "leaves [l]", "mesh/leaves", "leaves/hull")
+_NEAR = ("pair", "near", "contact", "usual [mm]", "warn [mm]", "stop [mm]")
 _MOST_NAMED = 8
+_STOP, _WARN = 0.02, 0.1  # metres, the defaults of a monitor
 
 
 def add_parser(commands: Any) -> None:
@@ -80,8 +84,25 @@ def report(model: CollisionModel) -> dict[str, Any]:
         "total": {name: sum(link[name] for link in links) for name in volumes},
         "pairs": len(model.pairs),
         "unmonitored_pairs": [list(pair) for pair in model.unmonitored_pairs],
+        "structural_pairs": [asdict(pair) for pair in _structural(model)],
         "warnings": list(model.warnings),
     }
+
+
+def _structural(model: CollisionModel) -> list[StructuralPair]:
+    """Pairs that are near by construction, with the default distances of a monitor."""
+    obstacles = [obstacle.name for obstacle in model.scene.obstacles]
+    usual = model.usual_distances()
+    return list(usual.structural(model.pairs, _STOP, _WARN, obstacles).values())
+
+
+def _structural_table(pairs: list[dict[str, Any]]) -> str:
+    rows = [
+        [" - ".join(pair["links"]), f"{pair['near']:.0%}", f"{pair['contact']:.0%}"]
+        + [f"{1e3 * pair[key]:.1f}" for key in ("usual", "warn", "stop")]
+        for pair in pairs
+    ]
+    return f"Pairs that are near by construction\n\n{text_table(_NEAR, rows)}\n\n" if rows else ""
 
 
 def _kinds(leaves: list[dict]) -> str:
@@ -155,5 +176,6 @@ def run(options: argparse.Namespace) -> int:
         print_json(result)
         return 0
     print(tables(result))
-    print(f"\n{result['robot']}: {counted(len(result['links']), 'link')}, {_left_out(model)}")
+    print(f"\n{_structural_table(result['structural_pairs'])}", end="")
+    print(f"{result['robot']}: {counted(len(result['links']), 'link')}, {_left_out(model)}")
     return 0

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""``thresholds``: pairs that are always nearer than the thresholds; a file that suits them."""
+"""``thresholds``: pairs that are near by construction, and a file with their thresholds."""
 
 from __future__ import annotations
 
@@ -9,22 +9,20 @@ import sys
 from typing import Any
 
 from collision_monitor.cli.robots import add_model_arguments, load_model
+from collision_monitor.model.structural_pairs import StructuralPair
 from collision_monitor.model.thresholds import Thresholds, load_thresholds
-from collision_monitor.monitoring.speed_policy.threshold_suggestions import (
-    ThresholdSuggestion,
-    suggest_thresholds,
-)
 
 
 def add_parser(commands: Any) -> None:
     """Add the command to the subparsers."""
     parser = commands.add_parser(
         "thresholds",
-        help="pairs that are always nearer than the thresholds, with thresholds that suit them",
+        help="pairs that are near by construction, with the thresholds that a monitor uses",
         description=(
-            "Sample configurations within the joint limits, and print a file of thresholds (YAML) "
-            "with a rule for each pair that is always nearer than its warning distance: such a "
-            "pair would alarm, and slow the robot down, wherever it is."
+            "Print a file of thresholds (YAML) with a rule for each pair that is within its "
+            "warning distance in most configurations. A monitor uses the same thresholds for pairs "
+            "of links without this file; edit it to overrule them. Rules for pairs with an "
+            "obstacle only apply with the file."
         ),
     )
     add_model_arguments(parser)
@@ -41,65 +39,58 @@ def add_parser(commands: Any) -> None:
         help="file of thresholds (YAML) to begin with; its rules are kept",
     )
     parser.add_argument(
-        "--samples", type=int, default=2000, metavar="N",
-        help="configurations (default %(default)s)",
-    )
-    parser.add_argument(
-        "--share", type=float, default=1.0,
-        help="part of the samples in which a pair has to be near (default %(default)s)",
-    )
-    parser.add_argument(
-        "--exact", action="store_true",
-        help="distances of the shapes themselves instead of the leaves around them; slower",
+        "--leaves-only", action="store_true",
+        help="for distances of leaves instead of meshes: a monitor with narrow_phase leaf",
     )  # fmt: skip
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the file; pairs that no threshold suits are in comments, and on standard error."""
+    """Print the file; pairs that always touch are in comments, and on standard error."""
     given = Thresholds() if options.thresholds is None else load_thresholds(options.thresholds)
     start = Thresholds(
         given.warn or options.warn, given.stop or options.stop, given.rules, given.source
     )
     model = load_model(options)
-    found = suggest_thresholds(model, start, options.samples, options.share, options.exact)
-    print(f"# '{model.name}': {len(found)} of {len(model.pairs)} pairs are within their warning")
-    print(f"# distance in {options.share:.0%} of {options.samples} sampled configurations.")
+    start.of(model.pairs, objects=model.link_names)  # a rule that matches nothing is an error
+    usual = model.usual_distances(exact=not options.leaves_only)
+    ruled = start.named(model.pairs)
+    found = [
+        pair for k, pair in usual.structural(model.pairs, start.stop, start.warn).items()
+        if k not in ruled
+    ]  # fmt: skip
+    print(f"# '{model.name}': {len(found)} of {len(model.pairs)} pairs are near by construction.")
     print(f"warn: {start.warn:g}\nstop: {start.stop:g}")
-    lines = [
-        _line(rule.pattern, rule.warn, rule.stop, "") for rule in start.rules
-    ] + [_suggested(suggestion) for suggestion in found if suggestion.warn is not None]
+    lines = [_line(rule.pattern, rule.warn, rule.stop) for rule in start.rules]
+    lines += [_suggested(pair) for pair in found]
     print("pairs:" if lines else "pairs: []")
     for line in lines:
         print(line)
-    for suggestion in found:
-        if suggestion.warn is None:
-            text = _overlap(suggestion)
-            print(f"  # {text}")
-            print(f"warning: {text}", file=sys.stderr)
+    for k in usual.always_touching():
+        a, b = model.pairs[k]
+        text = (
+            f"{a} {b}: touch in all sampled configurations: no threshold helps; if they are meant "
+            "to, list the pair under ignore: in the scene"
+        )
+        print(f"  # {text}")
+        print(f"warning: {text}", file=sys.stderr)
     return 0
 
 
-def _line(pattern: str, warn: float | None, stop: float | None, comment: str) -> str:
+def _line(pattern: str, warn: float | None, stop: float | None) -> str:
     parts = [f"pair: {_quoted(pattern)}"]
     distances = (("warn", warn), ("stop", stop))
     parts += [f"{key}: {value:g}" for key, value in distances if value is not None]
-    return f"  - {{{', '.join(parts)}}}{comment}"
+    return f"  - {{{', '.join(parts)}}}"
 
 
 def _quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _suggested(suggestion: ThresholdSuggestion) -> str:
-    seen = f"  # {suggestion.least:.4f} to {suggestion.largest:.4f} m"
-    return _line(" ".join(suggestion.pair), suggestion.warn, suggestion.stop, seen)
-
-
-def _overlap(suggestion: ThresholdSuggestion) -> str:
-    a, b = suggestion.pair
+def _suggested(pair: StructuralPair) -> str:
+    touching = f", in contact in {pair.contact:.0%}" if pair.contact > 0.0 else ""
     return (
-        f"{a} {b}: as near as {suggestion.least:.4f} m, never farther than "
-        f"{suggestion.largest:.4f} m: no threshold helps; if they cannot collide, "
-        "disable the pair in the SRDF, or under ignore: in the scene"
+        f"{_line(' '.join(pair.links), round(pair.warn, 6), round(pair.stop, 6))}"
+        f"  # near in {pair.near:.0%}{touching}; usually at least {pair.usual:.4f} m"
     )

@@ -16,8 +16,9 @@ class Clearance:
         distance: metres; negative values are the depth of penetration, of the leaves or, for an
             exact query, of the shapes (docs/exact.md).
         links: names of the two nearest links or obstacles.
-        leaves: indices of the two leaves in ``model.leaves``; (-1, -1) for an exact query.
-        exact: whether the shapes were measured instead of the leaves.
+        leaves: indices of the two leaves in ``model.leaves``; (-1, -1) for an exact distance.
+        exact: whether the shapes were measured instead of the leaves. If they touch and ``leaves``
+            are given, depth and points are those of the leaves.
         triangles: indices of the nearest triangles in the meshes of the two links, counted
             through all meshes of a link; -1 for leaves and for shapes that are no mesh.
     """

@@ -41,9 +41,9 @@ def calls(depths: bool) -> np.ndarray:
     for_distances = [
         (part_distance, (*parts, whole, whole, number, types.boolean, FLOATS)),
         (holds, parts),
+        (list_contacts, (*parts, INTEGERS)),
     ]
     for_depths = [
-        (list_contacts, (*parts, INTEGERS)),
         (part_way_out, (*parts, FLOATS, FLOATS, *(number,) * 4, types.boolean, number, whole)),
         (part_depth, (*parts, *(number,) * 5, FLOATS)),
     ]
@@ -58,8 +58,8 @@ def prepare(depths: bool) -> None:
     ``depths``: those that measure how deep shapes touch as well.
     """
     last, compile_all = (
-        (contact_triangles.list_crossings, _compile_depths) if depths
-        else (nearest_query.touching_leaves, _compile_distances)
+        (deepest_contacts.depths, _compile_depths) if depths
+        else (contact_triangles.list_crossings, _compile_distances)
     )  # fmt: skip
     compile_now = not is_on_disk(last)
     if compile_now:
@@ -91,11 +91,11 @@ def _compile_distances() -> None:
     nearest_query.touching_leaves.compile(
         tuple(map(typeof, (numbers, index, work, work_index, 0)))
     )
+    rows = np.empty((1, 2), dtype=np.int64), np.empty((1, 18))
+    contact_triangles.list_crossings.compile(tuple(map(typeof, (*arrays, none, 0, 0, *rows))))
 
 
 def _compile_depths() -> None:
     none, arrays = np.empty(0), _nothing(depths=True)
     deepest_contacts.deepest_pair(*arrays, 0, 0.0)
     deepest_contacts.depths(*arrays, 0, none)
-    rows = np.empty((1, 2), dtype=np.int64), np.empty((1, 18))
-    contact_triangles.list_crossings.compile(tuple(map(typeof, (*arrays, none, 0, 0, *rows))))

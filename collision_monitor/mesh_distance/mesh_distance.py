@@ -183,7 +183,7 @@ class ExactDistance:
         result = nearest_query.touching_leaves(numbers, index, work, work_index, touching)
         distance = min(result[3], 0.0)  # shapes may stick out of leaves of a file by a micrometre
         return Clearance(
-            distance, self._pairs[result[0]], result[4:10], result[10:], result[1:3]
+            distance, self._pairs[result[0]], result[4:10], result[10:], result[1:3], True
         )
 
     def refine(self, q: np.ndarray, out: np.ndarray, within: float, depth: bool) -> np.ndarray:
@@ -228,7 +228,6 @@ class ExactDistance:
 
     def crossing(self, q: np.ndarray, pair: tuple[str, str], most: int) -> Crossing:
         """See `CollisionModel.crossing_triangles`."""
-        self.prepare_depths()
         ranks, room = (self._rank[pair[0]], self._rank[pair[1]]), 0
         count = 0
         while count == room < most:

@@ -286,14 +286,16 @@ class CollisionModel:
             np.array(np.broadcast_to(within, which.shape), dtype=float), loose, seconds,
         )  # fmt: skip
 
-    def prepare_exact(self) -> None:
+    def prepare_exact(self, depths: bool = True) -> None:
         """Build the hierarchies over all triangles and compile the exact queries.
 
-        Otherwise the first exact query does this; queries of the depth of contacts are compiled
-        when the first contact is measured. It takes about two seconds per 100,000 triangles,
-        and some seconds to compile on first use on a machine. Later twins share the hierarchies.
+        Otherwise the first exact query does this. It takes about two seconds per 100,000 triangles,
+        and half a minute to compile on first use on a machine. Later twins share the hierarchies.
+        ``depths``: compile queries of the depth of contacts as well, which takes as long again.
         """
-        self._exactly()
+        exactly = self._exactly()
+        if depths:
+            exactly.prepare_depths()
 
     def crossing_triangles(
         self, q: Sequence[float] | np.ndarray, pair: tuple[str, str], most: int = 1000
@@ -464,14 +466,15 @@ class CollisionModel:
             count[np.unique(table[links[:, 0], links[:, 1]])] += 1
         return count / len(configurations)
 
-    def usual_distances(self) -> UsualDistances:
-        """How near pairs usually are, from exact distances at random configurations.
+    def usual_distances(self, exact: bool = True) -> UsualDistances:
+        """How near pairs usually are, at random configurations.
 
         Measured when first asked for, which takes about a second, and kept on disk.
+        ``exact``: on the shapes, which calls `prepare_exact`; otherwise on the leaves.
         """
-        if self._usual is None:
-            self._usual = usual_distances(self)
-        return self._usual
+        if exact not in self._usual:
+            self._usual[exact] = usual_distances(self, exact)
+        return self._usual[exact]
 
     def surface_distances(self, q: np.ndarray, pairs: np.ndarray) -> np.ndarray:
         """Exact distances (k,) of pairs by their index (k,) at q (nq,), metres; 0 in contact."""
@@ -703,7 +706,7 @@ class CollisionModel:
         self.content = content_key(
             self._numbers, self._index, self.lower, self.upper, self._exact_shapes.content
         )
-        self._usual: UsualDistances | None = None
+        self._usual: dict[bool, UsualDistances] = {}
 
     # -- checks ----------------------------------------------------------------------
 

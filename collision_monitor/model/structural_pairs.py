@@ -6,13 +6,13 @@ The forearm and the second wrist link of an arm are 15 mm apart in nearly every 
 the thresholds of other pairs, such a pair would raise an alarm for ever. It is judged by its usual
 distance instead: it has to come clearly nearer than that before it is reported.
 
-Distances are those of the meshes at random configurations within the joint limits. Pairs with an
-obstacle of the scene are never structural: where it stands is a decision of the user.
+Distances are those at random configurations within the joint limits. A monitor does not apply this
+to pairs with an obstacle of the scene: where that stands is a decision of the user.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
 
 # To be changed whenever the same input gives another answer.
-_VERSION = 2
+_VERSION = 3
 _SAMPLES = 400
 # A pair that is farther apart than this, in metres, in most configurations is not structural.
 REACH = 0.15
@@ -77,7 +77,7 @@ class UsualDistances:
     Attributes:
         pairs: (k,) indices into the pairs of the model.
         quantiles: (k, 41) of the signed distance at `_SAMPLES` random configurations, metres;
-            0 in contact, at most `REACH`.
+            at most `REACH`; not above 0 in contact.
     """
 
     def __init__(self, pairs: Sequence[int], quantiles: np.ndarray) -> None:
@@ -86,16 +86,24 @@ class UsualDistances:
         self.quantiles = np.array(quantiles, dtype=float).reshape(len(self.pairs), len(_LEVELS))
 
     def structural(
-        self, names: Sequence[tuple[str, str]], stop: float, warn: float
+        self,
+        names: Sequence[tuple[str, str]],
+        stop: float,
+        warn: float,
+        obstacles: Collection[str] = (),
     ) -> dict[int, StructuralPair]:
-        """Structural pairs by their index, for the thresholds of other pairs, metres.
+        """Structural pairs by their index.
 
-        ``names``: of the pairs of the model.
+        Args:
+            names: of all pairs of the model.
+            stop: stop distance of other pairs, metres.
+            warn: warning distance of other pairs, metres.
+            obstacles: names of obstacles, whose pairs are left out.
         """
         found = {}
         for pair, row in zip(self.pairs.tolist(), self.quantiles, strict=True):
             near, contact = _share_below(row, warn), _share_below(row, 0.0)
-            if near < _SHARE or contact >= 1.0:
+            if near < _SHARE or contact >= 1.0 or not set(obstacles).isdisjoint(names[pair]):
                 continue
             usual = float(np.interp(contact + _RARE * (1.0 - contact), _LEVELS, row))
             own_warn, own_stop = min(warn, _WARN_PART * usual), min(stop, _STOP_PART * usual)
@@ -105,33 +113,40 @@ class UsualDistances:
                 )
         return found
 
+    def always_touching(self) -> list[int]:
+        """Pairs, by their index, that touch in all samples."""
+        return [
+            pair for pair, row in zip(self.pairs.tolist(), self.quantiles, strict=True)
+            if row[-1] <= 0.0
+        ]  # fmt: skip
+
 
 def _share_below(quantiles: np.ndarray, distance: float) -> float:
     """Part of the samples with at most this distance."""
     return float(np.searchsorted(quantiles, distance, side="right")) / len(quantiles)
 
 
-def usual_distances(model: CollisionModel) -> UsualDistances:
+def usual_distances(model: CollisionModel, exact: bool) -> UsualDistances:
     """Measure the pairs that are near in most configurations; kept on disk.
 
-    Compiles exact queries, and builds their hierarchies, unless the answer is known.
+    ``exact``: on the shapes instead of the leaves. It compiles exact queries, and builds their
+    hierarchies, unless the answer is known.
     """
     if not model.pairs:
         return UsualDistances([], np.empty(0))
     samples = model.random_configurations(_SAMPLES, seed=2)
-    key = content_key("usual", _VERSION, model.content)
+    key = content_key("usual", _VERSION, exact, model.content)
     with Store("contacts") as store:
         kept = store.get(key)
         if not isinstance(kept, list):
             # Leaves are nearer than meshes: of a part of the samples, they say which are far.
             near = model.near_shares(samples[: _SAMPLES // 4], REACH)
-            obstacles = {obstacle.name for obstacle in model.scene.obstacles}
-            pairs = [
-                k for k, names in enumerate(model.pairs)
-                if near[k] >= _OFTEN * _SHARE and obstacles.isdisjoint(names)
-            ]  # fmt: skip
-            distances = np.array([model.surface_distances(q, pairs) for q in samples])
+            pairs = np.flatnonzero(near >= _OFTEN * _SHARE)
+            if exact:
+                distances = np.array([model.surface_distances(q, pairs) for q in samples])
+            else:
+                distances = np.array([model.distances(q)[pairs] for q in samples])
             quantiles = np.quantile(np.minimum(distances, REACH), _LEVELS, axis=0).T
-            kept = [pairs, quantiles.tolist()]
+            kept = [pairs.tolist(), quantiles.tolist()]
             store.set(key, kept)
     return UsualDistances(*kept)

@@ -98,6 +98,13 @@ class Thresholds:
         out[:, 1] = out.max(axis=1)  # what is refused is warned of
         return out
 
+    def named(self, pairs: Sequence[tuple[str, str]]) -> set[int]:
+        """Pairs, by their index, that a rule names."""
+        return {
+            k for k, pair in enumerate(pairs)
+            if any(_names(rule.pattern.split(), pair) for rule in self.rules)
+        }  # fmt: skip
+
     def naming_none(self, pairs: Sequence[tuple[str, str]]) -> list[str]:
         """Patterns of the rules that name none of these pairs."""
         return [

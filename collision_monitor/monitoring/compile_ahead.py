@@ -17,6 +17,7 @@ import time
 
 from collision_monitor.common.compiled import cache_directory, compiling, is_on_disk
 from collision_monitor.hierarchy import object_slots
+from collision_monitor.mesh_distance import contact_triangles
 from collision_monitor.model.live import voxels
 
 _PROGRAM = (
@@ -88,9 +89,16 @@ def _cloud() -> None:
     warm_up()
 
 
+def _exact() -> None:
+    from collision_monitor.mesh_distance.compile_queries import prepare
+
+    prepare(depths=False)
+
+
 # By name: a function that compiles the set, and its last kernels.
 KERNELS = {
     "monitor": (_monitor, (object_slots.lay_top,)),
+    "exact": (_exact, (contact_triangles.list_crossings,)),
     "cloud": (_cloud, (voxels.voxel_centres,)),
 }
 

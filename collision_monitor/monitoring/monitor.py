@@ -112,6 +112,8 @@ class MonitorState(NamedTuple):
         distance, (a, b) = self.clearance.distance, self.clearance.links
         if self.level is Level.OK:
             text = f"clear: {distance:.3f} m"
+        elif self.decision is not None and not (self.decision.inside or self.decision.near):
+            text = f"{self.decision.action}, held for a moment: {distance:.3f} m"
         elif self.level is Level.WARN:
             text = f"near: {distance:.3f} m"
         elif distance > 0.0:
@@ -210,10 +212,10 @@ class Monitor:
         if self.behaviour.live is not live:
             raise ConfigurationError("the behaviour and the monitor have different live scenes")
         self.model = model
-        self.narrow_phase = narrow_phase
+        self._narrow_phase = narrow_phase
         warm_up_for_states()
         if narrow_phase != "leaf":
-            model.prepare_exact()
+            model.prepare_exact(depths=narrow_phase == "mesh")
         self.live = live
         self.scene_fault: Callable[[float], str] = _no_fault
         self._use_thresholds(Thresholds(warn_distance, stop_distance))
@@ -239,6 +241,17 @@ class Monitor:
         self._fault = ""
         self._fault_time = -math.inf
         self._set_back, self._set_back_time = "", -math.inf
+
+    @property
+    def narrow_phase(self) -> str:
+        """How distances are measured: ``leaf``, ``mesh`` or ``auto``."""
+        return self._narrow_phase
+
+    @narrow_phase.setter
+    def narrow_phase(self, narrow_phase: str) -> None:
+        if narrow_phase != self._narrow_phase:
+            self._narrow_phase = narrow_phase
+            self._use_thresholds(self._thresholds)
 
     @property
     def warn_distance(self) -> float:
@@ -348,7 +361,7 @@ class Monitor:
             self._reject(error, now)
 
     def _use_thresholds(self, thresholds: Thresholds) -> None:
-        self.behaviour.set_thresholds(thresholds)
+        self.behaviour.set_thresholds(thresholds, exact=self.narrow_phase != "leaf")
         self._thresholds = thresholds
 
     def _merge(self, message: JointState) -> None:

@@ -57,6 +57,8 @@ from collision_monitor.nodes.robot_topics import JointStateSource, RobotTopics
 
 _WATCHDOG_SECONDS = 0.05
 _LOADING = "loading the robot (the first load fits leaves and compiles kernels)"
+# A node can change to those before the one that it was started with.
+_PHASES = ("leaf", "auto", "mesh")
 _INACTIVE = MonitorState(Level.STALE, "inactive: monitoring is disabled", "waiting")
 _ENDED = MonitorState(
     Level.STALE, "node is shutting down; the robot is no longer monitored", "waiting"
@@ -85,9 +87,11 @@ class MonitorCore:
         check_behaviour(self._values, self._file_rules)
         # While the robot is loaded here; whatever is not ready by then is waited for.
         log_compiling()
+        self._prepared = self._values["narrow_phase"]
         if len(os.sched_getaffinity(0)) > 1:
             compile_ahead("monitor")
-        self._is_prepared = self._values["narrow_phase"] != "leaf"  # for exact distances
+            if self._prepared != "leaf":
+                compile_ahead("exact")
         self._monitor: Monitor | None = None
         self._marker_builder: MarkerBuilder | None = None
         self._is_active = False
@@ -145,7 +149,7 @@ class MonitorCore:
         if not self._robots.missing:
             try:
                 self._load_first(
-                    recipe_of(self._values, self._robots.sources, self._is_prepared)
+                    recipe_of(self._values, self._robots.sources, self._prepared != "leaf")
                 )
             except CollisionMonitorError:
                 self.cleanup()
@@ -214,7 +218,7 @@ class MonitorCore:
             self._idle = self._waiting()
             self._refresh()
             return
-        recipe = recipe_of(self._values, self._robots.sources, self._is_prepared)
+        recipe = recipe_of(self._values, self._robots.sources, self._prepared != "leaf")
         if self._monitor is not None:
             self._loader.want(recipe)
             return
@@ -400,12 +404,13 @@ class MonitorCore:
         )  # fmt: skip
 
     def _unprepared(self, wanted: dict[str, Any]) -> str:
-        """Why exact distances cannot begin now: compiling would leave the robot unwatched."""
-        if self._is_prepared or wanted.get("narrow_phase", "leaf") == "leaf":
+        """Why a narrow phase cannot begin now: compiling would interrupt monitoring."""
+        phase = wanted.get("narrow_phase", "leaf")
+        if _PHASES.index(phase) <= _PHASES.index(self._prepared):
             return ""
         return (
-            f"narrow_phase {wanted['narrow_phase']!r} is not available: the node was started with "
-            "'leaf'; restart it with 'auto' or 'mesh'"
+            f"narrow_phase {phase!r} is not available: the node was started with "
+            f"{self._prepared!r}; restart it with {phase!r}"
         )
 
     # -- what is said ----------------------------------------------------------------

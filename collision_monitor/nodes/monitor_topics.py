@@ -113,6 +113,8 @@ def log_robot(log: Any, monitor: Monitor) -> None:
     model = monitor.model
     for reason, pairs in by_reason(model.unmonitored_pairs).items():
         log.info(f"not monitored ({reason}): {', '.join(f'{a} - {b}' for a, b in pairs)}")
+    for pair in monitor.behaviour.structural_pairs.values():
+        log.info(f"near by construction: {pair}")
     brakes = zip(model.joint_names, monitor.behaviour.decelerations.tolist(), strict=True)
     log.info(f"joints brake with {', '.join(f'{n} {a:g}' for n, a in brakes)} rad/s^2 or m/s^2")
     log.info(
@@ -135,6 +137,10 @@ def _behaviour_values(monitor: Monitor, state: MonitorState) -> dict[str, str]:
     found = {
         "enabled": str(behaviour.enabled).lower(),
         "stops": str(behaviour.latch.stops),
+        "structural_pairs": "; ".join(
+            f"{' '.join(pair.links)} {pair.warn:.4f} {pair.stop:.4f}"
+            for pair in behaviour.structural_pairs.values()
+        ),
     }
     decision = state.decision
     if decision is None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import yaml
 from support.robots.toys import chain
-from unit.monitoring.speed_policy.test_threshold_suggestions import BALLS, URDF
+from unit.model.test_structural_pairs import BALLS, URDF
 
 from collision_monitor import CollisionModel
 from collision_monitor.cli import distance
@@ -225,9 +225,10 @@ def cell(tmp_path):
     return str(tmp_path / "robot.urdf"), str(tmp_path / "cell.yaml")
 
 
-def test_what_it_prints_is_a_file_of_thresholds_that_is_never_reached(cell, capsys, tmp_path):
+@pytest.mark.parametrize("options", [[], ["--leaves-only"]])
+def test_thresholds_prints_a_file_whose_rules_are_never_reached(cell, capsys, tmp_path, options):
     urdf, scene = cell
-    assert main(["thresholds", urdf, "--scene", scene, "--samples", "300"]) == 0
+    assert main(["thresholds", urdf, "--scene", scene, *options]) == 0
     said = capsys.readouterr()
     (tmp_path / "found.yaml").write_text(said.out)
     found = load_thresholds(tmp_path / "found.yaml")
@@ -238,24 +239,24 @@ def test_what_it_prints_is_a_file_of_thresholds_that_is_never_reached(cell, caps
     assert limits[row, 0] < limits[row, 1] < 0.046
     distances = [model.distances(q)[row] for q in model.random_configurations(200, 7)]
     assert limits[row, 1] < np.min(distances)
-    assert "far shelf: as near as -0.0" in said.err
-    assert "# far shelf: as near as" in said.out
+    assert "far shelf: touch in all sampled configurations" in said.err
+    assert "# far shelf: touch in all" in said.out
 
 
-def test_rules_that_are_there_are_kept(cell, capsys, tmp_path):
+def test_thresholds_keeps_given_rules(cell, capsys, tmp_path):
     urdf, scene = cell
     mine = tmp_path / "mine.yaml"
-    mine.write_text("pairs: [{pair: '* shelf', warn: 0.3, stop: 0.2}]\nwarn: 0.04")
-    arguments = ["--scene", scene, "--samples", "100", "--stop", "0.001"]
+    mine.write_text("pairs: [{pair: 'near post', warn: 0.3, stop: 0.2}]\nwarn: 0.04")
+    arguments = ["--scene", scene, "--stop", "0.001"]
     assert main(["thresholds", urdf, *arguments, "--thresholds", str(mine)]) == 0
     found = yaml.safe_load(capsys.readouterr().out)
     assert found["warn"] == 0.04
     assert found["stop"] == 0.001
-    assert found["pairs"] == [{"pair": "* shelf", "warn": 0.3, "stop": 0.2}]
+    assert found["pairs"] == [{"pair": "near post", "warn": 0.3, "stop": 0.2}]
 
 
-def test_what_is_found_elsewhere_is_an_empty_list(cell, capsys):
-    assert main(["thresholds", cell[0], "--samples", "10"]) == 0
+def test_thresholds_of_a_robot_without_structural_pairs_are_an_empty_list(cell, capsys):
+    assert main(["thresholds", cell[0]]) == 0
     assert yaml.safe_load(capsys.readouterr().out)["pairs"] == []
 
 
@@ -263,7 +264,7 @@ def test_what_is_found_elsewhere_is_an_empty_list(cell, capsys):
     ("arguments", "says"),
     [
         (["--warn", "-1"], "warn: -1.0"),
-        (["--samples", "0"], "0 samples"),
+        (["--thresholds", "nothing.yaml"], "nothing.yaml"),
         (["--thresholds", "/nowhere/file.yaml"], "/nowhere/file.yaml"),
     ],
 )

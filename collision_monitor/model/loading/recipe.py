@@ -93,7 +93,8 @@ class Recipe:
                 "links have collision shapes)"
             )
         if self.exact:
-            model.prepare_exact()
+            model.prepare_exact(depths=False)
+        model.usual_distances(self.exact)
         return loaded
 
     def _one(self) -> Loaded:

@@ -3,7 +3,9 @@
 """Joint velocities: those of the driver if they agree with the positions, otherwise estimates.
 
 An estimate is the least squares slope of the positions in a short window. This averages out noise,
-jitter of arrival times and encoder resolution, and lags by half of the window.
+jitter of arrival times and encoder resolution, and lags by half of the window. Joint states that
+come all at once after a pause count as one, and a slope above the limit of a joint counts as that
+limit, unless the driver reports such a velocity as well.
 """
 
 from __future__ import annotations
@@ -22,33 +24,38 @@ _SLACK = 0.05
 _GAP_WINDOWS, _GAP_SECONDS, _BACK_SECONDS = 4.0, 1.0, 1.0
 # A slope needs this many rows if there are as many, and this time span.
 _LEAST_ROWS, _LEAST_SPAN = 3, 0.0015
+# Joint states that come sooner than this part of the pause before them were held up together.
+_BURST = 0.1
 # Rows per window: of joint states at higher rates, the newest replaces the previous one.
 _ROWS = 16
 _HISTORY_ROWS = 24
 
 
 @kernel
-def believed(given, slope):
+def believed(given, slope, limit):
     """The driver's velocity ``given``, or ``slope`` of the positions if that is clearly faster.
 
-    Some drivers send zeros, NaN or the wrong sign. The faster of the two is the safe side.
+    Some drivers send zeros, NaN or the wrong sign. The faster of the two is the safe side. A value
+    above ``limit`` that the other does not confirm is wrong, as a slope is after a stall of the
+    publisher: it counts as the limit.
     """
-    if not math.isfinite(given):
-        return slope
     size = abs(slope)
-    if (given * slope < 0.0 and size > _SLACK) or abs(given) < 0.5 * size - _SLACK:
-        return slope
-    return given
+    agrees = given * slope >= 0.0 and abs(given) >= 0.5 * size - _SLACK
+    if math.isfinite(given) and (agrees or size <= _SLACK):
+        is_confirmed = size >= 0.5 * abs(given)
+        return given if is_confirmed else min(max(given, -limit), limit)
+    return min(max(slope, -limit), limit)
 
 
 @kernel
-def joint_speeds(times, history, place, q, time, window, given, out):
+def joint_speeds(times, history, place, q, time, window, given, limits, out):
     """Add q (nq,), measured at ``time``, and write velocities to ``out``; True if they are known.
 
     ``times`` (m,), ``history`` (m, nq) and ``place`` (2,) are a ring buffer: the next row and the
-    number of rows. ``given`` (nq,) are velocities of the driver, NaN where there are none. Joint
-    states of several publishers may arrive out of order: one that is not newer than the last is
-    treated as measured at the same time. Unknown velocities are written as 0.
+    number of rows. ``given`` (nq,) are velocities of the driver, NaN where there are none;
+    ``limits`` (nq,) those of the joints, inf where there are none. Joint states of several
+    publishers may arrive out of order: one that is not newer than the last is treated as measured
+    at the same time. Unknown velocities are written as 0.
     """
     size, count = len(times), place[1]
     row = place[0] - 1 if place[0] > 0 else size - 1
@@ -56,7 +63,9 @@ def joint_speeds(times, history, place, q, time, window, given, out):
     if count == 0 or gap < -_BACK_SECONDS or gap > max(_GAP_SECONDS, _GAP_WINDOWS * window):
         count = 0
     before = row - 1 if row > 0 else size - 1
-    if count == 0 or (gap > 0.0 and (count == 1 or times[row] - times[before] >= window / _ROWS)):
+    pause = times[row] - times[before] if count > 1 else np.inf
+    is_new = pause >= window / _ROWS and not (pause > window and gap < _BURST * pause)
+    if count == 0 or (gap > 0.0 and (count == 1 or is_new)):
         row = place[0]
         place[0] = row + 1 if row + 1 < size else 0
         count = min(count + 1, size)
@@ -93,7 +102,7 @@ def joint_speeds(times, history, place, q, time, window, given, out):
         for k in range(len(q)):
             out[k] += weight * (history[i, k] - q[k])
     for k in range(len(q)):
-        out[k] = believed(given[k], out[k] / spread)
+        out[k] = believed(given[k], out[k] / spread, limits[k])
     return True
 
 
@@ -111,10 +120,18 @@ class JointVelocities:
     """
 
     def __init__(
-        self, count: int, window: float = 0.05, robots: Sequence[np.ndarray] = ()
+        self,
+        count: int,
+        window: float = 0.05,
+        robots: Sequence[np.ndarray] = (),
+        limits: np.ndarray | None = None,
     ) -> None:
-        """``count`` joints, ``window`` in seconds, ``robots``: indices into q of each robot."""
+        """``count`` joints, ``window`` in seconds, ``robots``: indices into q of each robot.
+
+        ``limits``: velocity limits (count,), rad/s or m/s; inf, the default, where there are none.
+        """
         self.window = window
+        self._limits = np.full(count, np.inf) if limits is None else np.array(limits, dtype=float)
         self.values = np.zeros(count)
         self.known = False
         self.passed = np.inf
@@ -146,7 +163,9 @@ class JointVelocities:
             self.passed = 0.0
         for k in range(len(self._parts)) if touched is None else touched:
             part, indices = self._parts[k], self._robots[k]
-            passed = part.update(q[indices], given[indices], now, stamp, self.window)
+            passed = part.update(
+                q[indices], given[indices], self._limits[indices], now, stamp, self.window
+            )
             self.values[indices] = part.values
             if k == self._clock:
                 self.passed = passed
@@ -165,13 +184,19 @@ class _History:
         self._time, self._now = 0.0, 0.0
 
     def update(
-        self, q: np.ndarray, given: np.ndarray, now: float, stamp: float, window: float
+        self,
+        q: np.ndarray,
+        given: np.ndarray,
+        limits: np.ndarray,
+        now: float,
+        stamp: float,
+        window: float,
     ) -> float:
         """See `JointVelocities.update`; returns the seconds since the previous joint state."""
         before = self._time
         self._time = stamp if stamp > 0.0 else before + now - self._now
         self._now = now
         self.known = joint_speeds(
-            self._times, self._rows, self._place, q, self._time, window, given, self.values
+            self._times, self._rows, self._place, q, self._time, window, given, limits, self.values
         )
         return max(0.0, self._time - before)

@@ -62,8 +62,8 @@ class DistancePolicy:
         """Largest warning distance of all pairs, metres."""
         return self._warn_distance
 
-    def set_thresholds(self, thresholds: Thresholds) -> None:
-        """Set the distances of all pairs.
+    def set_thresholds(self, thresholds: Thresholds, exact: bool = True) -> None:
+        """Set the distances of all pairs, which are measured on meshes (``exact``) or leaves.
 
         Raises:
             ConfigurationError: there are rules for single pairs.
@@ -140,7 +140,9 @@ class SpeedPolicy(DistancePolicy):
             decelerations = default_decelerations(model.velocity_limits)
         self._braking_check = BrakingCheck(model, decelerations, settings, live)
         zeros = np.zeros(len(model.joint_names))
-        self.velocities = JointVelocities(len(zeros), self.settings.velocity_window, robots)
+        self.velocities = JointVelocities(
+            len(zeros), self.settings.velocity_window, robots, model.velocity_limits
+        )
         self.velocities.update(zeros, np.full_like(zeros, np.nan), -1e9)  # compiles
         self.command = CommandedDirection(model.joint_names)
         self.structural_pairs: dict[int, StructuralPair] = {}
@@ -184,16 +186,19 @@ class SpeedPolicy(DistancePolicy):
         """(pair numbers, 2) as ``thresholds``, of pairs with objects of the live scene."""
         return self._braking_check.all_thresholds[1]
 
-    def set_thresholds(self, thresholds: Thresholds) -> None:
-        """Set the distances of all pairs at once.
+    def set_thresholds(self, thresholds: Thresholds, exact: bool = True) -> None:
+        """Set the distances of all pairs at once; structural pairs get their own.
+
+        ``exact``: whether distances are measured on meshes instead of leaves.
 
         Raises:
             ThresholdsError: a rule matches no pair, or a distance is invalid.
         """
         pairs = self.model.pairs
-        self.structural_pairs = self.model.usual_distances().structural(
-            pairs, thresholds.stop, thresholds.warn
-        )
+        self.structural_pairs = self.model.usual_distances(exact).structural(
+            pairs, thresholds.stop, thresholds.warn,
+            [obstacle.name for obstacle in self.model.scene.obstacles],
+        )  # fmt: skip
         of_pairs = thresholds.of(
             pairs, objects=None if self.live is None else self.model.link_names,
             structural=self.structural_pairs,

@@ -51,11 +51,12 @@ GENERAL = (
     Parameter("stop_distance", 0.02, most=10.0,
               text="ERROR and stop when the distance of two links is at or below this, metres; "
                    "at most warn_distance"),
-    Parameter("narrow_phase", "leaf",
-              text="geometry for distances: 'leaf': capsules and spheres, conservative; 'mesh': "
-                   "triangles; 'auto': triangles where leaves are within warn_distance. A node "
-                   "started with 'leaf' cannot be switched at run time: the others need more "
-                   "data and kernels"),
+    Parameter("narrow_phase", "auto",
+              text="geometry for distances: 'auto': triangles where capsules and spheres are "
+                   "within warn_distance, in bounded time; 'mesh': triangles always, with the "
+                   "depth of contacts; 'leaf': capsules and spheres only, which are nearer than "
+                   "the meshes. A node started with 'leaf' cannot be changed to another at run "
+                   "time, and one started with 'auto' not to 'mesh': it needs more kernels"),
     Parameter("joint_state_timeout", 0.5, most=60.0,
               text="STALE when the position of any joint is older than this, seconds; 0 disables "
                    "the watchdog, which is unsafe and logged as a warning"),

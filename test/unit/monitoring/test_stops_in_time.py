@@ -11,11 +11,10 @@ from support.robots.robots import require
 
 from collision_monitor import CollisionModel
 from collision_monitor.cli.demo import package_file
-from collision_monitor.model.thresholds import Rule, Thresholds
+from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.monitoring.monitor import Monitor
 from collision_monitor.monitoring.speed_policy.settings import SpeedSettings
 from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
-from collision_monitor.monitoring.speed_policy.threshold_suggestions import suggest_thresholds
 
 WARN, STOP = 0.08, 0.01
 # One joint state, two periods until it is obeyed, and what velocities lag behind.
@@ -48,30 +47,23 @@ def dual_arm():
     return model, Reference(urdf, [urdf.parent.parent.parent], model)
 
 
-def thresholds_of(model):
-    """The same for all pairs but those that never are that far apart."""
-    base = Thresholds(WARN, STOP)
-    rules = [
-        Rule(" ".join(found.pair), found.warn, found.stop)
-        for found in suggest_thresholds(model, base, samples=300)
-    ]
-    return Thresholds(WARN, STOP, tuple(rules))
-
-
 def motions(model, limits, accelerations, count, seed):
     """(Start, wanted velocities): at rest in the clear, in contact within 1.5 s if not stopped."""
     rng = np.random.default_rng(seed)
     found = []
     while len(found) < count:
         q = rng.uniform(np.maximum(model.lower, -2.5), np.minimum(model.upper, 2.5))
-        if (model.distances(q) <= limits[:, 1]).any():
+        if (model.distances(q, exact=True, within=WARN) <= limits[:, 1]).any():
             continue
         speeds = np.minimum(model.velocity_limits, 2.5)
         v = rng.uniform(-1.0, 1.0, len(q)) * speeds
         times = np.arange(0.0, 1.5, 0.01)[:, None]
         up = np.minimum(times, np.abs(v) / accelerations)
         rows = q + np.sign(v) * 0.5 * accelerations * up**2 + v * (times - up)
-        if model.min_distances(rows).min() < -0.02:
+        if (
+            model.min_distances(rows).min() < -0.02
+            and min(model.distance(row, exact=True).distance for row in rows[::5]) < -0.005
+        ):
             found.append((q, v))
     return found
 
@@ -80,9 +72,10 @@ def motions(model, limits, accelerations, count, seed):
 def cell(request):
     """(model, what coal says, thresholds, decelerations, motions)."""
     model, reference = request.param()
-    thresholds = thresholds_of(model)
+    thresholds, policy = Thresholds(WARN, STOP), SpeedPolicy(model)
+    policy.set_thresholds(thresholds)
     accelerations = np.full(len(model.joint_names), 4.0)
-    some = motions(model, thresholds.of(model.pairs), accelerations, 16, 3)
+    some = motions(model, policy.thresholds, accelerations, 16, 3)
     return model, ExactReference(model, reference), thresholds, accelerations, some
 
 

@@ -1,0 +1,90 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Pairs that are near by construction, and their thresholds."""
+
+import numpy as np
+import pytest
+from support.robots.robots import require
+from support.robots.toys import joint, link, robot
+
+from collision_monitor import CollisionModel, Monitor
+from collision_monitor.model.thresholds import Rule, Thresholds
+from collision_monitor.monitoring.monitor import Level
+
+# A ball on a slide that stays 45 to 65 mm from a post, and one in a shelf that it overlaps.
+URDF = robot(
+    link("base"),
+    link("near"),
+    joint("a", "base", "near", "prismatic", "0.255 0 2", "1 0 0"),
+    link("far"),
+    joint("c", "base", "far", "prismatic", "0 0 1", "0 0 1"),
+).replace('lower="-2" upper="2"', 'lower="-0.01" upper="0.01"')
+BALLS = [
+    {"name": name, "type": "sphere", "radius": 0.1, "position": position}
+    for name, position in (("shelf", [0.15, 0, 1]), ("post", [0, 0, 2]))
+]
+
+
+@pytest.fixture(scope="module")
+def ur5():
+    """UR5 as its vendor describes it, without an SRDF."""
+    files = require("ur5")
+    return CollisionModel.from_urdf(files.urdf, package_dirs=files.package_dirs)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_a_pair_within_its_warning_distance_is_judged_by_its_usual_distance(exact):
+    model = CollisionModel.from_urdf(URDF, scene={"obstacles": BALLS})
+    usual = model.usual_distances(exact)
+    (pair,) = usual.structural(model.pairs, 0.02, 0.1).values()
+    assert set(pair.links) == {"near", "post"}
+    assert (pair.near, pair.contact) == (1.0, 0.0)
+    assert 0.045 <= pair.usual < 0.047 and 0.063 < pair.largest <= 0.065
+    assert pair.warn == pytest.approx(0.8 * pair.usual) and pair.stop < pair.warn
+    assert pair.stop == pytest.approx(0.4 * pair.usual)
+    assert [set(model.pairs[k]) for k in usual.always_touching()] == [{"far", "shelf"}]
+    # Near enough for the usual distances of other pairs.
+    assert usual.structural(model.pairs, 0.005, 0.01) == {}
+    # A monitor leaves obstacles alone.
+    assert usual.structural(model.pairs, 0.02, 0.1, ["post", "shelf"]) == {}
+
+
+def test_rules_come_before_structural_distances(ur5):
+    monitor = Monitor(ur5)
+    row = ur5.pairs.index(("wrist_2_link", "ee_link"))
+    assert monitor.behaviour.thresholds[row] == pytest.approx([0.0079, 0.0158], abs=2e-4)
+    monitor.set_thresholds(Thresholds(0.1, 0.02, (Rule("wrist_2_link ee_link", 0.05, 0.01),)))
+    assert monitor.behaviour.thresholds[row].tolist() == [0.01, 0.05]
+    monitor.set_thresholds(Thresholds(0.1, 0.02, (Rule("* *", 0.1, 0.02),)))
+    assert (monitor.behaviour.thresholds == [0.02, 0.1]).all()
+
+
+def test_a_vendor_robot_is_clear_without_any_configuration(ur5):
+    """Every pair with structural distances was within 20 mm, a permanent stop, before."""
+    structural = Monitor(ur5).behaviour.structural_pairs
+    assert {tuple(sorted(pair.links)) for pair in structural.values()} >= {
+        ("base_link", "upper_arm_link"), ("forearm_link", "wrist_2_link"),
+        ("wrist_1_link", "wrist_3_link"), ("ee_link", "wrist_2_link"),
+    }  # fmt: skip
+    q = np.array([0.3, -1.2, 1.4, -0.9, 1.57, 0.2])
+    monitor = Monitor(ur5)
+    for k in range(3):
+        state = monitor.update(ur5.joint_names, q, now=10.0 + 0.01 * k)
+    assert (state.level, state.action, state.speed_scale) == (Level.OK, "none", 1.0)
+    assert state.distance == pytest.approx(ur5.distance(q, exact=True).distance)
+
+
+def test_contact_of_a_structural_pair_is_a_stop(ur5):
+    rows = ur5.random_configurations(3000, 3)
+    touching = [
+        (q, k)
+        for q in rows[ur5.min_distances(rows) < 0.0]
+        for k in Monitor(ur5).behaviour.structural_pairs
+        if ur5.surface_distances(q, np.array([k]))[0] <= 0.0
+    ][:20]
+    assert len(touching) == 20
+    for q, _ in touching:
+        monitor = Monitor(ur5)
+        for k in range(2):
+            state = monitor.update(ur5.joint_names, q, now=10.0 + 0.01 * k)
+        assert (state.level, state.action) == (Level.ERROR, "stop")
