@@ -64,7 +64,8 @@ def joint_speeds(times, history, place, q, time, window, given, limits, out):
         count = 0
     before = row - 1 if row > 0 else size - 1
     pause = times[row] - times[before] if count > 1 else np.inf
-    is_new = pause >= window / _ROWS and not (pause > window and gap < _BURST * pause)
+    is_burst = pause > 4.0 * window / _ROWS and gap < _BURST * pause
+    is_new = pause >= window / _ROWS and not is_burst
     if count == 0 or (gap > 0.0 and (count == 1 or is_new)):
         row = place[0]
         place[0] = row + 1 if row + 1 < size else 0

@@ -159,3 +159,37 @@ def test_speeds_of_several_are_known_when_those_of_each_are():
     for k in range(4):
         several.update(np.full(2, 0.1 * k), NOTHING, 2.0 + 0.01 * k, 0.0, [1])
     assert several.known and several.values == pytest.approx([10.0, 10.0])
+
+
+@given(
+    rate=st.sampled_from([50.0, 125.0, 500.0, 1000.0]),
+    stall=st.floats(0.03, 0.4),
+    spacing=st.floats(1e-5, 3e-4),
+    speed=st.floats(-3.0, 3.0),
+)
+@settings(deadline=None, max_examples=200)
+def test_joint_states_held_up_and_sent_at_once_are_no_speed(rate, stall, spacing, speed):
+    """A publisher stalls, then sends its backlog: without stamps, or with those of sending."""
+    speeds, sent = JointVelocities(2, limits=np.array([20.0, 20.0])), 0.0
+    seen = []
+    for k in range(int(rate)):
+        due = k / rate
+        sent = max(due + (max(0.0, 0.5 + stall - due) if due >= 0.5 else 0.0), sent + spacing)
+        speeds.update(np.array([speed * due, 0.0]), NOTHING, 7.0 + sent, 7.0 + sent)
+        if k > 3:
+            seen.append(abs(speeds.values[0]))
+    assert max(seen) <= 1.4 * abs(speed) + 1e-6
+    assert seen[-1] == pytest.approx(abs(speed), abs=1e-6)
+
+
+def test_a_speed_above_the_limit_needs_two_sources():
+    limits = np.array([2.0, 2.0])
+    for driver, believed in ((np.nan, 2.0), (0.0, 2.0), (9.0, 9.0)):
+        speeds = JointVelocities(2, limits=limits)
+        for k in range(10):
+            speeds.update(np.array([0.1 * k, 0.0]), np.array([driver, 0.0]), 5.0 + 0.01 * k)
+        assert speeds.values[0] == pytest.approx(believed)
+    speeds = JointVelocities(2, limits=limits)
+    for k in range(10):
+        speeds.update(np.array([0.01 * k, 0.0]), np.array([-9.0, 5.0]), 5.0 + 0.01 * k)
+    assert speeds.values.tolist() == pytest.approx([1.0, 2.0])
