@@ -83,7 +83,7 @@ def _nothing(depths: bool) -> tuple[np.ndarray, ...]:
 
 def _compile_distances() -> None:
     none, arrays = np.empty(0), _nothing(depths=False)
-    nearest_query.exact_distance(*arrays, none)
+    nearest_query.exact_distance(*arrays, none, True)
     nearest_query.exact_distances(*arrays, none, np.inf, none)
     nearest_query.exact_bounds(*arrays, none, np.empty(0, np.int64), none, 0.0, none, none)
     # Compiled, not called: there are no links to ask about.

@@ -160,7 +160,7 @@ class ExactDistance:
 
     def nearest(self, q: np.ndarray, depth: bool = True) -> Clearance:
         """The nearest pair at ``q``; see `CollisionModel.distance`."""
-        result = nearest_query.exact_distance(*self._arrays, q)
+        result = nearest_query.exact_distance(*self._arrays, q, depth)
         if result[2] > 0:
             if not depth:
                 return self._nearest_by_leaves(result[2])
@@ -178,7 +178,7 @@ class ExactDistance:
         )
 
     def _nearest_by_leaves(self, touching: int) -> Clearance:
-        """The deepest of the ``touching`` pairs of the last query, by the leaves."""
+        """The deepest of the ``touching`` pairs that the last query found, by the leaves."""
         numbers, index, _, _, work, work_index, _ = self._arrays
         result = nearest_query.touching_leaves(numbers, index, work, work_index, touching)
         distance = min(result[3], 0.0)  # shapes may stick out of leaves of a file by a micrometre

@@ -166,8 +166,10 @@ def _take_nearest(state, count):
 
 
 @kernel
-def nearest_pair(view, shapes, state, data, found, points):
+def nearest_pair(view, shapes, state, data, every, found, points):
     """(pair, distance, pairs that touch): the nearest shapes, where none or not all touch.
+
+    Unless ``every`` pair that touches is asked for, the first one ends the search.
 
     ``found`` (1, 4) and ``points`` (3, 3) as of `exact_pair.pair_distance`, of that pair. The
     pairs that touch are in ``state.touching``, nearest leaves first; how deep they are is not known
@@ -219,6 +221,8 @@ def nearest_pair(view, shapes, state, data, found, points):
             touching += 1
             if best > 0.0:
                 best, best_pair = 0.0, np.int64(-1)
+            if not every:
+                break
         elif value < best:
             best, best_pair = value, pair
             copy_rows(rows, found, ONE, FOUR)
@@ -248,7 +252,9 @@ def _names(shapes, data, found, side):
 
 
 @kernel
-def exact_distance(numbers, index, shape_numbers, shape_index, work, work_index, calls, q):
+def exact_distance(
+    numbers, index, shape_numbers, shape_index, work, work_index, calls, q, every
+):
     """The nearest shapes of the checked pairs at q; see `nearest_pair`.
 
     (pair, distance, pairs that touch, triangle, triangle, 3 + 3 point coordinates, 3 normal
@@ -263,7 +269,7 @@ def exact_distance(numbers, index, shape_numbers, shape_index, work, work_index,
     data = data_of(shape_numbers, shape_index, work, work_index, calls)
     move(view, q)
     found, points = work_space(bad, 1, 4), work_space(1.0, 3, 3)
-    pair, distance, touching = nearest_pair(view, shapes, state, data, found, points)
+    pair, distance, touching = nearest_pair(view, shapes, state, data, every, found, points)
     if pair < 0:
         return pair, distance, touching, -1, -1, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     to_base(view, shapes, pair, points)
@@ -340,11 +346,11 @@ def exact_bounds(
 
     ``out`` comes as the distances of the leaves, and never falls; those not above ``within[k]``
     are raised. What earlier queries have found, less what links have moved since, is a bound,
-    and so is a plane between what was nearest. One pair is measured: that of which least is known,
-    if that may be more than ``loose`` metres below the truth, or nothing says whether it
-    touches. How deep shapes touch is left to their leaves. ``unsure`` (as many) is work space.
+    and so is a plane between what was nearest. One pair is measured: the one whose bound is
+    farthest below its ``within``, of those that may be more than ``loose`` metres below the truth,
+    or of which nothing says whether they touch. How deep shapes touch is left to their leaves. ``unsure`` (as many) is work space.
 
-    Returns 1 if a pair was measured, so that another call may raise more; 0 if no bound is loose;
+    Returns 1 if a pair was measured, so that another call may raise more; 0 if none is loose;
     -2 - k when q[k] is not finite.
     """
     bad = first_bad(q)
@@ -370,7 +376,7 @@ def exact_bounds(
                 unsure[k] = min(guess, limit) - out[k]
             else:
                 unsure[k] = max(limit, loose) + min(guess, limit)
-            if unsure[k] > loose and (best < 0 or unsure[k] > unsure[best]):
+            if unsure[k] > loose and (best < 0 or limit - out[k] > within[best] - out[best]):
                 best = k
     if best < 0:
         return 0

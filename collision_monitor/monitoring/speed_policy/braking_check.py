@@ -80,6 +80,7 @@ class BrakingCheck:
             live: objects of the same model that change at run time.
         """
         self.model, self.live = model, live
+        self._numbers = {frozenset(pair): k for k, pair in enumerate(model.pairs)}
         self.decelerations = np.ascontiguousarray(decelerations, dtype=float)
         self._still = np.zeros(len(model.joint_names))
         self._memory = np.zeros(decision_kernels.MEMORY)
@@ -221,8 +222,7 @@ class BrakingCheck:
         """
         rows = self._paths.rows[:count]
         pairs = rows[:, PAIR].astype(int)
-        names = [self.model.pairs[k] for k in pairs]
-        is_nearest = np.array([set(name) == set(nearest.links) for name in names])
+        is_nearest = pairs == self._numbers[frozenset(nearest.links)]
         distances = np.full(count, nearest.distance)  # no pair is closer
         if not is_nearest.all():
             # Farther away than this, a pair does not matter: now, or after it has braked.
@@ -234,7 +234,7 @@ class BrakingCheck:
             distances[is_nearest] = nearest.distance
         turns_back = rows[:, LEAST] < rows[:, DISTANCE] - 2.0 * self._settings.resolution
         for row in np.flatnonzero(is_nearest):
-            rows[row, RATE] = self._rate_of(q, velocities, nearest, rows[row], names[row])
+            rows[row, RATE] = self._rate_of(q, velocities, nearest, rows[row])
         least = np.maximum(rows[:, LEAST], distances - rows[:, TRAVEL])
         parting = ~turns_back & (rows[:, RATE] > self._settings.parting_speed)
         rows[:, LEAST] = np.where(parting, distances, np.minimum(least, distances))
@@ -246,7 +246,6 @@ class BrakingCheck:
         velocities: np.ndarray,
         nearest: Clearance,
         row: np.ndarray,
-        links: tuple[str, str],
     ) -> float:
         """Rate of separation of the nearest points, m/s; any leaf of a link represents it."""
         i, j = int(row[LEAF_A]), int(row[LEAF_B])
