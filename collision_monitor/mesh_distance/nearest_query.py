@@ -348,7 +348,8 @@ def exact_bounds(
     are raised. What earlier queries have found, less what links have moved since, is a bound,
     and so is a plane between what was nearest. One pair is measured: the one whose bound is
     farthest below its ``within``, of those that may be more than ``loose`` metres below the truth,
-    or of which nothing says whether they touch. How deep shapes touch is left to their leaves. ``unsure`` (as many) is work space.
+    or of which nothing says whether they touch. How deep shapes touch is left to their leaves.
+    ``unsure`` (as many) is work space.
 
     Returns 1 if a pair was measured, so that another call may raise more; 0 if none is loose;
     -2 - k when q[k] is not finite.

@@ -251,7 +251,10 @@ def test_bounds_along_a_motion_are_never_above_the_distances_and_soon_close(arms
         assert (bounds <= np.maximum(exact, leaves) + 1e-9).all()
         assert (bounds[exact <= 0.0] <= 0.0).all()
         raised += (bounds > leaves + 1e-4).sum()
-    assert raised > 50  # how many depends on the fitted leaves, and so on SciPy
+        bounds = arms.exact_bounds(q, every, leaves, 0.1, seconds=10.0)
+        close = (exact > 0.0) & (leaves <= 0.1)
+        assert (bounds >= np.minimum(exact, 0.1) - 1e-3 - 1e-9)[close].all()
+    assert raised > 50  # one pair is measured a time
     for _ in every:
         bounds = arms.exact_bounds(q, every, leaves, 0.1)
     close = (exact > 0.0) & (leaves <= 0.1)

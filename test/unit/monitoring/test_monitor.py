@@ -69,7 +69,7 @@ class TwoPhases:
         self.prepared = False
         self.asked = []
 
-    def prepare_exact(self):
+    def prepare_exact(self, depths=True):
         self.prepared = True
 
     def distance(self, q, exact=False, depth=True):

@@ -240,7 +240,7 @@ class Shapes:
     def __getattr__(self, name):
         return getattr(MODEL, name)
 
-    def prepare_exact(self):
+    def prepare_exact(self, depths=True):
         pass
 
     def distance(self, q, exact=False, depth=True):
