@@ -51,7 +51,7 @@ _ANOTHER_CLOCK_SECONDS = 1e6
 
 # After this time of a cycle no further pair is measured on the triangles; bounds of the others,
 # from their leaves and from earlier cycles, are on the near side.
-_NARROW_PHASE_SECONDS = 4e-3
+_NARROW_PHASE_SECONDS, _FIRST_SECONDS = 4e-3, 0.2
 
 NARROW_PHASES = ("leaf", "mesh", "auto")
 
@@ -422,9 +422,9 @@ class Monitor:
     def _exact_bounds(
         self, pairs: np.ndarray, leaves: np.ndarray, within: np.ndarray, loose: float
     ) -> np.ndarray:
-        return self.model.exact_bounds(
-            self.buffer.q, pairs, leaves, within, loose, _NARROW_PHASE_SECONDS
-        )
+        # At the start nothing is known of any pair, and no joint state waits.
+        seconds = _NARROW_PHASE_SECONDS if self.updates else _FIRST_SECONDS
+        return self.model.exact_bounds(self.buffer.q, pairs, leaves, within, loose, seconds)
 
     def distances(self) -> np.ndarray:
         """Signed distances (len(pairs),) of all pairs at the last joint positions, metres.

@@ -1,0 +1,84 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Pairs whose shapes overlap by design are left out, with the reason; others stay."""
+
+import pytest
+from support.robots.robots import require
+
+from collision_monitor import CollisionModel
+
+
+def hand(first, second):
+    """Two boxes of 20 mm on slides, side by side at zero; limits of both in metres."""
+    text = '<robot name="hand"><link name="palm"/>'
+    for name, side, (low, high) in (("left", 1, first), ("right", -1, second)):
+        text += (
+            f'<link name="{name}"><collision><geometry><box size="0.1 0.02 0.02"/></geometry>'
+            f'</collision></link><joint name="slide_{name}" type="prismatic">'
+            f'<parent link="palm"/><child link="{name}"/><origin xyz="0 {0.01 * side} 0"/>'
+            f'<axis xyz="0 {side} 0"/>'
+            f'<limit lower="{low}" upper="{high}" effort="1" velocity="1"/></joint>'
+        )
+    return CollisionModel.from_urdf(text + "</robot>")
+
+
+def reasons(model):
+    """Reasons by pair of what overlaps by design."""
+    return {
+        frozenset((a, b)): reason for a, b, reason in model.unmonitored_pairs if "meet" in reason
+    }
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "says"),
+    [
+        # Fingers that close until they touch.
+        ((0.0, 0.04), (0.0, 0.04), "nowhere deeper than 2 mm over the range of 'slide_left' and"),
+        ((-0.0005, 0.04), (-0.0005, 0.04), "nowhere deeper than 2 mm"),
+        # Boxes that overlap nearly always.
+        ((-0.02, 0.0), (-0.02, 0.0), "of 1000 sampled configurations"),
+        ((-0.02, 0.004), (-0.02, 0.004), "of 1000 sampled configurations"),
+    ],
+)
+def test_what_overlaps_by_design_is_left_out_with_its_reason(first, second, says):
+    model = hand(first, second)
+    assert model.pairs == []
+    assert says in reasons(model)[frozenset(("left", "right"))]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ((-0.01, 0.04), (-0.01, 0.04)),  # 20 mm deep
+        ((0.001, 0.04), (0.001, 0.04)),  # never touch
+        ((-0.02, 0.02), (-0.02, 0.02)),  # in half of all configurations, up to 20 mm deep
+    ],
+)
+def test_what_can_collide_or_is_apart_stays(first, second):
+    model = hand(first, second)
+    assert [set(pair) for pair in model.pairs] == [{"left", "right"}]
+    assert reasons(model) == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "pair", "says"),
+    [
+        ("panda", ("panda_leftfinger", "panda_rightfinger"), "over the range of"),
+        ("tiago_dual", ("hand_left_thumb_abd_link", "hand_left_thumb_flex_1_link"), "over the"),
+        ("baxter", ("right_upper_shoulder", "right_upper_elbow"), "sampled configurations"),
+    ],
+)
+def test_vendor_robots(name, pair, says):
+    files = require(name)
+    model = CollisionModel.from_urdf(files.urdf, package_dirs=files.package_dirs)
+    assert says in reasons(model)[frozenset(pair)]
+    # An obstacle is never left out, however often it touches.
+    scene = {"obstacles": [
+        {"name": "ball", "type": "sphere", "radius": 3.0, "position": [0, 0, 0]}
+    ]}  # fmt: skip
+    if name == "panda":
+        blocked = CollisionModel.from_urdf(
+            files.urdf, package_dirs=files.package_dirs, scene=scene
+        )
+        assert any("ball" in each for each in blocked.pairs)
+        assert any("'ball': leaves overlap in 100.0%" in text for text in blocked.warnings)
