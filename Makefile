@@ -45,6 +45,8 @@ $(VENV)/.has-%: setup.py setup.cfg pyproject.toml | $(VENV)/.made
 # Three workers for two cores, as many wait for other processes; at most four: each may have a ROS graph
 # of several processes that want to be on time.
 WORKERS ?= $(shell cores=$$(nproc); echo $$(( (3 * cores + 1) / 2 )))
+# Byte code is kept, whatever the caller has set: rewriting the assertions of all tests takes each worker seconds.
+test test-all: export PYTHONDONTWRITEBYTECODE =
 test: $(VENV)/.has-test
 	"$(BIN)/python" -m pytest -n $(WORKERS) --maxprocesses 4 --dist loadscope --durations=15 -m "not slow" $(TEST_ARGS)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
-from scipy.stats import beta
+from scipy.special import betaincinv
 
 from collision_monitor.acm import range_proof, range_search
 from collision_monitor.acm.link_pair import LinkPair
@@ -29,9 +29,9 @@ def share_bounds(meets: int, samples: int, confidence: float) -> tuple[float, fl
     """
     low, high = 0.0, 1.0
     if meets > 0:
-        low = float(beta.ppf(1.0 - confidence, meets, samples - meets + 1))
+        low = float(betaincinv(meets, samples - meets + 1, 1.0 - confidence))
     if meets < samples:
-        high = float(beta.ppf(confidence, meets + 1, samples - meets))
+        high = float(betaincinv(meets + 1, samples - meets, confidence))
     return low, high
 
 

@@ -128,6 +128,11 @@ def thin_out(chosen: list[Fit], choices: Sequence[Sequence[Fit]], total: int) ->
     return [fits[m] for fits, m in zip(choices, taken, strict=True)]
 
 
+def needs_watchers(links: Mapping[str, Sequence[Shape]]) -> bool:
+    """Whether the leaves of any shape depend on the watchers of `fit_all`."""
+    return any(shape.kind not in _CLOSED_FORMS for shapes in links.values() for shape in shapes)
+
+
 def fit_all(
     links: Mapping[str, Sequence[Shape]],
     obstacles: Mapping[str, Sequence[Shape]],
@@ -155,8 +160,9 @@ def fit_all(
     distinct: dict[str, Job] = {}
     for keyed in jobs.values():
         for content, shape, most in keyed:
-            rows = watched.get(content, ())
-            distinct.setdefault(content, (shape, most, merged(np.vstack(rows) if rows else ())))
+            if content not in distinct:
+                rows = watched.get(content, ()) if shape.kind not in _CLOSED_FORMS else ()
+                distinct[content] = (shape, most, merged(np.vstack(rows) if rows else ()))
     done = _fit_distinct(distinct, tolerance)
     choices = {name: [done[content] for content, _, _ in keyed] for name, keyed in jobs.items()}
     chosen = {

@@ -27,7 +27,7 @@ from collision_monitor.errors import (
 from collision_monitor.fitting.approach_points import watchers_of
 from collision_monitor.fitting.enclosure import check_enclosing
 from collision_monitor.fitting.fit_settings import FitSettings
-from collision_monitor.fitting.fitter import fit_all
+from collision_monitor.fitting.fitter import fit_all, needs_watchers
 from collision_monitor.fitting.interior_coverage import check_filling
 from collision_monitor.fitting.leaves_file import read_leaves
 from collision_monitor.fitting.shapes import Fit, fit_of_given
@@ -608,12 +608,9 @@ class CollisionModel:
             pose_of[obstacle.name] = pose_of[obstacle.link]
         self._obstacle_names = list(obstacles)
         self._body_of = body_of
-        self.fits: dict[str, list[Fit]] = fit_all(
-            links if given is None and known is None else {},
-            obstacles,
-            self.settings,
-            self._watchers(links) if given is None and known is None else None,
-        )
+        fitted = links if given is None and known is None else {}
+        watchers = self._watchers(links) if needs_watchers(fitted) else None
+        self.fits: dict[str, list[Fit]] = fit_all(fitted, obstacles, self.settings, watchers)
         if known is not None:
             self.fits |= {name: known[name] for name in links}
         if given is not None:

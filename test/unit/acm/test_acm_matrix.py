@@ -6,7 +6,6 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy.stats import binom, binomtest
 from support.geometry.acm_cases import ROBOT
 from support.robots import robots
 from support.robots.toys import joint, link, robot
@@ -136,6 +135,8 @@ def test_settings_that_mean_nothing_are_refused(values, says):
 @pytest.mark.parametrize("confidence", [0.9, 0.95, 0.999])
 @pytest.mark.parametrize(("meets", "samples"), [(0, 10), (3, 10), (10, 10), (1, 2000), (500, 501)])
 def test_bounds_are_those_of_the_exact_test(meets, samples, confidence):
+    from scipy.stats import binomtest  # takes half a second to import
+
     low, high = share_bounds(meets, samples, confidence)
     one_sided = binomtest(meets, samples)
     expected = one_sided.proportion_ci(2.0 * confidence - 1.0, method="exact")
@@ -150,6 +151,8 @@ def test_none_seen_is_the_rule_of_three():
 
 
 def test_the_truth_is_within_as_often_as_said():
+    from scipy.stats import binom
+
     share, samples = 0.013, 400
     missed = sum(
         binom.pmf(k, samples, share)

@@ -117,6 +117,19 @@ def test_watchers_make_another_fit_of_all_equal_shapes(counted):
     assert len(counted) == 3
 
 
+@pytest.mark.parametrize("kind", ["sphere", "capsule", "box"])
+def test_only_meshes_and_cylinders_need_watchers(counted, kind):
+    size = {"sphere": (0.1,), "capsule": (0.1, 0.3), "box": (0.1, 0.2, 0.3)}[kind]
+    closed = Shape(kind, np.eye(4), size)
+    assert not fitter.needs_watchers({"a": [closed], "b": []})
+    assert fitter.needs_watchers({"a": [closed], "b": [closed, bar()]})
+    assert fitter.needs_watchers({"a": [Shape("cylinder", np.eye(4), (0.1, 0.3))]})
+    (fit,) = fitter.fit_all({"a": [closed]}, {}, SETTINGS)["a"]
+    watchers = {"a": [np.array([[0.2, 0.0, 0.0, 1.0]])]}
+    (watched,) = fitter.fit_all({"a": [closed]}, {}, SETTINGS, watchers)["a"]
+    assert np.array_equal(leaf_rows(fit.leaves), leaf_rows(watched.leaves))
+
+
 def choice(*steps):
     """Fits of a body of 1 m^2 with so many leaves and such a stand-off."""
     return [Fit((None,) * count, 1.0, 1.0, 1.0, off, 1.0) for count, off in steps]
