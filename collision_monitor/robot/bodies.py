@@ -148,6 +148,9 @@ def link_poses(
     return {link: poses[bodies.link_bodies[link]] @ bodies.link_poses[link] for link in links}
 
 
+_NEXT, _LAST = np.array([1, 2, 0]), np.array([2, 0, 1])  # of the axes x, y, z
+
+
 class Jacobians:
     """Velocities of points per joint speed, at one configuration; base frame.
 
@@ -190,7 +193,9 @@ class Jacobians:
         axes = self._frames[rows + 1, :3, 2] * bodies.gains[rows, None]
         slides = bodies.slides[rows]
         arms = np.asarray(point, dtype=float) - self._frames[rows + 1, :3, 3]
-        linear = np.where(slides[:, None], axes, np.cross(axes, arms))
+        # The cross product, in a quarter of the time that numpy's takes for so few rows.
+        across = axes[:, _NEXT] * arms[:, _LAST] - axes[:, _LAST] * arms[:, _NEXT]
+        linear = np.where(slides[:, None], axes, across)
         turning = np.where(slides[:, None], 0.0, axes)
         # A mimic joint may stand in the same chain as its leader.
         np.add.at(out.T, bodies.columns[rows], np.hstack([linear, turning]))

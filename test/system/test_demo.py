@@ -141,7 +141,7 @@ def test_two_arms_meet_and_the_monitor_says_so(start):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_in_the_middle_ends_the_monitor_too(start, number):
-    run = start("--seconds", "60")
+    run = start("--seconds", "60", "--no-page")  # a signal with the page: below
     run.wait_for_line(LINE)
     assert len(run.alive()) >= 2  # the demo and the monitor
     run.process.send_signal(number)
