@@ -16,16 +16,13 @@ Pairs with an obstacle are never left out: they are in the scene because somebod
 from __future__ import annotations
 
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from collision_monitor.common.disk_cache import Store, content_key
 from collision_monitor.model.mesh_contacts import LinkContacts, Solid
 from collision_monitor.robot.bodies import link_poses
-
-if TYPE_CHECKING:
-    from collision_monitor.model.collision_model import CollisionModel
 
 # To be changed whenever the same input gives another answer.
 _VERSION = 2
@@ -42,8 +39,11 @@ _GRAZE = 0.002  # metres
 _GRID = {1: 41, 2: 13}  # positions of a joint, by the number of joints that a pair depends on
 
 
-def permanent_contacts(model: CollisionModel) -> tuple[dict[int, str], tuple[str, ...]]:
-    """Pairs to leave out by their index, with the reason; and warnings. Kept on disk."""
+def permanent_contacts(model: Any) -> tuple[dict[int, str], tuple[str, ...]]:
+    """Pairs of a CollisionModel to leave out, by their index, with the reason; and warnings.
+
+    Kept on disk.
+    """
     if not model.pairs:
         return {}, ()
     with Store("contacts") as store:
@@ -56,7 +56,7 @@ def permanent_contacts(model: CollisionModel) -> tuple[dict[int, str], tuple[str
     return {int(k): reason for k, reason in kept[0]}, tuple(kept[1])
 
 
-def samples_around_zero(model: CollisionModel, count: int, seed: int = 0) -> np.ndarray:
+def samples_around_zero(model: Any, count: int, seed: int = 0) -> np.ndarray:
     """Configurations (count, nq) near zero, or near the limit that is nearest to it."""
     half = _AROUND_ZERO * (model.upper - model.lower)
     offsets = np.random.default_rng(seed).uniform(-1.0, 1.0, (count, len(half))) * half
@@ -64,7 +64,7 @@ def samples_around_zero(model: CollisionModel, count: int, seed: int = 0) -> np.
 
 
 class _Search:
-    def __init__(self, model: CollisionModel) -> None:
+    def __init__(self, model: Any) -> None:
         self._model = model
         self._everywhere = model.random_configurations(_SAMPLES)
         self._around_zero = samples_around_zero(model, _SAMPLES_AROUND_ZERO)

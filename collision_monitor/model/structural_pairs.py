@@ -14,14 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from collision_monitor.common.disk_cache import Store, content_key
-
-if TYPE_CHECKING:
-    from collision_monitor.model.collision_model import CollisionModel
 
 # To be changed whenever the same input gives another answer.
 _VERSION = 3
@@ -126,8 +123,8 @@ def _share_below(quantiles: np.ndarray, distance: float) -> float:
     return float(np.searchsorted(quantiles, distance, side="right")) / len(quantiles)
 
 
-def usual_distances(model: CollisionModel, exact: bool) -> UsualDistances:
-    """Measure the pairs that are near in most configurations; kept on disk.
+def usual_distances(model: Any, exact: bool) -> UsualDistances:
+    """Measure the pairs of a CollisionModel that are near in most configurations; kept on disk.
 
     ``exact``: on the shapes instead of the leaves. It compiles exact queries, and builds their
     hierarchies, unless the answer is known.

@@ -316,7 +316,7 @@ def test_thresholds_change_while_it_runs(cell):
         ({"warn_distance": math.nan}, ""),
         ({"warn_distance": "near"}, ""),
         ({"state_rate": 0.5}, "heartbeat"),
-        ({"narrow_phase": "auto"}, "started with 'leaf'"),
+        ({"narrow_phase": "mesh"}, "started with 'auto'"),
         ({"narrow_phase": "fine"}, "not one of leaf, mesh, auto"),
         ({"robot_description": "other"}, ""),
     ],

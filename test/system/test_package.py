@@ -162,6 +162,7 @@ def test_the_installed_executable_watches_the_dual_arm_robot(workspace, graph, e
     )
     command = [os.fspath(workspace.executable), "--ros-args"]
     command += ["--params-file", os.fspath(workspace.share / "config/collision_monitor.yaml")]
+    parameters["narrow_phase"] = "leaf"  # a copy of the package compiles all that it uses
     for name, value in parameters.items():
         command += ["-p", f"{name}:={value}"]
     process = subprocess.Popen(

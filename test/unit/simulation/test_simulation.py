@@ -17,7 +17,7 @@ from collision_monitor.simulation.trajectory_execution import checked_command
 import mujoco  # isort: skip
 
 from collision_monitor.robot.bodies import link_poses  # isort: skip
-from collision_monitor.model.mesh_contacts import _one_holds_the_other, _Solid, _surfaces_meet
+from collision_monitor.model.mesh_contacts import Solid, _one_holds_the_other, _surfaces_meet
 
 from collision_monitor.robot.urdf.urdf import load_robot  # isort: skip
 from collision_monitor.simulation.simulation import Contact, TouchLog, contacts_of  # isort: skip
@@ -175,7 +175,7 @@ def test_they_agree_with_coal_on_random_poses(name, least):
     poses = link_poses(found.bodies, robot.links, rows)
     names = {link for pair in pairs for link in pair}
     hulls, meshes = (
-        {link: _Solid(robot.links[link].shapes, poses[link]) for link in names}
+        {link: Solid(robot.links[link].shapes, poses[link]) for link in names}
         for robot in (hulled(robot), robot)
     )
     data = mujoco.MjData(found.model)
