@@ -25,7 +25,7 @@ from collision_monitor.model.mesh_contacts import LinkContacts, Solid
 from collision_monitor.robot.bodies import link_poses
 
 # To be changed whenever the same input gives another answer.
-_VERSION = 2
+_VERSION = 3
 _SAMPLES = 1000
 # No robot is built so that two links collide in this part of its configurations: meshes that do
 # overlap by design. Collisions of links that can be apart were seen in at most 0.57.
@@ -34,7 +34,7 @@ NEARLY_ALL = 0.95
 _AROUND_ZERO = 0.15  # of the range of a joint
 _SAMPLES_AROUND_ZERO = 100
 _MOST = 0.5  # part of the samples
-_SHALLOW = 0.025  # metres
+_SHALLOW, _SHALLOW_PART = 0.025, 0.25  # metres, and of the radius of the smaller link
 _GRAZE = 0.002  # metres
 _GRID = {1: 41, 2: 13}  # positions of a joint, by the number of joints that a pair depends on
 
@@ -108,8 +108,10 @@ class _Search:
                 text = f"shapes meet in {zero:.0%} of the configurations around zero"
                 if share >= _MOST:
                     return f"{text} and in {share:.0%} of all"
-                if self._is_shallow(links, self._everywhere, _SHALLOW):
-                    return f"{text}, and never more than {1e3 * _SHALLOW:.0f} mm deep"
+                radius = min(self._solids[name].radius for name in links)
+                shallow = min(_SHALLOW, _SHALLOW_PART * float(radius))
+                if self._is_shallow(links, self._everywhere, shallow):
+                    return f"{text}, and never more than {1e3 * shallow:.0f} mm deep"
         return self._grazing(links) if overlap > 0.0 or at_zero > 0.0 else ""
 
     def _grazing(self, links: tuple[str, str]) -> str:

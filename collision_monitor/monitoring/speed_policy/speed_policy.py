@@ -140,8 +140,9 @@ class SpeedPolicy(DistancePolicy):
             decelerations = default_decelerations(model.velocity_limits)
         self._braking_check = BrakingCheck(model, decelerations, settings, live)
         zeros = np.zeros(len(model.joint_names))
+        limits = np.where(model.velocity_limits > 0.0, model.velocity_limits, np.inf)
         self.velocities = JointVelocities(
-            len(zeros), self.settings.velocity_window, robots, model.velocity_limits
+            len(zeros), self.settings.velocity_window, robots, limits
         )
         self.velocities.update(zeros, np.full_like(zeros, np.nan), -1e9)  # compiles
         self.command = CommandedDirection(model.joint_names)

@@ -309,3 +309,18 @@ def test_of_several_near_pairs_all_are_measured_on_their_shapes():
     assert len(asked) == 5
     assert state.decision.distance == pytest.approx(0.04)
     assert state.speed_scale == pytest.approx(0.25, abs=0.01)
+
+
+def test_a_velocity_limit_of_zero_is_no_limit():
+    """Some descriptions have it for want of a better number; the robot moves all the same."""
+    from support.robots.two_slides import URDF
+
+    model = CollisionModel.from_urdf(URDF.replace('velocity="1"', 'velocity="0"'))
+    policy = SpeedPolicy(model, AT_ONCE)
+    assert (model.velocity_limits == 0.0).any()
+    for k in range(10):
+        policy.velocities.update(
+            np.full(len(model.joint_names), 0.01 * k), np.full(len(model.joint_names), np.nan),
+            10.0 + 0.01 * k,
+        )  # fmt: skip
+    assert policy.velocities.values == pytest.approx(np.ones(len(model.joint_names)))
