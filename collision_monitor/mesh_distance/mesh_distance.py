@@ -49,9 +49,11 @@ class ExactShapes:
         """Digest of all shapes."""
         return content_key(
             [
-                (shape.kind, shape.pose, shape.size, shape.vertices, shape.triangles)
-                for link in self.links.values()
-                for shape in link.shapes
+                (
+                    name, link.body, link.pose,
+                    [(s.kind, s.pose, s.size, s.vertices, s.triangles) for s in link.shapes],
+                )  # fmt: skip
+                for name, link in self.links.items()
             ]
         )
 

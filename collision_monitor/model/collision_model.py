@@ -701,8 +701,9 @@ class CollisionModel:
         query.place_all(self._numbers, self._index)
         # Before any query: the arrays are work space, too.
         self.content = content_key(
-            self._numbers, self._index, self.lower, self.upper, self._exact_shapes.content
-        )
+            self._numbers, self._index, self.lower, self.upper, self.joint_names,
+            self._obstacle_names, self._exact_shapes.content,
+        )  # fmt: skip
         self._usual: dict[bool, UsualDistances] = {}
 
     # -- checks ----------------------------------------------------------------------

@@ -21,10 +21,11 @@ import numpy as np
 from collision_monitor.common.disk_cache import Store, content_key
 
 # To be changed whenever the same input gives another answer.
-_VERSION = 3
+_VERSION = 4
 _SAMPLES = 400
 # A pair that is farther apart than this, in metres, in most configurations is not structural.
 REACH = 0.15
+_NEAR = 0.99 * REACH
 # Part of the configurations in which a structural pair is within its warning distance.
 _SHARE = 0.5
 # Of that part: few samples may show fewer than there are.
@@ -33,6 +34,8 @@ _OFTEN = 0.8
 _RARE = 0.05
 # Of the usual distance.
 _WARN_PART, _STOP_PART = 0.8, 0.4
+# Stop distance, in metres, of a pair that is in contact at times, unless it usually is nearer.
+_MARGIN = 0.005
 _LEVELS = np.linspace(0.0, 1.0, 41)
 
 
@@ -74,7 +77,7 @@ class UsualDistances:
     Attributes:
         pairs: (k,) indices into the pairs of the model.
         quantiles: (k, 41) of the signed distance at `_SAMPLES` random configurations, metres;
-            at most `REACH`; not above 0 in contact.
+            0 in contact, at most `REACH`.
     """
 
     def __init__(self, pairs: Sequence[int], quantiles: np.ndarray) -> None:
@@ -99,11 +102,16 @@ class UsualDistances:
         """
         found = {}
         for pair, row in zip(self.pairs.tolist(), self.quantiles, strict=True):
-            near, contact = _share_below(row, warn), _share_below(row, 0.0)
+            near, contact = _share_below(row, min(warn, _NEAR)), _share_below(row, 0.0)
             if near < _SHARE or contact >= 1.0 or not set(obstacles).isdisjoint(names[pair]):
                 continue
             usual = float(np.interp(contact + _RARE * (1.0 - contact), _LEVELS, row))
-            own_warn, own_stop = min(warn, _WARN_PART * usual), min(stop, _STOP_PART * usual)
+            own_stop = _STOP_PART * usual
+            if contact > 0.0:  # a pair that can collide keeps a margin
+                middle = float(np.interp(0.5 * (1.0 + contact), _LEVELS, row))
+                own_stop = max(own_stop, min(_MARGIN, _STOP_PART * middle))
+            own_stop = min(stop, own_stop)
+            own_warn = min(warn, max(_WARN_PART * usual, 2.0 * own_stop))
             if own_warn < warn or own_stop < stop:
                 found[pair] = StructuralPair(
                     names[pair], near, contact, usual, float(row[-1]), own_warn, own_stop
@@ -143,7 +151,7 @@ def usual_distances(model: Any, exact: bool) -> UsualDistances:
                 distances = np.array([model.surface_distances(q, pairs) for q in samples])
             else:
                 distances = np.array([model.distances(q)[pairs] for q in samples])
-            quantiles = np.quantile(np.minimum(distances, REACH), _LEVELS, axis=0).T
+            quantiles = np.quantile(np.clip(distances, 0.0, REACH), _LEVELS, axis=0).T
             kept = [pairs.tolist(), quantiles.tolist()]
             store.set(key, kept)
     return UsualDistances(*kept)

@@ -200,10 +200,7 @@ class Monitor:
         live: LiveScene | None = None,
     ) -> None:
         """The constructor compiles the update, and prepares exact distances if they are used."""
-        if narrow_phase not in NARROW_PHASES:
-            raise ConfigurationError(
-                f"narrow_phase: {narrow_phase!r} is not one of {', '.join(NARROW_PHASES)}"
-            )
+        _check_phase(narrow_phase)
         self.behaviour: DistancePolicy
         if behaviour is _BY_DEFAULT:
             self.behaviour = SpeedPolicy(model, live=live)
@@ -249,9 +246,13 @@ class Monitor:
 
     @narrow_phase.setter
     def narrow_phase(self, narrow_phase: str) -> None:
-        if narrow_phase != self._narrow_phase:
-            self._narrow_phase = narrow_phase
-            self._use_thresholds(self._thresholds)
+        if narrow_phase == self._narrow_phase:
+            return
+        _check_phase(narrow_phase)
+        if narrow_phase != "leaf":
+            self.model.prepare_exact(depths=narrow_phase == "mesh")
+        self.behaviour.set_thresholds(self._thresholds, exact=narrow_phase != "leaf")
+        self._narrow_phase = narrow_phase
 
     @property
     def warn_distance(self) -> float:
@@ -521,6 +522,13 @@ class Monitor:
             return state
         reason = f"{_HELD[held]}; now {state.distance_message}"
         return state._replace(level=Level.ERROR, reason=reason, cause=held, speed_scale=0.0)
+
+
+def _check_phase(narrow_phase: str) -> None:
+    if narrow_phase not in NARROW_PHASES:
+        raise ConfigurationError(
+            f"narrow_phase: {narrow_phase!r} is not one of {', '.join(NARROW_PHASES)}"
+        )
 
 
 def _no_fault(now: float) -> str:

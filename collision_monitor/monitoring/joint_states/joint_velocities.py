@@ -24,8 +24,9 @@ _SLACK = 0.05
 _GAP_WINDOWS, _GAP_SECONDS, _BACK_SECONDS = 4.0, 1.0, 1.0
 # A slope needs this many rows if there are as many, and this time span.
 _LEAST_ROWS, _LEAST_SPAN = 3, 0.0015
-# Joint states that come sooner than this part of the pause before them were held up together.
-_BURST = 0.1
+# Joint states after a pause that come sooner than this part of their usual period were held up.
+# A pause is this many usual periods long.
+_BURST, _STALL = 0.3, 2.0
 # Rows per window: of joint states at higher rates, the newest replaces the previous one.
 _ROWS = 16
 _HISTORY_ROWS = 24
@@ -48,14 +49,15 @@ def believed(given, slope, limit):
 
 
 @kernel
-def joint_speeds(times, history, place, q, time, window, given, limits, out):
+def joint_speeds(times, history, place, made, q, time, window, given, limits, out):
     """Add q (nq,), measured at ``time``, and write velocities to ``out``; True if they are known.
 
     ``times`` (m,), ``history`` (m, nq) and ``place`` (2,) are a ring buffer: the next row and the
-    number of rows. ``given`` (nq,) are velocities of the driver, NaN where there are none;
-    ``limits`` (nq,) those of the joints, inf where there are none. Joint states of several
-    publishers may arrive out of order: one that is not newer than the last is treated as measured
-    at the same time. Unknown velocities are written as 0.
+    number of rows; ``made`` (2,) when the newest row was begun, and the usual time between joint
+    states. ``given`` (nq,) are velocities of the driver, NaN where there are none; ``limits`` (nq,)
+    those of the joints, inf where there are none. Joint states of several publishers may arrive out
+    of order: one that is not newer than the last is treated as measured at the same time. Unknown
+    velocities are written as 0.
     """
     size, count = len(times), place[1]
     row = place[0] - 1 if place[0] > 0 else size - 1
@@ -63,14 +65,23 @@ def joint_speeds(times, history, place, q, time, window, given, limits, out):
     if count == 0 or gap < -_BACK_SECONDS or gap > max(_GAP_SECONDS, _GAP_WINDOWS * window):
         count = 0
     before = row - 1 if row > 0 else size - 1
-    pause = times[row] - times[before] if count > 1 else np.inf
-    is_burst = pause > 4.0 * window / _ROWS and gap < _BURST * pause
-    is_new = pause >= window / _ROWS and not is_burst
+    pause = made[0] - times[before] if count > 1 else 0.0
+    usual = made[1]
+    stalled = pause > _STALL * usual and time - made[0] < pause
+    is_burst = stalled and gap < _BURST * usual
+    if count == 1 and gap > 0.0:
+        made[1] = gap
+    elif not is_burst and 0.0 < gap < _STALL * usual:
+        made[1] += 0.2 * (gap - usual)
+    is_new = count > 1 and not is_burst and (
+        times[row] - times[before] >= window / _ROWS or gap > _STALL * usual
+    )
     if count == 0 or (gap > 0.0 and (count == 1 or is_new)):
         row = place[0]
         place[0] = row + 1 if row + 1 < size else 0
         count = min(count + 1, size)
         place[1] = count
+        made[0] = time
     if count == 1 or gap > 0.0:
         times[row] = time
     time = times[row]
@@ -118,6 +129,7 @@ class JointVelocities:
         known: whether they are known: not before two joint states, nor after a gap.
         passed: seconds between the last two joint states (of the first robot); inf before.
         several: whether there are several robots.
+        limits: (nq,) velocity limits, rad/s or m/s; inf where there are none.
     """
 
     def __init__(
@@ -132,7 +144,7 @@ class JointVelocities:
         ``limits``: velocity limits (count,), rad/s or m/s; inf, the default, where there are none.
         """
         self.window = window
-        self._limits = np.full(count, np.inf) if limits is None else np.array(limits, dtype=float)
+        self.limits = np.full(count, np.inf) if limits is None else np.array(limits, dtype=float)
         self.values = np.zeros(count)
         self.known = False
         self.passed = np.inf
@@ -165,7 +177,7 @@ class JointVelocities:
         for k in range(len(self._parts)) if touched is None else touched:
             part, indices = self._parts[k], self._robots[k]
             passed = part.update(
-                q[indices], given[indices], self._limits[indices], now, stamp, self.window
+                q[indices], given[indices], self.limits[indices], now, stamp, self.window
             )
             self.values[indices] = part.values
             if k == self._clock:
@@ -181,7 +193,7 @@ class _History:
         self.known = False
         self._times = np.zeros(_HISTORY_ROWS)
         self._rows = np.zeros((_HISTORY_ROWS, count))
-        self._place = np.zeros(2, dtype=np.int64)
+        self._place, self._made = np.zeros(2, dtype=np.int64), np.zeros(2)
         self._time, self._now = 0.0, 0.0
 
     def update(
@@ -198,6 +210,7 @@ class _History:
         self._time = stamp if stamp > 0.0 else before + now - self._now
         self._now = now
         self.known = joint_speeds(
-            self._times, self._rows, self._place, q, self._time, window, given, limits, self.values
-        )
+            self._times, self._rows, self._place, self._made, q, self._time, window, given, limits,
+            self.values,
+        )  # fmt: skip
         return max(0.0, self._time - before)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,6 +13,7 @@ import numpy as np
 
 from collision_monitor.continuous.braking_path import (
     DISTANCE,
+    GROUP,
     LEAF_A,
     LEAF_B,
     LEAST,
@@ -38,6 +40,9 @@ if TYPE_CHECKING:
 # metres) that returns lower bounds (k,) of their exact distances.
 ExactBounds = Callable[[np.ndarray, np.ndarray, np.ndarray, float], np.ndarray]
 _LOOSE = 1e-3  # metres that the bound of a distance may be below it
+_PATH_SECONDS = 4e-3  # for exact distances on the braking path; then leaves decide
+_MOST_INTERVALS = 16  # of the braking path
+_STEADY = 0.8  # of the distance now, that a pair is expected to keep on the path
 
 
 class Measured(NamedTuple):
@@ -80,6 +85,7 @@ class BrakingCheck:
             live: objects of the same model that change at run time.
         """
         self.model, self.live = model, live
+        self._exact_model: CollisionModel | None = None
         self._numbers = {frozenset(pair): k for k, pair in enumerate(model.pairs)}
         self.decelerations = np.ascontiguousarray(decelerations, dtype=float)
         self._still = np.zeros(len(model.joint_names))
@@ -113,6 +119,13 @@ class BrakingCheck:
         ring = self._memory[decision_kernels.RING :]
         ring[:] = ring[: self._settings.release_cycles].min()
         self._settings = settings
+
+    def prepare_exact(self) -> None:
+        """Get ready for decisions with exact distances."""
+        if self._exact_model is None:
+            # Of its own: what it remembers are configurations of the braking path.
+            self._exact_model = self.model.twin()
+            self._exact_model.prepare_exact(depths=False)
 
     def set_thresholds(
         self, thresholds: np.ndarray, of_objects: Thresholds | None = None
@@ -176,7 +189,7 @@ class BrakingCheck:
             is_calm = False
             count = self._paths.search(inputs, exact is None)
             if exact is not None and count:
-                self._use_exact(q, inputs.velocities, clearance, exact, widest, count)
+                self._use_exact(inputs, clearance, exact, widest, count)
         rows = self._paths.rows
         if live is not None and not live.distance > self._live_paths.limits(inputs):
             is_calm = False
@@ -207,8 +220,7 @@ class BrakingCheck:
 
     def _use_exact(
         self,
-        q: np.ndarray,
-        velocities: np.ndarray,
+        inputs: BrakingInputs,
         nearest: Clearance,
         exact: ExactBounds,
         widest: float,
@@ -216,17 +228,16 @@ class BrakingCheck:
     ) -> None:
         """Replace the leaf distances in the rows by exact distances.
 
-        On the braking path, an exact distance is at least the leaf distance, and at least the
-        present distance minus the travel of both links. Rates are those of leaves, except for the
-        nearest pair.
+        Rates are those of leaves, except for the nearest pair.
         """
+        q, velocities = inputs.q, inputs.velocities
         rows = self._paths.rows[:count]
         pairs = rows[:, PAIR].astype(int)
         is_nearest = pairs == self._numbers[frozenset(nearest.links)]
         distances = np.full(count, nearest.distance)  # no pair is closer
         if not is_nearest.all():
             # Farther away than this, a pair does not matter: now, or after it has braked.
-            within = self.thresholds[pairs, 1] + self._settings.release_distance + rows[:, TRAVEL]
+            within = self._released(pairs) + rows[:, TRAVEL]
             # In contact, only the sign matters for other pairs.
             loose = widest if nearest.distance <= 0.0 else _LOOSE
             bounds = exact(pairs, rows[:, DISTANCE], np.minimum(within, widest), loose)
@@ -236,9 +247,64 @@ class BrakingCheck:
         for row in np.flatnonzero(is_nearest):
             rows[row, RATE] = self._rate_of(q, velocities, nearest, rows[row])
         least = np.maximum(rows[:, LEAST], distances - rows[:, TRAVEL])
+        self._raise_least(inputs, rows, distances, least)
         parting = ~turns_back & (rows[:, RATE] > self._settings.parting_speed)
         rows[:, LEAST] = np.where(parting, distances, np.minimum(least, distances))
         rows[:, DISTANCE] = distances
+
+    def _raise_least(
+        self, inputs: BrakingInputs, rows: np.ndarray, distances: np.ndarray, least: np.ndarray
+    ) -> None:
+        """Raise ``least`` (k,), the bounds on the braking path, by exact distances along it.
+
+        Between two configurations of the path a pair comes no nearer than half the sum of its
+        distances there less its travel between them (Schwarzer, Saha, Latombe, IEEE Trans.
+        Robotics 21(3), 2005). Intervals are halved until that suffices.
+        """
+        v = inputs.initial_velocities
+        pairs = rows[:, PAIR].astype(int)
+        enough = self._released(pairs)
+        open_rows = np.flatnonzero((least <= enough) & (least < distances) & (distances > 0.0))
+        if not len(open_rows) or not v.any():
+            return
+        end_time = time.thread_time() + _PATH_SECONDS
+        end = inputs.reaction + float((np.abs(v) / inputs.decelerations).max())
+        weights = self._paths.travel_weights(rows[open_rows, GROUP].astype(int))
+        # As many intervals as suffice if distances stay as they are.
+        last = inputs.q + _braked(v, inputs.decelerations, inputs.reaction, end)
+        whole = np.array([inputs.q, last])
+        spare = _STEADY * distances[open_rows] - enough[open_rows]
+        wanted = (self._paths.joint_steps(whole)[0] @ weights / np.maximum(2.0 * spare, 1e-6)).max()
+        count = 1
+        while count < min(wanted, _MOST_INTERVALS):
+            count *= 2
+        known = {0.0: (inputs.q, distances)}
+        while count <= _MOST_INTERVALS and len(open_rows):
+            fractions = [k / count for k in range(count + 1)]
+            for fraction in fractions:
+                if fraction not in known:
+                    if time.thread_time() > end_time:
+                        return
+                    way = _braked(v, inputs.decelerations, inputs.reaction, fraction * end)
+                    there, found = inputs.q + way, np.full(len(rows), -np.inf)
+                    found[open_rows] = self._exact_model.surface_distances(there, pairs[open_rows])
+                    known[fraction] = there, found
+            there = np.array([known[fraction][0] for fraction in fractions])
+            found = np.array([known[fraction][1][open_rows] for fraction in fractions])
+            travel = self._paths.joint_steps(there) @ weights
+            bounds = (0.5 * (found[1:] + found[:-1] - travel)).min(axis=0)
+            lowest = found.min(axis=0)
+            least[open_rows] = np.maximum(least[open_rows], np.minimum(bounds, lowest))
+            resolution = self._settings.resolution
+            fine = bounds >= np.minimum(lowest - resolution, enough[open_rows])
+            open_rows, weights = open_rows[~fine], weights[:, ~fine]
+            count *= 2
+
+    def _released(self, pairs: np.ndarray) -> np.ndarray:
+        """Distances (k,) beyond which pairs hold no flag, metres."""
+        warn = self.thresholds[pairs, 1]
+        part = decision_kernels.RELEASE_PART * warn
+        return warn + np.minimum(self._settings.release_distance, part)
 
     def _rate_of(
         self,
@@ -290,3 +356,14 @@ class BrakingCheck:
         self.collision_time(q, moving, 0.0)
         if len(self.model.leaves):
             self._paths.parting_rate(q, moving, 0, 0, *np.zeros(9))
+
+
+def _braked(
+    velocities: np.ndarray, decelerations: np.ndarray, reaction: float, seconds: float
+) -> np.ndarray:
+    """Way of joints (nq,) after ``seconds``, as `continuous.braking.braked`."""
+    if seconds <= reaction:
+        return velocities * seconds
+    braking = np.minimum(seconds - reaction, np.abs(velocities) / decelerations)
+    way = velocities * (reaction + braking)
+    return way - np.copysign(0.5 * decelerations * braking * braking, velocities)

@@ -126,6 +126,14 @@ class BrakingPaths(ABC):
             else:
                 self._room(-2 * self.tests, len(self.rows))
 
+    def travel_weights(self, classes: np.ndarray) -> np.ndarray:
+        """(joints, k) how far two links of k classes come nearer at most per unit of a joint."""
+        return self._weights[:, classes]
+
+    def joint_steps(self, configurations: np.ndarray) -> np.ndarray:
+        """(n - 1, joints) motion of all joints between configurations (n, nq)."""
+        return np.abs(np.diff(configurations[:, self._columns], axis=0) * self._gains)
+
     def parting_rate(
         self, q: np.ndarray, velocities: np.ndarray, i: int, j: int, *vectors: float
     ) -> float:

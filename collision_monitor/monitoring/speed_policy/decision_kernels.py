@@ -8,9 +8,10 @@ if its distance grows and braking does not bring it closer: it does not limit th
 ``escape`` within the stop distance.
 
 Flags are raised immediately. A flag falls after ``cycles`` cycles in which no pair was within
-``release`` metres of raising it; that of a stop not before the pair has ceased to approach. The
-scale is the minimum of the last ``cycles``, and rises by at most ``rise`` per cycle: a robot that
-obeys the scale slows down, which allows more, so an immediate rise would make it oscillate.
+``release`` metres of raising it, or an eighth of its warning distance if that is less; that of
+a stop not before the pair has ceased to approach. The scale is the minimum of the last
+``cycles``, and rises by at most ``rise`` per cycle: a robot that obeys the scale slows down,
+which allows more, so an immediate rise would make it oscillate.
 ``memory`` holds a counter for each flag, the number of cycles, the last scale, and a ring buffer
 of the last allowed scales.
 """
@@ -26,6 +27,8 @@ INSIDE, NEAR, STOP, SLOW, APPROACH = range(5)  # flags, and their indices in ``m
 _PLACE, GIVEN = 5, 6
 RING, MOST_CYCLES = 7, 100
 MEMORY = RING + MOST_CYCLES
+# Of the warning distance: pairs that are near by construction are hardly farther apart than that.
+RELEASE_PART = 0.125
 
 
 @kernel
@@ -73,12 +76,13 @@ def decide(rows, count, thresholds, release, cycles, rise, escape, parting, tole
     for k in range(count):
         pair = int(rows[k, PAIR])
         low, high = thresholds[pair, 0], thresholds[pair, 1]
+        reserve = min(release, RELEASE_PART * high)
         distance, least = rows[k, DISTANCE], rows[k, LEAST]
         # Written so that NaN counts as near.
         inside |= not distance > low
-        held_inside |= not distance > low + release
+        held_inside |= not distance > low + reserve
         near |= not distance > high
-        held_near |= not distance > high + release
+        held_near |= not distance > high + reserve
         if parts(rows[k, RATE], distance, least, parting, tolerance):
             allowed = escape if not distance > low else 1.0
             margin = distance - low
@@ -86,11 +90,11 @@ def decide(rows, count, thresholds, release, cycles, rise, escape, parting, tole
             allowed = ramp(least, low, high)
             margin = least - low
             stop |= not least > low
-            held_stop |= not least > low + release
+            held_stop |= not least > low + reserve
             slow |= not distance > high
-            held_slow |= not distance > high + release
+            held_slow |= not distance > high + reserve
             approach |= not least > high
-            held_approach |= not least > high + release
+            held_approach |= not least > high + reserve
             held_stop |= rows[k, RATE] < -parting and not least > high
             if allowed < braking_scale and not least > high:
                 braking, braking_scale = least, allowed

@@ -196,10 +196,14 @@ class SpeedPolicy(DistancePolicy):
             ThresholdsError: a rule matches no pair, or a distance is invalid.
         """
         pairs = self.model.pairs
-        self.structural_pairs = self.model.usual_distances(exact).structural(
+        if exact:
+            self._braking_check.prepare_exact()
+        ruled = thresholds.named(pairs)
+        structural = self.model.usual_distances(exact).structural(
             pairs, thresholds.stop, thresholds.warn,
             [obstacle.name for obstacle in self.model.scene.obstacles],
         )  # fmt: skip
+        self.structural_pairs = {k: v for k, v in structural.items() if k not in ruled}
         of_pairs = thresholds.of(
             pairs, objects=None if self.live is None else self.model.link_names,
             structural=self.structural_pairs,
@@ -230,7 +234,9 @@ class SpeedPolicy(DistancePolicy):
             return
         self._braking_check.take_over(old._braking_check)
         if self.model.joint_names == old.model.joint_names:
+            limits = self.velocities.limits
             self.velocities, self.command = old.velocities, old.command
+            self.velocities.limits = limits
             self.velocities.window = self.settings.velocity_window
 
     def _add_velocities(self, buffer: Buffer, message: JointState) -> None:

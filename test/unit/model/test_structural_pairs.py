@@ -88,3 +88,16 @@ def test_contact_of_a_structural_pair_is_a_stop(ur5):
         for k in range(2):
             state = monitor.update(ur5.joint_names, q, now=10.0 + 0.01 * k)
         assert (state.level, state.action) == (Level.ERROR, "stop")
+
+
+def test_structural_pairs_do_not_stop_a_robot_that_moves(ur5):
+    """Their leaves touch on the braking path, and by its reach a joint could close the gap."""
+    monitor, levels = Monitor(ur5), set()
+    start = np.array([0.3, -1.2, 1.4, -0.9, 1.57, 0.2])
+    speed = np.array([0.8, 0.2, -0.2, 0.8, 0.8, -1.0])
+    for k in range(120):
+        now = 10.0 + 0.008 * k
+        state = monitor.update(ur5.joint_names, start + 0.008 * k * speed, now, now)
+        levels.add(state.level)
+        assert state.speed_scale == 1.0, state.message
+    assert levels == {Level.OK}

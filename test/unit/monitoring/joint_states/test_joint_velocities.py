@@ -164,7 +164,7 @@ def test_speeds_of_several_are_known_when_those_of_each_are():
 @given(
     rate=st.sampled_from([50.0, 125.0, 500.0, 1000.0]),
     stall=st.floats(0.03, 0.4),
-    spacing=st.floats(1e-5, 3e-4),
+    spacing=st.floats(1e-5, 2e-4),
     speed=st.floats(-3.0, 3.0),
 )
 @settings(deadline=None, max_examples=200)
@@ -193,3 +193,16 @@ def test_a_speed_above_the_limit_needs_two_sources():
     for k in range(10):
         speeds.update(np.array([0.01 * k, 0.0]), np.array([-9.0, 5.0]), 5.0 + 0.01 * k)
     assert speeds.values.tolist() == pytest.approx([1.0, 2.0])
+
+
+@pytest.mark.parametrize("rate", [50.0, 125.0, 200.0, 1000.0])
+def test_a_stall_does_not_hide_a_motion_after_it(rate):
+    """The robot stands during a stall of 0.3 s and for a while; then it moves at 2 rad/s."""
+    speeds, time, q = JointVelocities(2), 5.0, 0.0
+    for phase, seconds in (("stand", 0.3), ("stall", 0.3), ("stand", 1.0), ("move", 0.1)):
+        for _ in range(0 if phase == "stall" else round(seconds * rate)):
+            time += 1.0 / rate
+            q += 2.0 / rate if phase == "move" else 0.0
+            speeds.update(np.array([q, 0.0]), NOTHING, time, time)
+        time += seconds if phase == "stall" else 0.0
+    assert speeds.values[0] == pytest.approx(2.0)
