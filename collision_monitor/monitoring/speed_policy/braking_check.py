@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 # metres) that returns lower bounds (k,) of their exact distances.
 ExactBounds = Callable[[np.ndarray, np.ndarray, np.ndarray, float], np.ndarray]
 _LOOSE = 1e-3  # metres that the bound of a distance may be below it
-_PATH_SECONDS = 4e-3  # for exact distances on the braking path; then leaves decide
+_PATH_SECONDS = 8e-3  # for exact distances on the braking path; then leaves decide
 _MOST_INTERVALS = 16  # of the braking path
 _STEADY = 0.8  # of the distance now, that a pair is expected to keep on the path
 
