@@ -111,7 +111,7 @@ class UsualDistances:
                 middle = float(np.interp(0.5 * (1.0 + contact), _LEVELS, row))
                 own_stop = max(own_stop, min(_MARGIN, _STOP_PART * middle))
             own_stop = min(stop, own_stop)
-            own_warn = min(warn, max(_WARN_PART * usual, 2.0 * own_stop))
+            own_warn = min(warn, max(_WARN_PART * usual, 1.5 * own_stop))
             if own_warn < warn or own_stop < stop:
                 found[pair] = StructuralPair(
                     names[pair], near, contact, usual, float(row[-1]), own_warn, own_stop

@@ -68,7 +68,8 @@ def test_states_and_clock_go_on_at_their_rate(cell):
     stamps = [seconds(message.header.stamp) for message in heard["joint_states"][first:]]
     gaps = {round(b - a, 6) for a, b in zip(stamps, stamps[1:], strict=False)}
     assert gaps == {0.02}  # none is left out, none comes twice
-    assert abs(len(heard["clock"]) - first_clock - len(stamps)) <= 2
+    # Two topics: at the ends a few of one may be on their way, on a busy machine.
+    assert abs(len(heard["clock"]) - first_clock - len(stamps)) <= 5
     assert list(cell.last.name) == list(JOINTS)
     assert len(cell.last.velocity) == len(cell.last.effort) == 2
     cell.until(lambda: float(cell.values["real_time_factor"]) > 2.0)

@@ -42,7 +42,7 @@ ExactBounds = Callable[[np.ndarray, np.ndarray, np.ndarray, float], np.ndarray]
 _LOOSE = 1e-3  # metres that the bound of a distance may be below it
 _PATH_SECONDS = 8e-3  # for exact distances on the braking path; then leaves decide
 _MOST_INTERVALS = 16  # of the braking path
-_STEADY = 0.8  # of the distance now, that a pair is expected to keep on the path
+_STEADY = 0.95  # of the distance now, that a pair is expected to keep on the path
 
 
 class Measured(NamedTuple):
@@ -86,6 +86,8 @@ class BrakingCheck:
         """
         self.model, self.live = model, live
         self._exact_model: CollisionModel | None = None
+        # By fraction of the braking path: where each pair was measured last, and its distance.
+        self._path_memory: dict[float, tuple[np.ndarray, np.ndarray]] = {}
         self._numbers = {frozenset(pair): k for k, pair in enumerate(model.pairs)}
         self.decelerations = np.ascontiguousarray(decelerations, dtype=float)
         self._still = np.zeros(len(model.joint_names))
@@ -278,20 +280,23 @@ class BrakingCheck:
         count = 1
         while count < min(wanted, _MOST_INTERVALS):
             count *= 2
-        known = {0.0: (inputs.q, distances)}
         while count <= _MOST_INTERVALS and len(open_rows):
-            fractions = [k / count for k in range(count + 1)]
-            for fraction in fractions:
-                if fraction not in known:
-                    if time.thread_time() > end_time:
-                        return
-                    way = _braked(v, inputs.decelerations, inputs.reaction, fraction * end)
-                    there, found = inputs.q + way, np.full(len(rows), -np.inf)
-                    found[open_rows] = self._exact_model.surface_distances(there, pairs[open_rows])
-                    known[fraction] = there, found
-            there = np.array([known[fraction][0] for fraction in fractions])
-            found = np.array([known[fraction][1][open_rows] for fraction in fractions])
+            there = np.array(
+                [
+                    inputs.q + _braked(v, inputs.decelerations, inputs.reaction, k / count * end)
+                    for k in range(count + 1)
+                ]
+            )
             travel = self._paths.joint_steps(there) @ weights
+            needed = enough[open_rows] + 0.5 * travel.max(axis=0)
+            found = np.empty((count + 1, len(open_rows)))
+            found[0] = distances[open_rows]
+            for k in range(1, count + 1):
+                if time.thread_time() > end_time:
+                    return
+                found[k] = self._path_distances(
+                    k / count, there[k], pairs[open_rows], weights, needed
+                )
             bounds = (0.5 * (found[1:] + found[:-1] - travel)).min(axis=0)
             lowest = found.min(axis=0)
             least[open_rows] = np.maximum(least[open_rows], np.minimum(bounds, lowest))
@@ -299,6 +304,31 @@ class BrakingCheck:
             fine = bounds >= np.minimum(lowest - resolution, enough[open_rows])
             open_rows, weights = open_rows[~fine], weights[:, ~fine]
             count *= 2
+
+    def _path_distances(
+        self,
+        fraction: float,
+        q: np.ndarray,
+        pairs: np.ndarray,
+        weights: np.ndarray,
+        needed: np.ndarray,
+    ) -> np.ndarray:
+        """Exact distances (k,) of ``pairs`` at q, a ``fraction`` of the braking path; or less.
+
+        What was measured there in an earlier cycle, less the travel since, is taken where it is
+        at least ``needed`` (k,). ``weights`` (joints, k) as of `BrakingPaths.travel_weights`.
+        """
+        if fraction not in self._path_memory:
+            count = len(self.model.pairs)
+            self._path_memory[fraction] = np.zeros((count, len(q))), np.full(count, -np.inf)
+        places, values = self._path_memory[fraction]
+        found = values[pairs] - (self._paths.joint_travel(places[pairs], q) * weights.T).sum(axis=1)
+        loose = ~(found >= needed)
+        if loose.any():
+            measured = pairs[loose]
+            found[loose] = self._exact_model.surface_distances(q, measured)
+            places[measured], values[measured] = q, found[loose]
+        return found
 
     def _released(self, pairs: np.ndarray) -> np.ndarray:
         """Distances (k,) beyond which pairs hold no flag, metres."""

@@ -134,6 +134,10 @@ class BrakingPaths(ABC):
         """(n - 1, joints) motion of all joints between configurations (n, nq)."""
         return np.abs(np.diff(configurations[:, self._columns], axis=0) * self._gains)
 
+    def joint_travel(self, configurations: np.ndarray, q: np.ndarray) -> np.ndarray:
+        """(n, joints) motion of all joints from each of the configurations (n, nq) to q."""
+        return np.abs((configurations - q)[:, self._columns] * self._gains)
+
     def parting_rate(
         self, q: np.ndarray, velocities: np.ndarray, i: int, j: int, *vectors: float
     ) -> float:
