@@ -22,37 +22,26 @@ from __future__ import annotations
 import json
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 from command_line import arguments
 from support.geometry.exact_reference import ExactReference
 from support.geometry.reference import Reference
-from support.robots.robots import share_folder
+from support.robots.robots import ROBOTS, share_folder
 
 from collision_monitor import CollisionModel, Monitor
 from collision_monitor.model.permanent_contacts import samples_around_zero
 from collision_monitor.monitoring.monitor import Level
 
-# URDF and SRDF below example-robot-data/robots.
-ROBOTS = {
+# URDF and SRDF below example-robot-data/robots, of robots that the tests do not use.
+MORE = {
     "ur3": ("ur_description/urdf/ur3_robot.urdf", "ur_description/srdf/ur3.srdf"),
-    "ur5": ("ur_description/urdf/ur5_robot.urdf", "ur_description/srdf/ur5.srdf"),
     "ur10": ("ur_description/urdf/ur10_robot.urdf", "ur_description/srdf/ur10.srdf"),
-    "panda": ("panda_description/urdf/panda.urdf", "panda_description/srdf/panda.srdf"),
-    "xarm7": ("xarm_description/urdf/xarm7.urdf", "xarm_description/srdf/xarm7.srdf"),
     "z1": ("z1_description/urdf/z1.urdf", "z1_description/srdf/z1.srdf"),
     "so101": ("so_arm_description/urdf/so101.urdf", ""),
     "kinova": ("kinova_description/robots/kinova.urdf", "kinova_description/srdf/kinova.srdf"),
     "allegro": ("allegro_hand_description/urdf/allegro_right_hand.urdf", ""),
-    "baxter": (
-        "baxter_description/urdf/baxter.urdf",
-        "baxter_description/srdf/baxter_manipulation.srdf",
-    ),
-    "pr2": ("pr2_description/urdf/pr2.urdf", "pr2_description/srdf/pr2.srdf"),
-    "tiago_dual": ("tiago_description/robots/tiago_dual.urdf", ""),
     "tiago_pro": ("tiago_pro_description/robots/tiago_pro.urdf", ""),
-    "talos": ("talos_data/robots/talos_full_v2.urdf", "talos_data/srdf/talos.srdf"),
     "icub": ("icub_description/robots/icub.urdf", "icub_description/srdf/icub.srdf"),
     "romeo": ("romeo_description/urdf/romeo.urdf", "romeo_description/srdf/romeo.srdf"),
     "a1": ("a1_description/urdf/a1.urdf", "a1_description/srdf/a1.srdf"),
@@ -72,6 +61,7 @@ ROBOTS = {
     "solo12": ("solo_description/robots/solo12.urdf", "solo_description/srdf/solo.srdf"),
     "bolt": ("bolt_description/robots/bolt.urdf", "bolt_description/srdf/bolt.srdf"),
 }
+NAMES = (*ROBOTS, *MORE)
 STATES, PERIOD = 5, 0.01
 SAME = 1e-6  # metres between two libraries
 
@@ -81,11 +71,14 @@ def load(name: str, with_srdf: bool) -> tuple[CollisionModel, ExactReference]:
     share = share_folder()
     if share is None:
         sys.exit("the package example-robot-data is not installed (PyPI: example-robot-data)")
-    robots = share / "example-robot-data" / "robots"
-    urdf, srdf = ROBOTS[name]
-    given = robots / srdf if with_srdf and srdf and (robots / srdf).exists() else None
-    model = CollisionModel.from_urdf(robots / urdf, srdf=given, package_dirs=[share])
-    reference = Reference(robots / urdf, [Path(share)], model)
+    if name in ROBOTS:
+        urdf, srdf = ROBOTS[name].urdf, ROBOTS[name].srdf
+    else:
+        robots = share / "example-robot-data" / "robots"
+        urdf, srdf = (robots / path if path else None for path in MORE[name])
+    given = srdf if with_srdf and srdf is not None and srdf.exists() else None
+    model = CollisionModel.from_urdf(urdf, srdf=given, package_dirs=[share])
+    reference = Reference(urdf, [share], model)
     return model, ExactReference(model, reference)
 
 
@@ -160,15 +153,15 @@ def _percentiles(name: str, seconds: list[float]) -> dict[str, float]:
 def main() -> int:
     """Print the table."""
     parser = arguments(__doc__)
-    parser.add_argument("--robots", default=",".join(ROBOTS), help="names, with commas between")
+    parser.add_argument("--robots", default=",".join(NAMES), help="names, with commas between")
     parser.add_argument("--poses", type=int, default=300)
     parser.add_argument("--srdf", action="store_true")
     parser.add_argument("--cycles", action="store_true")
     options = parser.parse_args()
     results = {}
     for name in options.robots.split(","):
-        if name not in ROBOTS:
-            parser.error(f"no robot {name!r}; there are {', '.join(ROBOTS)}")
+        if name not in NAMES:
+            parser.error(f"no robot {name!r}; there are {', '.join(NAMES)}")
         model, coal = load(name, options.srdf)
         if options.cycles:
             row = cycles(model, 5.0)

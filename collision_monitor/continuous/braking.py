@@ -40,6 +40,19 @@ def braking_time(velocities, decelerations, reaction):
 
 
 @kernel
+def braking_path(q, velocities, decelerations, reaction, path):
+    """Write configurations of joints that brake into ``path`` (count, nq), evenly spaced in time.
+
+    The first is ``q`` (nq,), the last the one in which every joint stands.
+    """
+    end = braking_time(velocities, decelerations, reaction)
+    for row in range(len(path)):
+        seconds = end * row / (len(path) - 1)
+        for k in range(len(q)):
+            path[row, k] = q[k] + braked(velocities[k], decelerations[k], reaction, seconds)
+
+
+@kernel
 def braking_limits(
     weights, columns, gains, velocities, decelerations, reaction, class_warn, reserve, limits
 ):

@@ -71,7 +71,7 @@ def prepare(depths: bool) -> None:
         logger.info("kernels of exact distances compiled in %.1f s", time.monotonic() - begin)
 
 
-def _nothing(depths: bool) -> tuple[np.ndarray, ...]:
+def _empty_arguments(depths: bool) -> tuple[np.ndarray, ...]:
     """Arguments of queries of a model without links."""
     none = np.empty(0)
     shapes = pack_shapes(
@@ -82,7 +82,7 @@ def _nothing(depths: bool) -> tuple[np.ndarray, ...]:
 
 
 def _compile_distances() -> None:
-    none, arrays = np.empty(0), _nothing(depths=False)
+    none, arrays = np.empty(0), _empty_arguments(depths=False)
     nearest_query.exact_distance(*arrays, none, True)
     nearest_query.exact_distances(*arrays, none, np.inf, none)
     nearest_query.exact_bounds(*arrays, none, np.empty(0, np.int64), none, 0.0, none, none)
@@ -96,6 +96,6 @@ def _compile_distances() -> None:
 
 
 def _compile_depths() -> None:
-    none, arrays = np.empty(0), _nothing(depths=True)
+    none, arrays = np.empty(0), _empty_arguments(depths=True)
     deepest_contacts.deepest_pair(*arrays, 0, 0.0)
     deepest_contacts.depths(*arrays, 0, none)

@@ -40,7 +40,7 @@ class ExactShapes:
         """``links`` in the order of ``model.link_names``; ``leaf_links`` (leaves,) index them."""
         self.hierarchy = hierarchy
         self.nodes = 0
-        self.links = links
+        self._links = links
         self._leaf_links = np.asarray(leaf_links, dtype=np.int64)
         self._arrays: tuple[np.ndarray, np.ndarray] | None = None
 
@@ -49,11 +49,8 @@ class ExactShapes:
         """Digest of all shapes."""
         return content_key(
             [
-                (
-                    name, link.body, link.pose,
-                    [(s.kind, s.pose, s.size, s.vertices, s.triangles) for s in link.shapes],
-                )  # fmt: skip
-                for name, link in self.links.items()
+                (name, link.body, link.pose, [shape.content for shape in link.shapes])
+                for name, link in self._links.items()
             ]
         )
 
@@ -64,15 +61,15 @@ class ExactShapes:
         return self._arrays
 
     def _build(self) -> tuple[np.ndarray, np.ndarray]:
-        of_links = [parts_of(link.shapes, self.hierarchy) for link in self.links.values()]
+        of_links = [parts_of(link.shapes, self.hierarchy) for link in self._links.values()]
         parts = [part for some in of_links for part in some]
         counts = np.array([len(some) for some in of_links])
         probes = np.array([len(part.probes) for part in parts])
-        bodies = [link.body for link in self.links.values()]
+        bodies = [link.body for link in self._links.values()]
         nodes = np.array([part.nodes for part in parts])
         rows = np.array([len(part.closed) for part in parts])
         self.nodes = int(nodes.sum())
-        poses = [link.pose for link in self.links.values()]
+        poses = [link.pose for link in self._links.values()]
         tables = {
             "links": np.column_stack([bodies, _starts(counts), counts]),
             "parts": np.column_stack(

@@ -60,7 +60,7 @@ def meeting_shares(
         if obstacle.link in poses:
             poses[obstacle.name] = poses[obstacle.link]
     digests = {
-        name: content_key(*map(_content, shapes[name]), poses[name])
+        name: content_key(*(shape.content for shape in shapes[name]), poses[name])
         for name in dict.fromkeys(name for pair in pairs for name in pair)
     }
     key = content_key("meeting", _VERSION, threshold, [(digests[a], digests[b]) for a, b in pairs])
@@ -68,7 +68,7 @@ def meeting_shares(
         shares = kept.get(key)
         if not isinstance(shares, list) or len(shares) != len(pairs):
             solids = {name: Solid(shapes[name], poses[name]) for name in digests}
-            shares = [_share(solids[a], solids[b], threshold) for a, b in pairs]
+            shares = [LinkContacts(solids[a], solids[b]).share(threshold) for a, b in pairs]
             kept.set(key, shares)
     return np.array(shares, dtype=float)
 
@@ -83,15 +83,9 @@ def where_they_meet(
     Raises:
         MissingDependencyError: the library coal is not installed.
     """
-    a, b = (Solid(robot.links[name].shapes, link_poses[name]) for name in pair)
-    met = np.linalg.norm(a.centers - b.centers, axis=1) <= a.radius + b.radius
-    for k in np.flatnonzero(met):
-        met[k] = _surfaces_meet(a, b, k) or _one_holds_the_other(a, b, k)
-    return met
-
-
-def _content(shape: Shape) -> tuple:
-    return shape.kind, shape.pose, shape.size, shape.vertices, shape.triangles
+    solids = [Solid(robot.links[name].shapes, link_poses[name]) for name in pair]
+    contacts = LinkContacts(*solids)
+    return np.array([contacts.meet(k) for k in range(len(link_poses[pair[0]]))], dtype=bool)
 
 
 def _coal() -> ModuleType:
@@ -115,27 +109,35 @@ class LinkContacts:
     def __init__(self, a: Solid, b: Solid) -> None:
         """``a``, ``b``: both links, at the same configurations."""
         self._a, self._b = a, b
+        self._far = np.linalg.norm(a.centers - b.centers, axis=1) > a.radius + b.radius
 
     def meet(self, k: int) -> bool:
         """Whether the shapes meet at configuration ``k``."""
         a, b = self._a, self._b
-        if np.linalg.norm(a.centers[k] - b.centers[k]) > a.radius + b.radius:
+        if self._far[k]:
             return False
         return _surfaces_meet(a, b, k) or _one_holds_the_other(a, b, k)
 
     def is_shallow(self, k: int, depth: float) -> bool:
         """Whether a motion by ``depth`` metres in one of 26 directions separates the shapes."""
-        return any(not self.shifted(depth * direction).meet(k) for direction in _DIRECTIONS)
-
-    def shifted(self, offset: np.ndarray) -> LinkContacts:
-        """The same with the second link moved by ``offset`` (3,), base frame, metres."""
-        poses = self._b.poses.copy()
-        poses[:, :3, 3] += offset
-        return LinkContacts(self._a, self._b.at(poses))
+        a, here = self._a.at(self._a.poses[k : k + 1]), self._b.poses[k : k + 1]
+        for direction in _DIRECTIONS:
+            there = here.copy()
+            there[0, :3, 3] += depth * direction
+            if not LinkContacts(a, self._b.at(there)).meet(0):
+                return True
+        return False
 
     def share(self, threshold: float) -> float:
         """Part of the configurations in which the shapes meet; see `meeting_shares`."""
-        return _share(self._a, self._b, threshold)
+        count, misses = len(self._far), int(self._far.sum())
+        if count == 0 or not self._a.pieces or not self._b.pieces:
+            return 0.0
+        for k in np.flatnonzero(~self._far):
+            if (count - misses) / count < threshold:
+                break
+            misses += not self.meet(k)
+        return (count - misses) / count
 
 
 _DIRECTIONS = np.array([d for d in product((-1.0, 0.0, 1.0), repeat=3) if any(d)])
@@ -215,20 +217,6 @@ def _ball(shape: Shape) -> tuple[np.ndarray, float]:
     radius, length = shape.size[0], shape.size[1] if len(shape.size) > 1 else 0.0
     reach = np.hypot(radius, 0.5 * length) if shape.kind == "cylinder" else radius + 0.5 * length
     return shape.pose[:3, 3], float(reach)
-
-
-def _share(a: Solid, b: Solid, threshold: float) -> float:
-    """Part of the configurations in which two links meet; see `meeting_shares`."""
-    count = len(a.poses)
-    if count == 0 or not a.pieces or not b.pieces:
-        return 0.0
-    apart = np.linalg.norm(a.centers - b.centers, axis=1) > a.radius + b.radius
-    misses = int(apart.sum())
-    for k in np.flatnonzero(~apart):
-        if (count - misses) / count < threshold:
-            break
-        misses += not (_surfaces_meet(a, b, k) or _one_holds_the_other(a, b, k))
-    return (count - misses) / count
 
 
 def _surfaces_meet(a: Solid, b: Solid, k: int) -> bool:

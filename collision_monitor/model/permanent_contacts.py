@@ -30,7 +30,7 @@ _SAMPLES = 1000
 # No robot is built so that two links collide in this part of its configurations: meshes that do
 # overlap by design. Collisions of links that can be apart were seen in at most 0.57.
 _TOO_MANY = 2.0 / 3.0
-NEARLY_ALL = 0.95
+_NEARLY_ALL = 0.95
 _AROUND_ZERO = 0.15  # of the range of a joint
 _SAMPLES_AROUND_ZERO = 100
 _MOST = 0.5  # part of the samples
@@ -83,7 +83,7 @@ class _Search:
         at_zero = model.near_shares(self._around_zero, 0.0)
         for k, (a, b) in enumerate(model.pairs):
             if a in obstacles or b in obstacles:
-                if overlap[k] >= NEARLY_ALL:
+                if overlap[k] >= _NEARLY_ALL:
                     warnings.append(
                         f"'{a}' and '{b}': leaves overlap in {overlap[k]:.1%} of {_SAMPLES} "
                         "sampled configurations; if they are meant to touch, list the pair under "
@@ -98,13 +98,13 @@ class _Search:
         """Why a pair is left out; empty if it is not. Leaves that are apart say it is not."""
         links, share = self._model.pairs[pair], 0.0
         if overlap >= _MOST:
-            least = _MOST if at_zero >= NEARLY_ALL else _TOO_MANY
+            least = _MOST if at_zero >= _NEARLY_ALL else _TOO_MANY
             share = self._contacts(links, self._everywhere).share(least)
             if share >= _TOO_MANY:
                 return f"shapes meet in {share:.1%} of {_SAMPLES} sampled configurations"
-        if share >= _MOST and at_zero >= NEARLY_ALL:
-            zero = self._contacts(links, self._around_zero).share(NEARLY_ALL)
-            if zero >= NEARLY_ALL:
+        if share >= _MOST and at_zero >= _NEARLY_ALL:
+            zero = self._contacts(links, self._around_zero).share(_NEARLY_ALL)
+            if zero >= _NEARLY_ALL:
                 return (
                     f"shapes meet in {zero:.0%} of the configurations around zero and in "
                     f"{share:.0%} of all"

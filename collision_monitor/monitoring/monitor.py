@@ -53,7 +53,8 @@ _ANOTHER_CLOCK_SECONDS = 1e6
 # from their leaves and from earlier cycles, are on the near side.
 _NARROW_PHASE_SECONDS, _FIRST_SECONDS = 4e-3, 4e-2
 
-NARROW_PHASES = ("leaf", "mesh", "auto")
+# Each needs the kernels of those before it.
+NARROW_PHASES = ("leaf", "auto", "mesh")
 
 
 class Level(IntEnum):

@@ -27,7 +27,7 @@ from collision_monitor.monitoring.compile_ahead import compile_ahead
 from collision_monitor.monitoring.data_health.clock import FUTURE_SECONDS
 from collision_monitor.monitoring.data_health.watchdogs import Watchdogs
 from collision_monitor.monitoring.joint_states.joint_state_buffer import JointState
-from collision_monitor.monitoring.monitor import Level, Monitor, MonitorState
+from collision_monitor.monitoring.monitor import NARROW_PHASES, Level, Monitor, MonitorState
 from collision_monitor.nodes.common.executor import bridge_logs
 from collision_monitor.nodes.common.messages import distances_message, key_values, status_message
 from collision_monitor.nodes.markers.markers import MarkerBuilder, levels_of
@@ -57,8 +57,6 @@ from collision_monitor.nodes.robot_topics import JointStateSource, RobotTopics
 
 _WATCHDOG_SECONDS = 0.05
 _LOADING = "loading the robot (the first load fits leaves and compiles kernels)"
-# A node can change to those before the one that it was started with.
-_PHASES = ("leaf", "auto", "mesh")
 _INACTIVE = MonitorState(Level.STALE, "inactive: monitoring is disabled", "waiting")
 _ENDED = MonitorState(
     Level.STALE, "node is shutting down; the robot is no longer monitored", "waiting"
@@ -406,7 +404,7 @@ class MonitorCore:
     def _unprepared(self, wanted: dict[str, Any]) -> str:
         """Why a narrow phase cannot begin now: compiling would interrupt monitoring."""
         phase = wanted.get("narrow_phase", "leaf")
-        if _PHASES.index(phase) <= _PHASES.index(self._prepared):
+        if NARROW_PHASES.index(phase) <= NARROW_PHASES.index(self._prepared):
             return ""
         return (
             f"narrow_phase {phase!r} is not available: the node was started with "

@@ -32,6 +32,11 @@ class Shape:
     triangles: np.ndarray | None = None
     source: str = ""  # where it came from, for messages: a file, or "box of link 'x'"
 
+    @property
+    def content(self) -> tuple:
+        """All that makes a difference to distances, for the keys of caches."""
+        return self.kind, self.pose, self.size, self.vertices, self.triangles
+
 
 @dataclass(frozen=True, eq=False)
 class Link:

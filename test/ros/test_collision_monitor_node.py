@@ -317,7 +317,7 @@ def test_thresholds_change_while_it_runs(cell):
         ({"warn_distance": "near"}, ""),
         ({"state_rate": 0.5}, "heartbeat"),
         ({"narrow_phase": "mesh"}, "started with 'auto'"),
-        ({"narrow_phase": "fine"}, "not one of leaf, mesh, auto"),
+        ({"narrow_phase": "fine"}, "not one of leaf, auto, mesh"),
         ({"robot_description": "other"}, ""),
     ],
 )

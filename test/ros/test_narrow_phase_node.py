@@ -102,7 +102,7 @@ def test_the_phase_can_be_set_to_leaf_and_back(graph, model, poses):
     assert graph.values["narrow_phase"] == "leaf"
     for phase, says in (
         ("mesh", "the node was started with 'auto'; restart it with 'mesh'"),
-        ("fine", "not one of leaf, mesh, auto"),
+        ("fine", "not one of leaf, auto, mesh"),
     ):
         refused = set_parameters(graph, narrow_phase=phase)
         assert not refused.successful and says in refused.reason

@@ -127,7 +127,8 @@ def test_joint_states_are_there_as_they_came_and_the_rest_at_its_rate(story):
         if topic == "/cell/joint_states":
             q = message.position
         elif topic.endswith("min_distance") and not math.isnan(message.data):
-            assert message.data == pytest.approx(model.distance(q).distance, abs=1e-12)
+            # Of leaves that are far, of shapes that are near.
+            assert message.data in [model.distance(q, exact=e).distance for e in (False, True)]
             checked += 1
     assert checked > 70
     latched = [m.data for topic, _, m in found if topic == "/cell/robot_description"]

@@ -246,13 +246,13 @@ def test_thresholds_prints_a_file_whose_rules_are_never_reached(cell, capsys, tm
 def test_thresholds_keeps_given_rules(cell, capsys, tmp_path):
     urdf, scene = cell
     mine = tmp_path / "mine.yaml"
-    mine.write_text("pairs: [{pair: 'near post', warn: 0.3, stop: 0.2}]\nwarn: 0.04")
+    mine.write_text("pairs: [{pair: '* shelf', warn: 0.3, stop: 0.2}]\nwarn: 0.04")
     arguments = ["--scene", scene, "--stop", "0.001"]
     assert main(["thresholds", urdf, *arguments, "--thresholds", str(mine)]) == 0
     found = yaml.safe_load(capsys.readouterr().out)
     assert found["warn"] == 0.04
     assert found["stop"] == 0.001
-    assert found["pairs"] == [{"pair": "near post", "warn": 0.3, "stop": 0.2}]
+    assert found["pairs"] == [{"pair": "* shelf", "warn": 0.3, "stop": 0.2}]
 
 
 def test_thresholds_of_a_robot_without_structural_pairs_are_an_empty_list(cell, capsys):

@@ -270,23 +270,16 @@ class BrakingCheck:
         if not len(open_rows) or not v.any():
             return
         end_time = time.thread_time() + _PATH_SECONDS
-        end = inputs.reaction + float((np.abs(v) / inputs.decelerations).max())
         weights = self._paths.travel_weights(rows[open_rows, GROUP].astype(int))
         # As many intervals as suffice if distances stay as they are.
-        last = inputs.q + _braked(v, inputs.decelerations, inputs.reaction, end)
-        whole = np.array([inputs.q, last])
         spare = _STEADY * distances[open_rows] - enough[open_rows]
-        wanted = (self._paths.joint_steps(whole)[0] @ weights / np.maximum(2.0 * spare, 1e-6)).max()
+        travel = self._paths.joint_steps(inputs.path(1))[0] @ weights
+        wanted = (travel / np.maximum(2.0 * spare, 1e-6)).max()
         count = 1
         while count < min(wanted, _MOST_INTERVALS):
             count *= 2
         while count <= _MOST_INTERVALS and len(open_rows):
-            there = np.array(
-                [
-                    inputs.q + _braked(v, inputs.decelerations, inputs.reaction, k / count * end)
-                    for k in range(count + 1)
-                ]
-            )
+            there = inputs.path(count)
             travel = self._paths.joint_steps(there) @ weights
             needed = enough[open_rows] + 0.5 * travel.max(axis=0)
             found = np.empty((count + 1, len(open_rows)))
@@ -357,10 +350,10 @@ class BrakingCheck:
 
         0 if leaves already touch; inf if it exceeds ``horizon``, or nothing moves.
         """
-        time = self._paths.collision_time(q, velocities, horizon)
+        least = self._paths.collision_time(q, velocities, horizon)
         if self._live_paths is not None and not self.live.is_empty:
-            time = min(time, self._live_paths.collision_time(q, velocities, horizon))
-        return time
+            least = min(least, self._live_paths.collision_time(q, velocities, horizon))
+        return least
 
     def take_over(self, old: BrakingCheck) -> None:
         """Copy flags and speed scale of the check of another model."""
@@ -377,6 +370,7 @@ class BrakingCheck:
         q, moving = self._still, np.ones_like(self._still)
         inputs = BrakingInputs(q, moving, moving, self.decelerations, 0.0, self._settings)
         self._paths.limits(inputs)
+        self._paths.joint_steps(inputs.path(1))
         self._paths.widest = -np.inf
         self._paths.search(inputs)
         decision_kernels.decide(
@@ -386,14 +380,3 @@ class BrakingCheck:
         self.collision_time(q, moving, 0.0)
         if len(self.model.leaves):
             self._paths.parting_rate(q, moving, 0, 0, *np.zeros(9))
-
-
-def _braked(
-    velocities: np.ndarray, decelerations: np.ndarray, reaction: float, seconds: float
-) -> np.ndarray:
-    """Way of joints (nq,) after ``seconds``, as `continuous.braking.braked`."""
-    if seconds <= reaction:
-        return velocities * seconds
-    braking = np.minimum(seconds - reaction, np.abs(velocities) / decelerations)
-    way = velocities * (reaction + braking)
-    return way - np.copysign(0.5 * decelerations * braking * braking, velocities)

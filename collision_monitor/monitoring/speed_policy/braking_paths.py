@@ -34,7 +34,7 @@ class BrakingInputs(NamedTuple):
 
     Attributes:
         q: (nq,) configuration.
-        velocities: (nq,) rad/s or m/s; they decide which pairs move ainputs.
+        velocities: (nq,) rad/s or m/s; they decide which pairs move apart.
         initial_velocities: (nq,) at the start of braking; zeros without prediction.
         decelerations: (nq,) rad/s^2 or m/s^2.
         reaction: seconds until braking begins.
@@ -47,6 +47,14 @@ class BrakingInputs(NamedTuple):
     decelerations: np.ndarray
     reaction: float
     settings: SpeedSettings
+
+    def path(self, count: int) -> np.ndarray:
+        """(count + 1, nq) configurations of the braking path, evenly spaced in time."""
+        path = np.empty((count + 1, len(self.q)))
+        braking.braking_path(
+            self.q, self.initial_velocities, self.decelerations, self.reaction, path
+        )
+        return path
 
 
 class BrakingPaths(ABC):

@@ -101,7 +101,7 @@ def test_triangles_are_asked_where_leaves_are_near(phase, leaf, asked, level):
 
 
 def test_an_unknown_narrow_phase_is_refused_by_name():
-    with pytest.raises(ConfigurationError, match="'fine' is not one of leaf, mesh, auto"):
+    with pytest.raises(ConfigurationError, match="'fine' is not one of leaf, auto, mesh"):
         monitor(narrow_phase="fine")
 
 

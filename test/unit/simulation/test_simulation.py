@@ -17,7 +17,7 @@ from collision_monitor.simulation.trajectory_execution import checked_command
 import mujoco  # isort: skip
 
 from collision_monitor.robot.bodies import link_poses  # isort: skip
-from collision_monitor.model.mesh_contacts import Solid, _one_holds_the_other, _surfaces_meet
+from collision_monitor.model.mesh_contacts import LinkContacts, Solid
 
 from collision_monitor.robot.urdf.urdf import load_robot  # isort: skip
 from collision_monitor.simulation.simulation import Contact, TouchLog, contacts_of  # isort: skip
@@ -200,8 +200,7 @@ def test_they_agree_with_coal_on_random_poses(name, least):
 
 def meet(a, b, k):
     """Whether two solids of coal meet at configuration k."""
-    far = np.linalg.norm(a.centers[k] - b.centers[k]) > a.radius + b.radius
-    return not far and (_surfaces_meet(a, b, k) or _one_holds_the_other(a, b, k))
+    return LinkContacts(a, b).meet(k)
 
 
 def ball(height):
