@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import coal
 import numpy as np
 import pytest
 from support.robots.robots import NAMES, require
@@ -12,7 +13,6 @@ from collision_monitor.robot.srdf import load_srdf
 from collision_monitor.robot.urdf.urdf import load_robot
 
 pin = pytest.importorskip("pinocchio")
-coal = pytest.importorskip("coal")
 
 
 def by_pinocchio(files):

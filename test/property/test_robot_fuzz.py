@@ -10,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from unit.geometry.test_meshes import GOOD
 
 from collision_monitor.errors import CollisionMonitorError
@@ -18,10 +20,6 @@ from collision_monitor.robot.bodies import rigid_bodies
 from collision_monitor.robot.scene import load_scene, with_joints
 from collision_monitor.robot.srdf import load_srdf
 from collision_monitor.robot.urdf.urdf import load_robot
-
-pytest.importorskip("hypothesis")
-from hypothesis import HealthCheck, given, settings  # noqa: E402
-from hypothesis import strategies as st  # noqa: E402
 
 SETTINGS = settings(
     max_examples=300,

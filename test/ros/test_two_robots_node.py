@@ -3,6 +3,7 @@
 """One node that watches two robots with topics of their own, and what is between them."""
 
 
+import coal
 import numpy as np
 import pytest
 from support.paths import ROOT
@@ -12,9 +13,6 @@ from support.ros.ros_graph import ERROR, LATCHED, OK, STALE, Graph
 from collision_monitor.model.loading.recipe import Recipe, RobotSource
 
 from std_msgs.msg import String  # isort: skip
-
-coal = pytest.importorskip("coal", reason="coal (PyPI: coal) is not installed")
-
 
 LEFT, RIGHT = chain(4), chain(3)
 PLACE = [0.4, -1.2, 0.1, 0.0, 0.1, 1.3]

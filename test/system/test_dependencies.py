@@ -3,8 +3,12 @@
 """What is imported is declared, and what is declared is used: package.xml, setup.py, README."""
 
 import ast
+import os
+from importlib import metadata
 
+import numba
 import pytest
+from packaging.requirements import Requirement
 from support.files import third_party
 from support.files.third_party import (
     IMPORTERS,
@@ -119,5 +123,20 @@ def test_the_range_of_numba_is_the_same_everywhere():
 
 
 def test_the_installed_numba_is_in_the_range():
-    numba = pytest.importorskip("numba")
     assert (0, 57) <= tuple(map(int, numba.__version__.split(".")[:2])) < (0, 69)
+
+
+@pytest.mark.skipif("TESTS_ARE_COMPLETE" not in os.environ, reason="make test sets it")
+def test_nothing_is_skipped_for_want_of_a_package_that_setup_py_names():
+    missing = []
+    for line in setup_arguments()["extras_require"]["test"]:
+        wanted = Requirement(line)
+        if wanted.marker is None or wanted.marker.evaluate():
+            try:
+                version = metadata.version(wanted.name)
+            except metadata.PackageNotFoundError:
+                missing.append(f"{wanted.name} is not installed")
+                continue
+            if not wanted.specifier.contains(version, prereleases=True):
+                missing.append(f"{line}: installed is {version}")
+    assert missing == []

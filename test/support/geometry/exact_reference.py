@@ -8,13 +8,11 @@ readers of mesh files.
 
 from __future__ import annotations
 
+import coal
 import numpy as np
-import pytest
 
 from collision_monitor.mesh_distance.parts import merged
 from collision_monitor.robot.insides import Inside
-
-coal = pytest.importorskip("coal", reason="coal (PyPI: pin) is not installed")
 
 
 def coal_shape(shape):

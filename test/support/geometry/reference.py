@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import coal
 import numpy as np
 import pytest
 
 pin = pytest.importorskip("pinocchio", reason="pinocchio (PyPI: pin) is not installed")
-coal = pytest.importorskip("coal", reason="coal (PyPI: pin) is not installed")
 
 
 def _axis_pose(p0: np.ndarray, p1: np.ndarray) -> pin.SE3:

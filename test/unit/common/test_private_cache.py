@@ -17,8 +17,6 @@ import pytest
 from collision_monitor.common import disk_cache
 from collision_monitor.common.disk_cache import Store, Turn, content_key, private_directory
 
-pytest.importorskip("diskcache", reason="diskcache is not installed")
-
 
 @pytest.fixture(autouse=True)
 def place(tmp_path, monkeypatch):

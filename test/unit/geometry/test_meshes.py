@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import struct
 
+import coal
 import numpy as np
 import pytest
+import trimesh
 from support.robots.robots import NAMES, require
 
 from collision_monitor.errors import MeshError, SceneError
@@ -377,7 +379,6 @@ def test_dae_interleaved_inputs_and_unnamed_parameters(tmp_path):
 
 @pytest.mark.parametrize("up", ["X_UP", "Y_UP", "Z_UP"])
 def test_dae_axes_and_nodes_agree_with_coal(tmp_path, up):
-    coal = pytest.importorskip("coal")
     nodes = (
         "<node id='o'><translate>10 0 0</translate><node id='n'><rotate>0 0 1 90</rotate>"
         "<instance_geometry url='#g'/></node></node><node id='p'><translate>0 0 50</translate>"
@@ -399,7 +400,6 @@ def _meshes_of(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_vertices_agree_with_coal(name):
-    coal = pytest.importorskip("coal")
     from scipy.spatial import cKDTree
 
     paths = [p for p in _meshes_of(name) if p.stat().st_size < 1_500_000]
@@ -417,7 +417,6 @@ def test_vertices_agree_with_coal(name):
 @pytest.mark.parametrize("name", ["ur5", "panda", "baxter", "pr2"])
 def test_triangles_agree_with_trimesh(name):
     """The same triangles, the same way round; coal mixes up the parts of DAE files."""
-    trimesh = pytest.importorskip("trimesh")
     pytest.importorskip("collada")
     for path in [p for p in _meshes_of(name) if p.stat().st_size < 300_000][:20]:
         vertices, triangles = MeshLoader().load(path, "x")

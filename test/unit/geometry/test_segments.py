@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Segment and capsule kernels against brute force, exact optimality and coal."""
 
+import coal
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -106,7 +107,6 @@ def test_moving_out_along_the_normal_by_the_depth_parts_the_capsules(p0, p1, q0,
 
 
 def test_capsules_agree_with_coal():
-    coal = pytest.importorskip("coal", reason="coal (PyPI: pin) is not installed")
     rng = np.random.default_rng(7)
     worst = 0.0
     for _ in range(3000):

@@ -21,8 +21,6 @@ from collision_monitor.robot.insides import Inside
 from collision_monitor.robot.scene import Obstacle
 from collision_monitor.robot.urdf.urdf import load_robot
 
-pytest.importorskip("coal", reason="coal is not installed")
-
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path, monkeypatch):

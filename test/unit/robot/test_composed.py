@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+import coal
 import numpy as np
 import pytest
 from lxml import etree
@@ -143,7 +144,6 @@ def test_each_moves_as_it_does_alone_where_it_is_mounted():
 
 
 def test_distances_across_are_those_of_coal_between_the_leaves():
-    coal = pytest.importorskip("coal")
     _, composed, _ = two_ur5()
     q = composed.random_configurations(1, seed=8)[0]
     segments = composed.leaf_segments(q)
