@@ -31,6 +31,7 @@ from collision_monitor.monitoring.speed_policy.braking_paths import (
     ModelBrakingPaths,
 )
 from collision_monitor.monitoring.speed_policy.decision import CALM, Decision
+from collision_monitor.monitoring.speed_policy.exact_paths import ExactPaths
 from collision_monitor.monitoring.speed_policy.settings import SpeedSettings
 
 if TYPE_CHECKING:
@@ -41,8 +42,7 @@ if TYPE_CHECKING:
 ExactBounds = Callable[[np.ndarray, np.ndarray, np.ndarray, float], np.ndarray]
 _LOOSE = 1e-3  # metres that the bound of a distance may be below it
 _PATH_SECONDS = 8e-3  # for exact distances on the braking path; then leaves decide
-_MOST_INTERVALS = 16  # of the braking path
-_STEADY = 0.95  # of the distance now, that a pair is expected to keep on the path
+_INTERVALS = 32  # of a braking path
 
 
 class Measured(NamedTuple):
@@ -85,9 +85,7 @@ class BrakingCheck:
             live: objects of the same model that change at run time.
         """
         self.model, self.live = model, live
-        self._exact_model: CollisionModel | None = None
-        # By fraction of the braking path: where each pair was measured last, and its distance.
-        self._path_memory: dict[float, tuple[np.ndarray, np.ndarray]] = {}
+        self._exact_paths: ExactPaths | None = None
         self._numbers = {frozenset(pair): k for k, pair in enumerate(model.pairs)}
         self.decelerations = np.ascontiguousarray(decelerations, dtype=float)
         self._still = np.zeros(len(model.joint_names))
@@ -124,10 +122,8 @@ class BrakingCheck:
 
     def prepare_exact(self) -> None:
         """Get ready for decisions with exact distances."""
-        if self._exact_model is None:
-            # Of its own: what it remembers are configurations of the braking path.
-            self._exact_model = self.model.twin()
-            self._exact_model.prepare_exact(depths=False)
+        if self._exact_paths is None:
+            self._exact_paths = ExactPaths(self.model.twin())
 
     def set_thresholds(
         self, thresholds: np.ndarray, of_objects: Thresholds | None = None
@@ -257,71 +253,21 @@ class BrakingCheck:
     def _raise_least(
         self, inputs: BrakingInputs, rows: np.ndarray, distances: np.ndarray, least: np.ndarray
     ) -> None:
-        """Raise ``least`` (k,), the bounds on the braking path, by exact distances along it.
-
-        Between two configurations of the path a pair comes no nearer than half the sum of its
-        distances there less its travel between them (Schwarzer, Saha, Latombe, IEEE Trans.
-        Robotics 21(3), 2005). Intervals are halved until that suffices.
-        """
-        v = inputs.initial_velocities
+        """Raise ``least`` (k,), the bounds on the braking path, by exact distances along it."""
         pairs = rows[:, PAIR].astype(int)
         enough = self._released(pairs)
-        open_rows = np.flatnonzero((least <= enough) & (least < distances) & (distances > 0.0))
-        if not len(open_rows) or not v.any():
+        is_open = (least <= enough) & (least < distances) & (distances > 0.0)
+        if not is_open.any() or not inputs.initial_velocities.any():
             return
         end_time = time.thread_time() + _PATH_SECONDS
-        weights = self._paths.travel_weights(rows[open_rows, GROUP].astype(int))
-        # As many intervals as suffice if distances stay as they are.
-        spare = _STEADY * distances[open_rows] - enough[open_rows]
-        travel = self._paths.joint_steps(inputs.path(1))[0] @ weights
-        wanted = (travel / np.maximum(2.0 * spare, 1e-6)).max()
-        count = 1
-        while count < min(wanted, _MOST_INTERVALS):
-            count *= 2
-        while count <= _MOST_INTERVALS and len(open_rows):
-            there = inputs.path(count)
-            travel = self._paths.joint_steps(there) @ weights
-            needed = enough[open_rows] + 0.5 * travel.max(axis=0)
-            found = np.empty((count + 1, len(open_rows)))
-            found[0] = distances[open_rows]
-            for k in range(1, count + 1):
-                if time.thread_time() > end_time:
-                    return
-                found[k] = self._path_distances(
-                    k / count, there[k], pairs[open_rows], weights, needed
-                )
-            bounds = (0.5 * (found[1:] + found[:-1] - travel)).min(axis=0)
-            lowest = found.min(axis=0)
-            least[open_rows] = np.maximum(least[open_rows], np.minimum(bounds, lowest))
-            resolution = self._settings.resolution
-            fine = bounds >= np.minimum(lowest - resolution, enough[open_rows])
-            open_rows, weights = open_rows[~fine], weights[:, ~fine]
-            count *= 2
-
-    def _path_distances(
-        self,
-        fraction: float,
-        q: np.ndarray,
-        pairs: np.ndarray,
-        weights: np.ndarray,
-        needed: np.ndarray,
-    ) -> np.ndarray:
-        """Exact distances (k,) of ``pairs`` at q, a ``fraction`` of the braking path; or less.
-
-        What was measured there in an earlier cycle, less the travel since, is taken where it is
-        at least ``needed`` (k,). ``weights`` (joints, k) as of `BrakingPaths.travel_weights`.
-        """
-        if fraction not in self._path_memory:
-            count = len(self.model.pairs)
-            self._path_memory[fraction] = np.zeros((count, len(q))), np.full(count, -np.inf)
-        places, values = self._path_memory[fraction]
-        found = values[pairs] - (self._paths.joint_travel(places[pairs], q) * weights.T).sum(axis=1)
-        loose = ~(found >= needed)
-        if loose.any():
-            measured = pairs[loose]
-            found[loose] = self._exact_model.surface_distances(q, measured)
-            places[measured], values[measured] = q, found[loose]
-        return found
+        path = inputs.path(2 * _INTERVALS)
+        for k in np.flatnonzero(is_open):
+            found = self._exact_paths.least(
+                pairs[k], path, self._paths.travel_weights(int(rows[k, GROUP]), len(inputs.q)),
+                distances[k], self.thresholds[pairs[k], 0], enough[k], self._settings.resolution,
+                end_time,
+            )  # fmt: skip
+            least[k] = max(least[k], found)
 
     def _released(self, pairs: np.ndarray) -> np.ndarray:
         """Distances (k,) beyond which pairs hold no flag, metres."""
@@ -370,7 +316,7 @@ class BrakingCheck:
         q, moving = self._still, np.ones_like(self._still)
         inputs = BrakingInputs(q, moving, moving, self.decelerations, 0.0, self._settings)
         self._paths.limits(inputs)
-        self._paths.joint_steps(inputs.path(1))
+        inputs.path(2 * _INTERVALS)
         self._paths.widest = -np.inf
         self._paths.search(inputs)
         decision_kernels.decide(

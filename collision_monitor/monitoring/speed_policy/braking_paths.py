@@ -134,17 +134,10 @@ class BrakingPaths(ABC):
             else:
                 self._room(-2 * self.tests, len(self.rows))
 
-    def travel_weights(self, classes: np.ndarray) -> np.ndarray:
-        """(joints, k) how far two links of k classes come nearer at most per unit of a joint."""
-        return self._weights[:, classes]
-
-    def joint_steps(self, configurations: np.ndarray) -> np.ndarray:
-        """(n - 1, joints) motion of all joints between configurations (n, nq)."""
-        return np.abs(np.diff(configurations[:, self._columns], axis=0) * self._gains)
-
-    def joint_travel(self, configurations: np.ndarray, q: np.ndarray) -> np.ndarray:
-        """(n, joints) motion of all joints from each of the configurations (n, nq) to q."""
-        return np.abs((configurations - q)[:, self._columns] * self._gains)
+    def travel_weights(self, group: int, count: int) -> np.ndarray:
+        """(count,) how far links of a class come nearer at most per unit of each value of q."""
+        weights = self._weights[:, group] * np.abs(self._gains)
+        return np.bincount(self._columns, weights, minlength=count)
 
     def parting_rate(
         self, q: np.ndarray, velocities: np.ndarray, i: int, j: int, *vectors: float
