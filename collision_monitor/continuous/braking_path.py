@@ -348,13 +348,17 @@ def _look(view, groups, path, velocities, space, widest, resolution, most):
     for group in range(len(groups.totals)):
         space.limits[group] = groups.totals[group]
         longest = max(longest, groups.totals[group] - groups.warn[group] - groups.reserve)
-    is_short = longest <= _LONG
+    is_short = longest <= _LONG or most == 0
     _place(view, path, 0.0)
     count = _near_now(view, groups, space, widest if is_short else _limits_now(groups, space))
     if count < 0:
         return count
     _take_now(view, velocities, space, count)
     if path.end <= 0.0:
+        return 1
+    if most == 0:
+        for row in range(space.size[0]):
+            rows[row, LEAST] = rows[row, DISTANCE] - rows[row, TRAVEL]
         return 1
     if is_short:
         tests = 0
@@ -396,7 +400,8 @@ def outlook(
     grows at ``velocities``, and a bound from below on its distance while braking from ``path``
     (velocities; zeros for no look ahead), at most ``resolution`` metres off if ``most``
     configurations a piece are enough for that, and no more than the warning distance and
-    ``reserve`` where a pair stays beyond them. Where a pair comes within its stop distance others
+    ``reserve`` where a pair stays beyond them. With ``most`` of 0, it is the distance now less the
+    farthest that the pair can go. Where a pair comes within its stop distance others
     are not looked at any further, and LEAST is what was seen.
 
     ``totals`` and ``widest`` as of `braking.braking_limits`. All is finite. Work space: ``slots``

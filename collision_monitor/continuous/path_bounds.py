@@ -25,40 +25,62 @@ def travel_between(weights, a, b):
 
 
 @kernel
-def raise_bounds(path, weights, place, distance, bounds):
+def raise_bounds(path, joints, weights, place, distance, enough, bounds):
     """Raise ``bounds`` (n,) on the distance in the intervals of ``path`` (2 n + 1, nq).
 
     Every other row is the middle of an interval. ``distance`` was measured at ``place`` (nq,).
     Each joint is monotone on the path, so that it is farthest from there at an end of an interval.
+    ``joints``: the indices of all weights that are not 0. Bounds of at least ``enough`` stay as
+    they are. Returns the least bound.
     """
+    least = np.inf
     for i in range(len(bounds)):
-        travel = 0.0
-        for k in range(len(weights)):
-            before, after = path[2 * i, k] - place[k], path[2 * i + 2, k] - place[k]
-            travel += weights[k] * max(abs(before), abs(after))
-        bounds[i] = max(bounds[i], distance - travel)
+        if bounds[i] < enough:
+            travel = 0.0
+            for k in joints:
+                before, after = path[2 * i, k] - place[k], path[2 * i + 2, k] - place[k]
+                travel += weights[k] * max(abs(before), abs(after))
+            bounds[i] = max(bounds[i], distance - travel)
+        least = min(least, bounds[i])
+    return least
 
 
 @kernel
-def raise_bounds_by_all(path, weights, places, distances, bounds):
-    """`raise_bounds` by each of ``distances`` (m,), measured at ``places`` (m, nq)."""
+def bounds_of_pairs(path, weights, now, enough, slots, places, distances, counts, bounds):
+    """Write ``bounds`` (pairs, n): all that is known of the intervals of ``path``.
+
+    ``weights`` (pairs, nq); ``now`` (pairs,) at the first row of the path; pair k was measured at
+    ``places[slots[k]]`` (m, nq) with ``distances[slots[k]]`` (m,): the last ``counts[slots[k]]``
+    times, one after another and round again.
+    """
+    for k in range(len(now)):
+        bounds[k] = -np.inf
+        slot, kept = slots[k], distances.shape[1]
+        joints = np.flatnonzero(weights[k])
+        least = raise_bounds(path, joints, weights[k], path[0], now[k], enough[k], bounds[k])
+        for m in range(min(counts[slot], kept)):
+            if least >= enough[k]:
+                break
+            last = (counts[slot] - 1 - m) % kept
+            least = raise_bounds(
+                path, joints, weights[k], places[slot, last], distances[slot, last], enough[k],
+                bounds[k],
+            )  # fmt: skip
+
+
+@kernel
+def lowest_interval(path, weights, places, distances, bounds, gain):
+    """(interval with the lowest bound, whether measuring in its middle may raise it by ``gain``).
+
+    The pair was measured at ``places`` (m, nq), with ``distances`` (m,), inf where it was not: how
+    far it can be apart in the middle is known.
+    """
+    interval = np.argmin(bounds)
+    first, middle, last = path[2 * interval], path[2 * interval + 1], path[2 * interval + 2]
+    half = max(travel_between(weights, first, middle), travel_between(weights, middle, last))
     for k in range(len(distances)):
-        if distances[k] > -np.inf:
-            raise_bounds(path, weights, places[k], distances[k], bounds)
-
-
-@kernel
-def next_place(path, weights, bounds, is_final, enough, spare):
-    """(interval, row of the path) where to measure next; -1 without any interval to look at.
-
-    The first interval whose bound is below ``enough`` and which is not final. The row is its
-    middle, or as far beyond it as a distance of ``enough`` and ``spare`` metres reaches back.
-    """
-    for i in range(len(bounds)):
-        if bounds[i] >= enough or is_final[i]:
-            continue
-        row, first = 2 * i + 1, path[2 * i]
-        while row + 1 < len(path) and travel_between(weights, first, path[row + 1]) <= spare:
-            row += 1
-        return i, row
-    return -1, -1
+        if distances[k] - half <= bounds[interval] + gain:
+            most = distances[k] + travel_between(weights, places[k], middle)
+            if most - half <= bounds[interval] + gain:
+                return interval, False
+    return interval, True

@@ -185,9 +185,10 @@ class BrakingCheck:
         # Written so that NaN counts as near.
         if not clearance.distance > widest:
             is_calm = False
-            count = self._paths.search(inputs, exact is None)
-            if exact is not None and count:
-                self._use_exact(inputs, clearance, exact, widest, count)
+            if exact is None:
+                count = self._paths.search(inputs)
+            else:
+                count = self._use_exact(inputs, clearance, exact, widest)
         rows = self._paths.rows
         if live is not None and not live.distance > self._live_paths.limits(inputs):
             is_calm = False
@@ -222,12 +223,14 @@ class BrakingCheck:
         nearest: Clearance,
         exact: ExactBounds,
         widest: float,
-        count: int,
-    ) -> None:
-        """Replace the leaf distances in the rows by exact distances.
+    ) -> int:
+        """Fill the rows, with exact distances; how many.
 
         Rates are those of leaves, except for the nearest pair.
         """
+        count = self._paths.coarse_search(inputs)
+        if count == 0:
+            return 0
         q, velocities = inputs.q, inputs.velocities
         rows = self._paths.rows[:count]
         pairs = rows[:, PAIR].astype(int)
@@ -241,33 +244,55 @@ class BrakingCheck:
             bounds = exact(pairs, rows[:, DISTANCE], np.minimum(within, widest), loose)
             distances = np.maximum(bounds, nearest.distance)
             distances[is_nearest] = nearest.distance
-        turns_back = rows[:, LEAST] < rows[:, DISTANCE] - 2.0 * self._settings.resolution
         for row in np.flatnonzero(is_nearest):
             rows[row, RATE] = self._rate_of(q, velocities, nearest, rows[row])
         least = np.maximum(rows[:, LEAST], distances - rows[:, TRAVEL])
-        self._raise_least(inputs, rows, distances, least)
-        parting = ~turns_back & (rows[:, RATE] > self._settings.parting_speed)
-        rows[:, LEAST] = np.where(parting, distances, np.minimum(least, distances))
+        enough = self._released(pairs)
+        self._raise_least(inputs, rows, distances, enough, least)
+        rows[:, LEAST] = np.minimum(least, distances)
         rows[:, DISTANCE] = distances
+        parting = (rows[:, RATE] > self._settings.parting_speed) & (rows[:, LEAST] <= enough)
+        if parting.any():
+            self._keep_parting(inputs, rows, parting)
+        return count
 
     def _raise_least(
-        self, inputs: BrakingInputs, rows: np.ndarray, distances: np.ndarray, least: np.ndarray
+        self,
+        inputs: BrakingInputs,
+        rows: np.ndarray,
+        distances: np.ndarray,
+        enough: np.ndarray,
+        least: np.ndarray,
     ) -> None:
         """Raise ``least`` (k,), the bounds on the braking path, by exact distances along it."""
-        pairs = rows[:, PAIR].astype(int)
-        enough = self._released(pairs)
         is_open = (least <= enough) & (least < distances) & (distances > 0.0)
         if not is_open.any() or not inputs.initial_velocities.any():
             return
-        end_time = time.thread_time() + _PATH_SECONDS
-        path = inputs.path(2 * _INTERVALS)
-        for k in np.flatnonzero(is_open):
-            found = self._exact_paths.least(
-                pairs[k], path, self._paths.travel_weights(int(rows[k, GROUP]), len(inputs.q)),
-                distances[k], self.thresholds[pairs[k], 0], enough[k], self._settings.resolution,
-                end_time,
-            )  # fmt: skip
-            least[k] = max(least[k], found)
+        pairs = rows[is_open, PAIR].astype(int)
+        found = self._exact_paths.least(
+            pairs, inputs.path(2 * _INTERVALS),
+            self._paths.joint_weights[rows[is_open, GROUP].astype(int)], distances[is_open],
+            self.thresholds[pairs, 0], enough[is_open], self._settings.resolution,
+            time.thread_time() + _PATH_SECONDS,
+        )  # fmt: skip
+        least[is_open] = np.maximum(least[is_open], found)
+
+    def _keep_parting(
+        self, inputs: BrakingInputs, rows: np.ndarray, parting: np.ndarray
+    ) -> None:
+        """Of ``parting`` pairs that do not turn back while braking, only the distance now counts.
+
+        The leaves say which turn back: that takes a finer search.
+        """
+        kept = rows.copy()
+        classes = np.unique(rows[parting, GROUP]).astype(int)
+        count = self._paths.fine_search(inputs, classes)
+        fine = self._paths.rows[:count]
+        turns_back = fine[:, LEAST] < fine[:, DISTANCE] - 2.0 * self._settings.resolution
+        goes_on = set(fine[~turns_back, PAIR].tolist())
+        parting &= np.array([pair in goes_on for pair in kept[:, PAIR].tolist()])
+        kept[parting, LEAST] = kept[parting, DISTANCE]
+        self._paths.rows[: len(kept)] = kept
 
     def _released(self, pairs: np.ndarray) -> np.ndarray:
         """Distances (k,) beyond which pairs hold no flag, metres."""

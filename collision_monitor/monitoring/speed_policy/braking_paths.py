@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 # Maximum number of configurations per search; there are up to three searches.
 _MOST = 24
+_NOWHERE = -1e6  # metres, a warning distance that no pair comes within
 _TOUCHING = 0.001  # distance in metres that counts as a collision, for the time to collision
 _TESTS = 300
 
@@ -110,20 +111,40 @@ class BrakingPaths(ABC):
         )  # fmt: skip
         return self.widest
 
-    def search(self, inputs: BrakingInputs, may_settle: bool = True) -> int:
+    def search(self, inputs: BrakingInputs) -> int:
         """Fill ``rows`` and return their number; call `limits` with the same inputs before.
 
-        ``may_settle``: whether to end at the first pair that comes within its stop distance.
+        Ends at the first pair that comes within its stop distance.
         """
+        return self._search(inputs, self._class_stop, self._class_warn, self._totals)
+
+    def coarse_search(self, inputs: BrakingInputs) -> int:
+        """The same of all pairs, without a look at the braking path."""
+        return self._search(inputs, self._never, self._class_warn, self._totals, most=0)
+
+    def fine_search(self, inputs: BrakingInputs, classes: np.ndarray) -> int:
+        """The same of all pairs of some ``classes``, and of no others."""
+        warn, totals = np.full((2, len(self._totals)), _NOWHERE)
+        warn[classes], totals[classes] = self._class_warn[classes], self._totals[classes]
+        return self._search(inputs, self._never, warn, totals)
+
+    def _search(
+        self,
+        inputs: BrakingInputs,
+        stop: np.ndarray,
+        warn: np.ndarray,
+        totals: np.ndarray,
+        most: int = _MOST,
+    ) -> int:
+        """Fill ``rows``; see `braking_path.outlook`."""
         numbers, index = self.arrays()
         q, velocities, initial, decelerations, reaction, settings = inputs
-        there = np.empty_like(q)
+        there, widest = np.empty_like(q), totals.max(initial=-np.inf)
         while True:
             self.tests = braking_path.outlook(
                 numbers, index, self.leaf_links, self.pair_table, self.class_table, self._weights,
-                self._class_stop if may_settle else self._never, self._class_warn,
-                settings.release_distance, self._totals, self.widest, q, velocities, initial,
-                decelerations, reaction, settings.resolution, _MOST,
+                stop, warn, settings.release_distance, totals, widest, q, velocities,
+                initial, decelerations, reaction, settings.resolution, most,
                 self._size, self._slots, self._found, self._values, self.rows, self._limits,
                 self._least, there, self._steps,
             )  # fmt: skip
@@ -133,11 +154,6 @@ class BrakingPaths(ABC):
                 self._room(len(self._found), 2 * len(self.rows))
             else:
                 self._room(-2 * self.tests, len(self.rows))
-
-    def travel_weights(self, group: int, count: int) -> np.ndarray:
-        """(count,) how far links of a class come nearer at most per unit of each value of q."""
-        weights = self._weights[:, group] * np.abs(self._gains)
-        return np.bincount(self._columns, weights, minlength=count)
 
     def parting_rate(
         self, q: np.ndarray, velocities: np.ndarray, i: int, j: int, *vectors: float
@@ -170,6 +186,7 @@ class ModelBrakingPaths(BrakingPaths):
         super().__init__(model.bodies.columns, model.bodies.gains, len(model.pairs))
         self._arrays = model.work_space()
         self.leaf_links, self.pair_table = link_tables(model)
+        self._values_of_q = len(model.joint_names)
         reach = model.link_reach()
         rank = {name: k for k, name in enumerate(model.link_names)}
         ends = np.array([[rank[a], rank[b]] for a, b in model.pairs], dtype=int).reshape(-1, 2)
@@ -186,6 +203,10 @@ class ModelBrakingPaths(BrakingPaths):
         self.set_classes(groups[:, :-2].T, groups[:, -2], groups[:, -1])
         # One more entry, so that -1 stays -1.
         self.class_table = np.append(group_of.ravel(), -1).astype(np.int64)[self.pair_table]
+        # By class and value of q: several joints may follow one.
+        self.joint_weights = np.zeros((len(groups), self._values_of_q))
+        for column, gain, weights in zip(self._columns, self._gains, self._weights, strict=True):
+            self.joint_weights[:, column] += abs(gain) * weights
 
 
 class LiveBrakingPaths(BrakingPaths):

@@ -9,17 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from collision_monitor.continuous.path_bounds import (
-    next_place,
-    raise_bounds,
-    raise_bounds_by_all,
-)
+from collision_monitor.continuous.path_bounds import bounds_of_pairs, lowest_interval, raise_bounds
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
 
 _KEPT = 64  # distances of a pair; the paths of successive cycles are nearly the same
-_STEADY = 0.9  # of the last distance, that a pair is expected to keep
 
 
 class ExactPaths:
@@ -29,66 +24,105 @@ class ExactPaths:
         """``model`` is used by nothing else: its queries are fast from place to nearby place."""
         self._model = model
         model.prepare_exact(depths=False)
-        # By pair: where it was measured (kept, nq), the distances (kept,), and how often.
-        self._kept: dict[int, tuple[np.ndarray, np.ndarray, list[int]]] = {}
-        self._compile(len(model.joint_names))
+        self._slot_of = np.full(len(model.pairs), -1, dtype=np.int64)
+        # By slot: where a pair was measured, and the distances.
+        self._places = np.zeros((0, _KEPT, len(model.joint_names)))
+        self._distances = np.zeros((0, _KEPT))
+        self._counts = np.zeros(0, dtype=np.int64)
+        self._compile()
 
     def least(
         self,
-        pair: int,
+        pairs: np.ndarray,
         path: np.ndarray,
         weights: np.ndarray,
-        distance: float,
+        now: np.ndarray,
+        stop: np.ndarray,
+        enough: np.ndarray,
+        resolution: float,
+        end_time: float,
+    ) -> np.ndarray:
+        """Lower bounds (k,) in metres of the exact distances of pairs on their braking path.
+
+        Args:
+            pairs: (k,) their numbers in the model.
+            path: (2 n + 1, nq) the ends and middles of n intervals; each joint is monotone.
+            weights: (k, nq) how far the links come nearer at most for a unit of a joint.
+            now: (k,) distances at the first configuration, or less.
+            stop: (k,) a place where the pair is nearer than that ends its search: the distance
+                there is the result.
+            enough: (k,) results need not exceed this.
+            resolution: metres that a result may be too small, if it is below ``enough`` and the
+                intervals are short enough for that.
+            end_time: of `time.thread_time`; what is measured by then decides.
+        """
+        bounds = np.empty((len(pairs), len(path) // 2))
+        slots = self._slots(pairs)
+        bounds_of_pairs(
+            path, weights, now, enough, slots, self._places, self._distances, self._counts, bounds
+        )
+        least = np.minimum(bounds.min(axis=1), now)
+        for k in np.flatnonzero(least < np.minimum(enough, now - resolution)):
+            least[k] = self._measured(
+                pairs[k], slots[k], path, weights[k], bounds[k], now[k], stop[k], enough[k],
+                resolution, end_time,
+            )  # fmt: skip
+        return least
+
+    def _slots(self, pairs: np.ndarray) -> np.ndarray:
+        """Slots (k,) of pairs; those that have none get one."""
+        new = pairs[self._slot_of[pairs] < 0]
+        if len(new):
+            first = len(self._counts)
+            self._slot_of[new] = np.arange(first, first + len(new))
+            room = [(0, len(new))]
+            self._places = np.pad(self._places, [*room, (0, 0), (0, 0)])
+            self._distances = np.pad(self._distances, [*room, (0, 0)], constant_values=np.inf)
+            self._counts = np.pad(self._counts, room)
+        return self._slot_of[pairs]
+
+    def _measured(
+        self,
+        pair: int,
+        slot: int,
+        path: np.ndarray,
+        weights: np.ndarray,
+        bounds: np.ndarray,
+        now: float,
         stop: float,
         enough: float,
         resolution: float,
         end_time: float,
     ) -> float:
-        """Lower bound in metres of the exact distance of a pair on its braking path.
-
-        Args:
-            pair: its number in the model.
-            path: (2 n + 1, nq) the ends and middles of n intervals; each joint is monotone.
-            weights: (nq,) as in `continuous.path_bounds`.
-            distance: at the first configuration, or less.
-            stop: a place where the pair is nearer than that ends the search: its distance is the
-                result.
-            enough: the result need not exceed this.
-            resolution: metres that the result may be too small, if it is below ``enough`` and
-                the intervals are short enough for that.
-            end_time: of `time.thread_time`; what is measured by then decides.
-        """
-        places, distances, count = self._kept.setdefault(
-            pair, (np.zeros((_KEPT, path.shape[1])), np.full(_KEPT, -np.inf), [0])
-        )
-        intervals = len(path) // 2
-        bounds, is_final = np.full(intervals, -np.inf), np.zeros(intervals, dtype=bool)
-        raise_bounds(path, weights, path[0], distance, bounds)
-        raise_bounds_by_all(path, weights, places, distances, bounds)
-        lowest, spare = distance, _STEADY * distance - enough
+        """`least` of one pair, whose ``bounds`` (n,) are not enough."""
+        places, distances = self._places[slot], self._distances[slot]
+        joints, lowest = np.flatnonzero(weights), now
         while time.thread_time() < end_time:
-            wanted = min(enough, lowest - resolution)
-            interval, row = next_place(path, weights, bounds, is_final, wanted, spare)
-            if interval < 0:
+            interval, is_worth_it = lowest_interval(
+                path, weights, places, distances, bounds, 0.5 * resolution
+            )
+            if bounds[interval] >= min(enough, lowest - resolution) or not is_worth_it:
                 break
-            found = float(self._model.surface_distances(path[row], np.array([pair]))[0])
-            slot = count[0] % _KEPT
-            places[slot], distances[slot] = path[row], found
-            count[0] += 1
+            q = path[2 * interval + 1]
+            found = float(self._model.surface_distances(q, np.array([pair]))[0])
+            oldest = self._counts[slot] % _KEPT
+            places[oldest], distances[oldest] = q, found
+            self._counts[slot] += 1
             lowest = min(lowest, found)
             if found <= stop:
                 return found
-            raise_bounds(path, weights, path[row], found, bounds)
-            is_final[interval] = row == 2 * interval + 1
-            # A place beyond the interval that does not settle it was too far.
-            is_settled = bounds[interval] >= min(enough, lowest - resolution)
-            spare = _STEADY * found - enough if is_settled else 0.0
+            raise_bounds(path, joints, weights, q, found, enough, bounds)
         return min(float(bounds.min()), lowest)
 
-    @staticmethod
-    def _compile(joints: int) -> None:
+    def _compile(self) -> None:
         """Run the kernels once, so that no joint state has to wait for them."""
-        path, weights, bounds = np.zeros((3, joints)), np.zeros(joints), np.zeros(1)
-        raise_bounds(path, weights, path[0], 0.0, bounds)
-        raise_bounds_by_all(path, weights, path, bounds, bounds)
-        next_place(path, weights, bounds, np.zeros(1, dtype=bool), 0.0, 0.0)
+        joints = self._places.shape[2]
+        path, weights, bounds = np.zeros((3, joints)), np.zeros((0, joints)), np.zeros((0, 1))
+        none = np.empty(0)
+        slots = none.astype(np.int64)
+        bounds_of_pairs(
+            path, weights, none, none, slots, self._places, self._distances, self._counts, bounds
+        )
+        one = np.zeros(1)
+        raise_bounds(path, slots, path[0], path[0], 0.0, 0.0, one)
+        lowest_interval(path, path[0], path, np.zeros(3), one, 0.0)

@@ -69,7 +69,8 @@ def rows_of(check, q, v, reaction=REACTION, may_settle=True):
     cautious = replace(check.settings, release_distance=0.0)
     paths, inputs = check._paths, BrakingInputs(q, v, v, check.decelerations, reaction, cautious)
     paths.limits(inputs)
-    count = paths.search(inputs, may_settle)
+    everything = np.arange(len(paths.joint_weights))
+    count = paths.search(inputs) if may_settle else paths.fine_search(inputs, everything)
     return {int(row[PAIR]): row.copy() for row in paths.rows[:count]}
 
 

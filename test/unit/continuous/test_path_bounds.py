@@ -7,11 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collision_monitor.continuous.path_bounds import (
-    next_place,
-    raise_bounds,
-    raise_bounds_by_all,
-)
+from collision_monitor.continuous.path_bounds import bounds_of_pairs, lowest_interval, raise_bounds
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -32,14 +28,26 @@ def farthest(path, weights, place):
 @settings(max_examples=200)
 def test_bounds_are_those_of_a_plain_twin(seed):
     rng = np.random.default_rng(seed)
-    path, weights = monotone_path(rng), rng.random(3)
-    places, distances = rng.normal(size=(4, 3)), rng.random(4)
-    distances[rng.integers(4)] = -np.inf  # an empty slot
-    bounds = rng.normal(size=5)
-    ways = [d - farthest(path, weights, p) for p, d in zip(places, distances, strict=True)]
-    expected = np.max([bounds, *ways], axis=0)
-    raise_bounds_by_all(path, weights, places, distances, bounds)
+    path, weights, now = monotone_path(rng), rng.random((2, 3)), rng.random(2)
+    weights[0, 1] = 0.0
+    places, distances = rng.normal(size=(3, 4, 3)), rng.random((3, 4))
+    counts = np.array([9, 0, 2])  # of the last one, two are unused
+    slots, bounds = np.array([2, 0]), np.empty((2, 5))
+    expected = np.array([
+        np.max([
+            now[k] - farthest(path, weights[k], path[0]),
+            *(distances[slot, m] - farthest(path, weights[k], places[slot, m])
+              for m in range(min(counts[slot], 4))),
+        ], axis=0)
+        for k, slot in enumerate(slots)
+    ])  # fmt: skip
+    kept = places, distances, counts
+    bounds_of_pairs(path, weights, now, np.full(2, np.inf), slots, *kept, bounds)
     assert bounds == pytest.approx(expected, abs=1e-12)
+    enough = rng.random(2) - 1.0
+    bounds_of_pairs(path, weights, now, enough, slots, *kept, bounds)
+    assert (bounds <= expected + 1e-12).all()
+    assert ((bounds >= enough[:, None]) == (expected >= enough[:, None])).all()
 
 
 @given(SEEDS)
@@ -53,19 +61,24 @@ def test_a_bound_holds_everywhere_in_its_interval(seed):
         return np.abs(q - center) @ weights - 0.5
 
     bounds, place = np.full(5, -np.inf), rng.normal(size=3)
-    raise_bounds(path, weights, place, distance(place), bounds)
+    least = raise_bounds(path, np.arange(3), weights, place, distance(place), np.inf, bounds)
+    assert least == bounds.min()
     for k, bound in enumerate(bounds):
         low, high = np.sort(path[[2 * k, 2 * k + 2]], axis=0)
         inside = low + rng.random((50, 3)) * (high - low)
         assert bound <= distance(inside).min() + 1e-12
 
 
-def test_the_next_place_is_in_the_first_interval_that_is_open():
+def test_the_lowest_interval_is_looked_at_as_long_as_that_may_raise_its_bound():
     path, weights = np.linspace(0.0, 1.0, 9)[:, None], np.ones(1)  # intervals of 0.25
-    bounds = np.array([0.3, 0.1, 0.1, 0.3])
-    none = np.zeros(4, dtype=bool)
-    assert next_place(path, weights, bounds, none, 0.2, 0.0) == (1, 3)
-    assert next_place(path, weights, bounds, none, 0.2, 0.4) == (1, 5)  # 0.375 from its start
-    assert next_place(path, weights, bounds, none, 0.2, 9.0) == (1, 8)
-    assert next_place(path, weights, bounds, np.array([0, 1, 0, 0], bool), 0.2, 0.0) == (2, 5)
-    assert next_place(path, weights, bounds, none, 0.05, 0.0) == (-1, -1)
+    bounds, places, distances = np.array([0.3, 0.2, 0.1, 0.3]), np.zeros((2, 1)), np.ones(2)
+    distances[1] = np.inf  # unused
+
+    def lowest(gain):
+        return lowest_interval(path, weights, places, distances, bounds, gain)
+
+    # At 0.625 the pair is 1.625 apart at most, and the bound of the interval 1.5.
+    assert lowest(1.39) == (2, True)
+    assert lowest(1.41) == (2, False)
+    places[0], distances[0] = 0.625, 0.225  # measured: the bound is what that says
+    assert lowest(0.01) == (2, False)

@@ -1,0 +1,113 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Bounds on exact distances along braking paths, against densely sampled distances."""
+
+import math
+import time
+
+import numpy as np
+import pytest
+
+from collision_monitor import CollisionModel
+from collision_monitor.cli.demo import package_file
+from collision_monitor.monitoring.speed_policy.braking_paths import (
+    BrakingInputs,
+    ModelBrakingPaths,
+)
+from collision_monitor.monitoring.speed_policy.exact_paths import ExactPaths
+from collision_monitor.monitoring.speed_policy.settings import SpeedSettings
+
+STOP, ENOUGH, RESOLUTION, INTERVALS = 0.02, 0.105, 0.001, 32
+
+
+class Paths:
+    """Bounds of all pairs of the dual-arm robot, and how often shapes were measured for them."""
+
+    def __init__(self):
+        self.model = CollisionModel.from_urdf(
+            package_file("urdf/dual_arm.urdf"), srdf=package_file("urdf/dual_arm.srdf")
+        )
+        self.measured = 0
+        twin = self.model.twin()
+        measure = twin.surface_distances
+
+        def counted(q, pairs):
+            self.measured += 1
+            return measure(q, pairs)
+
+        twin.surface_distances = counted
+        self._exact = ExactPaths(twin)
+        paths = ModelBrakingPaths(self.model)
+        paths.set_thresholds(np.tile([STOP, 0.1], (len(self.model.pairs), 1)))
+        tables = paths.pair_table.ravel().tolist(), paths.class_table.ravel().tolist()
+        of_pair = dict(zip(*tables, strict=True))
+        self._weights = paths.joint_weights[[of_pair[k] for k in range(len(self.model.pairs))]]
+
+    def path(self, q, v):
+        return BrakingInputs(q, v, v, np.full(len(q), 4.0), 0.05, SpeedSettings()).path(
+            2 * INTERVALS
+        )
+
+    def least(self, q, v, seconds=60.0):
+        count = len(self.model.pairs)
+        return self._exact.least(
+            np.arange(count), self.path(q, v), self._weights, self.model.distances(q, exact=True),
+            np.full(count, STOP), np.full(count, ENOUGH), RESOLUTION,
+            time.thread_time() + seconds,
+        )  # fmt: skip
+
+    def truth(self, q, v):
+        rows = self.path(q, v)
+        return np.array([self.model.distances(row, exact=True) for row in rows]).min(axis=0)
+
+    def half(self, q, v):
+        """Travel (pairs,) in the longer half of the longest interval."""
+        return (np.abs(np.diff(self.path(q, v), axis=0)) @ self._weights.T).max(axis=0)
+
+
+@pytest.fixture(scope="module")
+def paths():
+    return Paths()
+
+
+def clear_motions(model, count):
+    rng = np.random.default_rng(5)
+    while count:
+        q = rng.uniform(np.maximum(model.lower, -2.0), np.minimum(model.upper, 2.0))
+        if model.distance(q, exact=True).distance > 0.0:
+            count -= 1
+            yield q, rng.uniform(-1.0, 1.0, len(q))
+
+
+def test_bounds_are_below_the_truth_and_near_it_where_it_matters(paths):
+    for q, v in clear_motions(paths.model, 6):
+        least, truth = paths.least(q, v), paths.truth(q, v)
+        away = truth > STOP
+        assert (least[away] <= truth[away] + 1e-9).all()
+        assert (least[~away] <= STOP).all()
+        near = np.minimum(truth, ENOUGH) - paths.half(q, v) - 2.0 * RESOLUTION
+        assert (least[away] >= near[away]).all()
+
+
+def test_successive_cycles_of_a_motion_measure_little(paths):
+    q, v = next(clear_motions(paths.model, 1))
+    paths.least(q, v)
+    first, paths.measured = paths.measured, 0
+    for k in range(1, 51):
+        paths.least(q + 0.001 * k * v, v)
+    assert paths.measured < 5 * max(first, 50)
+
+
+def test_without_time_bounds_are_what_is_known(paths):
+    fresh = Paths()
+    for q, v in clear_motions(paths.model, 3):
+        hurried, truth = fresh.least(q, v, -math.inf), paths.truth(q, v)
+        assert fresh.measured == 0
+        assert (hurried <= truth + 1e-9).all()
+        assert (hurried <= paths.least(q, v) + 1e-9).all()
+
+
+def test_a_robot_that_stands_keeps_its_distances(paths):
+    q = next(clear_motions(paths.model, 1))[0]
+    now = paths.model.distances(q, exact=True)
+    assert paths.least(q, np.zeros_like(q)) == pytest.approx(now, abs=1e-12)
