@@ -100,7 +100,7 @@ setup(
             "playwright>=1.40",  # drives a Chromium that is there, and downloads none
             "pytest>=7",
             "pytest-timeout>=2.1",
-            "pytest-xdist>=3",
+            "pytest-xdist>=3.7",  # --no-loadscope-reorder
             "hypothesis>=6.80",
             "pycollada>=0.7",
             "griffe2md>=1.5,<1.6",  # writes docs/api.md; another version may format differently

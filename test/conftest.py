@@ -72,8 +72,10 @@ def workspace(tmp_path_factory) -> Workspace:
 
 
 def pytest_collection_modifyitems(items) -> None:
-    """Mark the tests of some folders."""
+    """Mark the tests of some folders, and begin with those that take long."""
     for item in items:
         folder = item.path.relative_to(ROOT / "test").parts[0]
         if folder in _MARKERS:
             item.add_marker(_MARKERS[folder])
+    # No worker is to wait at the end for a module of few and long tests.
+    items.sort(key=lambda item: item.get_closest_marker("early") is None)

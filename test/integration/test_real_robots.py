@@ -15,6 +15,8 @@ from support.robots.robots import NAMES, require
 
 from collision_monitor import CollisionModel
 
+pytestmark = pytest.mark.early
+
 DUAL_ARM_OR_SRDF = ["ur5", "panda", "baxter", "pr2", "tiago_dual"]
 TIGHT = ["ur5", "panda", "xarm7", "baxter"]
 CONFIGURATIONS = 2000

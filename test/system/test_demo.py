@@ -22,6 +22,8 @@ from sensor_msgs.msg import JointState  # noqa: E402
 
 from collision_monitor.cli.main import main  # noqa: E402
 
+pytestmark = pytest.mark.early
+
 COMMAND = [sys.executable, "-m", "collision_monitor", "demo"]
 MARK = "COLLISION_MONITOR_DEMO_TEST"
 START_SECONDS = 120.0  # kernels may have to be compiled first

@@ -18,6 +18,8 @@ from support.paths import ROOT
 
 from collision_monitor.cli.main import parser
 
+pytestmark = pytest.mark.early
+
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 FILE = re.compile(r"(?<![\w/.])(?:examples|benchmarks|docs|config|urdf)/[\w/.-]+\w")

@@ -12,6 +12,8 @@ from support.paths import ROOT
 
 from collision_monitor.motion import read_motion
 
+pytestmark = pytest.mark.early
+
 EXAMPLES = ROOT / "examples"
 # Each with what it prints; those on a ROS graph have a test of their own below.
 PRINTED = {

@@ -19,6 +19,8 @@ from support.paths import ROOT
 
 import collision_monitor
 
+pytestmark = pytest.mark.early
+
 SHARED = ("launch", "config", "rviz", "urdf")
 
 

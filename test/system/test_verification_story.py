@@ -35,6 +35,8 @@ from collision_monitor.verification.torques.dynamics import RobotDynamics
 from collision_monitor.verification.verification import Verdict
 from collision_monitor.verification.verify import Beside, verify
 
+pytestmark = pytest.mark.early
+
 UPRIGHT, TURNED, ACROSS, ABOVE = STORY
 WING = UPRIGHT.pair[1]
 LIMIT, RATE = math.radians(260.0), math.radians(1.0)

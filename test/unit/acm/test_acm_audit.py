@@ -14,6 +14,8 @@ from collision_monitor.acm.audit import audit
 from collision_monitor.acm.matrix import SearchSettings
 from collision_monitor.acm.pair_search import Ground, Meeting
 
+pytestmark = pytest.mark.early
+
 
 def test_an_exempted_pair_that_collides_is_found(tmp_path):
     path = tmp_path / "poster.urdf"

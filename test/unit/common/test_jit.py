@@ -20,6 +20,8 @@ from collision_monitor.common import compiled
 from collision_monitor.common.disk_cache import Turn
 from collision_monitor.geometry import segments
 
+pytestmark = pytest.mark.early
+
 PACKAGE = Path(compiled.__file__).parents[1]
 
 QUESTION = """

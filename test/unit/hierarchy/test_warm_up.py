@@ -8,10 +8,13 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
 from support.robots.toys import chain
 
 from collision_monitor.hierarchy import query
 from collision_monitor.hierarchy.warm_up import empty_model
+
+pytestmark = pytest.mark.early
 
 COUNT = """
 import json, logging, sys

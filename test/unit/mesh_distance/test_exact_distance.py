@@ -22,6 +22,8 @@ from collision_monitor.errors import ConfigurationError, FitError, NothingToChec
 from collision_monitor.robot.description import Link, Robot, Shape
 from unit.mesh_distance.test_mesh_distance import distance_to
 
+pytestmark = pytest.mark.early
+
 ARMS = (ROOT / "urdf/dual_arm.urdf", ROOT / "urdf/dual_arm.srdf")
 # Shapes of every kind in each link, some of them turned.
 TILTED = at(0.1, -0.2, 0.3)

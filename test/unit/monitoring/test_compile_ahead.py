@@ -9,6 +9,8 @@ import sys
 import pytest
 from support.paths import ROOT
 
+pytestmark = pytest.mark.early
+
 PROGRAM = """
 import sys
 from numba.core import event

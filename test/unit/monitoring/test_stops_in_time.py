@@ -16,6 +16,8 @@ from collision_monitor.monitoring.monitor import Monitor
 from collision_monitor.monitoring.speed_policy.settings import SpeedSettings
 from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
 
+pytestmark = pytest.mark.early
+
 WARN, STOP = 0.08, 0.01
 # One joint state, two periods until it is obeyed, and what velocities lag behind.
 REACTION = 0.05

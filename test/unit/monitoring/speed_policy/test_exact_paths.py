@@ -17,6 +17,8 @@ from collision_monitor.monitoring.speed_policy.braking_paths import (
 from collision_monitor.monitoring.speed_policy.exact_paths import ExactPaths
 from collision_monitor.monitoring.speed_policy.settings import SpeedSettings
 
+pytestmark = pytest.mark.early
+
 STOP, ENOUGH, RESOLUTION, INTERVALS = 0.02, 0.105, 0.001, 32
 
 
