@@ -24,6 +24,9 @@ from collision_monitor.model.thresholds import load_thresholds
 from collision_monitor.monitoring.monitor import Level
 
 QUICK = ("z1", "xarm7")
+# Thousands of pairs, of which coal measures hundreds in each pose: it takes more than the time of a
+# test. test_real_robots.py and test_exact_real_robots.py have them.
+TOO_LARGE = ("tiago_dual",)
 POSES, MOST_FALSE = 20, 1
 
 
@@ -32,6 +35,7 @@ POSES, MOST_FALSE = 20, 1
     params=[
         name if name in QUICK else pytest.param(name, marks=pytest.mark.slow)
         for name in VENDOR_NAMES
+        if name not in TOO_LARGE
     ],
 )
 def vendor_robot(request):
