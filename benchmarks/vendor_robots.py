@@ -26,90 +26,24 @@ import time
 import numpy as np
 from command_line import arguments
 from support.geometry.exact_reference import ExactReference
-from support.geometry.reference import Reference
-from support.robots.robots import ROBOTS, share_folder
+from support.robots.vendor_robots import (
+    VENDOR_NAMES,
+    Alarms,
+    count_alarms,
+    vendor_files,
+    with_reference,
+)
 
 from collision_monitor import CollisionModel, Monitor
 from collision_monitor.model.permanent_contacts import samples_around_zero
-from collision_monitor.monitoring.monitor import Level
-
-# URDF and SRDF below example-robot-data/robots, of robots that the tests do not use.
-MORE = {
-    "ur3": ("ur_description/urdf/ur3_robot.urdf", "ur_description/srdf/ur3.srdf"),
-    "ur10": ("ur_description/urdf/ur10_robot.urdf", "ur_description/srdf/ur10.srdf"),
-    "z1": ("z1_description/urdf/z1.urdf", "z1_description/srdf/z1.srdf"),
-    "so101": ("so_arm_description/urdf/so101.urdf", ""),
-    "kinova": ("kinova_description/robots/kinova.urdf", "kinova_description/srdf/kinova.srdf"),
-    "allegro": ("allegro_hand_description/urdf/allegro_right_hand.urdf", ""),
-    "tiago_pro": ("tiago_pro_description/robots/tiago_pro.urdf", ""),
-    "icub": ("icub_description/robots/icub.urdf", "icub_description/srdf/icub.srdf"),
-    "romeo": ("romeo_description/urdf/romeo.urdf", "romeo_description/srdf/romeo.srdf"),
-    "a1": ("a1_description/urdf/a1.urdf", "a1_description/srdf/a1.srdf"),
-    "go1": ("go1_description/urdf/go1.urdf", "go1_description/srdf/go1.srdf"),
-    "go2": ("go2_description/urdf/go2.urdf", "go2_description/srdf/go2.srdf"),
-    "b1_z1": ("b1_description/urdf/b1-z1.urdf", "b1_description/srdf/b1-z1.srdf"),
-    "laikago": ("laikago_description/urdf/laikago.urdf", "laikago_description/srdf/laikago.srdf"),
-    "hyq": ("hyq_description/robots/hyq_no_sensors.urdf", "hyq_description/srdf/hyq.srdf"),
-    "anymal_b": (
-        "anymal_b_simple_description/robots/anymal.urdf",
-        "anymal_b_simple_description/srdf/anymal.srdf",
-    ),
-    "anymal_c": (
-        "anymal_c_simple_description/urdf/anymal.urdf",
-        "anymal_c_simple_description/srdf/anymal.srdf",
-    ),
-    "solo12": ("solo_description/robots/solo12.urdf", "solo_description/srdf/solo.srdf"),
-    "bolt": ("bolt_description/robots/bolt.urdf", "bolt_description/srdf/bolt.srdf"),
-}
-NAMES = (*ROBOTS, *MORE)
-STATES, PERIOD = 5, 0.01
-SAME = 1e-6  # metres between two libraries
 
 
 def load(name: str, with_srdf: bool) -> tuple[CollisionModel, ExactReference]:
-    """A robot with defaults, and what coal knows of it."""
-    share = share_folder()
-    if share is None:
+    """A robot with defaults, and coal's distances of it."""
+    files = vendor_files(name)
+    if files is None:
         sys.exit("the package example-robot-data is not installed (PyPI: example-robot-data)")
-    if name in ROBOTS:
-        urdf, srdf = ROBOTS[name].urdf, ROBOTS[name].srdf
-    else:
-        robots = share / "example-robot-data" / "robots"
-        urdf, srdf = (robots / path if path else None for path in MORE[name])
-    given = srdf if with_srdf and srdf is not None and srdf.exists() else None
-    model = CollisionModel.from_urdf(urdf, srdf=given, package_dirs=[share])
-    reference = Reference(urdf, [share], model)
-    return model, ExactReference(model, reference)
-
-
-def truth(model: CollisionModel, coal: ExactReference, q: np.ndarray, reach: float) -> np.ndarray:
-    """(pairs,) distances by coal of the pairs whose leaves are within ``reach``; others inf."""
-    out = np.full(len(model.pairs), np.inf)
-    for k in np.flatnonzero(model.distances(q) <= reach):
-        out[k] = coal.distance(q, model.pairs[k])
-        if out[k] > 0.0 and coal.holds(q, model.pairs[k]):
-            out[k] = 0.0
-    return out
-
-
-def alarms(model: CollisionModel, coal: ExactReference, rows: np.ndarray) -> dict[str, float]:
-    """Parts of the poses with alarms, with and without a cause."""
-    counts = dict.fromkeys(("stop", "false_stop", "warn", "false_warn", "missed", "above"), 0)
-    for q in rows:
-        monitor = Monitor(model)
-        for k in range(STATES):
-            state = monitor.update(model.joint_names, q, now=100.0 + PERIOD * k)
-        limits = monitor.behaviour.thresholds
-        real = truth(model, coal, q, monitor.behaviour.widest_warning)
-        is_stop, is_warn = state.level is Level.ERROR, state.level is not Level.OK
-        counts["stop"] += is_stop
-        counts["warn"] += is_warn
-        counts["false_stop"] += is_stop and not (real <= limits[:, 0] + SAME).any()
-        counts["false_warn"] += is_warn and not (real <= limits[:, 1] + SAME).any()
-        counts["missed"] += bool((real <= -SAME).any()) and not is_stop
-        counts["above"] += state.distance > max(0.0, real.min()) + SAME
-    shares = {key: counts[key] / len(rows) for key in list(counts)[:4]}
-    return {**shares, "missed": counts["missed"], "above": counts["above"]}
+    return with_reference(files, with_srdf)
 
 
 def motion(model: CollisionModel, rate: float, seconds: float, seed: int) -> np.ndarray:
@@ -153,15 +87,17 @@ def _percentiles(name: str, seconds: list[float]) -> dict[str, float]:
 def main() -> int:
     """Print the table."""
     parser = arguments(__doc__)
-    parser.add_argument("--robots", default=",".join(NAMES), help="names, with commas between")
+    parser.add_argument(
+        "--robots", default=",".join(VENDOR_NAMES), help="names, with commas between"
+    )
     parser.add_argument("--poses", type=int, default=300)
     parser.add_argument("--srdf", action="store_true")
     parser.add_argument("--cycles", action="store_true")
     options = parser.parse_args()
     results = {}
     for name in options.robots.split(","):
-        if name not in NAMES:
-            parser.error(f"no robot {name!r}; there are {', '.join(NAMES)}")
+        if name not in VENDOR_NAMES:
+            parser.error(f"no robot {name!r}; there are {', '.join(VENDOR_NAMES)}")
         model, coal = load(name, options.srdf)
         if options.cycles:
             row = cycles(model, 5.0)
@@ -171,7 +107,9 @@ def main() -> int:
                 "around zero": samples_around_zero(model, options.poses, seed=1),
                 "random": model.random_configurations(options.poses, seed=1),
             }
-            row = {key: alarms(model, coal, some) for key, some in rows.items()}
+            row = {
+                key: _shares(count_alarms(model, coal, some)) for key, some in rows.items()
+            }
             cells = [
                 f"{each['stop']:.0%} ({each['false_stop']:.1%}) | "
                 f"{each['warn']:.0%} ({each['false_warn']:.1%})"
@@ -188,6 +126,15 @@ def main() -> int:
     if options.json:
         print(json.dumps(results, indent=1))
     return 0
+
+
+def _shares(counts: Alarms) -> dict[str, float]:
+    """Parts of the poses with alarms, and how many are wrong."""
+    shares = {
+        key: getattr(counts, key) / counts.poses
+        for key in ("stop", "false_stop", "warn", "false_warn")
+    }
+    return {**shares, "missed": counts.missed, "above": counts.above}
 
 
 def _head(columns: list[str] | None) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from collision_monitor.acm.exemptions import overlaps_by_design
 from collision_monitor.acm.matrix import (
     PairGeometries,
     Progress,
@@ -34,6 +35,8 @@ class Finding:
         links: names.
         reason: as the SRDF gives it.
         neighbours: whether one joint joins them, with nothing but bare frames between.
+        by_design: why a monitor leaves the pair out without an SRDF as well, because it overlaps by
+            design; empty if it does not.
         verdict: what is known of them; ``verdict.q`` is a configuration in which they meet.
         confirmed: the library coal finds the meshes in contact there. Without it they come
             nearer than 0.02 mm, and cannot be told from touching.
@@ -47,6 +50,7 @@ class Finding:
     verdict: Verdict
     confirmed: bool
     unseen: bool
+    by_design: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +61,7 @@ class Audit:
         findings: exempted pairs that can collide, and be apart; those unseen come first.
         harmless: (reason, verdict) of exempted pairs that never meet, or always do.
         shapeless: exempted pairs of which a link has no shape.
-        missing: pairs that meet nearly always and are not exempted.
+        missing: pairs that meet nearly always or overlap by design, and are not exempted.
     """
 
     findings: tuple[Finding, ...]
@@ -103,6 +107,8 @@ def audit(
             verdict = replace(verdict, q=_tidied(model, verdict, unseen))
         is_near = frozenset(verdict.links) in near
         findings.append(Finding(verdict.links, reason, is_near, verdict, confirmed, unseen))
+    by_design = overlaps_by_design(model, [f.links for f in findings if not f.neighbours])
+    findings = [replace(f, by_design=by_design.get(frozenset(f.links), "")) for f in findings]
     findings.sort(key=lambda f: (not f.unseen, f.neighbours, not f.confirmed))
     return Audit(
         tuple(findings),
@@ -169,10 +175,21 @@ def _tidied(model: CollisionModel, verdict: Verdict, unseen: bool) -> np.ndarray
 
 
 def _missing(model: CollisionModel, rows: np.ndarray, always: float) -> list[tuple[str, str]]:
-    """Pairs that the SRDF does not exempt though they meet nearly always."""
+    """Pairs that the SRDF does not exempt though they meet nearly always or overlap by design."""
     found = []
-    for a, b, _ in model.unmonitored_pairs:
-        if frozenset((a, b)) not in model.semantics.disabled:
+    left_out = [
+        (a, b) for a, b, _ in model.unmonitored_pairs
+        if frozenset((a, b)) not in model.semantics.disabled
+    ]  # fmt: skip
+    near = neighbours(model.robot, model.bodies)
+    body = model.bodies.link_bodies
+    by_design = overlaps_by_design(
+        model, [(a, b) for a, b in left_out if body[a] != body[b] and frozenset((a, b)) not in near]
+    )
+    for a, b in left_out:
+        if frozenset((a, b)) in by_design:
+            found.append((a, b))
+        else:
             few = where_links_meet(model, (a, b), rows[:_FIRST])
             if few.mean() >= always and where_links_meet(model, (a, b), rows).mean() >= always:
                 found.append((a, b))

@@ -49,11 +49,14 @@ def exemptions(
 ) -> list[Exemption]:
     """Pairs to exempt, in the order of ``verdicts``.
 
+    Pairs that a monitor leaves out because they overlap by design are exempted as always meeting,
+    with its reason.
+
     Args:
         model: the robot, and the SRDF that it was loaded with, whose exemptions stay.
         verdicts: of all pairs of links.
-        always: a pair that meets in at least this share of the samples is exempted: checking it
-            would raise a permanent alarm.
+        always: a pair that meets in at least this share of the samples is exempted as well:
+            checking it would raise a permanent alarm.
         proved_only: exempt no pair that never met in samples, without a proof.
         in_default_pose: exempt pairs that meet with all joints at zero, as MoveIt does, though they
             can be apart elsewhere.
@@ -72,6 +75,11 @@ def exemptions(
             if verdict.meeting is Meeting.SOMETIMES
             and where_links_meet(model, verdict.links, rows)[0]
         }
+    by_design = overlaps_by_design(
+        model,
+        [v.links for v in verdicts if frozenset(v.links) not in given.keys() | joined | near
+         and v.meeting is not Meeting.NEVER and v.ground is not Ground.RIGID],
+    )  # fmt: skip
     found = []
     for verdict in verdicts:
         pair = frozenset(verdict.links)
@@ -91,6 +99,9 @@ def exemptions(
             if verdict.ground is Ground.SAMPLES and is_hasty:
                 continue
             reason = NEVER
+        elif pair in by_design:
+            reason = ALWAYS
+            detail = f"{by_design[pair]}; {detail}"
         elif verdict.meeting is Meeting.ALWAYS or (
             verdict.samples > 0 and verdict.meets >= always * verdict.samples
         ):
@@ -102,6 +113,15 @@ def exemptions(
             continue
         found.append(Exemption(verdict.links, reason, detail))
     return found
+
+
+def overlaps_by_design(
+    model: CollisionModel, pairs: Sequence[tuple[str, str]]
+) -> dict[frozenset[str], str]:
+    """Those of ``pairs`` that a monitor leaves out because they overlap by design, and why."""
+    return {
+        frozenset(pair): reason for pair, reason in model.overlapping_by_design(pairs).items()
+    }
 
 
 def grounds(verdict: Verdict) -> str:

@@ -68,7 +68,8 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--always", type=number(lambda x: 0.0 < x <= 1.0, "a share above 0 and up to 1"),
         default=0.95, metavar="SHARE",
-        help="pairs that meet in at least this share of the samples count as always meeting "
+        help="pairs that meet in at least this share of the samples count as always meeting, as do "
+        "pairs that a monitor leaves out "
         "(default %(default)s)",
     )  # fmt: skip
     parser.add_argument(
@@ -234,6 +235,7 @@ def _finding(model: CollisionModel, finding: Finding) -> dict[str, Any]:
         **_verdict(model, finding.verdict),
         "reason": finding.reason,
         "neighbours": finding.neighbours,
+        "by_design": finding.by_design,
         "confirmed": finding.confirmed,
         "unseen": finding.unseen,
     }
@@ -291,6 +293,11 @@ def _audit_text(model: CollisionModel, result: Audit, settings: SearchSettings) 
             doubt = "" if finding.confirmed else "  (nearer than 0.02 mm, not told from touching)"
             lines.append(f"{k}  {_pose(model, finding.verdict.q)}{doubt}")
         parts.append("\n".join(lines))
+        by_design = [f for f in result.findings if f.by_design]
+        if by_design:
+            lines = ["Left out by a monitor without an SRDF as well, as they overlap by design:"]
+            lines += [f"  {' - '.join(f.links)}: {f.by_design}" for f in by_design]
+            parts.append("\n".join(lines))
     unseen = sum(finding.unseen for finding in result.findings)
     verdicts = [verdict for _, verdict in result.harmless]
     total = len(verdicts) + len(result.findings)
@@ -310,7 +317,7 @@ def _audit_text(model: CollisionModel, result: Audit, settings: SearchSettings) 
         parts.append("\n".join(lines))
     if result.missing:
         names = ", ".join(" - ".join(pair) for pair in result.missing)
-        parts.append(f"Not exempted though they meet nearly always: {names}")
+        parts.append(f"Not exempted though they meet nearly always or overlap by design: {names}")
     if result.shapeless:
         shapeless = counted(len(result.shapeless), "exempted pair")
         parts.append(f"{shapeless} with a link that has no shape")

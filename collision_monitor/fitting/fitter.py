@@ -35,7 +35,7 @@ _MEAN = 0.75
 # that meshes are fitted anew.
 _NO_PART = (
     "__init__.py", "approach_points.py", "enclosure*.py", "fast_fit.py", "fitter.py",
-    "interior_coverage.py", "leaves_file.py",
+    "interior_coverage.py", "leaves_file.py", "stand_off.py",
 )  # fmt: skip
 # Files elsewhere that have a part in it.
 _PART = ("geometry/leaf.py", "geometry/obb.py")

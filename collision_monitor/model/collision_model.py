@@ -545,6 +545,29 @@ class CollisionModel:
         twin._pack()
         return twin
 
+    def overlapping_by_design(
+        self, pairs: Sequence[tuple[str, str]]
+    ) -> dict[tuple[str, str], str]:
+        """Those of ``pairs`` of links that a model leaves out for their contacts, and why.
+
+        The rules are those by which a model selects its own pairs (docs/behaviour.md). They do not
+        depend on whether this model checks a pair, or on its SRDF.
+
+        Raises:
+            ConfigurationError: a name is not a link with shapes.
+        """
+        if unknown := [name for pair in pairs for name in pair if name not in self.link_names]:
+            raise ConfigurationError(
+                f"{unknown[0]!r} is not among the {len(self.link_names)} links and obstacles with "
+                f"shapes of '{self.name}'"
+            )
+        other = copy.copy(self)
+        other._found = self._found.copy()
+        other.pairs = list(pairs)
+        other._pack()
+        reasons, _ = permanent_contacts(other)
+        return {other.pairs[k]: reason for k, reason in reasons.items()}
+
     def random_configurations(self, n: int, seed: int | None = 0) -> np.ndarray:
         """Random configurations (n, nq), uniform within the joint limits."""
         rng = np.random.default_rng(seed)

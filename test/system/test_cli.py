@@ -9,8 +9,9 @@ import sys
 
 import numpy as np
 import pytest
+import trimesh
 import yaml
-from support.robots.toys import chain
+from support.robots.toys import chain, joint, link, robot
 from unit.model.test_structural_pairs import BALLS, URDF
 
 from collision_monitor import CollisionModel
@@ -100,6 +101,72 @@ def test_fit_prints_a_table_and_the_same_as_json(urdf, capsys):
     assert ["l0", "l1", "neighbours over one joint"] in [
         [*sorted(pair[:2]), pair[2]] for pair in result["unmonitored_pairs"]
     ]
+
+
+@pytest.fixture
+def with_bracket(tmp_path):
+    """A robot with an L-shaped link, a box and a ball, of which none is near another."""
+    arms = [trimesh.creation.box((0.5, 0.1, 0.1)), trimesh.creation.box((0.1, 0.5, 0.1))]
+    arms[0].apply_translation((0.2, 0.0, 0.0))
+    arms[1].apply_translation((0.0, 0.2, 0.0))
+    trimesh.util.concatenate(arms).export(tmp_path / "bracket.stl")
+    path = tmp_path / "bracket.urdf"
+    path.write_text(
+        robot(
+            link("post", '<box size="0.1 0.1 0.1"/>'),
+            link("ball"),
+            link("bracket", f'<mesh filename="{tmp_path / "bracket.stl"}"/>'),
+            link("flange", '<box size="0.1 0.1 0.1"/>'),
+            joint("j1", "post", "ball"), joint("j2", "ball", "bracket"),
+            joint("j3", "bracket", "flange"),
+        )  # fmt: skip
+    )
+    return str(path)
+
+
+@pytest.mark.parametrize("most", [1, 8])
+def test_fit_lists_the_links_whose_leaves_are_loosest(with_bracket, most, capsys):
+    options = [with_bracket, "--max-leaves", str(most)]
+    assert main(["fit", *options, "--json"]) == 0
+    loosest = json.loads(capsys.readouterr().out)["loosest_links"]
+    names = [row["link"] for row in loosest]
+    assert names[0] == "bracket" and "ball" not in names
+    assert loosest[0]["mean"] > max(row["mean"] for row in loosest[1:])
+    assert 0.0 < loosest[0]["mean"] < loosest[0]["max"] < 0.5
+    assert loosest[0]["advice"] == f"--max-leaves {2 * most}"
+    assert main(["fit", *options]) == 0
+    table = capsys.readouterr().out.split("Links whose leaves stand off farthest")[1]
+    row = next(line for line in table.splitlines() if line.startswith("bracket"))
+    assert row.split()[1:4] == [
+        str(loosest[0]["leaves"]), f"{1e3 * loosest[0]['mean']:.1f}",
+        f"{1e3 * loosest[0]['max']:.1f}",
+    ]  # fmt: skip
+
+
+def test_more_leaves_as_advised_stand_off_less(with_bracket, tmp_path, capsys):
+    means = []
+    for most in (1, 2, 8):
+        assert main(["fit", with_bracket, "--max-leaves", str(most), "--json"]) == 0
+        result = json.loads(capsys.readouterr().out)
+        means += [row["mean"] for row in result["loosest_links"] if row["link"] == "bracket"]
+    assert means[2] < means[1] < means[0]
+    # Leaves of a file are tightened there; a tolerance that is met, by a smaller one.
+    leaves = str(tmp_path / "leaves.yaml")
+    assert main(["fit", with_bracket, "--max-leaves", "1", "--output", leaves]) == 0
+    capsys.readouterr()
+    assert main(["fit", with_bracket, "--leaves", leaves, "--json"]) == 0
+    first = json.loads(capsys.readouterr().out)["loosest_links"][0]
+    assert (first["link"], first["advice"]) == ("bracket", "more leaves in the file")
+    assert main(["fit", with_bracket, "--leaf-tolerance", "0.3", "--json"]) == 0
+    first = json.loads(capsys.readouterr().out)["loosest_links"][0]
+    assert (first["link"], first["advice"]) == ("bracket", "--leaf-tolerance 0.15")
+
+
+def test_spheres_have_no_loose_leaves(urdf, capsys):
+    assert main(["fit", urdf, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["loosest_links"] == []
+    assert main(["fit", urdf]) == 0
+    assert "farthest" not in capsys.readouterr().out
 
 
 BAD_FILES = {

@@ -13,6 +13,7 @@ from collision_monitor import CollisionModel
 from collision_monitor.acm.audit import audit
 from collision_monitor.acm.matrix import SearchSettings
 from collision_monitor.acm.pair_search import Ground, Meeting
+from unit.model.test_permanent_contacts import hand
 
 pytestmark = pytest.mark.early
 
@@ -60,6 +61,24 @@ def test_a_pair_that_meets_nearly_always_is_no_finding():
     model = CollisionModel.from_urdf(ROBOT, srdf(("arm", "post", "User")))
     assert len(audit(model).findings) == 1
     assert audit(model, always=0.02).findings == ()
+
+
+@pytest.mark.parametrize("disabled", [False, True])
+def test_what_overlaps_by_design_is_named_with_its_reason(disabled):
+    limits = ((-0.02, 0.004), (-0.02, 0.004))
+    text = '<robot name="hand">{}</robot>'
+    pair = '<disable_collisions link1="left" link2="right" reason="User"/>'
+    result = audit(hand(*limits, srdf=text.format(pair if disabled else "")))
+    if not disabled:
+        assert result.findings == () and set(map(frozenset, result.missing)) == {
+            frozenset(("left", "right"))
+        }
+        return
+    assert result.missing == ()
+    (finding,) = result.findings
+    assert "of 1000 sampled configurations" in finding.by_design
+    can_collide = audit(hand((-0.01, 0.04), (-0.01, 0.04), srdf=text.format(pair)))
+    assert [finding.by_design for finding in can_collide.findings] == [""]
 
 
 # Pairs that the SRDFs of these robots exempt as "Never" or "Default", and that collide.

@@ -9,11 +9,12 @@ from support.geometry.acm_cases import ROBOT, srdf
 from support.robots import robots
 
 from collision_monitor import CollisionModel
-from collision_monitor.acm.exemptions import exemptions, srdf_text
+from collision_monitor.acm.exemptions import exemptions, grounds, srdf_text
 from collision_monitor.acm.matrix import SearchSettings, classify
 from collision_monitor.acm.pair_search import Ground, Meeting, Verdict
 from collision_monitor.errors import SemanticDescriptionError
 from collision_monitor.robot.srdf import load_srdf
+from unit.model.test_permanent_contacts import hand
 
 
 @pytest.fixture(scope="module")
@@ -152,3 +153,69 @@ def test_pinocchio_reads_what_is_written(with_given, tmp_path):
     if with_given:
         pin.loadReferenceConfigurations(pin_model, str(path))
         assert "default" in pin_model.referenceConfigurations
+
+
+# -- pairs that overlap by design --
+
+
+def by_design(model):
+    """Reasons by pair of what a model leaves out for its contacts."""
+    return {
+        frozenset((a, b)): reason for a, b, reason in model.unmonitored_pairs if "meet" in reason
+    }
+
+
+@pytest.mark.parametrize("renew", [False, True])
+@pytest.mark.parametrize(
+    "limits",
+    [
+        ((-0.02, 0.004), (-0.02, 0.004)),  # boxes that overlap in most configurations
+        ((-0.0005, 0.04), (-0.0005, 0.04)),  # fingers that graze each other when closed
+    ],
+)
+def test_what_a_monitor_leaves_out_is_exempted_for_its_reason(limits, renew):
+    alone = hand(*limits)
+    ((pair, why),) = by_design(alone).items()
+    assert pair == {"left", "right"}
+    disabled = '<robot name="hand"><disable_collisions link1="left" link2="right"/></robot>'
+    model = hand(*limits, srdf=disabled) if renew else alone
+    verdicts = classify(model, settings=SearchSettings(samples=300))
+    (verdict,) = [v for v in verdicts if set(v.links) == {"left", "right"}]
+    assert verdict.meeting is Meeting.SOMETIMES
+    (exemption,) = [e for e in exemptions(model, verdicts, renew=renew) if set(e.links) == pair]
+    assert exemption.reason == "Always" and not exemption.given
+    assert exemption.detail == f"{why}; {grounds(verdict)}"
+    assert f"<!-- {why}; " in srdf_text("hand", [exemption])
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        ((-0.01, 0.04), (-0.01, 0.04)),  # 20 mm deep
+        ((-0.02, 0.02), (-0.02, 0.02)),  # in half of all configurations, up to 20 mm deep
+    ],
+)
+def test_what_can_collide_and_is_monitored_is_not_exempted(limits):
+    model = hand(*limits)
+    assert by_design(model) == {}
+    assert exemptions(model, classify(model, settings=SearchSettings(samples=300))) == []
+
+
+@pytest.mark.parametrize(
+    "name", ["panda", *(pytest.param(n, marks=pytest.mark.slow) for n in ("baxter", "talos"))]
+)
+def test_on_vendor_robots_all_that_a_monitor_leaves_out_is_exempted(name):
+    files = robots.require(name)
+    model = CollisionModel.from_urdf(files.urdf, package_dirs=files.package_dirs)
+    left_out = by_design(model)
+    assert left_out
+    verdicts = classify(model, settings=SearchSettings(seconds=5.0, samples=200))
+    exempted = exemptions(model, verdicts, least_samples=200)
+    details = {frozenset(e.links): e.detail for e in exempted}
+    for pair, why in left_out.items():
+        assert details[pair].startswith(f"{why}; "), pair
+    # No pair that meets is exempted, unless a monitor leaves it out as well.
+    unmonitored = {frozenset((a, b)) for a, b, _ in model.unmonitored_pairs}
+    joined = {frozenset((joint.parent, joint.child)) for joint in model.robot.joints}
+    meeting = {frozenset(v.links) for v in verdicts if v.meeting is not Meeting.NEVER}
+    assert details.keys() & meeting <= unmonitored | joined

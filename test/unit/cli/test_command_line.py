@@ -50,7 +50,9 @@ def test_what_is_wrong_is_named(wrong, says, capsys):
     assert wrong[0] in last and says in last
 
 
-@pytest.mark.parametrize("name", ["distance", "growth", "hybrid_tree", "node", "tightness"])
+@pytest.mark.parametrize(
+    "name", ["distance", "growth", "hybrid_tree", "node", "tightness", "vendor_robots"]
+)
 def test_every_benchmark_can_be_asked_for_its_arguments(name):
     for package in ("pinocchio", *(["rclpy"] if name == "node" else [])):
         pytest.importorskip(package)

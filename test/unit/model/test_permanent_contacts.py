@@ -6,9 +6,10 @@ import pytest
 from support.robots.robots import require
 
 from collision_monitor import CollisionModel
+from collision_monitor.errors import ConfigurationError
 
 
-def hand(first, second):
+def hand(first, second, **options):
     """Two boxes of 20 mm on slides, side by side at zero; limits of both in metres."""
     text = '<robot name="hand"><link name="palm"/>'
     for name, side, (low, high) in (("left", 1, first), ("right", -1, second)):
@@ -19,7 +20,7 @@ def hand(first, second):
             f'<axis xyz="0 {side} 0"/>'
             f'<limit lower="{low}" upper="{high}" effort="1" velocity="1"/></joint>'
         )
-    return CollisionModel.from_urdf(text + "</robot>")
+    return CollisionModel.from_urdf(text + "</robot>", **options)
 
 
 def reasons(model):
@@ -58,6 +59,23 @@ def test_what_can_collide_or_is_apart_stays(first, second):
     model = hand(first, second)
     assert [set(pair) for pair in model.pairs] == [{"left", "right"}]
     assert reasons(model) == {}
+
+
+def test_pairs_that_an_srdf_disables_are_judged_by_the_same_rules():
+    limits = (-0.02, 0.004)
+    pair = ("left", "right")
+    disabled = '<robot name="hand"><disable_collisions link1="left" link2="right"/></robot>'
+    model = hand(limits, limits, srdf=disabled)
+    assert reasons(model) == {} and model.pairs == []
+    found = model.overlapping_by_design([pair])
+    assert found == {pair: reasons(hand(limits, limits))[frozenset(pair)]}
+    apart = hand((0.001, 0.04), (0.001, 0.04))
+    assert apart.overlapping_by_design(apart.pairs) == {}
+    assert apart.overlapping_by_design([]) == {}
+    assert apart.distance([0.0, 0.0]).distance > -0.01  # the model itself is as before
+    assert model.pairs == []
+    with pytest.raises(ConfigurationError, match="'middle' is not among the 2 links"):
+        model.overlapping_by_design([("left", "middle")])
 
 
 def test_a_coarse_sample_proves_nothing():
