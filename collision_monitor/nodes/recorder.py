@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -19,10 +20,65 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from visualization_msgs.msg import Marker, MarkerArray
 
+from collision_monitor.errors import RecordingError
 from collision_monitor.model.live.desired_scene import SceneKeeper, Wish
 from collision_monitor.model.live.scene_file import ObjectNow, as_scene, objects_now
-from collision_monitor.recording.message_definition import message_definition
 from collision_monitor.recording.stop_recorder import Channel, StopRecorder
+from collision_monitor.robot.packages import FileFinder
+
+# -- definitions of messages with those of their fields, as mcap files hold them (ros2msg) --
+
+_SEPARATOR = "\n" + "=" * 80 + "\nMSG: {}\n"
+# A field: its type, with bounds of strings and arrays, and its name; constants have plain types.
+_FIELD = re.compile(r"^\s*([A-Za-z]\w*(?:/[A-Za-z]\w*)?)(?:<=\d+)?(?:\[[^\]]*\])?\s+[A-Za-z]\w*")
+_PLAIN = {
+    "bool", "byte", "char", "float32", "float64", "int8", "uint8", "int16", "uint16", "int32",
+    "uint32", "int64", "uint64", "string", "wstring",
+}  # fmt: skip
+
+
+def message_definition(kind: str) -> str:
+    """Of a type such as ``sensor_msgs/msg/JointState``, read from the .msg files of its package.
+
+    Raises:
+        RecordingError: a file of it cannot be found or read.
+    """
+    package, _, name = kind.partition("/msg/")
+    own = _text(package, name)
+    parts, seen = [own], {(package, name)}
+    waiting = _parts_of(own, package)
+    while waiting:
+        part = waiting.pop(0)
+        if part in seen:
+            continue
+        seen.add(part)
+        text = _text(*part)
+        parts.append(_SEPARATOR.format("/".join(part)) + text)
+        waiting += _parts_of(text, part[0])
+    return "".join(parts)
+
+
+def _parts_of(text: str, package: str) -> list[tuple[str, str]]:
+    """(package, name) of the messages that the fields of a definition are of."""
+    found = []
+    for line in text.splitlines():
+        field = _FIELD.match(line.partition("#")[0])
+        if field and field[1] not in _PLAIN:
+            there, _, name = field[1].rpartition("/")
+            found.append((there or package, name))
+    return found
+
+
+def _text(package: str, name: str) -> str:
+    uri = f"package://{package}/msg/{name}.msg"
+    path = FileFinder().find(uri, "record: the definition of a message", RecordingError)
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise RecordingError(f"record: {path}: cannot be read: {error}") from None
+
+
+# -- the scene at the beginning of a file --
 
 _MARKERS = 20  # in a message: to serialize more at a time would hold up joint states
 _WISH_BYTES, _POINT_BYTES = 4000, 150  # of one that nobody else holds, about
@@ -87,6 +143,8 @@ def marker_again(wish: Wish, seconds: float) -> Marker:
     o.x, o.y, o.z, o.w = Rotation.from_matrix(wish.pose[:3, :3]).as_quat().tolist()
     return marker
 
+
+# -- recorded topics --
 
 _FOREVER = {"sec": 9223372036, "nsec": 854775807}
 # In the numbers of rmw, which every version of rosbag2 reads.

@@ -29,8 +29,7 @@ from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.monitoring.monitor import Level, MonitorState
 from collision_monitor.nodes.common.executor import bridge_logs, run_program
 from collision_monitor.nodes.common.messages import LATCHED, VALUES
-from collision_monitor.nodes.markers.markers import MarkerBuilder
-from collision_monitor.nodes.markers.path_markers import PathMarkers
+from collision_monitor.nodes.markers.markers import MarkerBuilder, PathMarkers
 from collision_monitor.nodes.parameters.parameter import declare_parameters, not_finite
 from collision_monitor.nodes.parameters.self_collision_parameters import (
     PARAMETERS,

@@ -31,9 +31,12 @@ from collision_monitor.errors import (
 )
 from collision_monitor.motion.motion_files import LoadedMotion
 from collision_monitor.robot.joint_limits import urdf_limits
-from collision_monitor.verification.checks.distances import DISTANCES
-from collision_monitor.verification.checks.joint_limits import CARTESIAN_LINE, JOINT_LIMITS
-from collision_monitor.verification.checks.torques import TORQUES
+from collision_monitor.verification.checks import (
+    CARTESIAN_LINE,
+    DISTANCES,
+    JOINT_LIMITS,
+    TORQUES,
+)
 from collision_monitor.verification.clearance.scanner import Told, silent
 from collision_monitor.verification.clearance.schedule import Schedule, Scheduled
 from collision_monitor.verification.verification import (

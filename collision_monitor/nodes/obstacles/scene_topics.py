@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -16,11 +17,12 @@ from rclpy.node import Node
 from visualization_msgs.msg import Marker, MarkerArray
 
 from collision_monitor.errors import CollisionMonitorError, LiveSceneError
+from collision_monitor.fitting.fast_fit import cover_triangles
+from collision_monitor.geometry.meshes import MeshLoader
 from collision_monitor.model.live.desired_scene import SceneKeeper, Wish
 from collision_monitor.model.live.live_object import Bounds
 from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.monitoring.monitor import Monitor
-from collision_monitor.nodes.obstacles.mesh_worker import MeshJobs
 from collision_monitor.nodes.obstacles.message_shapes import (
     Frames,
     MeshFile,
@@ -40,6 +42,75 @@ from collision_monitor.nodes.obstacles.planning_scene import (
 from collision_monitor.nodes.obstacles.reliable_subscription import LosslessSubscription
 from collision_monitor.nodes.recorder import Recorder
 from collision_monitor.robot.description import Shape
+from collision_monitor.robot.packages import FileFinder
+
+# -- leaves around meshes, fitted in a thread and kept --
+
+_KEPT = 200  # meshes of files whose leaves are kept
+
+
+class MeshJobs:
+    """One job after another; what is asked for again for the same name replaces what waits."""
+
+    def __init__(self, package_dirs: Sequence[str], most: int) -> None:
+        """``most``: leaves around a mesh."""
+        self._finder, self._most = FileFinder(package_dirs), most
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="meshes")
+        self._jobs: dict[str, tuple[object, Future]] = {}
+        self._kept: dict[MeshFile, np.ndarray] = {}
+
+    def known(self, wanted: MeshFile) -> np.ndarray | None:
+        """Leaves of a file that has been read before; None else."""
+        return self._kept.get(wanted)
+
+    @property
+    def names(self) -> list[str]:
+        """What leaves are being made for."""
+        return list(self._jobs)
+
+    def start(self, name: str, wanted: MeshFile | Triangles) -> None:
+        """Make leaves (k, 7); `done` has them some day."""
+        if name in self._jobs:
+            self._jobs[name][1].cancel()
+        self._jobs[name] = wanted, self._pool.submit(self._make, name, wanted)
+
+    def cancel(self, name: str) -> None:
+        """Nobody wants it any more."""
+        if name in self._jobs:
+            self._jobs.pop(name)[1].cancel()
+
+    def done(self, take: Callable[[str, np.ndarray | CollisionMonitorError], None]) -> None:
+        """Hand over what has been finished: leaves, or why there are none."""
+        for name, (wanted, job) in list(self._jobs.items()):
+            if not job.done() or job.cancelled():
+                continue
+            del self._jobs[name]
+            problem = job.exception()
+            if problem is None:
+                if isinstance(wanted, MeshFile) and len(self._kept) < _KEPT:
+                    self._kept[wanted] = job.result()
+                take(name, job.result())
+            elif isinstance(problem, CollisionMonitorError):
+                take(name, problem)
+            else:
+                text = f"internal error, {type(problem).__name__}: {problem}"
+                take(name, LiveSceneError(text))
+
+    def _make(self, name: str, wanted: MeshFile | Triangles) -> np.ndarray:
+        if isinstance(wanted, Triangles):
+            return cover_triangles(wanted.corners, self._most)
+        path = self._finder.find(wanted.resource, "mesh_resource", LiveSceneError)
+        vertices, triangles = MeshLoader().load(
+            path, "mesh_resource", wanted.scale, LiveSceneError
+        )
+        return cover_triangles(vertices[triangles], self._most)
+
+    def close(self) -> None:
+        """End the thread once its job is done."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+# -- the topics --
 
 _LOG_SECONDS = 1.0  # between two lines about what is refused
 _LATE_SECONDS = 0.5  # that messages may wait: obstacles may have moved meanwhile

@@ -19,7 +19,6 @@ from collision_monitor import CollisionModel  # noqa: E402
 from collision_monitor.errors import LiveSceneError  # noqa: E402
 from collision_monitor.geometry.leaf import distances_to_segment  # noqa: E402
 from collision_monitor.nodes.obstacles.cloud import read_points  # noqa: E402
-from collision_monitor.nodes.obstacles.mesh_worker import MeshJobs  # noqa: E402
 from collision_monitor.nodes.obstacles.message_shapes import (
     AT_ONCE,
     Frames,  # noqa: E402
@@ -30,6 +29,7 @@ from collision_monitor.nodes.obstacles.message_shapes import (
     plain_name,
     pose_of,
 )
+from collision_monitor.nodes.obstacles.scene_topics import MeshJobs  # noqa: E402
 
 
 def of(kind, x=0.2, y=0.2, z=0.2, **more):
