@@ -15,7 +15,7 @@ from collision_monitor.errors import CollisionMonitorError
 
 _COMMANDS = ("fit", "distance", "thresholds", "adjust", "verify", "acm", "view", "demo")
 
-EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 0, 1, 2, 130
+EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
 
 
 def parser(names: Sequence[str] = _COMMANDS) -> argparse.ArgumentParser:

@@ -86,7 +86,12 @@ class Tip:
 
         ``printed``: with gaps to the centre of the ball, as it is printed: no certificate.
         """
-        tests, placed, hits, chosen, found = self._check(rows, box, printed, True)
+        marks = np.empty((2, len(rows)), dtype=bool)
+        tests, placed, hits = two_level_kernels.two_levels(
+            *self.arguments(rows, box)[:-1], 0.0 if printed else box.radius, self.reaches, True,
+            np.empty((len(rows), 3)), marks[0], marks[1],
+        )  # fmt: skip
+        chosen, found = (tuple(mark.nonzero()[0].tolist()) for mark in marks)
         return TwoLevel(tests, placed, chosen, found if hits else ())
 
     def check(self, rows: np.ndarray, box: Box) -> TwoLevel:
@@ -101,20 +106,6 @@ class Tip:
         )
         chosen, found = (tuple(mark.nonzero()[0].tolist()) for mark in marks)
         return TwoLevel(placed, placed, chosen, found if hits else ())
-
-    def one_level(self, rows: np.ndarray, box: Box, printed: bool = False) -> tuple[int, ...]:
-        """The suspects of the first level, which alone takes them for hits."""
-        return self._check(rows, box, printed, False)[3]
-
-    def _check(
-        self, rows: np.ndarray, box: Box, printed: bool, both: bool
-    ) -> tuple[int, int, int, tuple[int, ...], tuple[int, ...]]:
-        marks = np.empty((2, len(rows)), dtype=bool)
-        counts = two_level_kernels.two_levels(
-            *self.arguments(rows, box)[:-1], 0.0 if printed else box.radius, self.reaches, both,
-            np.empty((len(rows), 3)), marks[0], marks[1],
-        )  # fmt: skip
-        return *counts, *(tuple(mark.nonzero()[0].tolist()) for mark in marks)
 
     def all_points(self, rows: np.ndarray, box: Box) -> tuple[int, ...]:
         """Rows at which the tip is in the ball around the box: every point is tested."""

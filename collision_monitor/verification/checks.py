@@ -13,7 +13,7 @@ from scipy.interpolate import PPoly
 from collision_monitor.motion.motion_files import LoadedMotion
 from collision_monitor.motion.trajectory import Trajectory, joined
 from collision_monitor.motion.violation import Code, Violation
-from collision_monitor.robot.bodies import drive
+from collision_monitor.robot.bodies import leading_joint
 from collision_monitor.robot.description import Robot
 from collision_monitor.robot.scene import without_joints
 from collision_monitor.verification.clearance.clearance_check import ClearanceCheck, check_clearance
@@ -91,14 +91,14 @@ def _limits_of(task: Task, trajectory: Trajectory) -> LimitsCheck:
 
 
 def _violations(motion: LoadedMotion, check: LimitsCheck) -> tuple[Violation, ...]:
-    """What was found while the motion was made from a command, and by the check; each once."""
+    """Violations found when the motion was read, and those of the check; each once."""
     known = {(v.code, v.subject) for v in check.violations}
     given = tuple(v for v in motion.violations if (v.code, v.subject) not in known)
     return given + check.violations
 
 
 def _companion(beside: Beside, check: LimitsCheck) -> Companion:
-    """What a motion beside the verified one breaks of its own limits, in the time of all."""
+    """Violations of a motion beside, in the time of the verified motion."""
     source = beside.motion.source
     text = f"in {source}"
     if beside.latest > beside.earliest:
@@ -154,7 +154,7 @@ def coupled(robot: Robot, parts: Sequence[Scheduled]) -> tuple[str, ...]:
     for joint in robot.joints:
         chain, at = [], joint
         while at is not None:
-            leader = drive(at, joints)[0] if at.moves else None
+            leader = leading_joint(at, joints)[0] if at.moves else None
             if leader is not None:
                 chain.append(leader)
             at = own.get(at.parent)
@@ -218,7 +218,7 @@ def _strain(check: TorqueCheck) -> float:
 
 
 def _check_torques(task: Task) -> Outcome:
-    """Torques while all parts move that move the robot, and not what is around it."""
+    """Torques of all parts that move joints of the robot, not of the scene."""
     task.told("torques", 0.0)
     model, given = task.model, task.settings.torques
     robot = without_joints(model.robot, model.scene.joints)
@@ -244,7 +244,7 @@ def _check_torques(task: Task) -> Outcome:
 
 
 def _once(violations: Sequence[Violation]) -> list[Violation]:
-    """Without motors that bear the same as their links: joints without drives."""
+    """Without motor violations equal to link violations, as of joints without drives."""
     links = [v for v in violations if v.code is Code.LINK_TORQUE]
     return [
         v for v in violations if v in links or replace(v, code=Code.LINK_TORQUE) not in links

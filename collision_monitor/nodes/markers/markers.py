@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
-from builtin_interfaces.msg import Duration, Time
+from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
@@ -20,6 +20,7 @@ from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.tree_boxes import TreeBoxes, edges
 from collision_monitor.monitoring.monitor import Level, MonitorState
+from collision_monitor.nodes.common.messages import duration_message
 from collision_monitor.nodes.markers.bodies import BodyMarkers, LinkMarkers
 from collision_monitor.nodes.markers.marker_rows import MarkerRows
 from collision_monitor.viewer.clearance_display import CLEAR, CONTACT, NEAR, Rgb, clearance_colour
@@ -30,10 +31,10 @@ if TYPE_CHECKING:
 AABB, NEAREST, TOUCHING = "aabb", "nearest", "contact"
 ALL = range(10**6)
 
-# Boxes that are shown at most: each takes 576 bytes of a message.
+# Maximum number of boxes shown: each takes 576 bytes of a message.
 MOST_BOXES = 1000
 
-# Triangles of a contact that are shown: more would be dear to send, and say no more.
+# Maximum number of triangles shown of a contact.
 _SHOWN = 200
 
 _ALPHA = 0.35
@@ -106,7 +107,7 @@ class AabbMarkers:
 
 
 def _remark(left_out: list[int], levels: frozenset[int] | range, depth: int) -> str:
-    """What is not shown though it was asked for; empty where all is."""
+    """A message about levels that are not shown; empty if all are."""
     if left_out:
         return (
             f"levels {', '.join(map(str, left_out))} have too many boxes to show: the limit is "
@@ -118,7 +119,7 @@ def _remark(left_out: list[int], levels: frozenset[int] | range, depth: int) -> 
 
 
 def gone(levels: tuple[int, ...], frame: str, stamp: Time) -> MarkerArray:
-    """Takes away levels that are not wanted any more."""
+    """Deletes the boxes of levels."""
     markers = [Marker(ns=AABB, id=level, action=Marker.DELETE) for level in levels]
     for marker in markers:
         marker.header.frame_id, marker.header.stamp = frame, stamp
@@ -126,7 +127,7 @@ def gone(levels: tuple[int, ...], frame: str, stamp: Time) -> MarkerArray:
 
 
 def marker_colour(rgb: Rgb, alpha: float = _ALPHA) -> ColorRGBA:
-    """A colour as RViz wants it; ``alpha`` 1 hides what is behind."""
+    """A colour as a message; ``alpha`` 1 is opaque."""
     r, g, b = rgb
     return ColorRGBA(r=float(r), g=float(g), b=float(b), a=alpha)
 
@@ -135,12 +136,6 @@ def marker_point(vector: np.ndarray) -> Point:
     """A point (3,), metres, as a message."""
     x, y, z = map(float, vector)
     return Point(x=x, y=y, z=z)
-
-
-def duration(seconds: float) -> Duration:
-    """Seconds as a message."""
-    whole, rest = divmod(round(seconds * 1e9), 10**9)
-    return Duration(sec=whole, nanosec=rest)
 
 
 class MarkerBuilder:
@@ -176,7 +171,7 @@ class MarkerBuilder:
     def _marker(self, kind: int, namespace: str, number: int, size: float) -> Marker:
         marker = Marker(ns=namespace, id=number, type=kind)
         marker.header.frame_id = self._model.root
-        marker.lifetime = duration(self._lifetime)
+        marker.lifetime = duration_message(self._lifetime)
         marker.pose.orientation.w = 1.0
         marker.scale.x = marker.scale.y = marker.scale.z = size
         return marker
@@ -212,7 +207,7 @@ class MarkerBuilder:
         self, q: np.ndarray, state: MonitorState, stamp: Time, nearness: np.ndarray,
         of_objects: np.ndarray | None = None,
     ) -> Iterator[MarkerArray | bytes]:  # fmt: skip
-        """Messages that show what is so at ``q``: coloured by clearance, or grey if not known.
+        """Messages that show the state at ``q``: coloured by clearance, grey if it is unknown.
 
         ``nearness`` (links,) as of `nearness.Nearness`, ``of_objects`` (slots,) as of
         `live_nearness.LiveNearness`; without it all objects are far. Serialized messages are bytes.
@@ -302,7 +297,7 @@ class PathMarkers:
 
     Paths have the ids 0 (right arm) and 1 (left arm) in the namespaces ``before`` and
     ``after``; arrows have ids from 0 on in ``field``, and those no longer needed are deleted. The
-    first message takes away whatever was shown before, by this node or one that has died.
+    first message deletes all markers shown before.
     """
 
     def __init__(self, frame: str) -> None:
@@ -322,8 +317,9 @@ class PathMarkers:
     ) -> MarkerArray:
         """Markers of one adjustment; they vanish after ``lifetime`` seconds, 0: never.
 
-        An arrow shows where the desired motion came nearer than d_saf and which way the field
-        pushes the arm there. It is as long as what is missing to d_saf, and red below d_dan.
+        An arrow shows where the desired motion is nearer than safe_distance, and the direction in
+        which the field pushes the arm. Its length is the missing distance, and it is red below
+        danger_distance.
         """
         frame, markers = self._frame, []
         for side in (0, 1):
@@ -342,7 +338,7 @@ class PathMarkers:
             marker.header.frame_id, marker.header.stamp = frame, stamp
         self._arrows = len(arrows)
         for marker in (*markers, *arrows):
-            marker.lifetime = duration(lifetime)
+            marker.lifetime = duration_message(lifetime)
         first = [Marker(action=Marker.DELETEALL)] if self._is_first else []
         self._is_first = False
         return MarkerArray(markers=[*first, *markers, *arrows, *gone])

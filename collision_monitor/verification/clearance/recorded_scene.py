@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Obstacles that came on topics, out of a recording of the monitor."""
+"""Obstacles of topics, out of a recording of the monitor."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def recorded_obstacles(path: Path) -> dict[str, Any]:
 
 
 def recording_note(path: Path) -> str:
-    """What is to be said of a recording whose obstacles of topics are not checked; or nothing."""
+    """A note on a recording whose obstacles of topics are not checked; empty if it has none."""
     try:
         count = len(recorded_obstacles(path)["obstacles"])
     except MissingDependencyError as error:
@@ -62,7 +62,7 @@ def recording_note(path: Path) -> str:
 
 
 def with_recorded(model: CollisionModel, recorded: dict[str, Any]) -> CollisionModel:
-    """The model among these obstacles as well.
+    """The model with these obstacles added.
 
     Raises:
         SceneError: an obstacle on a link that the robot lacks, or under the name of one.

@@ -22,7 +22,7 @@ from scipy.special import comb
 from collision_monitor.errors import TrajectoryError
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.motion.violation import Code, Violation
-from collision_monitor.robot.bodies import drive
+from collision_monitor.robot.bodies import leading_joint
 from collision_monitor.robot.description import Robot
 from collision_monitor.robot.joint_limits import JointLimits, urdf_limits
 from collision_monitor.verification.limits.velocity_discontinuities import (
@@ -42,7 +42,7 @@ _ROUNDING = 1e-14
 
 
 class Pieces:
-    """The pieces of a polynomial over [0, 1] each, bounded once for all questions."""
+    """The pieces of a polynomial, each over [0, 1], with bounds that are computed once."""
 
     def __init__(self, polynomial: PPoly) -> None:
         """Take scipy's PPoly with coefficients (order, pieces, columns)."""
@@ -131,8 +131,8 @@ def _bernstein(powers: np.ndarray) -> np.ndarray:
 def stationary(powers: np.ndarray) -> np.ndarray:
     """Places in [0, 1] (n, 2 degree - 2) among which are all where polynomials (order, n) turn.
 
-    The real part of every root of the derivative, moved into [0, 1]: what is not a turning point
-    is a point of the piece all the same, and a double root that rounding made complex is not lost.
+    These are the real parts of all roots of the derivative, clipped to [0, 1]. Further points do no
+    harm, and a double root that rounding has made complex is not lost.
     """
     slopes = powers[1:] * np.arange(1, len(powers))[:, None]  # rising powers
     count = len(slopes) - 1
@@ -194,7 +194,7 @@ def with_followers(trajectory: Trajectory, robot: Robot) -> Trajectory:
             )
     names, columns = list(trajectory.joint_names), [trajectory.polynomial.c]
     for joint in joints.values():
-        leader, gain, offset = drive(joint, joints)
+        leader, gain, offset = leading_joint(joint, joints)
         if joint.mimic is None or joint.name in names or leader not in trajectory.joint_names:
             continue
         column = gain * columns[0][:, :, [trajectory.joint_names.index(leader)]]
@@ -249,7 +249,7 @@ def violations_of(peaks: Iterable[Peak]) -> tuple[Violation, ...]:
 
 @dataclass(frozen=True, eq=False)
 class LimitsCheck:
-    """What the limits of joints say to a motion.
+    """Result of `check_joint_limits`.
 
     Attributes:
         violations: the first one first.
@@ -284,7 +284,7 @@ def check_joint_limits(
 
     Args:
         trajectory: of any joints of the robot; joints that mimic these are checked too.
-        robot: says which joints slide and which follow.
+        robot: kinds of the joints, and mimic joints.
         limits: by joint, as `robot.joint_limits.joint_limits` reads them from URDF and file;
             None: those of the URDF.
         from_rest: the robot stands still before the motion and after it, so that a velocity at
@@ -309,7 +309,7 @@ def check_joint_limits(
 
 @dataclass(frozen=True, eq=False)
 class _Side:
-    """One side of all limits of a rate, (joints,) each, as if it were the upper one."""
+    """The upper limits of a rate, or the lower ones negated; (joints,) each."""
 
     limits: np.ndarray
     values: np.ndarray
@@ -378,7 +378,7 @@ def _side(
 
 
 def _reason(steps: Steps, rate: int, row: int, j: int, unit: str) -> str:
-    """Say what a step at a knot was taken for."""
+    """Explanation of the value at a step."""
     jump, what, per = steps.velocity[row, j], "velocity", "/s"
     if rate == 3 and abs(steps.acceleration[row, j]) > abs(jump):
         jump, what, per = steps.acceleration[row, j], "acceleration", "/s^2"

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from collision_monitor.common.atomic_file import write_text
+from collision_monitor.common.optional_dependencies import optional_dependency
 from collision_monitor.errors import MissingDependencyError
 from collision_monitor.motion.violation import Code
 from collision_monitor.verification.clearance.clearance_check import ClearanceCheck
@@ -110,11 +111,11 @@ def _least(check: ClearanceCheck, columns: np.ndarray, alone: bool) -> Plot:
     levels = _levels(series.limits[columns])
     title = "least distance of all pairs"
     if not alone:
-        said = ", ".join(f"{name} {level:g} m" for level, name in levels[1:]) or "other thresholds"
+        text = ", ".join(f"{name} {level:g} m" for level, name in levels[1:]) or "other thresholds"
         pairs = f"{len(columns)} pairs"
         if len(columns) == 1:
             pairs = " - ".join(series.pairs[columns[0]])
-        title = f"least distance of {pairs} ({said})"
+        title = f"least distance of {pairs} ({text})"
     curves = [
         Curve("measured", series.upper[:, columns].min(axis=1)),
         Curve("certain", series.lower[:, columns].min(axis=1)),
@@ -325,12 +326,8 @@ def require_report() -> None:
 
 
 def _template(name: str) -> Any:
-    try:
+    with optional_dependency("a report needs jinja2", "verify"):
         import jinja2
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"a report needs jinja2 ({error}): pip install 'collision_monitor[verify]'"
-        ) from None
     folder = files("collision_monitor.verification.report")
     loader = jinja2.FunctionLoader(lambda file: folder.joinpath(file).read_text("utf-8"))
     return jinja2.Environment(autoescape=True, loader=loader).get_template(name)
@@ -341,7 +338,7 @@ def _now() -> str:
 
 
 def _row(check: Check, result: Verification) -> dict[str, str]:
-    """What the table of checks says of one."""
+    """A row of the table of checks."""
     mine = [v for v in result.violations if v.code in check.codes]
     unsafe = sum(not v.warning for v in mine)
     look, word, text = "done", "passed", ""

@@ -1,10 +1,10 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Torques of links and of motors along a motion against what the joints can bear and give.
+"""Torques of links and of motors along a motion, compared with limits of joints and motors.
 
 Rigid joints by inverse dynamics (`rigid_motion`); joints with springs integrated over time
 (`flexible_motion`), since the acceleration steps of a trapezoid make springs swing to a multiple of
-the rigid torque. Around every torque lies a band for what the model leaves out, such as friction
+the rigid torque. Every torque has a margin for effects that the model omits, such as friction
 (Liu Qian et al., J. NUAA 54(1), 2022); torque and band together must be within the limit.
 """
 
@@ -28,12 +28,13 @@ from collision_monitor.verification.limits.velocity_discontinuities import (
 )
 from collision_monitor.verification.torques.actuators import Drive, Drives
 from collision_monitor.verification.torques.dynamics import BaseMotion, RobotDynamics, base_motion
-from collision_monitor.verification.torques.flexible_joints import (
+from collision_monitor.verification.torques.flexible_motion import (
+    TOLERANCE,
     FlexibleJoints,
     JointMotion,
     MotorCommand,
+    follow,
 )
-from collision_monitor.verification.torques.flexible_motion import TOLERANCE, follow
 
 RESOLUTION = 0.01  # seconds
 _MOST = 5e6  # instants
@@ -60,8 +61,8 @@ class Instants:
 def instants_of(trajectory: Trajectory, steps: Steps, longest: float) -> Instants:
     """Instants at most ``longest`` seconds apart, among them every knot.
 
-    At a step of velocity the acceleration is what it comes to, see `steps`. Of short straight lines
-    between such steps, the samples of a motion, their points alone are left.
+    At a step of velocity the acceleration follows from the step, see `velocity_discontinuities`. Of
+    short straight lines between such steps, the samples of a motion, only the points are used.
     """
     gaps = np.diff(trajectory.times)
     step = steps.stepping
@@ -130,7 +131,7 @@ def rigid_motion(
 
 @dataclass(frozen=True, eq=False)
 class TorqueCheck:
-    """What torques say to a motion.
+    """Result of `check_torques`.
 
     Attributes:
         violations: the first one first; their values have the band in them.
@@ -139,7 +140,7 @@ class TorqueCheck:
         joint_names: the columns of the arrays.
         times: (n,) seconds that do not fall; where torques step, both sides. With springs they
             go on after the end of the motion, while these ring.
-        positions: (n, joints) of the links; with springs, what they really do.
+        positions: (n, joints) of the links, which swing on springs.
         velocities: likewise.
         link_torques: (n, joints), N m or N.
         motor_torques: (n, joints), after the gear.

@@ -157,7 +157,7 @@ def test_what_a_scene_file_fixes_to_a_link_that_moves_is_the_robots_own(model):
 
 
 def test_bytes_that_are_no_cloud_are_an_error_until_one_comes(cell):
-    cell.cloud._hear(b"\0\1\0\0 no cloud")
+    cell.cloud._receive(b"\0\1\0\0 no cloud")
     assert "cloud: a message that cannot be read" in cell.scene.fault(time.monotonic())
 
 
