@@ -123,7 +123,7 @@ class DemoPage:
         if page is None:
             return list(positions)
         rate = state.rate(time.monotonic())
-        page.hear(NodeReport(state.level, state.distance, rate, state.message))
+        page.show_report(NodeReport(state.level, state.distance, rate, state.message))
         if page.by_hand:
             return page.configuration[self._order].tolist()
         q = page.configuration.copy()

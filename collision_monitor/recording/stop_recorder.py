@@ -421,5 +421,5 @@ def _written(parts: list[bytes | bytearray]) -> tuple[str, str]:
     try:
         answer = json.loads(output)
     except ValueError:
-        return "", f"the writer ended with code {process.returncode} and said nothing"
+        return "", f"the writer ended with code {process.returncode} and no message"
     return answer.get("path", ""), answer.get("error", "")

@@ -71,7 +71,7 @@ _CLOUD = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 class _Job(NamedTuple):
     message: PointCloud2
-    heard: float
+    received: float
     pose: np.ndarray
     ends: np.ndarray
     radii: np.ndarray
@@ -101,7 +101,7 @@ class Cloud:
         self._node = node
         self.is_ready = False
         self._begin = time.monotonic()
-        self._heard = -np.inf
+        self._received = -np.inf
         self._last: Voxels | None = None
         self._root = ""  # of the model that it was put into
         self._attended = -np.inf
@@ -141,7 +141,7 @@ class Cloud:
         with self._news:
             job, self._wanted = self._wanted, None
         if job is not None:
-            self._waiting = job.message, job.heard
+            self._waiting = job.message, job.received
         self._attended = time.monotonic()
         live, last = self._scene.live, self._last
         if last is None or live is None:
@@ -158,10 +158,11 @@ class Cloud:
         if self._is_late:
             return "the first cloud is not checked yet: kernels for clouds are being compiled"
         timeout = self._values["cloud_timeout"]
-        since = max(self._heard, self._begin)
+        since = max(self._received, self._begin)
         if not 0.0 < timeout < now - since:
             return ""
-        what = "no cloud has come" if self._heard < self._begin else "no new cloud that can be used"
+        has_cloud = self._received >= self._begin
+        what = "no new cloud that can be used" if has_cloud else "no cloud has come"
         return f"{what} for {now - since:.1f} s; {timeout:g} s are allowed"
 
     def values(self) -> dict[str, str]:
@@ -171,7 +172,7 @@ class Cloud:
         v = self._last
         return {
             "cloud": f"{len(v.balls)} voxels of {v.size:g} m, {v.points} points, {v.own} of the "
-            f"robot, {time.monotonic() - self._heard:.2f} s old"
+            f"robot, {time.monotonic() - self._received:.2f} s old"
         }
 
     def _receive(self, data: bytes) -> None:
@@ -194,7 +195,7 @@ class Cloud:
         live, q = self._scene.live, self._scene.q
         if self._waiting is None or live is None or q is None:
             return  # nothing is monitored yet: the state reports it
-        (message, heard), self._waiting = self._waiting, None
+        (message, received), self._waiting = self._waiting, None
         try:
             link, frame = self._scene.find(message.header.frame_id)
             stamp = seconds_of(message.header.stamp)
@@ -215,7 +216,7 @@ class Cloud:
             return
         v = self._values
         job = _Job(
-            message, heard, pose, ends, radii, v["cloud_padding"], v["cloud_voxel_size"],
+            message, received, pose, ends, radii, v["cloud_padding"], v["cloud_voxel_size"],
             v["cloud_max_voxels"],
         )  # fmt: skip
         with self._news:
@@ -265,7 +266,7 @@ class Cloud:
             return
         made, job, begin = result
         if begin < self._attended:  # of the previous robot
-            self._waiting = self._waiting or (job.message, job.heard)
+            self._waiting = self._waiting or (job.message, job.received)
             self.retry()
             return
         if isinstance(made, CollisionMonitorError):
@@ -276,7 +277,7 @@ class Cloud:
         except CollisionMonitorError as error:
             self._refuse(error)
             return
-        self._last, self._heard, self._root = made, job.heard, live.model.root
+        self._last, self._received, self._root = made, job.received, live.model.root
         self._is_late = False
         if CLOUD in self._scene.keeper.refused:
             self._scene.keeper.forgive(CLOUD)

@@ -327,7 +327,7 @@ class TrajectoryAction(_DeferredActionServer):
             goal.handle.publish_feedback(feedback)
 
     def _outcome(self, goal: _Goal, arm: Arm) -> tuple[str, int, str] | None:
-        """(how it ends, error code, text), or None while it goes on."""
+        """(how it ends, error code, text), or None while it is active."""
         result = self._type.Result
         if goal.cancelled:
             return "canceled", result.SUCCESSFUL, "cancelled; the joints hold their positions"

@@ -137,8 +137,8 @@ class PointStreaming:
         """What to command for a desired point; ``clock`` as the stamps, ``now`` steady, s.
 
         Raises:
-            CollisionMonitorError: it cannot be followed; the text of a TrajectoryError goes on
-                after "the desired point".
+            CollisionMonitorError: it cannot be followed; a TrajectoryError continues the
+                words "the desired point".
         """
         supervisor = self._filter.supervisor
         if doubt := supervisor.doubt(now):

@@ -17,6 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.polynomial.polynomial import polyval
 
 from collision_monitor.motion.trajectory import Trajectory
 
@@ -105,10 +106,7 @@ def _both_sides(trajectory: Trajectory, from_rest: bool) -> tuple[np.ndarray, np
     for k in range(2):
         rate = trajectory.polynomial.derivative(k + 1).c
         after[k, :-1] = rate[-1]
-        value = np.zeros_like(rate[0])
-        for row in rate:
-            value = value * gaps + row
-        before[k, 1:] = value
+        before[k, 1:] = polyval(gaps, rate[::-1], tensor=False)
     if not from_rest:
         before[:, 0], after[:, -1] = after[:, 0], before[:, -1]
     return before, after

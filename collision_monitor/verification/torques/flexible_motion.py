@@ -46,7 +46,7 @@ class Motors(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class JointMotion:
-    """What links and motors do; (n, joints) each unless said otherwise.
+    """Motion of links and motors; arrays are (n, joints) unless noted.
 
     Attributes:
         times: (n,) seconds that do not fall; both sides of where rates step.
@@ -178,7 +178,7 @@ class FlexibleJoints:
 
 
 class MotorCommand:
-    """What motors are commanded: the trajectory, followed by rest, as one polynomial.
+    """Command of the motors: the trajectory, followed by rest, as one polynomial.
 
     Attributes:
         duration: seconds, with the rest at the end.
@@ -192,7 +192,7 @@ class MotorCommand:
         """Take a trajectory, with ``rest`` seconds of standing still at its end.
 
         Straight lines between samples become a spline through these: their corners would be
-        knocks to a spring that nobody meant.
+        unintended impulses on the springs.
         """
         times, polynomial = trajectory.times, trajectory.polynomial
         if trajectory.is_straight and len(times) > 2 and np.diff(times).max() <= LONGEST_STEP:
@@ -266,7 +266,7 @@ class FlexibleMotion(JointMotion):
 
 @dataclass(frozen=True, eq=False)
 class _System:
-    """What is integrated: y has the deflections, then the speeds of the links, then more.
+    """The integrated system: y has the deflections, then the speeds of the links, then more.
 
     Attributes:
         joints: the robot.

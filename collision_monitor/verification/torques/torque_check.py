@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.polynomial.polynomial import polyval
 
 from collision_monitor.errors import DynamicsError, TrajectoryError
 from collision_monitor.motion.trajectory import Trajectory
@@ -78,7 +79,7 @@ def instants_of(trajectory: Trajectory, steps: Steps, longest: float) -> Instant
     place = np.concatenate([np.linspace(0.0, 1.0, n) for n in counts] or [[]])
     local = place * gaps[piece]
     rows = [trajectory.polynomial.c, *(trajectory.polynomial.derivative(k).c for k in (1, 2))]
-    values = [_values(c[:, piece], local) for c in rows]
+    values = [polyval(local[:, None], c[::-1, piece], tensor=False) for c in rows]
     alone = np.append(sampled, sampled[-1]) & np.append(sampled[0], sampled)
     knots = np.flatnonzero(step | alone)
     accelerations = steps.accelerations.copy()
@@ -95,14 +96,6 @@ def instants_of(trajectory: Trajectory, steps: Steps, longest: float) -> Instant
     rank = np.concatenate([2 * piece + 1, 2 * knots])
     order = np.lexsort((times, rank))
     return Instants(times[order], *(value[order] for value in values))
-
-
-def _values(c: np.ndarray, local: np.ndarray) -> np.ndarray:
-    """Polynomials (order, n, joints) at times (n,) within their pieces."""
-    values = np.zeros(c.shape[1:])
-    for row in c:
-        values = values * local[:, None] + row
-    return values
 
 
 def rigid_motion(
