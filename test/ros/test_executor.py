@@ -145,23 +145,22 @@ def test_a_signal_ends_it_with_code_0_and_at_once(start, mode, number):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_lets_a_callback_and_the_last_words_be(start, number):
-    process = start("long callback")
-    wait_for(process, "in a callback")
+@pytest.mark.parametrize(
+    ("mode", "word", "lines"),
+    [
+        ("long callback", "in a callback", ["out of it", "closed", "ended False"]),
+        ("loading", "loading", ["ended False"]),
+    ],
+)
+def test_a_signal_waits_for_a_callback_and_close_but_ends_loading(
+    start, number, mode, word, lines
+):
+    process = start(mode)
+    wait_for(process, word)
     process.send_signal(number)
     output, errors = process.communicate(timeout=10)
     assert (process.returncode, errors) == (0, "")
-    assert output.splitlines() == ["out of it", "closed", "ended False"]
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_loading(start, number):
-    process = start("loading")
-    wait_for(process, "loading")
-    process.send_signal(number)
-    output, errors = process.communicate(timeout=10)
-    assert (process.returncode, errors) == (0, "")
-    assert output.splitlines() == ["ended False"]
+    assert output.splitlines() == lines
 
 
 def test_it_is_idle_between_events(start):
