@@ -33,6 +33,9 @@ from collision_monitor.cli.robots import (
     load_cell,
     prefix_of,
     prefixed_motion,
+    recorded_obstacles,
+    recording_note,
+    with_recorded,
 )
 from collision_monitor.common.atomic_file import write_text
 from collision_monitor.common.compiled import log_compiling
@@ -43,11 +46,6 @@ from collision_monitor.motion.bags import is_bag
 from collision_monitor.motion.motion_files import LoadedMotion, load_trajectory
 from collision_monitor.robot.description import Robot
 from collision_monitor.robot.joint_limits import joint_limits
-from collision_monitor.verification.clearance.recorded_scene import (
-    recorded_obstacles,
-    recording_note,
-    with_recorded,
-)
 from collision_monitor.verification.report.messages import (
     as_data,
     headline,
