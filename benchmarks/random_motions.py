@@ -28,7 +28,7 @@ from support.robots.robots import ROBOTS  # noqa: E402
 from collision_monitor import CollisionModel  # noqa: E402
 from collision_monitor.motion.trajectory import Trajectory  # noqa: E402
 from collision_monitor.verification.clearance.clearance_check import (  # noqa: E402
-    Verdict,
+    CollisionVerdict,
     check_clearance,
 )
 
@@ -59,13 +59,13 @@ class Tally:
     found: int = 0
     undecided: int = 0
 
-    def add(self, collides: bool, verdict: Verdict) -> None:
+    def add(self, collides: bool, verdict: CollisionVerdict) -> None:
         """Count a motion."""
         self.collide += collides
-        self.free += verdict is Verdict.FREE
-        self.missed += collides and verdict is Verdict.FREE
-        self.found += not collides and verdict is Verdict.COLLIDES
-        self.undecided += verdict is Verdict.UNDECIDED
+        self.free += verdict is CollisionVerdict.FREE
+        self.missed += collides and verdict is CollisionVerdict.FREE
+        self.found += not collides and verdict is CollisionVerdict.COLLIDES
+        self.undecided += verdict is CollisionVerdict.UNDECIDED
 
 
 def random_motion(model: CollisionModel, rng: np.random.Generator) -> Trajectory:

@@ -25,8 +25,7 @@ from collision_monitor.model.nearness import Nearness
 from collision_monitor.monitoring.monitor import Monitor
 from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
 from collision_monitor.motion import read_motion
-from collision_monitor.nodes.markers.markers import TOUCHING, MarkerBuilder
-from collision_monitor.nodes.markers.path_markers import PathMarkers
+from collision_monitor.nodes.markers.markers import TOUCHING, MarkerBuilder, PathMarkers
 from collision_monitor.robot.description import Shape
 from collision_monitor.self_collision.arms import find_arms
 from collision_monitor.self_collision.filter.hold_supervisor import HoldSupervisor, names_of

@@ -22,10 +22,10 @@ from support.robots.space_arm_story import STORY, Chapter, model, motion, result
 
 from collision_monitor.verification.report.messages import headline
 from collision_monitor.verification.report.plots import Plot, draw
-from collision_monitor.verification.report.report_page import pictures
-from collision_monitor.verification.report.sections import (
+from collision_monitor.verification.report.report_page import (
     clearance_section,
     limits_section,
+    pictures,
     torque_section,
 )
 from collision_monitor.verification.verification import Moment, Verification

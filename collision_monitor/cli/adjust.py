@@ -25,13 +25,12 @@ from collision_monitor.cli.robots import add_model_arguments, load_model
 from collision_monitor.errors import (
     AdjustmentError,
     ConfigurationError,
-    JointLimitsError,
     SemanticDescriptionError,
 )
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.motion import Motion, read_motion, write_motion
 from collision_monitor.motion.motion_files import open_motion
-from collision_monitor.robot.joint_limits import read_joint_limits, urdf_limits
+from collision_monitor.robot.joint_limits import tightened_limits
 from collision_monitor.robot.srdf import srdf_beside
 
 EXIT_NO_ADJUSTMENT = 1
@@ -98,7 +97,7 @@ def add_parser(commands: Any) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--limits", metavar="FILE",
-        help="joint_limits.yaml: accelerations, and what is tighter than in the URDF",
+        help="joint_limits.yaml: accelerations, and limits tighter than in the URDF",
     )  # fmt: skip
     parser.add_argument(
         "--q", default="", metavar="JOINT=VALUE,...",
@@ -113,7 +112,7 @@ def add_parser(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Adjust the motion, print what was done, write what is asked for."""
+    """Adjust the motion, print the result, write files."""
     from collision_monitor.self_collision.adjustment import adjust  # other commands need no solver
 
     check_outputs(options, ("output", "plot"), files_read(options, _READ))
@@ -194,14 +193,7 @@ def _limits(path: str | None, model: CollisionModel) -> dict[str, Any]:
     """Options of `adjust` for the joints that a file limits: the tighter of file and URDF."""
     if path is None:
         return {}
-    urdf, limits = urdf_limits(model.robot), {}
-    for name, given in read_joint_limits(path, model.joint_names).items():
-        limits[name] = urdf[name].tightened(given)
-        if limits[name].lower > limits[name].upper:
-            raise JointLimitsError(
-                f"{path}: {name}: nothing is left between its positions "
-                f"{given.lower:g} .. {given.upper:g} and the limits of the URDF"
-            )
+    limits = tightened_limits(model.robot, path, model.joint_names)
 
     def finite(key: str) -> dict[str, float]:
         values = {name: getattr(both, key) for name, both in limits.items()}

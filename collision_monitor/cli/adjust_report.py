@@ -188,7 +188,7 @@ def text(result: Mapping[str, Any]) -> str:
     if result.get("output"):
         rows.append(("written", result["output"]))
     title = f"{result['robot']}: {result['result']}, method {result['method']}"
-    return "\n".join([title, *(f"  {head:18} {said}" for head, said in rows)])
+    return "\n".join([title, *(f"  {head:18} {line}" for head, line in rows)])
 
 
 def failure_text(result: Mapping[str, Any]) -> str:

@@ -217,7 +217,7 @@ def _left_out(model: CollisionModel) -> str:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the tables or the JSON; write what is asked for."""
+    """Print tables or JSON; write the requested files."""
     if options.picture:
         require_pyvista()  # before the fit
     model = load_model(options)

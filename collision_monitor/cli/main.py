@@ -15,7 +15,7 @@ from collision_monitor.errors import CollisionMonitorError
 
 _COMMANDS = ("fit", "distance", "thresholds", "adjust", "verify", "acm", "view", "demo")
 
-EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 0, 1, 2, 130
+EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
 
 
 def parser(names: Sequence[str] = _COMMANDS) -> argparse.ArgumentParser:
@@ -35,10 +35,10 @@ def parser(names: Sequence[str] = _COMMANDS) -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code: 2 for input that cannot be used, 1 for output."""
     given = sys.argv[1:] if arguments is None else list(arguments)
-    # Importing all commands takes as long as a small robot takes to load. --verbose is the only
-    # option before the command; whatever else comes first has an error that names them all.
-    asked = [text for text in given if text != "--verbose"][:1]
-    options = parser(asked if asked and asked[0] in _COMMANDS else _COMMANDS).parse_args(given)
+    # Importing all commands takes as long as loading a small robot. Only --verbose may come before
+    # the command; for anything else, the error names all commands.
+    first = [text for text in given if text != "--verbose"][:1]
+    options = parser(first if first and first[0] in _COMMANDS else _COMMANDS).parse_args(given)
     console = logging.StreamHandler()
     # Of the handler too: progress on the terminal lowers that of the library's logger.
     console.setLevel(logging.INFO if options.verbose else logging.WARNING)
@@ -47,12 +47,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     try:
         code = options.run(options)
-        sys.stdout.flush()  # errors of writing are found here and not at exit
+        sys.stdout.flush()  # so that errors of writing are found before exit
         return code
     except CollisionMonitorError as error:
         print(f"error: {error}", file=sys.stderr)
         return EXIT_USAGE
-    except BrokenPipeError:  # the reader of our output has gone: `... | head`
+    except BrokenPipeError:  # the reader has closed the pipe: `... | head`
         discard_output()
         return EXIT_FAILED
     except OSError as error:

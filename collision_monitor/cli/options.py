@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""What several commands share: types of options, positions of joints, output."""
+"""Common parts of commands: types of options, positions of joints, output."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import numpy as np
 from collision_monitor.errors import ConfigurationError, MotionError
 from collision_monitor.model.collision_model import CollisionModel
 
-# -- types of options: argparse.ArgumentTypeError says what is wrong --
+# -- types of options, which raise argparse.ArgumentTypeError --
 
 
 def number(accepts: Callable[[float], bool], expected: str) -> Callable[[str], float]:

@@ -18,7 +18,7 @@ _WIDTH = 78
 
 
 class LiveProgress:
-    """Shows what is being done, from a thread, until it is left.
+    """Shows the current step, from a thread, until the context ends.
 
     On a terminal one line is overwritten, and erased at the end. Elsewhere, as in the log of a
     build server, a line is written every ten seconds.
@@ -50,12 +50,12 @@ class LiveProgress:
             self._write("\r" + " " * _WIDTH + "\r")
 
     def update(self, what: str, share: float = 0.0) -> None:
-        """Set what is being done now, and 0 to 1 of how much of it."""
+        """Set the current step, and its fraction done, 0 to 1."""
         self._what, self._share = what, share
 
     @contextmanager
     def following_log(self) -> Iterator[None]:
-        """Show what the library logs meanwhile; a record may carry a ``share``, 0 to 1."""
+        """Show log messages of the library as steps; a record may have a ``share``, 0 to 1."""
         library = logging.getLogger("collision_monitor")
         handler, level = logging.Handler(logging.INFO), library.level
         handler.emit = self._on_record
@@ -72,7 +72,7 @@ class LiveProgress:
             self.update(record.getMessage(), getattr(record, "share", 0.0))
 
     def line(self) -> str:
-        """What is shown now."""
+        """The shown line."""
         share = f", {100.0 * self._share:.0f} %" if self._share > 0.0 else ""
         return f"{self._what}{share} ({time.monotonic() - self._begin:.0f} s)"
 

@@ -33,6 +33,9 @@ from collision_monitor.cli.robots import (
     load_cell,
     prefix_of,
     prefixed_motion,
+    recorded_obstacles,
+    recording_note,
+    with_recorded,
 )
 from collision_monitor.common.atomic_file import write_text
 from collision_monitor.common.compiled import log_compiling
@@ -43,11 +46,6 @@ from collision_monitor.motion.bags import is_bag
 from collision_monitor.motion.motion_files import LoadedMotion, load_trajectory
 from collision_monitor.robot.description import Robot
 from collision_monitor.robot.joint_limits import joint_limits
-from collision_monitor.verification.clearance.recorded_scene import (
-    recorded_obstacles,
-    recording_note,
-    with_recorded,
-)
 from collision_monitor.verification.report.messages import (
     as_data,
     headline,
@@ -93,7 +91,7 @@ def add_parser(commands: Any) -> None:
     )  # fmt: skip
     checks = parser.add_argument_group("what is checked")
     checks.add_argument(
-        "--limits", metavar="FILE", help="joint_limits.yaml: what is tighter than in the URDF"
+        "--limits", metavar="FILE", help="joint_limits.yaml: limits tighter than those of the URDF"
     )
     checks.add_argument(
         "--thresholds", metavar="FILE",
@@ -162,7 +160,7 @@ def add_parser(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Verify, print, write what is asked for; the exit code is that of the gravest verdict."""
+    """Verify, print, write files; the exit code is that of the worst verdict."""
     try:
         found, written, model = _verify(options)
     except Exception as error:
@@ -176,7 +174,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         _print_results(options, model, found, written)
         sys.stdout.flush()
-    except BrokenPipeError:  # the reader has gone: `... | head -1`
+    except BrokenPipeError:  # the reader has closed the pipe: `... | head -1`
         discard_output()
     except OSError as error:
         discard_output()
@@ -185,7 +183,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _report_not_checked(options: argparse.Namespace, reason: str) -> None:
-    """Tell programs what keeps all motions from being checked, such as a faulty scene."""
+    """Report an error that prevents all checks, such as a faulty scene, as JSON and JUnit."""
     source = ", ".join(path.name for path in options.motion)
     result = Verification(source, "", Verdict.NOT_CHECKED, reason=reason)
     if options.json:
@@ -211,7 +209,6 @@ def _verify(
     """The result of each motion, messages on files that were written, and the model."""
     paths = _motions(options.motion)
     if options.report:
-
         require_report()
     check_outputs(options, ("report", "junit", "envelopes"), _inputs(options, paths))
     if len(paths) > 1 and options.envelopes:
@@ -298,7 +295,7 @@ def _motions(given: Sequence[Path]) -> list[Path]:
 
 
 def _settings(options: argparse.Namespace, model: CollisionModel, other: Robot | None) -> Settings:
-    """What is to be checked."""
+    """Settings of the verification."""
     thresholds = load_thresholds(options.thresholds) if options.thresholds else Thresholds()
     for name in ("warn", "stop"):
         if (value := getattr(options, name)) is not None:
@@ -387,7 +384,7 @@ def _loader(
 def _write(
     options: argparse.Namespace, model: CollisionModel, results: Sequence[Verification]
 ) -> list[str]:
-    """Write the files that are asked for; returns their names."""
+    """Write the requested files; returns their names."""
     written: list[str] = []
     if options.report:
         path, *pages = write_reports(options.report, model, results)

@@ -14,7 +14,7 @@ from scipy.interpolate import PPoly
 
 from collision_monitor.errors import MotionError
 from collision_monitor.motion.trajectory import Trajectory
-from collision_monitor.robot.bodies import drive
+from collision_monitor.robot.bodies import leading_joint
 from collision_monitor.robot.description import Joint, Robot
 
 _ROUNDING = 1e-9  # rad or m beyond a limit that is taken for rounding
@@ -64,7 +64,7 @@ def on_robot(
             warnings.append(_fixed(motion, k, joints[name], where))
     following = [joints[name] for name in named if joints[name].moves and joints[name].mimic]
     for joint in following:
-        leader, gain, offset = drive(joint, joints)
+        leader, gain, offset = leading_joint(joint, joints)
         if leader is None or gain == 0.0 or leader in given:
             continue
         out[:, :, column[leader]] = source[:, :, named[joint.name]] / gain
@@ -102,7 +102,7 @@ def led_by(joint_names: Iterable[str], robot: Robot) -> frozenset[str]:
     """Joints of their own that these are, or follow; names that the robot lacks are left out."""
     joints = {joint.name: joint for joint in robot.joints}
     moving = (joints[name] for name in joint_names if name in joints and joints[name].moves)
-    leaders = (drive(joint, joints)[0] for joint in moving)
+    leaders = (leading_joint(joint, joints)[0] for joint in moving)
     return frozenset(leader for leader in leaders if leader is not None)
 
 
@@ -190,7 +190,7 @@ def _compared(
     where: str,
 ) -> list[str]:
     """A warning where a following joint is not where its leader makes it be."""
-    leader, gain, offset = drive(joint, joints)
+    leader, gain, offset = leading_joint(joint, joints)
     times = motion.times
     due = np.full(len(times), offset)
     if leader is not None:

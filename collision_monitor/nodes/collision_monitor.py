@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The node ``collision_monitor``: joint states in; distance, verdict and markers out."""
+"""The node ``collision_monitor``: joint states in; distance, state and markers out."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from collision_monitor.nodes.monitor_core import MonitorCore
 
 
 class CollisionMonitorNode(Node):
-    """Watches a robot from its start on; see `MonitorCore`."""
+    """Monitors a robot as soon as it runs; see `MonitorCore`."""
 
     def __init__(self, **options) -> None:
-        """Declare everything, load a robot given by parameter, and begin.
+        """Declare parameters, load a robot given by parameter, and start.
 
         Raises:
             CollisionMonitorError: parameters that contradict each other, or a robot
@@ -26,12 +26,12 @@ class CollisionMonitorNode(Node):
         self._core.activate()
 
     def close(self) -> None:
-        """Say that nobody watches any more; write what is still to be recorded."""
+        """Publish that monitoring has ended; write pending recordings."""
         self._core.end()
 
 
 def main(args: list[str] | None = None) -> None:
-    """Run the node; what is wrong with its parameters is said, and ends it with code 1."""
+    """Run the node; it prints an error and exits with code 1 if parameters are invalid."""
     options, args = split_arguments(args)
     run_program(lambda: CollisionMonitorNode(**options), args, "collision_monitor")
 

@@ -1,8 +1,8 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The node ``collision_monitor`` managed from outside: a lifecycle node.
+"""The node ``collision_monitor`` as a lifecycle node.
 
-Configuring loads the robot and compiles, activating begins to watch and to publish.
+Configuring loads the robot and compiles kernels, activating starts monitoring and publishing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FA
 
 
 class CollisionMonitorLifecycleNode(LifecycleNode):
-    """Watches a robot while it is active; see `MonitorCore`."""
+    """Monitors a robot while it is active; see `MonitorCore`."""
 
     def __init__(self, **options) -> None:
         """Declare all parameters.
@@ -29,7 +29,7 @@ class CollisionMonitorLifecycleNode(LifecycleNode):
         self._core = MonitorCore(self)
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Load and compile; what cannot be loaded leaves the node unconfigured."""
+        """Load the robot; the node stays unconfigured if that fails."""
         try:
             self._core.configure()
         except CollisionMonitorError as error:
@@ -38,12 +38,12 @@ class CollisionMonitorLifecycleNode(LifecycleNode):
         return SUCCESS
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Begin to watch."""
+        """Start monitoring."""
         self._core.activate()
         return SUCCESS
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Say that nobody watches, and fall silent."""
+        """Publish that monitoring is disabled, and stop publishing."""
         self._core.deactivate()
         return SUCCESS
 
@@ -53,7 +53,7 @@ class CollisionMonitorLifecycleNode(LifecycleNode):
         return SUCCESS
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """End in whatever state it is."""
+        """Shut down from any state."""
         if state.label == "active":
             self._core.deactivate()
         if state.label in ("active", "inactive"):
@@ -61,12 +61,12 @@ class CollisionMonitorLifecycleNode(LifecycleNode):
         return SUCCESS
 
     def close(self) -> None:
-        """Say that nobody watches any more; write what is still to be recorded."""
+        """Publish that monitoring has ended; write pending recordings."""
         self._core.end()
 
 
 def main(args: list[str] | None = None) -> None:
-    """Run the node; what is wrong with its parameters is said, and ends it with code 1."""
+    """Run the node; it prints an error and exits with code 1 if parameters are invalid."""
     options, args = split_arguments(args)
     run_program(lambda: CollisionMonitorLifecycleNode(**options), args, "collision_monitor")
 

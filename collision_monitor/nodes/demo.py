@@ -114,7 +114,7 @@ class DemoPage:
         """Whether the page is still being loaded."""
         return self.page is None and self.error is None
 
-    def exchange(self, positions: Sequence[float], heard: StateListener) -> list[float]:
+    def exchange(self, positions: Sequence[float], state: StateListener) -> list[float]:
         """Show ``positions`` and the monitor's state; returns the positions to publish.
 
         These are ``positions``, or those of the page while a user has taken the robot over.
@@ -122,8 +122,8 @@ class DemoPage:
         page = self.page
         if page is None:
             return list(positions)
-        rate = heard.rate(time.monotonic())
-        page.hear(NodeReport(heard.level, heard.distance, rate, heard.message))
+        rate = state.rate(time.monotonic())
+        page.show_report(NodeReport(state.level, state.distance, rate, state.message))
         if page.by_hand:
             return page.configuration[self._order].tolist()
         q = page.configuration.copy()
@@ -210,7 +210,7 @@ class Demo:
         self._make_page = make_page
         self.page: DemoPage | None = None
         self._player = MotionPlayer(node, motion, seconds)
-        self._heard = StateListener(node)
+        self._state = StateListener(node)
         self._period = 1.0 / rate
         self._printed = 0.0
         self._first_level = "no state"
@@ -232,7 +232,7 @@ class Demo:
         now = time.monotonic()
         positions = self._player.positions(now)
         if self.page is not None:
-            positions = self.page.exchange(positions, self._heard)
+            positions = self.page.exchange(positions, self._state)
         self._player.send(now, positions)
         self._due = max(self._due + self._period, time.monotonic())
         while (left := self._due - time.monotonic()) > 0.0:
@@ -244,14 +244,14 @@ class Demo:
             self._step()
 
     def _print(self, ending: str, least: float = _PRINT_SECONDS) -> None:
-        now, heard = time.monotonic(), self._heard
+        now, state = time.monotonic(), self._state
         if now - self._printed < least:
             return
         self._printed = now
-        distance = f"{heard.distance:7.4f} m" if heard.knows_distance else "unknown  "
+        distance = f"{state.distance:7.4f} m" if state.knows_distance else "unknown  "
         line = (
-            f"t {self._player.time(now):5.1f} s | {heard.rate(now):5.0f} Hz | {distance} | "
-            f"{heard.links:31s} | {heard.level:5s} {heard.values.get('action', '')}"
+            f"t {self._player.time(now):5.1f} s | {state.rate(now):5.0f} Hz | {distance} | "
+            f"{state.links:31s} | {state.level:5s} {state.values.get('action', '')}"
         )
         print(line.ljust(78), end=ending, flush=True)
 
@@ -262,20 +262,20 @@ class Demo:
         while time.monotonic() - self._began < _DISCOVERY_SECONDS:
             rclpy.spin_once(self._node, timeout_sec=0.1)
             self._refuse_others()
-        while not self._heard.knows_distance:
+        while not self._state.knows_distance:
             self._step()
             if time.monotonic() - self._began > _START_SECONDS:
                 raise RuntimeError(
                     f"no distance from the monitor after {_START_SECONDS:.0f} s; "
-                    f"its state: {self._heard.level} {self._heard.message}"
+                    f"its state: {self._state.level} {self._state.message}"
                 )
         if self._make_page is not None:
             self._load_page()
         # The start pose is confirmed, and the state received, before the robot moves.
         end = time.monotonic() + _START_SECONDS
-        while self._heard.level == "STALE" and time.monotonic() < end:
+        while self._state.level == "STALE" and time.monotonic() < end:
             self._step()
-        self._first_level = self._heard.level
+        self._first_level = self._state.level
         self._began = time.monotonic()
         self._player.start(self._began)
         while not self._player.at_end(time.monotonic()):
@@ -304,12 +304,12 @@ class Demo:
 
     def summary(self) -> str:
         """Counts, the smallest distance, and the time spent in each level."""
-        heard = self._heard
-        distance, when, links = heard.nearest
-        levels = [level for when, level in heard.changes if when >= self._began]
-        seconds = ", ".join(f"{level} {spent:.1f} s" for level, spent in heard.seconds.items())
+        state = self._state
+        distance, when, links = state.nearest
+        levels = [level for when, level in state.changes if when >= self._began]
+        seconds = ", ".join(f"{level} {spent:.1f} s" for level, spent in state.seconds.items())
         return (
-            f"  {self._player.sent} joint states sent, {heard.received} distances received\n"
+            f"  {self._player.sent} joint states sent, {state.received} distances received\n"
             f"  nearest: {distance:.4f} m at t = {self._player.time(when):.1f} s, {links}\n"
             f"  state: {' -> '.join([self._first_level, *levels])}\n"
             f"  time in each: {seconds}"

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""What the launch files of this package share: arguments, nodes of the package, and RViz.
+"""Common parts of the launch files: arguments, nodes of the package, and RViz.
 
 RViz shows a robot by the topic robot_description and the transforms of its links. Both come from
 robot_state_publisher, so `view` starts it together with RViz, in every launch file alike.
@@ -25,7 +25,7 @@ from collision_monitor.robot.packages import publishable
 PACKAGE = "collision_monitor"
 SWITCH = ["true", "false"]
 DEFAULT_FRAME = "base_link"
-# Arguments that are parameters of a node too; left empty, params_file has the say.
+# Arguments that set parameters of a node; if empty, those of params_file apply.
 ROBOT = {
     "robot_description": (
         "URDF file of the robot; empty: the value in params_file, by default the latched topic "
@@ -154,7 +154,7 @@ def view_arguments() -> list[DeclareLaunchArgument]:
 
 
 class Shown(NamedTuple):
-    """What `view` has to know of a robot.
+    """What `view` needs of a robot.
 
     ``urdf`` is its path or text, empty if it comes from a topic; ``frame`` is the fixed frame where
     it is not the root link of the URDF.
@@ -181,9 +181,9 @@ def package_dirs(values: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def file_parameters(params_file: str, node: str) -> dict[str, Any]:
-    """What a file of parameters says for ``node``, in whatever namespace.
+    """Parameters in a file for ``node``, in any namespace.
 
-    Nothing if it cannot be read: the node refuses it then, and says why.
+    Empty if it cannot be read: the node reports the error.
     """
     for_all: dict[str, Any] = {}
     for_node: dict[str, Any] = {}

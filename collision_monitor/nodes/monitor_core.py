@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The collision monitor of a node: robots in, joint states in; distance, verdict, markers out."""
+"""The collision monitor of a node: joint states in; distance, state and markers out."""
 
 from __future__ import annotations
 
@@ -64,10 +64,10 @@ _ENDED = MonitorState(
 
 
 class MonitorCore:
-    """Publishes how near the links of a robot are, and what is to be done about it.
+    """Publishes the minimum distance of a robot's links, and the action to take.
 
-    `configure` makes publishers and loads, `activate` begins to watch; `deactivate` and
-    `cleanup` undo them.
+    `configure` creates publishers and loads the robot, `activate` starts monitoring; `deactivate`
+    and `cleanup` undo them.
     """
 
     def __init__(self, node: Node) -> None:
@@ -83,7 +83,7 @@ class MonitorCore:
             raise CollisionMonitorError(reason)
         self._file_rules = file_rules(self._values)
         check_behaviour(self._values, self._file_rules)
-        # While the robot is loaded here; whatever is not ready by then is waited for.
+        # In a process beside this one while the robot is loaded here.
         log_compiling()
         self._prepared = self._values["narrow_phase"]
         if len(os.sched_getaffinity(0)) > 1:
@@ -95,46 +95,46 @@ class MonitorCore:
         self._is_active = False
         self._topics: MonitorTopics | None = None
         self._recorder: Recorder | None = None
-        self._kept: SceneKeeper | None = None
+        self._keeper: SceneKeeper | None = None
         self._watchdogs = Watchdogs()
         self._watchdogs.cycles.deadline = self._values["cycle_deadline"]
         self._time_is_simulated = node.get_clock().ros_time_is_active
         self._report = MonitorReport(node)
         self._robots = RobotTopics(
-            node, declare_robots(node, self._values), self._described, self._on_joint_state
+            node, declare_robots(node, self._values), self._on_description, self._on_joint_state
         )
-        self._loader = RobotLoader(node, self._take, self._refresh)
+        self._loader = RobotLoader(node, self._start_monitoring, self._refresh)
         self._stop_service = StopService(node)
         node.add_on_set_parameters_callback(self._on_parameters)
 
-    # -- steps of life ---------------------------------------------------------------
+    # -- life cycle ------------------------------------------------------------------
 
     def configure(self, is_active: bool = False) -> None:
-        """Make publishers and services, and load a robot given by parameter.
+        """Create publishers and services, and load a robot given by parameter.
 
-        With ``is_active`` it says what it does from the first moment on.
+        With ``is_active`` the state is published from the start.
 
         Raises:
-            CollisionMonitorError: it cannot be loaded, or not be recorded.
+            CollisionMonitorError: the robot cannot be loaded, or recording is not possible.
         """
         self._recorder = Recorder(self._node, self._values) if self._values["record"] else None
-        self._robots.hear_descriptions()
+        self._robots.subscribe_descriptions()
         self._idle = self._waiting()
         self._published: tuple[Level, str, str] | None = None
         self._topics = MonitorTopics(
             self._node,
             {
-                "distances_rate": self._work(self._send_distances),
-                "marker_rate": self._work(self._send_markers),
+                "distances_rate": self._timed(self._send_distances),
+                "marker_rate": self._timed(self._send_markers),
             },
             self._recorder,
         )
         self._services = MonitorServices(self._node, lambda: self._monitor, self._refresh)
         self._scene = SceneTopics(
-            self._node, self._values, self._refresh, self._kept, self._recorder, self._work
+            self._node, self._values, self._refresh, self._keeper, self._recorder, self._timed
         )
         self._cloud = Cloud(
-            self._node, self._values, self._scene, self._refresh, self._recorder, self._work
+            self._node, self._values, self._scene, self._refresh, self._recorder, self._timed
         )
         self._set_stops()
         self._is_active = is_active
@@ -154,51 +154,51 @@ class MonitorCore:
                 raise
 
     def activate(self) -> None:
-        """Listen to joint states, and speak."""
+        """Subscribe to joint states, and publish."""
         self._is_active = True
         if self._monitor is not None:
             self._monitor.forget()
-        self._publish_state(self._now_state())
-        self._robots.hear_joint_states()
+        self._publish_state(self._current_state())
+        self._robots.subscribe_joint_states()
         if self._monitor is not None and self._monitor.model.scene.joints:
-            self._robots.hear_scene()
+            self._robots.subscribe_scene_joints()
         self._next_beat = -math.inf
-        self._topics.set_timer("watchdog", self._watch_period(), self._work(self._watch))
-        self._topics.set_timer("diagnostics", 1.0, self._work(self._send_diagnostics))
+        self._topics.set_timer("watchdog", self._watch_period(), self._timed(self._on_watchdog))
+        self._topics.set_timer("diagnostics", 1.0, self._timed(self._send_diagnostics))
 
     def deactivate(self) -> None:
-        """Say once that nobody watches any more, and fall silent."""
+        """Publish once that monitoring is disabled, and stop publishing."""
         self._publish_state(_INACTIVE)
         self._is_active = False
         self._topics.stop()
-        self._robots.ignore_joint_states()
+        self._robots.unsubscribe_joint_states()
         if self._monitor is not None:
-            self._monitor.forget()  # nobody hears where the robot goes now
+            self._monitor.forget()  # positions are not received while inactive
         self._watchdogs.publishers.forget()
         self._watchdogs.cycles.expect_delay()
 
     def cleanup(self) -> None:
-        """Forget the robot and everything that was made for it."""
+        """Forget the robot, and destroy publishers and subscriptions."""
         self._monitor = self._marker_builder = None
         self._loader.forget()
         self._robots.destroy()
         self._stop_service.close()
         self._cloud.destroy()
         self._scene.destroy()
-        self._kept = self._scene.keeper  # nobody will say again what stands around the robot
+        self._keeper = self._scene.keeper  # obstacles are not published again
         self._services.destroy()
         self._topics.destroy()
         self._topics, self._is_active = None, False
         self.close()
 
     def end(self) -> None:
-        """Say that nobody watches any more, and write what is still to be recorded."""
+        """Publish that monitoring has ended, and write pending recordings."""
         if self._is_active and self._node.context.ok():
             self._publish_state(_ENDED)
         self.close()
 
     def close(self) -> None:
-        """Write what is still to be recorded; without a recording nothing happens."""
+        """Write pending recordings, if the node records."""
         if self._recorder is not None:
             self._recorder.close()
             self._recorder = None
@@ -210,15 +210,15 @@ class MonitorCore:
         text = f"waiting for a robot description on {topics}" if topics else _LOADING
         return MonitorState(Level.STALE, text, "waiting")
 
-    def _described(self) -> None:
-        """A description has come: load it if it is all there is, else beside what is watched."""
+    def _on_description(self) -> None:
+        """Load the first robot here; a later description beside the monitored robot."""
         if self._robots.missing:
             self._idle = self._waiting()
             self._refresh()
             return
         recipe = recipe_of(self._values, self._robots.sources, self._prepared != "leaf")
         if self._monitor is not None:
-            self._loader.want(recipe)
+            self._loader.request(recipe)
             return
         try:
             self._load_first(recipe)
@@ -229,19 +229,19 @@ class MonitorCore:
         self._refresh()
 
     def _load_first(self, recipe: Recipe) -> None:
-        """Load while nobody is watched: nothing has to go on meanwhile.
+        """Load in this thread, as no robot is monitored yet.
 
         Raises:
-            CollisionMonitorError: it cannot be monitored.
+            CollisionMonitorError: the robot cannot be monitored.
         """
         start = time.monotonic()
         self._publish_state(MonitorState(Level.STALE, _LOADING, "waiting"))
         self._loader.load(recipe)
-        self._watchdogs.cycles.expect_delay()  # nobody was watched meanwhile, and it was said
+        self._watchdogs.cycles.expect_delay()  # the state has reported that nothing was monitored
         self._node.get_logger().info(f"loaded in {time.monotonic() - start:.1f} s")
 
-    def _take(self, recipe: Recipe, loaded: Loaded) -> None:
-        """Monitor what has been loaded from now on, between two joint states.
+    def _start_monitoring(self, recipe: Recipe, loaded: Loaded) -> None:
+        """Switch to a loaded robot, between two joint states.
 
         Raises:
             CollisionMonitorError: it cannot be monitored; nothing has changed.
@@ -251,16 +251,16 @@ class MonitorCore:
         old = self._monitor
         monitor.scene_fault = self._scene_fault
         try:
-            self._attend(monitor)
+            self._connect(monitor)
             if old is not None:
                 monitor.take_over(old, time.monotonic())
         except Exception:
             if old is not None:
-                self._attend(old)  # else what changes in the scene would not reach it any more
+                self._connect(old)  # else it would no longer receive changes of the scene
             raise
         self._monitor, self._marker_builder, self._limits = monitor, None, limits
         if self._is_active and monitor.model.scene.joints:
-            self._robots.hear_scene()
+            self._robots.subscribe_scene_joints()
         if self._recorder is not None:
             for robot in recipe.robots:
                 self._recorder.description(robot.urdf, self._robots.description_topic(robot.name))
@@ -268,23 +268,23 @@ class MonitorCore:
         log_robot(self._node.get_logger(), monitor)
         thresholds = thresholds_of(self._values, self._file_rules)
         log_rules(self._node.get_logger(), monitor, thresholds)
-        self._tell_pairs(monitor)
+        self._publish_pair_names(monitor)
 
-    def _attend(self, monitor: Monitor) -> None:
-        self._services.attend(monitor)
+    def _connect(self, monitor: Monitor) -> None:
+        self._services.use(monitor)
         self._scene.attend(monitor)
         self._cloud.attend()
 
-    def _tell_pairs(self, monitor: Monitor) -> None:
-        self._told = monitor.live.changes
+    def _publish_pair_names(self, monitor: Monitor) -> None:
+        self._published_changes = monitor.live.changes
         self._topics.pair_names(monitor.pairs)
 
-    def _tell_new_pairs(self) -> None:
-        if self._monitor is not None and self._told != self._monitor.live.changes:
-            self._tell_pairs(self._monitor)
+    def _publish_new_pair_names(self) -> None:
+        if self._monitor is not None and self._published_changes != self._monitor.live.changes:
+            self._publish_pair_names(self._monitor)
 
-    def _work(self, callback: Callable[..., None]) -> Callable[..., None]:
-        """The same callback, known as work: joint states behind it have waited for it."""
+    def _timed(self, callback: Callable[..., None]) -> Callable[..., None]:
+        """The callback with its duration reported: joint states wait while it runs."""
 
         def work(*arguments: Any) -> None:
             start = time.monotonic()
@@ -294,13 +294,13 @@ class MonitorCore:
         return work
 
     def _scene_fault(self, now: float) -> str:
-        """What is not watched though it should be; empty if all is."""
+        """Why the scene is not fully monitored; empty if it is."""
         return self._scene.fault(now) or self._cloud.fault(now)
 
     # -- joint states ----------------------------------------------------------------
 
     def _on_joint_state(self, source: JointStateSource, data: bytes) -> None:
-        """Take in a serialized sensor_msgs/JointState."""
+        """Process a serialized sensor_msgs/JointState."""
         start, monitor, cycles = time.monotonic(), self._monitor, self._watchdogs.cycles
         self._report.messages += 1
         if monitor is None:
@@ -311,7 +311,7 @@ class MonitorCore:
             self._cloud.take()
         lag_at_start = math.nan
         try:
-            if cycles.is_behind(start):  # what waits is merged; the verdict is of the newest
+            if cycles.is_behind(start):  # merge waiting messages, and check the newest
                 for newer in self._robots.waiting():
                     monitor.merge(self._read(source, data))
                     self._report.messages += 1
@@ -338,7 +338,7 @@ class MonitorCore:
         Raises:
             JointStateError: the bytes are no joint state.
         """
-        if self._recorder is not None:  # behind what was said to the ones before it
+        if self._recorder is not None:  # after the states that earlier ones caused
             self._recorder.joint_state(data, source.topic)
         now = time.monotonic()
         message = source.reader.read(data, now)
@@ -347,7 +347,7 @@ class MonitorCore:
         return message._replace(lag=self._watchdogs.clock.lag(message.stamp, *clock))
 
     def _clock_seconds(self) -> float:
-        """The node's time; without simulated time by the shortest way."""
+        """The node's time; system time is read directly, which is faster."""
         if self._time_is_simulated:
             return 1e-9 * self._node.get_clock().now().nanoseconds
         return time.time()
@@ -360,7 +360,7 @@ class MonitorCore:
         model = None if self._monitor is None else self._monitor.model
         limits = None if self._monitor is None else self._limits
         try:
-            reason = not_finite(wanted) or refusal(values) or self._unprepared(wanted)
+            reason = not_finite(wanted) or refusal(values) or self._narrow_phase_refusal(wanted)
             if reason:
                 return SetParametersResult(successful=False, reason=reason)
             rules = file_rules(values) if "thresholds_file" in wanted else self._file_rules
@@ -377,11 +377,11 @@ class MonitorCore:
                 log_rules(self._node.get_logger(), self._monitor, thresholds)
         if self._topics is not None:
             self._set_stops()
-            self._topics.rates_have_changed(set(wanted))
+            self._topics.stop_timers(set(wanted))
         if "marker_rate" in wanted:
             self._marker_builder = None  # its markers' lifetime follows the rate
         if "state_rate" in wanted and self._is_active:
-            self._topics.set_timer("watchdog", self._watch_period(), self._work(self._watch))
+            self._topics.set_timer("watchdog", self._watch_period(), self._timed(self._on_watchdog))
         return SetParametersResult(successful=True)
 
     def _use_values(self, monitor: Monitor) -> None:
@@ -401,7 +401,7 @@ class MonitorCore:
             v["stop_service_timeout"],
         )  # fmt: skip
 
-    def _unprepared(self, wanted: dict[str, Any]) -> str:
+    def _narrow_phase_refusal(self, wanted: dict[str, Any]) -> str:
         """Why a narrow phase cannot begin now: compiling would interrupt monitoring."""
         phase = wanted.get("narrow_phase", "leaf")
         if NARROW_PHASES.index(phase) <= NARROW_PHASES.index(self._prepared):
@@ -411,15 +411,15 @@ class MonitorCore:
             f"{self._prepared!r}; restart it with {phase!r}"
         )
 
-    # -- what is said ----------------------------------------------------------------
+    # -- publishing ------------------------------------------------------------------
 
-    def _now_state(self) -> MonitorState:
+    def _current_state(self) -> MonitorState:
         if self._monitor is None:
             return self._idle
         return self._with_refusal(self._monitor.state(time.monotonic()))
 
     def _with_refusal(self, state: MonitorState) -> MonitorState:
-        """The state, which is not OK while another robot than the one described is watched."""
+        """The state, not OK while the newest description is not the monitored robot."""
         if not self._loader.refused:
             return state
         return state.with_remark(
@@ -427,15 +427,15 @@ class MonitorCore:
         )
 
     def _watch_period(self) -> float:
-        """Seconds: a timer that wakes the node for the heartbeat alone would cost as much again."""
+        """Seconds; one timer serves watchdog and heartbeat, since each wake-up costs time."""
         return min(_WATCHDOG_SECONDS, 1.0 / self._values["state_rate"])
 
-    def _watch(self) -> None:
-        """Look after everything that no message brings about."""
-        self._topics.look_for_listeners(self._values)
+    def _on_watchdog(self) -> None:
+        """Check timeouts, clocks and publishers; repeat the state at its rate."""
+        self._topics.check_subscribers(self._values)
         if self._recorder is not None:
             self._recorder.update()
-        self._time_is_simulated = self._node.get_clock().ros_time_is_active  # a slow question
+        self._time_is_simulated = self._node.get_clock().ros_time_is_active  # slow
         self._scene.watch(self._clock_seconds() if self._time_is_simulated else None)
         if self._cloud.is_ready:
             self._cloud.take()
@@ -445,20 +445,20 @@ class MonitorCore:
         watchdogs.clock.update(self._clock_seconds(), now, self._time_is_simulated)
         for topic, count in self._robots.publishers():
             watchdogs.publishers.update(topic, count, now)
-        state = self._now_state()
+        state = self._current_state()
         is_news = self._stop_service.update(_is_stop(state))
         is_news |= (state.level, state.cause, state.action) != self._published
         period = 1.0 / self._values["state_rate"]
         if now >= self._next_beat - 0.5 * self._watch_period():
-            # Beats keep their rate in the mean, whatever the watchdog's period is.
+            # The mean rate of heartbeats is kept, whatever the period of the watchdog is.
             self._next_beat = max(self._next_beat + period, now + 0.5 * period)
             is_news = True
-            self._tell_new_pairs()
+            self._publish_new_pair_names()
         if is_news:
             self._publish_state(state)
 
     def _refresh(self) -> None:
-        self._publish_state(self._now_state())
+        self._publish_state(self._current_state())
 
     def _publish_state(self, state: MonitorState) -> None:
         if not self._is_active:
@@ -483,7 +483,7 @@ class MonitorCore:
         return status_message(state, self._node.get_name(), robot, extra)
 
     def _send_diagnostics(self) -> None:
-        status = self._status(self._now_state())
+        status = self._status(self._current_state())
         status.values += key_values(self._report.figures(self._watchdogs))
         status.name = f"{self._node.get_fully_qualified_name().lstrip('/')}: clearance"
         message = DiagnosticArray(status=[status])
@@ -491,14 +491,14 @@ class MonitorCore:
         self._topics.diagnostics.publish(message)
 
     def _send_distances(self) -> None:
-        if self._monitor is None or self._now_state().clearance is None:
+        if self._monitor is None or self._current_state().clearance is None:
             return
-        self._tell_new_pairs()
+        self._publish_new_pair_names()
         self._topics.distances.publish(distances_message(self._monitor.distances().tolist()))
 
     def _send_markers(self) -> None:
         monitor, v = self._monitor, self._values
-        # A timer that has ended may have been due already when its rate was set to 0.
+        # A stopped timer may have been due when its rate was set to 0.
         if monitor is None or v["marker_rate"] == 0.0:
             return
         if self._marker_builder is None:
@@ -521,25 +521,24 @@ class MonitorCore:
             nearness = np.minimum(nearness, of_links)
         stamp = self._node.get_clock().now().to_msg()
         messages = self._marker_builder.build(
-            monitor.buffer.q, self._now_state(), stamp, nearness, of_objects
+            monitor.buffer.q, self._current_state(), stamp, nearness, of_objects
         )
         for message in messages:
             self._topics.markers.publish(message)
 
 
 def _is_stop(state: MonitorState) -> bool:
-    """Whether the robot is to stop, though it has been watched."""
+    """Whether this is a stop of a monitored robot."""
     return state.action == "stop" and state.cause != "waiting"
 
 
 def _freeze_what_is_loaded(is_first: bool) -> None:
-    """Keep what is loaded out of the search for cyclic garbage, which else stops the watch.
+    """Exclude loaded objects from garbage collection, which would interrupt monitoring.
 
-    A full search among the objects of all imports takes tens of milliseconds; what comes
-    and goes with messages is searched as before. A robot monitored before goes by itself: nothing
-    of it is in a circle.
+    A full collection takes tens of milliseconds. Objects created by messages are still collected.
+    A robot monitored before is freed by reference counts: it has no reference cycles.
     """
     if is_first:
-        gc.unfreeze()  # of a managed node that has been cleaned up
+        gc.unfreeze()  # objects of a lifecycle node that was cleaned up
     gc.collect(2 if is_first else 1)
     gc.freeze()

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Services of the collision_monitor node, and the driver service that it calls on a stop."""
+"""Services of the collision_monitor node, and the client of the driver's stop service."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from trajectory_msgs.msg import JointTrajectory
 
 from collision_monitor.monitoring.monitor import Monitor
 from collision_monitor.monitoring.speed_policy.stops import StopCall, StopLatch
-from collision_monitor.nodes.trajectories.trajectory_messages import seconds_of
+from collision_monitor.nodes.common.messages import seconds_of
 
 _TYPES = {"std_srvs/srv/Trigger": Trigger, "std_srvs/srv/SetBool": SetBool}
-_LOOK_SECONDS = 1.0
+_SEARCH_SECONDS = 1.0
 
 
 class StopService:
-    """A client of a Trigger or SetBool service, whichever the graph has under that name."""
+    """A client of a Trigger or SetBool service, whichever type the graph has."""
 
     def __init__(self, node: Node) -> None:
         """No service yet; see `set`."""
@@ -31,11 +31,11 @@ class StopService:
         self._name, self._data = "", False
         self._client: Any = None
         self._kind = ""
-        self._looked = -_LOOK_SECONDS
-        self._said = "none"
+        self._searched = -_SEARCH_SECONDS
+        self._logged = "none"
 
     def set(self, name: str, data: bool, attempts: int, timeout: float) -> None:
-        """Use this service, or none for an empty name; in force for the next stop."""
+        """Use this service from the next stop on; none if the name is empty."""
         if name != self._name:
             self.close()
             self.call = StopCall()
@@ -43,25 +43,25 @@ class StopService:
         self.call.retries, self.call.timeout = attempts - 1, timeout
 
     def close(self) -> None:
-        """Forget the client."""
+        """Destroy the client."""
         if self._client is not None:
             self._node.destroy_client(self._client)
-        self._client, self._kind, self._looked = None, "", -_LOOK_SECONDS
+        self._client, self._kind, self._searched = None, "", -_SEARCH_SECONDS
 
     def update(self, stopping: bool) -> bool:
-        """Call the service where it is time to; whether there is something new to say."""
+        """Call the service if it is due; returns whether its outcome has changed."""
         if not self._name:
             return False
         now = time.monotonic()
-        # Before it is needed: a client that has just been made knows of no server yet.
-        if self._client is None and now - self._looked >= _LOOK_SECONDS:
-            self._look(now)
+        # Before the first stop: a new client needs time to discover its server.
+        if self._client is None and now - self._searched >= _SEARCH_SECONDS:
+            self._find_server(now)
         if self.call.update(stopping, now):
             self._send(now)
-        return self._tell()
+        return self._log_outcome()
 
-    def _look(self, now: float) -> None:
-        self._looked = now
+    def _find_server(self, now: float) -> None:
+        self._searched = now
         name = self._node.resolve_service_name(self._name)
         found = dict(self._node.get_service_names_and_types()).get(name, [])
         self._kind = next((kind for kind in found if kind in _TYPES), "")
@@ -73,7 +73,7 @@ class StopService:
     def _send(self, now: float) -> None:
         attempt = self.call.attempts
         if self._client is None:
-            self._look(now)
+            self._find_server(now)
         if self._client is None:
             why = f"it is a {self._kind}, not std_srvs Trigger or SetBool" if self._kind else (
                 "there is no such service"
@@ -93,7 +93,7 @@ class StopService:
 
     def _answered(self, call: StopCall, stop: int, attempt: int, future: Any) -> None:
         if stop != call.stops:
-            return  # what came of an earlier stop says nothing about this one
+            return  # the answer to an earlier stop
         if future.cancelled() or future.exception() is not None:
             success, reason = False, f"{future.exception() or 'cancelled'}"
         else:
@@ -101,14 +101,14 @@ class StopService:
             success, reason = answer.success, answer.message or "refused without a message"
         call.answered(attempt, success, reason, time.monotonic())
 
-    def _tell(self) -> bool:
-        if self.call.outcome == self._said:
+    def _log_outcome(self) -> bool:
+        if self.call.outcome == self._logged:
             return False
-        self._said = self.call.outcome
+        self._logged = self.call.outcome
         log = self._node.get_logger()
-        if self._said == "failed":
+        if self._logged == "failed":
             log.error(f"stop_service {self._name}: {self.call.text}")
-        elif self._said == "done":
+        elif self._logged == "done":
             log.info(f"stop_service {self._name}: called, attempt {self.call.attempts}")
         return True
 
@@ -117,14 +117,14 @@ class MonitorServices:
     """``~/enable``, ``~/reset``, ``~/acknowledge``, and the topic ``~/command``.
 
     Attributes:
-        enabled: whether the behaviour is.
-        latch: of all robots that this node monitors, one after another.
+        enabled: whether the speed policy is.
+        latch: shared by all robots that this node monitors in its lifetime.
     """
 
     def __init__(
         self, node: Node, monitor: Callable[[], Monitor | None], changed: Callable[[], None]
     ) -> None:
-        """``monitor`` as it is now; ``changed`` is called when the state may be another."""
+        """``monitor`` gives the current one; ``changed`` is called when the state may change."""
         self._node, self._monitor, self._changed = node, monitor, changed
         self.enabled, self.latch = True, StopLatch()
         self._services = (
@@ -139,13 +139,13 @@ class MonitorServices:
         )
 
     def destroy(self) -> None:
-        """End everything."""
+        """Destroy services and subscription."""
         for service in self._services:
             self._node.destroy_service(service)
         self._node.destroy_subscription(self._command)
 
-    def attend(self, monitor: Monitor) -> None:
-        """From now on it is this monitor that is enabled and held."""
+    def use(self, monitor: Monitor) -> None:
+        """Apply to this monitor from now on."""
         monitor.behaviour.enabled = self.enabled
         monitor.behaviour.latch = self.latch
 
@@ -173,7 +173,7 @@ class MonitorServices:
         return answer
 
     def _on_command(self, message: JointTrajectory) -> None:
-        """Take the way to the first point that is not where the robot is."""
+        """Note the direction to the first point that differs from the current position."""
         monitor = self._monitor()
         if monitor is None or monitor.buffer.missing():
             return
@@ -191,7 +191,7 @@ class MonitorServices:
 
 
 def _velocities(point: Any, columns: list[int], present: list[float]) -> list[float]:
-    """Of a point of a trajectory, rad/s or m/s; what stands in it, or the way to it."""
+    """Velocities of a trajectory point, rad/s or m/s; else those of the way to it."""
     many = max(columns, default=-1)
     if len(point.velocities) > many and any(point.velocities):
         return [point.velocities[k] for k in columns]

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""What the collision_monitor node publishes and logs."""
+"""Publishers and log messages of the collision_monitor node."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ _LOG_SECONDS = 5.0
 
 
 class MonitorReport:
-    """Counts joint states, logs changes, and knows the key-values of the state.
+    """Counts joint states, logs changes, and makes the key-values of the state.
 
     Attributes:
         messages: joint states so far.
     """
 
     def __init__(self, node: Node) -> None:
-        """Nothing has happened yet."""
+        """Start counting."""
         self._node = node
         self.messages = 0
         self._logged: dict[Level, float] = {}
-        self._mark = (time.monotonic(), 0, 0.0)  # since when, messages, the last rate
+        self._mark = (time.monotonic(), 0, 0.0)  # start time, messages then, last rate
 
     def values(
         self,
@@ -51,7 +51,7 @@ class MonitorReport:
         state: MonitorState,
         stop_service: str,
     ) -> dict[str, str]:
-        """Key-values beside those that every state has; ``values`` of the parameters."""
+        """Key-values in addition to those of `status_message`; ``values``: the parameters."""
         extra = {
             "warn_distance": f"{values['warn_distance']:g}",
             "stop_distance": f"{values['stop_distance']:g}",
@@ -71,7 +71,7 @@ class MonitorReport:
         return extra
 
     def figures(self, watchdogs: Watchdogs) -> dict[str, str]:
-        """Key-values of /diagnostics alone: rates (Hz), seconds, counts since the start."""
+        """Key-values only in /diagnostics: rates (Hz), seconds, counts since the start."""
         cycles = watchdogs.cycles.figures(time.monotonic())
         return {
             "cycle_rate": f"{cycles.rate:.1f}",
@@ -96,7 +96,7 @@ class MonitorReport:
         return rate
 
     def log(self, state: MonitorState) -> None:
-        """One line a change of level; the same level again only after a while."""
+        """Log a change of level; the same level at most every few seconds."""
         now = time.monotonic()
         if now - self._logged.get(state.level, -math.inf) < _LOG_SECONDS:
             return
@@ -109,7 +109,7 @@ class MonitorReport:
 
 
 def log_robot(log: Any, monitor: Monitor) -> None:
-    """Say what is monitored from now on, and what is not."""
+    """Log which pairs are monitored, and which are not."""
     model = monitor.model
     for reason, pairs in by_reason(model.unmonitored_pairs).items():
         log.info(f"not monitored ({reason}): {', '.join(f'{a} - {b}' for a, b in pairs)}")
@@ -124,7 +124,7 @@ def log_robot(log: Any, monitor: Monitor) -> None:
 
 
 def log_rules(log: Any, monitor: Monitor, thresholds: Thresholds) -> None:
-    """Say which thresholds are of no pair now, which may be a slip of the pen."""
+    """Warn of thresholds that match no pair, possibly a typing error."""
     if none := thresholds.naming_none(monitor.model.pairs):
         log.warning(
             f"thresholds of {', '.join(map(repr, none))} match no pair of the robot; they apply "
@@ -166,7 +166,7 @@ def _behaviour_values(monitor: Monitor, state: MonitorState) -> dict[str, str]:
 
 
 class MonitorTopics:
-    """The publishers of a node, and timers for those that speak only while somebody listens."""
+    """The publishers of a node, and timers of topics published only with subscribers."""
 
     def __init__(
         self,
@@ -174,7 +174,7 @@ class MonitorTopics:
         on_demand: Mapping[str, Callable[[], None]],
         recorder: Recorder | None = None,
     ) -> None:
-        """``on_demand``: by the parameter of its rate, what to call so often."""
+        """``on_demand``: callback of a topic, by the parameter with its rate."""
         self._node, self._recorder = node, recorder
         # A steady clock: a watchdog on simulated time would sleep while that stands still.
         self.clock = Clock(clock_type=ClockType.STEADY_TIME)
@@ -196,8 +196,8 @@ class MonitorTopics:
             for name, callback in on_demand.items()
         }
         self._timers: dict[str, Any] = {}
-        self._scale_is_heard = True
-        self._distance_message = Float64()  # one object for all: publishing copies it
+        self._scale_is_used = True
+        self._distance_message = Float64()  # reused: publishing copies it
         self._scale_message = Float64()
 
     def _recorded(self, kind: type, topic: str, qos: QoSProfile) -> Publisher | RecordedPublisher:
@@ -207,44 +207,44 @@ class MonitorTopics:
         return self._recorder.recorded(publisher, topic, kind, latched=qos is LATCHED)
 
     def cycle(self, state: MonitorState) -> None:
-        """What goes out with every joint state whose distance is known."""
+        """Publish what follows each joint state with a known distance."""
         self._distance_message.data = state.clearance.distance
         self._min_distance.publish(self._distance_message)
-        if self._scale_is_heard:
+        if self._scale_is_used:
             self._scale_message.data = state.speed_scale
             self._speed_scale.publish(self._scale_message)
 
     def state(self, status: DiagnosticStatus, state: MonitorState) -> None:
-        """The whole state."""
+        """Publish the state."""
         self._state.publish(status)
         self._safe.publish(Bool(data=state.safe))
         if state.clearance is None:
-            # Not known: NaN, so that the last distance is not taken for a new one.
+            # NaN: unknown, so that the last distance is not mistaken for a new one.
             self._min_distance.publish(Float64(data=math.nan))
             self._speed_scale.publish(Float64(data=state.speed_scale))
 
     def pair_names(self, pairs: list[tuple[str, str]]) -> None:
-        """Which pairs there are."""
+        """Publish the names of all pairs."""
         self._pair_names.publish(String(data="\n".join(f"{a} {b}" for a, b in pairs)))
 
     def set_timer(self, name: str, period: float, callback: Callable[[], None] | None) -> None:
-        """Start a timer anew, or end it where there is no callback."""
+        """Restart a timer, or end it if there is no callback."""
         if name in self._timers:
             self._node.destroy_timer(self._timers.pop(name))
         if callback is not None:
             self._timers[name] = self._node.create_timer(period, callback, clock=self.clock)
 
-    def look_for_listeners(self, rates: Mapping[str, float]) -> None:
-        """Do for a topic what it takes only while somebody listens; ``rates`` in Hz."""
-        self._scale_is_heard = self._speed_scale.get_subscription_count() > 0
+    def check_subscribers(self, rates: Mapping[str, float]) -> None:
+        """Start and end timers of topics by whether they have subscribers; ``rates`` in Hz."""
+        self._scale_is_used = self._speed_scale.get_subscription_count() > 0
         for name, (publisher, callback) in self._on_demand.items():
             rate = rates[name]
             wanted = rate > 0.0 and publisher.get_subscription_count() > 0
             if wanted != (name in self._timers):
                 self.set_timer(name, 1.0 / rate if wanted else 0.0, callback if wanted else None)
 
-    def rates_have_changed(self, names: set[str]) -> None:
-        """End timers of these parameters; `look_for_listeners` starts them anew."""
+    def stop_timers(self, names: set[str]) -> None:
+        """End the timers of these parameters; `check_subscribers` restarts them."""
         for name in names & self._on_demand.keys():
             self.set_timer(name, 0.0, None)
 
@@ -254,7 +254,7 @@ class MonitorTopics:
             self.set_timer(name, 0.0, None)
 
     def destroy(self) -> None:
-        """End everything; what was latched is gone."""
+        """Destroy timers and publishers; latched messages are gone."""
         self.stop()
         for publisher in self._every:
             self._node.destroy_publisher(getattr(publisher, "publisher", publisher))

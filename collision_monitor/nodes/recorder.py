@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -19,20 +20,75 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from visualization_msgs.msg import Marker, MarkerArray
 
+from collision_monitor.errors import RecordingError
 from collision_monitor.model.live.desired_scene import SceneKeeper, Wish
 from collision_monitor.model.live.scene_file import ObjectNow, as_scene, objects_now
-from collision_monitor.recording.message_definition import message_definition
+from collision_monitor.nodes.common.messages import duration_message
 from collision_monitor.recording.stop_recorder import Channel, StopRecorder
+from collision_monitor.robot.packages import FileFinder
+
+# -- definitions of messages with those of their fields, as mcap files hold them (ros2msg) --
+
+_SEPARATOR = "\n" + "=" * 80 + "\nMSG: {}\n"
+# A field: its type, with bounds of strings and arrays, and its name; constants have plain types.
+_FIELD = re.compile(r"^\s*([A-Za-z]\w*(?:/[A-Za-z]\w*)?)(?:<=\d+)?(?:\[[^\]]*\])?\s+[A-Za-z]\w*")
+_PLAIN = {
+    "bool", "byte", "char", "float32", "float64", "int8", "uint8", "int16", "uint16", "int32",
+    "uint32", "int64", "uint64", "string", "wstring",
+}  # fmt: skip
+
+
+def message_definition(kind: str) -> str:
+    """Of a type such as ``sensor_msgs/msg/JointState``, read from the .msg files of its package.
+
+    Raises:
+        RecordingError: a file of it cannot be found or read.
+    """
+    package, _, name = kind.partition("/msg/")
+    own = _text(package, name)
+    parts, seen = [own], {(package, name)}
+    waiting = _parts_of(own, package)
+    while waiting:
+        part = waiting.pop(0)
+        if part in seen:
+            continue
+        seen.add(part)
+        text = _text(*part)
+        parts.append(_SEPARATOR.format("/".join(part)) + text)
+        waiting += _parts_of(text, part[0])
+    return "".join(parts)
+
+
+def _parts_of(text: str, package: str) -> list[tuple[str, str]]:
+    """(package, name) of the messages that the fields of a definition are of."""
+    found = []
+    for line in text.splitlines():
+        field = _FIELD.match(line.partition("#")[0])
+        if field and field[1] not in _PLAIN:
+            there, _, name = field[1].rpartition("/")
+            found.append((there or package, name))
+    return found
+
+
+def _text(package: str, name: str) -> str:
+    uri = f"package://{package}/msg/{name}.msg"
+    path = FileFinder().find(uri, "record: the definition of a message", RecordingError)
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise RecordingError(f"record: {path}: cannot be read: {error}") from None
+
+
+# -- the scene at the beginning of a file --
 
 _MARKERS = 20  # in a message: to serialize more at a time would hold up joint states
-_WISH_BYTES, _POINT_BYTES = 4000, 150  # of one that nobody else holds, about
+_WISH_BYTES, _POINT_BYTES = 4000, 150  # approximate memory of a new wish
 
 
 class SceneMessages:
-    """A `stop_recorder.SceneSource` of what was asked for.
+    """A `stop_recorder.SceneSource` of the requested objects.
 
-    What it holds are wishes, which never change: as long as none is new, to remember them costs
-    next to nothing.
+    It holds wishes, which never change: remembering them again costs almost nothing.
     """
 
     def __init__(self, keeper: SceneKeeper, scene: int, attach: int) -> None:
@@ -41,7 +97,7 @@ class SceneMessages:
         self._last: frozenset[int] = frozenset()
 
     def held(self) -> tuple[tuple[Wish, ...], int]:
-        """All that is wanted now, and about how many bytes are new."""
+        """All requested objects, and the approximate number of new bytes."""
         wishes = tuple(self._keeper.wishes.values())
         last, self._last = self._last, frozenset(map(id, wishes))
         new = [wish for wish in wishes if id(wish) not in last]
@@ -62,16 +118,16 @@ class SceneMessages:
         ]
 
     def at_stop(self) -> tuple[ObjectNow, ...]:
-        """What is watched now."""
+        """The monitored objects."""
         return () if self._keeper.live is None else objects_now(self._keeper.live)
 
     def described(self, at_stop: tuple[ObjectNow, ...]) -> dict[str, Any]:
-        """The same as a scene file has it."""
+        """The same as content of a scene file."""
         return as_scene(at_stop)
 
 
 def marker_again(wish: Wish, seconds: float) -> Marker:
-    """The marker that an object came as, where it is now; it expires in ``seconds``, or never."""
+    """The marker of an object at its current pose; it expires in ``seconds``, or never."""
     source = wish.source
     marker = Marker(
         ns=source.ns, id=source.id, type=source.type, action=Marker.ADD, scale=source.scale,
@@ -80,13 +136,14 @@ def marker_again(wish: Wish, seconds: float) -> Marker:
     )  # fmt: skip
     marker.header.frame_id = wish.link
     if math.isfinite(seconds):
-        whole, rest = divmod(max(round(1e9 * seconds), 1), 10**9)
-        marker.lifetime.sec, marker.lifetime.nanosec = whole, rest
+        marker.lifetime = duration_message(max(seconds, 1e-9))  # 0 would mean forever
     p, o = marker.pose.position, marker.pose.orientation
     p.x, p.y, p.z = wish.pose[:3, 3].tolist()
     o.x, o.y, o.z, o.w = Rotation.from_matrix(wish.pose[:3, :3]).as_quat().tolist()
     return marker
 
+
+# -- recorded topics --
 
 _FOREVER = {"sec": 9223372036, "nsec": 854775807}
 # In the numbers of rmw, which every version of rosbag2 reads.
@@ -102,20 +159,20 @@ _LATCHED = json.dumps(
 
 
 class RecordedPublisher:
-    """A publisher whose messages are kept; the recording listens like any subscriber."""
+    """A publisher whose messages are recorded; the recording counts as a subscriber."""
 
     def __init__(self, publisher: Publisher, recorder: StopRecorder, number: int) -> None:
         """``number`` of the channel."""
         self.publisher, self._recorder, self._number = publisher, recorder, number
 
     def publish(self, message: Any) -> None:
-        """Send it, and keep it."""
+        """Publish and record a message."""
         data = message if isinstance(message, bytes) else serialize_message(message)
         self.publisher.publish(data)
         self._recorder.add(self._number, data)
 
     def get_subscription_count(self) -> int:
-        """Who listens, the recording included."""
+        """Number of subscribers, including the recording."""
         return 1 + self.publisher.get_subscription_count()
 
 
@@ -123,10 +180,10 @@ class Recorder:
     """The recording of a node."""
 
     def __init__(self, node: Node, values: Mapping[str, Any]) -> None:
-        """Begin; ``values`` of the parameters.
+        """Start recording; ``values``: the parameters.
 
         Raises:
-            RecordingError: it cannot be written, or values mean nothing.
+            RecordingError: the file cannot be written, or values are invalid.
             MissingDependencyError: mcap is not installed.
         """
         self._node = node
@@ -137,7 +194,7 @@ class Recorder:
             megabytes=values["record_megabytes"],
             most_files=values["record_files"],
         )
-        self._channels: dict[str, int] = {}  # of what is heard, by topic
+        self._channels: dict[str, int] = {}  # of received messages, by topic
         self._is_stopped = False
 
     def _channel(
@@ -161,63 +218,63 @@ class Recorder:
     def hearing(
         self, topic: str, kind: type, are_large: bool = False
     ) -> Callable[[bytes], None]:
-        """What keeps the serialized messages of a topic that the node listens to.
+        """A function that records serialized messages which the node receives on a topic.
 
-        Of those that ``are_large`` not all are kept; the last one before a file begins is in it.
+        If they ``are_large``, some may be left out; the last one before a file begins is in it.
         """
         number = self._channels[topic] = self._channel(topic, kind, are_large, "")
         add = self._recorder.add_if_affordable if are_large else self._recorder.add
         return partial(add, number)
 
     def follow(self, keeper: SceneKeeper) -> None:
-        """Every file begins with what a scene held then; after `hearing` of its topics."""
+        """Begin every file with the scene at that time; call `hearing` for its topics first."""
         topics = self._channels["~/scene"], self._channels["~/attach"]
         self._recorder.follow(SceneMessages(keeper, *topics))
 
     def _heard(self, topic: str, kind: type, latched: bool = False) -> int:
-        """The channel of a topic that the node listens to."""
+        """The channel of a topic that the node receives."""
         if topic not in self._channels:
             self._channels[topic] = self._channel(topic, kind, latched)
         return self._channels[topic]
 
     def joint_state(self, data: bytes, topic: str = "joint_states") -> None:
-        """Keep a joint state as it came."""
+        """Record a serialized joint state."""
         self._recorder.add(self._heard(topic, JointState), data)
 
     def description(self, source: str, topic: str = "robot_description") -> None:
-        """Keep a description, text or the path of a file."""
+        """Record a description, text or the path of a file."""
         text = source
         if not source.lstrip("\ufeff \t\r\n").startswith("<"):
             try:
                 text = Path(source).read_text(encoding="utf-8")
             except (OSError, ValueError):
-                return  # whoever loads it says what is wrong with it
+                return  # loading it reports the error
         try:
             data = serialize_message(String(data=text))
-        except Exception:  # text that is no Unicode: it cannot be loaded either
+        except Exception:  # not Unicode: it cannot be loaded either
             return
         self._recorder.add(self._heard(topic, String, latched=True), data)
 
     def state(self, is_stop: bool, message: str) -> None:
-        """Take note of what is published."""
+        """Note a published state, and the beginning of a stop."""
         if is_stop and not self._is_stopped:
             self._recorder.stopped(message)
         self._is_stopped = is_stop
 
     def update(self) -> None:
-        """Write what is due; from a timer."""
-        self._tell(self._recorder.update())
+        """Write files that are due; call it from a timer."""
+        self._log_result(self._recorder.update())
 
     @property
     def text(self) -> str:
-        """What it is doing, for the state."""
+        """Status, for the state message."""
         return self._recorder.text
 
     def close(self) -> None:
-        """Write what is still to be written; waits for it for some seconds."""
-        self._tell(self._recorder.close())
+        """Write pending files, within some seconds."""
+        self._log_result(self._recorder.close())
 
-    def _tell(self, result: tuple[str, str] | None) -> None:
+    def _log_result(self, result: tuple[str, str] | None) -> None:
         if result is None:
             return
         path, error = result

@@ -30,7 +30,7 @@ from collision_monitor.nodes.parameters.monitor_parameters import (
     thresholds_of,
 )
 
-_LOOK_SECONDS = 0.02
+_POLL_SECONDS = 0.02
 
 library = logging.getLogger("collision_monitor")
 
@@ -38,12 +38,12 @@ library = logging.getLogger("collision_monitor")
 def build_monitor(
     values: Mapping[str, Any], rules: Sequence[Rule], loaded: Loaded
 ) -> tuple[Monitor, dict[str, float]]:
-    """A monitor by the parameters, and the limits of joints out of their file.
+    """A monitor with these parameters, and the accelerations of the file of joint limits.
 
-    Takes milliseconds where a monitor has been built before: nothing is left to compile.
+    Takes milliseconds once kernels are compiled.
 
     Raises:
-        CollisionMonitorError: parameters that do not go with the model.
+        CollisionMonitorError: parameters do not fit the model.
     """
     model, names = loaded.model, loaded.model.joint_names
     limits = joint_limits_of(values, model)
@@ -69,11 +69,11 @@ def build_monitor(
 
 
 class RobotLoader:
-    """Loads one recipe at a time; a newer one takes the place of an older.
+    """Loads one recipe at a time; a newer one replaces an older.
 
     Attributes:
-        current: the recipe of what is monitored.
-        refused: why the newest description is not what is monitored; empty if it is.
+        current: recipe of the monitored robot.
+        refused: why the newest description is not monitored; empty if it is.
     """
 
     def __init__(
@@ -82,9 +82,9 @@ class RobotLoader:
         """Load nothing yet.
 
         Args:
-            node: whose timer is used.
-            ready: called with what has been loaded; a CollisionMonitorError of it is a refusal.
-            changed: called when `values` has become another.
+            node: provides the timer.
+            ready: called with each loaded robot; it raises CollisionMonitorError to reject it.
+            changed: called when `values` has changed.
         """
         self._node, self._ready, self._changed = node, ready, changed
         # Steady: simulated time may stand still.
@@ -104,7 +104,7 @@ class RobotLoader:
         return found
 
     def load(self, recipe: Recipe) -> None:
-        """Load here and now, while nobody is watched.
+        """Load in this thread, while no robot is monitored.
 
         Raises:
             CollisionMonitorError: it cannot be monitored.
@@ -112,8 +112,8 @@ class RobotLoader:
         self._ready(recipe, recipe.load())
         self.current, self.refused = recipe, ""
 
-    def want(self, recipe: Recipe) -> None:
-        """Load beside what is monitored, unless it is that or is being loaded."""
+    def request(self, recipe: Recipe) -> None:
+        """Load in the background, unless this robot is monitored or being loaded."""
         if self._process is not None and recipe == self._process.recipe:
             return
         self.cancel()
@@ -124,22 +124,22 @@ class RobotLoader:
                 "loading a new robot description; still monitoring the current robot"
             )
             self._process = LoadingProcess(recipe)
-            self._timer = self._node.create_timer(_LOOK_SECONDS, self._look, clock=self._clock)
+            self._timer = self._node.create_timer(_POLL_SECONDS, self._poll, clock=self._clock)
         self._changed()
 
     def cancel(self) -> None:
-        """Load nothing any more."""
+        """Stop loading."""
         if self._process is not None:
             self._process.cancel()
             self._node.destroy_timer(self._timer)
             self._process = self._timer = None
 
     def forget(self) -> None:
-        """Load nothing, and know of nothing that is monitored."""
+        """Stop loading, and forget the monitored robot."""
         self.cancel()
         self.current, self.refused = None, ""
 
-    def _look(self) -> None:
+    def _poll(self) -> None:
         process = self._process
         if process is None or (answer := process.poll()) is None:
             return
@@ -153,7 +153,7 @@ class RobotLoader:
                 self.current = process.recipe
             except CollisionMonitorError as problem:
                 error = str(problem)
-            except Exception as problem:  # the one in use goes on whatever it is
+            except Exception as problem:  # monitoring of the current robot continues
                 library.exception("the new robot cannot be monitored")
                 error = f"internal error, {type(problem).__name__}: {problem}"
         self.refused = error

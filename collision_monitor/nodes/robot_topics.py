@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Where robots come from: the topics of their descriptions, and of their joint states."""
+"""Subscriptions to robot descriptions and joint states."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ from std_msgs.msg import String
 from collision_monitor.errors import JointStateError
 from collision_monitor.model.loading.recipe import RobotSource
 from collision_monitor.monitoring.joint_states.joint_state_buffer import JointState
-from collision_monitor.nodes.common.messages import LATCHED
+from collision_monitor.nodes.common.executor import take_serialized
+from collision_monitor.nodes.common.messages import LATCHED, seconds_of
 from collision_monitor.nodes.parameters.robot_parameters import RobotPort
 
-# Sensor data's, but for the depth: of several publishers with some of the joints each none is
-# lost while a cycle lasts. What waits is taken at once, so none of it makes the next one late.
+# As for sensor data, but deeper: with several publishers no joint state is lost during a cycle.
+# All waiting messages are taken at once, so none of them delays the next.
 _QOS = QoSProfile(
     depth=100, reliability=ReliabilityPolicy.BEST_EFFORT, durability=DurabilityPolicy.VOLATILE
 )
-_MOST = 200  # taken at once: messages that come faster than they can be taken must end somewhere
+_MOST = 200  # messages taken at once, if they arrive faster than they can be taken
 
 
 class JointStateReader:
@@ -55,12 +56,11 @@ class JointStateReader:
         if message.name != self._last:
             self._last = message.name
             self._names = [self._prefix + name for name in message.name]
-        stamp = message.header.stamp
         return JointState(
             self._names,
             tuple(message.position),
             now,
-            stamp.sec + 1e-9 * stamp.nanosec,
+            seconds_of(message.header.stamp),
             velocities=tuple(message.velocity),
         )
 
@@ -96,12 +96,9 @@ class JointStateSource:
         self._count = getattr(self._subscription, "get_publisher_count", None)
 
     def waiting(self) -> Iterator[bytes]:
-        """Take the messages that have come in the meantime, oldest first."""
+        """Take the waiting messages, oldest first."""
         for _ in range(_MOST):
-            # As executors do; an executor that looks for these later finds nothing.
-            with self._subscription.handle:
-                found = self._subscription.handle.take_message(JointStateMessage, True)
-            if found is None:
+            if (found := take_serialized(self._subscription)) is None:
                 return
             yield found[0]
 
@@ -116,7 +113,7 @@ class JointStateSource:
         self._node.destroy_subscription(self._subscription)
 
 
-# Joints of a scene, which no robot has, where several robots have topics of their own.
+# Joints of the scene belong to no robot; their topic if robots have topics of their own.
 _SCENE_TOPIC = "joint_states"
 
 
@@ -130,22 +127,22 @@ class RobotTopics:
         described: Callable[[], None],
         moved: Callable[[JointStateSource, bytes], None],
     ) -> None:
-        """Listen to nothing yet.
+        """Subscribe to nothing yet.
 
         Args:
-            node: whose subscriptions they are.
-            ports: of the robots.
-            described: called when a description has come.
-            moved: called with a serialized joint state, and where it came from.
+            node: the node.
+            ports: topics of each robot.
+            described: called when a description was received.
+            moved: called with the source and each serialized joint state.
         """
         self._node, self._ports = node, ports
-        self._described, self._moved = described, moved
+        self._described, self._on_joint_state = described, moved
         self._urdfs: dict[str, str] = {}  # by name of the robot
         self._descriptions: list[Subscription] = []
         self._joint_states: dict[str, JointStateSource] = {}
 
-    def hear_descriptions(self) -> None:
-        """Listen to the descriptions that parameters do not give."""
+    def subscribe_descriptions(self) -> None:
+        """Subscribe to the descriptions that parameters do not give."""
         self._urdfs.clear()
         for port in self._ports:
             if not port.source.urdf:
@@ -162,7 +159,7 @@ class RobotTopics:
 
     @property
     def sources(self) -> tuple[RobotSource, ...]:
-        """The robots, as far as they are known."""
+        """The robots; a URDF that was not received is empty."""
         return tuple(
             port.source if port.source.urdf
             else replace(port.source, urdf=self._urdfs.get(port.source.name, ""))
@@ -170,51 +167,53 @@ class RobotTopics:
         )  # fmt: skip
 
     def description_topic(self, name: str) -> str:
-        """Where the description of this robot comes from, or would."""
+        """Topic of the description of a robot."""
         return next(p.description_topic for p in self._ports if p.source.name == name)
 
     @property
     def missing(self) -> list[str]:
-        """Topics of descriptions that have not come."""
+        """Topics of descriptions that were not received."""
         return [
             port.description_topic
             for port in self._ports
             if not port.source.urdf and port.source.name not in self._urdfs
         ]
 
-    def hear_joint_states(self) -> None:
-        """Listen to the joint states of all robots."""
+    def subscribe_joint_states(self) -> None:
+        """Subscribe to the joint states of all robots."""
         for port in self._ports:
-            self._hear(port.joint_states, port.source.prefix)
+            self._subscribe(port.joint_states, port.source.prefix)
 
-    def hear_scene(self) -> None:
-        """Listen to joints of the scene as well."""
-        self._hear(_SCENE_TOPIC, "")
+    def subscribe_scene_joints(self) -> None:
+        """Subscribe to joints of the scene as well."""
+        self._subscribe(_SCENE_TOPIC, "")
 
-    def _hear(self, topic: str, prefix: str) -> None:
+    def _subscribe(self, topic: str, prefix: str) -> None:
         if topic not in self._joint_states:
-            self._joint_states[topic] = JointStateSource(self._node, self._moved, topic, prefix)
+            self._joint_states[topic] = JointStateSource(
+                self._node, self._on_joint_state, topic, prefix
+            )
 
     def waiting(self) -> Iterator[tuple[JointStateSource, bytes]]:
-        """Take the joint states that have come in the meantime, of each topic oldest first."""
+        """Take the waiting joint states, of each topic oldest first."""
         for source in self._joint_states.values():
             for data in source.waiting():
                 yield source, data
 
     def publishers(self) -> Iterator[tuple[str, int]]:
-        """Each topic of joint states, and how many publishers it has."""
+        """Each topic of joint states, and its number of publishers."""
         for topic, source in self._joint_states.items():
             yield topic, source.publishers()
 
-    def ignore_joint_states(self) -> None:
-        """Listen to no joint states any more."""
+    def unsubscribe_joint_states(self) -> None:
+        """End the subscriptions to joint states."""
         for source in self._joint_states.values():
             source.destroy()
         self._joint_states.clear()
 
     def destroy(self) -> None:
-        """Listen to nothing any more."""
-        self.ignore_joint_states()
+        """End all subscriptions."""
+        self.unsubscribe_joint_states()
         for subscription in self._descriptions:
             self._node.destroy_subscription(subscription)
         self._descriptions.clear()

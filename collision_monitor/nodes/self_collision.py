@@ -1,9 +1,10 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The node ``self_collision``: desired trajectories of two arms in, safe ones or a reason out."""
+"""The node ``self_collision``: desired trajectories of two arms in, safe trajectories out."""
 
 from __future__ import annotations
 
+import logging
 import math
 import time
 import traceback
@@ -11,7 +12,6 @@ from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any
 
-from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock, ClockType
@@ -27,10 +27,15 @@ from visualization_msgs.msg import MarkerArray
 from collision_monitor.errors import AdjustmentError, CollisionMonitorError, TrajectoryError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.monitoring.monitor import Level, MonitorState
-from collision_monitor.nodes.common.executor import bridge_logs, run_program
-from collision_monitor.nodes.common.messages import LATCHED, VALUES
-from collision_monitor.nodes.markers.markers import MarkerBuilder
-from collision_monitor.nodes.markers.path_markers import PathMarkers
+from collision_monitor.nodes.common.executor import bridge_logs, log_at, run_program
+from collision_monitor.nodes.common.messages import (
+    LATCHED,
+    VALUES,
+    diagnostic,
+    seconds_of,
+    time_message,
+)
+from collision_monitor.nodes.markers.markers import MarkerBuilder, PathMarkers
 from collision_monitor.nodes.parameters.parameter import declare_parameters, not_finite
 from collision_monitor.nodes.parameters.self_collision_parameters import (
     PARAMETERS,
@@ -48,14 +53,12 @@ from collision_monitor.nodes.trajectories.self_collision_state import (
     adjustment_values,
     overruled,
     refusal_values,
-    report_message,
 )
 from collision_monitor.nodes.trajectories.trajectory_messages import (
     PointStreaming,
     desired_of,
     motion_message,
     point_message,
-    seconds_of,
 )
 from collision_monitor.self_collision.arms import find_arms
 from collision_monitor.self_collision.filter.background_worker import BackgroundWorker
@@ -81,11 +84,11 @@ class SelfCollisionNode(Node):
     """Adjusts trajectories of two arms so that they keep apart; holds the arms otherwise."""
 
     def __init__(self, **options: Any) -> None:
-        """Declare everything, load a robot given by parameter, and begin.
+        """Declare parameters, load a robot given by parameter, and start.
 
         Raises:
             CollisionMonitorError: parameters that contradict each other, or a robot
-                given by parameter whose arms cannot be watched.
+                given by parameter whose arms cannot be monitored.
         """
         super().__init__("self_collision", **options)
         bridge_logs(self)
@@ -155,7 +158,7 @@ class SelfCollisionNode(Node):
         return FollowJointTrajectoryRelay(self, action_type, action, self._on_goal, self._goal_over)
 
     def _load(self, description: str) -> None:
-        """Load a robot; whatever was under way for another one ends here."""
+        """Load a robot; work for an earlier one is dropped."""
         start, v = time.monotonic(), self._values
         model = CollisionModel.from_urdf(
             description,
@@ -217,7 +220,7 @@ class SelfCollisionNode(Node):
         self._submit(goal.message, goal)
 
     def _goal_over(self, goal: RelayedGoal) -> None:
-        """A goal has ended: what it had the arms do is over, or is not computed any more."""
+        """A goal has ended: its trajectory is over, or no longer computed."""
         if self._computing is not None and self._computing[0].owner is goal:
             self._forget_computing()
             self._report_event(Level.WARN, "cancelled", "the goal was cancelled before it was sent")
@@ -262,16 +265,15 @@ class SelfCollisionNode(Node):
         return job
 
     def _refuse(self, reason: str, goal: object = None, values: dict | None = None) -> None:
-        """Nothing is sent; the state says why."""
+        """Send nothing, and publish the reason."""
         if goal is not None:
             self._relay.refuse(goal, reason)
         self._report_event(Level.ERROR, "refused", f"refused: {reason}", values)
 
     def _poll_often(self, wanted: bool) -> None:
-        """Check often whether the adjustment is done, while there is one.
+        """Poll for the end of the adjustment while one is being computed.
 
-        The events executor of rclpy 7 knows no guard conditions, and other threads had better
-        leave it alone.
+        The events executor of rclpy 7 has no guard conditions, by which a thread could wake it.
         """
         if wanted == (self._polling is not None):
             return
@@ -310,7 +312,7 @@ class SelfCollisionNode(Node):
             return
         self._end_stream()
         if release.start > 0.0:
-            message.header.stamp = _time_message(release.start)
+            message.header.stamp = time_message(release.start)
         self._running_goal = job.owner
         self._send(message, job.owner)
         how = "adjusted" if adjusted.adjustment.changed else "unchanged"
@@ -372,7 +374,7 @@ class SelfCollisionNode(Node):
             self._hold(state)
 
     def _hold(self, state: MonitorState) -> None:
-        """The arms are nearer than d_dan: stop them where they are."""
+        """Stop the arms where they are: they are nearer than danger_distance."""
         clearance, supervisor = state.clearance, self._filter.supervisor
         a, b = clearance.links
         text = (
@@ -442,7 +444,7 @@ class SelfCollisionNode(Node):
         self._publish_if_news()
 
     def _now_report(self) -> Report:
-        """The last report, unless how the robot stands is worse."""
+        """The last report, or the state of the supervisor if that is worse."""
         if self._filter is None:
             return self._report
         supervisor = self._filter.supervisor
@@ -451,7 +453,7 @@ class SelfCollisionNode(Node):
         return overruled(self._report, state, supervisor.in_event, running)
 
     def _watch(self) -> None:
-        """Publish the state and markers at their rates, and whatever has changed."""
+        """Publish the state and markers at their rates, and changes at once."""
         self._poll()
         now = time.monotonic()
         if now >= self._next_beat:
@@ -488,22 +490,20 @@ class SelfCollisionNode(Node):
             extra["joint_states"] = supervisor.doubt(now) or "fresh"
             extra["present_distance"] = f"{supervisor.state(now).distance:.6f}"
             extra["holds"] = str(supervisor.events)
-        self._state.publish(report_message(report, self.get_name(), robot, extra))
+        values = report.key_values(extra)
+        message = diagnostic(report.level, self.get_name(), report.reason, robot, values)
+        self._state.publish(message)
 
     def _log(self, report: Report) -> None:
-        """One line for news; of the same kind not more than one a second."""
+        """Log a change; the same event at most once a second."""
         now = time.monotonic()
         if now - self._logged.get(report.event, -math.inf) < _LOG_SECONDS:
             return
         self._logged[report.event] = now
-        text, log = f"{report.level.name}: {report.reason}", self.get_logger()
-        # rclpy holds every place of a call to one severity
+        severity = logging.WARNING if report.level is Level.WARN else logging.ERROR
         if report.level is Level.OK or report.event == "waiting":
-            log.info(text)
-        elif report.level is Level.WARN:
-            log.warning(text)
-        else:
-            log.error(text)
+            severity = logging.INFO
+        log_at(self.get_logger(), severity, f"{report.level.name}: {report.reason}")
 
     def _send_markers(self) -> None:
         if self._last is None or self._filter is None:
@@ -528,18 +528,13 @@ class SelfCollisionNode(Node):
 
 
 def _work(trajectory_filter: TrajectoryFilter, job: Job) -> Work:
-    """In the thread that adjusts; a message of ten thousand points takes long to make."""
+    """Adjust in a thread, and make the message, which is slow for many points."""
     adjusted = trajectory_filter.adjust(job)
     return adjusted, motion_message(adjusted.adjustment.motion)
 
 
-def _time_message(seconds: float) -> Time:
-    whole, rest = divmod(round(seconds * 1e9), 10**9)
-    return Time(sec=whole, nanosec=rest)
-
-
 def main(args: list[str] | None = None) -> None:
-    """Run the node; what is wrong with its parameters is said, and ends it with code 1."""
+    """Run the node; it prints an error and exits with code 1 if parameters are invalid."""
     run_program(SelfCollisionNode, args, "self_collision")
 
 

@@ -49,7 +49,7 @@ _SPAN = 0.5  # s on the wall over which the pace is measured, at least
 
 
 class Pacer:
-    """Ties simulated time to a steady clock by a factor; what cannot be kept is let go."""
+    """Ties simulated time to a steady clock by a factor; time that is lost is not made up."""
 
     def __init__(self, factor: float) -> None:
         """``factor``: simulated seconds for each on the wall."""
@@ -86,9 +86,9 @@ class Pacer:
 def contacts_status(
     contacts: Mapping[Pair, Contact], touches: Mapping[Pair, Touch], name: str, robot: str
 ) -> DiagnosticStatus:
-    """What touches now, pair by pair, and what ever has; ERROR while anything touches.
+    """Contacts now and since the start, by pair; ERROR while there is one.
 
-    Keys are ``a b`` for a pair that touches and ``touched a b`` for one that has since the start.
+    Keys are ``a b`` for a current contact and ``touched a b`` for one since the start.
     """
     values = {
         f"{a} {b}": f"depth {contact.depth:.6f} force {contact.force:.1f}"
@@ -108,10 +108,10 @@ def contacts_status(
 
 
 class SimulationNode(Node):
-    """A robot that is not there: it moves as it is told, and says what it touches."""
+    """A simulated robot that follows trajectories and reports contacts."""
 
     def __init__(self, **options: Any) -> None:
-        """Declare everything, load a robot given by parameter, and begin.
+        """Declare parameters, load a robot given by parameter, and start.
 
         Raises:
             CollisionMonitorError: parameters that contradict each other, MuJoCo missing, or a
@@ -127,7 +127,7 @@ class SimulationNode(Node):
         self._fault = ""
         self._refused = ""
         self._request = 0
-        self._said: tuple | None = None
+        self._published: tuple | None = None
         self._touching: tuple | None = None
         self._touched: bool | None = None
         self._pacer = Pacer(self._values["real_time_factor"])
@@ -175,7 +175,7 @@ class SimulationNode(Node):
         )
 
     def _load(self, description: str) -> None:
-        """Load a robot; the one before is gone, with what it was doing."""
+        """Load a robot in place of an earlier one, whose trajectories end."""
         start, v = time.monotonic(), self._values
         simulation = Simulation.from_urdf(
             description,
@@ -213,19 +213,19 @@ class SimulationNode(Node):
             self.destroy_timer(self._stepper)
         period = self._steps * self._simulation.timestep / self._pacer.factor
         self._stepper = self.create_timer(
-            max(period, _LEAST_PERIOD), self._go_on, clock=self._steady
+            max(period, _LEAST_PERIOD), self._advance, clock=self._steady
         )
 
-    # -- time goes on ----------------------------------------------------------------
+    # -- simulation -------------------------------------------------------------------
 
-    def _go_on(self) -> None:
-        """Simulate what is due, one joint state after the other."""
+    def _advance(self) -> None:
+        """Simulate up to the time that is due, and publish joint states."""
         simulation = self._simulation
         if simulation is None or self._fault:
             return
         due = self._pacer.due(simulation.time, time.monotonic())
         span = self._steps * simulation.timestep
-        # Messages are heard between two calls: never simulate far ahead of them.
+        # Messages are received between two calls: do not simulate far ahead.
         most = 2 * max(1, math.ceil(_LEAST_PERIOD * self._pacer.factor / span))
         try:
             while most > 0 and simulation.time + span <= due + 0.5 * simulation.timestep:
@@ -234,10 +234,10 @@ class SimulationNode(Node):
                 most -= 1
         except SimulationError as error:
             self._fault = str(error)
-            self._say()
+            self._publish_state()
             return
         if self._contacts_key() != self._touching:
-            self._say_contacts()
+            self._publish_contacts()
         if self._action is not None:
             self._action.watch(simulation)
             if simulation.time >= self._next_feedback:
@@ -254,10 +254,10 @@ class SimulationNode(Node):
         message.effort = simulation.efforts.tolist()
         self._joint_states.publish(message)
 
-    # -- what is asked ---------------------------------------------------------------
+    # -- requests ----------------------------------------------------------------------
 
     def _follow(self, message: JointTrajectory) -> Run:
-        """Begin a trajectory; raises TrajectoryError, and says so."""
+        """Start a trajectory; a TrajectoryError is published and raised."""
         self._request += 1
         try:
             if self._simulation is None:
@@ -273,10 +273,10 @@ class SimulationNode(Node):
             run = simulation.command(command)
         except TrajectoryError as error:
             self._refused = f"refused: the trajectory {error}"
-            self._say()
+            self._publish_state()
             raise
         self._refused = ""
-        self._say()
+        self._publish_state()
         return run
 
     def _on_trajectory(self, message: JointTrajectory) -> None:
@@ -286,7 +286,7 @@ class SimulationNode(Node):
         try:
             self._follow(message)
         except TrajectoryError:
-            pass  # said already
+            pass  # published by _follow
 
     def _on_speed_scale(self, message: Float64) -> None:
         if self._simulation is not None:
@@ -298,8 +298,8 @@ class SimulationNode(Node):
             return response
         self._simulation.reset()
         self._fault = self._refused = ""
-        self._say()
-        self._say_contacts()
+        self._publish_state()
+        self._publish_contacts()
         response.success, response.message = True, "the robot is back at its start positions"
         return response
 
@@ -311,7 +311,7 @@ class SimulationNode(Node):
         except CollisionMonitorError as error:
             self._refused = f"robot_description cannot be used: {error}"
             self._request += 1
-        self._say()
+        self._publish_state()
 
     def _on_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
         wanted = {p.name: p.value for p in parameters if p.name in self._values}
@@ -326,9 +326,9 @@ class SimulationNode(Node):
                 self._restart_timer()
         return SetParametersResult(successful=True)
 
-    # -- what is said ----------------------------------------------------------------
+    # -- state and contacts -----------------------------------------------------------
 
-    def _verdict(self) -> tuple[Level, str, str]:
+    def _status(self) -> tuple[Level, str, str]:
         """(level, event, sentence)."""
         if self._fault:
             return Level.ERROR, "fault", f"the simulation {self._fault}"
@@ -345,19 +345,19 @@ class SimulationNode(Node):
         return Level.OK, "holding", "holding the last commanded position"
 
     def _watch(self) -> None:
-        """Look after everything that no message brings about."""
+        """Publish the state at its rate, and changes at once."""
         now = time.monotonic()
         if now >= self._next_beat:
             self._next_beat = max(self._next_beat, now - 0.1) + 1.0 / self._values["state_rate"]
-            self._say()
-            self._say_contacts()
-        elif self._verdict()[:2] + (self._request,) != self._said:
-            self._say()
+            self._publish_state()
+            self._publish_contacts()
+        elif self._status()[:2] + (self._request,) != self._published:
+            self._publish_state()
 
-    def _say(self) -> None:
-        level, event, text = self._verdict()
-        if (level, event, self._request) != self._said:
-            self._said = level, event, self._request
+    def _publish_state(self) -> None:
+        level, event, text = self._status()
+        if (level, event, self._request) != self._published:
+            self._published = level, event, self._request
             severities = {Level.ERROR: logging.ERROR, Level.WARN: logging.WARNING}
             log_at(self.get_logger(), severities.get(level, logging.INFO), text)
         values = {"event": event, "request": str(self._request)}
@@ -368,7 +368,7 @@ class SimulationNode(Node):
         values["wanted_real_time_factor"] = f"{self._pacer.factor:g}"
         self._state.publish(diagnostic(level, self.get_name(), text, self._robot, values))
 
-    def _say_contacts(self) -> None:
+    def _publish_contacts(self) -> None:
         simulation = self._simulation
         if simulation is None:
             return
@@ -384,12 +384,12 @@ class SimulationNode(Node):
         self._touching = self._contacts_key()
 
     def _contacts_key(self) -> tuple:
-        """What makes contacts news: which there are, and how many pairs have ever touched."""
+        """Contacts are published when this changes: current pairs, number of pairs so far."""
         return tuple(self._simulation.contacts), len(self._simulation.log.touches)
 
 
 def main(args: list[str] | None = None) -> None:
-    """Run the node; what is wrong with its parameters is said, and ends it with code 1."""
+    """Run the node; it prints an error and exits with code 1 if parameters are invalid."""
     run_program(SimulationNode, args, "simulation")
 
 

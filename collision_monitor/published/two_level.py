@@ -3,9 +3,9 @@
 """The published two-level check of a motion of an arm's tip against one obstacle.
 
 After Gao Jiacai, Li Lihong and Yuan Gang (Computer Simulation 39(6), 2022): a bound on the way of
-the tip certifies what stays away from a ball around the obstacle; what is left is tested against
-its box. `clearance_check` does the same for all links, without gaps, and is what to use; this is
-the method as it was published, with its errors mended:
+the tip certifies parts that stay away from a ball around the obstacle; the rest is tested against
+its box. Use `clearance_check`, which does the same for all links without gaps. This is the method
+as it was published, with its errors corrected:
 
 - The way is bounded by the sum over the joints of |dq| times the tip's greatest distance from the
   axis (Schwarzer, Saha, Latombe). The number that is printed is less than the true way.
@@ -43,7 +43,7 @@ class Box:
 
 @dataclass(frozen=True)
 class TwoLevel:
-    """What the check of a motion of n points says.
+    """Result of checking a motion of n points.
 
     Attributes:
         tests: of a bound on the way.
@@ -78,7 +78,7 @@ class Tip:
         self._point = np.ascontiguousarray(model.bodies.link_poses[link][:3, 3])
 
     def arguments(self, rows: np.ndarray, box: Box) -> tuple:
-        """What the kernels of `published.two_level_kernels` begin with."""
+        """First arguments of the kernels of `published.two_level_kernels`."""
         return *self._arrays, rows, self._body, self._point, box.rows, box.radius
 
     def two_levels(self, rows: np.ndarray, box: Box, printed: bool = False) -> TwoLevel:
@@ -86,7 +86,12 @@ class Tip:
 
         ``printed``: with gaps to the centre of the ball, as it is printed: no certificate.
         """
-        tests, placed, hits, chosen, found = self._check(rows, box, printed, True)
+        marks = np.empty((2, len(rows)), dtype=bool)
+        tests, placed, hits = two_level_kernels.two_levels(
+            *self.arguments(rows, box)[:-1], 0.0 if printed else box.radius, self.reaches, True,
+            np.empty((len(rows), 3)), marks[0], marks[1],
+        )  # fmt: skip
+        chosen, found = (tuple(mark.nonzero()[0].tolist()) for mark in marks)
         return TwoLevel(tests, placed, chosen, found if hits else ())
 
     def check(self, rows: np.ndarray, box: Box) -> TwoLevel:
@@ -101,20 +106,6 @@ class Tip:
         )
         chosen, found = (tuple(mark.nonzero()[0].tolist()) for mark in marks)
         return TwoLevel(placed, placed, chosen, found if hits else ())
-
-    def one_level(self, rows: np.ndarray, box: Box, printed: bool = False) -> tuple[int, ...]:
-        """The suspects of the first level, which alone takes them for hits."""
-        return self._check(rows, box, printed, False)[3]
-
-    def _check(
-        self, rows: np.ndarray, box: Box, printed: bool, both: bool
-    ) -> tuple[int, int, int, tuple[int, ...], tuple[int, ...]]:
-        marks = np.empty((2, len(rows)), dtype=bool)
-        counts = two_level_kernels.two_levels(
-            *self.arguments(rows, box)[:-1], 0.0 if printed else box.radius, self.reaches, both,
-            np.empty((len(rows), 3)), marks[0], marks[1],
-        )  # fmt: skip
-        return *counts, *(tuple(mark.nonzero()[0].tolist()) for mark in marks)
 
     def all_points(self, rows: np.ndarray, box: Box) -> tuple[int, ...]:
         """Rows at which the tip is in the ball around the box: every point is tested."""

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps the last minutes, and writes them to a file some seconds after each stop."""
+"""Keeps the messages of the last minutes, and writes them to a file after each stop."""
 
 from __future__ import annotations
 
@@ -52,15 +52,15 @@ class _Segment:
 
 
 class MessageRing:
-    """Messages as they come, the oldest dropped.
+    """The newest messages; the oldest are dropped.
 
-    They lie in segments of a quarter of a megabyte, which hold nothing that Python's search for
-    cyclic garbage would have to look at, and which are handed out without a copy.
+    Messages are stored in segments of a quarter of a megabyte. These hold no objects that garbage
+    collection would visit, and are handed out without a copy.
 
     Attributes:
-        left_out: messages that were larger than half of all there is room for.
-        before: of each latched channel the last message that was dropped: what held when
-            the oldest message that is left came.
+        left_out: number of messages that were larger than half of the memory.
+        before: the last dropped message of each latched channel, which was valid when the oldest
+            message in the ring was received.
     """
 
     def __init__(
@@ -70,10 +70,10 @@ class MessageRing:
         clock: Callable[[], float] = time.monotonic,
         scene: Callable[[], tuple[Any, int]] = lambda: (None, 0),
     ) -> None:
-        """Keep at least ``seconds`` where ``most_bytes`` allow it; ``clock`` in seconds.
+        """Keep at least ``seconds`` if ``most_bytes`` allow it; ``clock`` in seconds.
 
-        ``scene`` gives what holds now and is published by changes alone, and about how many bytes
-        more of memory it takes to remember that.
+        ``scene`` gives the current state of topics that publish only changes, and the approximate
+        memory for it in bytes.
         """
         self._seconds, self._most, self._clock, self._ask = seconds, most_bytes, clock, scene
         self._size = min(_SEGMENT, max(most_bytes // 8, 1))
@@ -84,7 +84,7 @@ class MessageRing:
         self.before: dict[int, bytes] = {}
 
     def add(self, channel: int, nanoseconds: int, data: bytes, latched: bool = False) -> None:
-        """Keep a message that was recorded at this time."""
+        """Store a message received at this time."""
         now, space = self._clock(), HEAD.size + len(data)
         if space > self._most // 2:
             self.left_out += 1
@@ -117,21 +117,21 @@ class MessageRing:
 
     @property
     def bytes(self) -> int:
-        """How much is held."""
+        """Size of the stored messages."""
         return self._closed_bytes + self._open.size
 
     @property
     def scene(self) -> tuple[Any, float]:
-        """What held when the oldest message that is held came, and seconds of the clock then."""
+        """The scene when the oldest stored message was received, and the time of the clock then."""
         return self._oldest.scene, self._oldest.since
 
     @property
     def seconds(self) -> float:
-        """How far back it reaches."""
+        """Age of the oldest segment."""
         return self._clock() - self._oldest.since
 
     def segments(self) -> list[bytearray]:
-        """What is held now; these segments do not change any more."""
+        """All stored messages; these segments no longer change."""
         self._turn(self._clock())
         return [segment.messages for segment in self._closed]
 
@@ -140,26 +140,26 @@ class MessageRing:
 
 
 class SceneSource(Protocol):
-    """Gives what is told by changes alone: obstacles that come and go on topics."""
+    """State of topics that publish only changes: obstacles."""
 
     def held(self) -> tuple[Any, int]:
-        """What holds now, and about how many bytes it takes to remember; in microseconds."""
+        """The current state, and its approximate memory in bytes; takes microseconds."""
 
     def messages(self, held: Any, since: float) -> list[tuple[int, bytes]]:
-        """Channels and messages that say so; ``since``: seconds of the clock. In a thread."""
+        """Channels and messages of that state; ``since``: time of the clock. Runs in a thread."""
 
     def at_stop(self) -> Any:
-        """What is watched now; as quick as ``held``."""
+        """The monitored objects; as fast as ``held``."""
 
     def described(self, at_stop: Any) -> dict[str, Any]:
-        """The same as a scene file has it. In a thread."""
+        """The same as content of a scene file. Runs in a thread."""
 
 
 @dataclass(frozen=True)
 class Channel:
     """A topic of the file: its name, type (``std_msgs/msg/Bool``), and ros2msg definition.
 
-    Of a latched one every file has what held when it begins, however old that is.
+    A file begins with the last message of each latched channel, however old it is.
     """
 
     topic: str
@@ -200,7 +200,7 @@ def check_path(path: str, most_bytes: int) -> Path:
 
 
 class StopRecorder:
-    """Messages in, a file for each stop out. Nothing here waits, but for `close`."""
+    """Records messages, and writes a file for each stop. Only `close` blocks."""
 
     def __init__(
         self,
@@ -212,7 +212,7 @@ class StopRecorder:
         most_files: int = 20,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Begin to keep messages.
+        """Start recording.
 
         Args:
             path: of the first file; those after it are numbered, none is overwritten.
@@ -224,7 +224,7 @@ class StopRecorder:
             clock: seconds, steady.
 
         Raises:
-            RecordingError: values that mean nothing, or a file that could not be written.
+            RecordingError: values are invalid, or the file cannot be written.
             MissingDependencyError: mcap is not installed.
         """
         if not (seconds >= 1.0 and after >= 0.0 and megabytes >= 1 and most_files >= 1):
@@ -240,7 +240,7 @@ class StopRecorder:
         self._ring = MessageRing(
             seconds + _LONGEST * after, megabytes * _MEGABYTE, clock, self._held
         )
-        # Large messages that come often, such as point clouds, have a quarter of the room.
+        # Large and frequent messages, such as point clouds, may take a quarter of the memory.
         self._most_often = 0.25 * megabytes * _MEGABYTE
         self._rate = self._most_often / (seconds + _LONGEST * after)
         self._credit, self._credited = 0.5 * self._most_often, clock()
@@ -254,16 +254,16 @@ class StopRecorder:
         self.files: list[Path] = []
 
     def channel(self, channel: Channel) -> int:
-        """Its number."""
+        """Add a channel; returns its number."""
         self._channels.append(channel)
         return len(self._channels) - 1
 
     def add(self, number: int, data: bytes) -> None:
-        """Keep a serialized message (CDR) of a channel."""
+        """Record a serialized message (CDR) of a channel."""
         self._ring.add(number, time.time_ns(), data, self._channels[number].latched)
 
     def add_if_affordable(self, number: int, data: bytes) -> None:
-        """Keep a message unless many large ones of this kind have been kept of late."""
+        """Record a message unless large ones have used up their share of memory."""
         now = self._clock()
         self._credit += self._rate * (now - self._credited)
         self._credit, self._credited = min(self._credit, 0.5 * self._most_often), now
@@ -274,24 +274,24 @@ class StopRecorder:
         self.add(number, data)
 
     def follow(self, scene: SceneSource | None) -> None:
-        """Put what a scene holds at the beginning of each file from now on."""
+        """Begin each file with the state of a scene from now on."""
         self._scene = scene
 
     def _held(self) -> tuple[Any, int]:
         return (None, 0) if self._scene is None else self._scene.held()
 
     def stopped(self, reason: str) -> None:
-        """A stop begins; its file is written some seconds later."""
+        """Note a stop; its file is written some seconds later."""
         now = self._clock()
         if not self._stops:
             self._first = now
             self._scene_at_stop = None if self._scene is None else self._scene.at_stop()
-        # Stop upon stop, the ring would lose what was before the first one: it ends before that.
+        # A file ends before the ring loses messages from before its first stop.
         self._due = min(now + self._after, self._first + _LONGEST * self._after)
         self._stops.append({"unix_time": f"{time.time():.6f}", "reason": reason})
 
     def update(self) -> tuple[str, str] | None:
-        """Begin to write what is due, and tell once what became of a file: (path, error)."""
+        """Start writing a file that is due; returns the next result (path, error), if any."""
         if self._stops and self._clock() >= self._due and not self._is_writing():
             self._begin()
         if not self._results:
@@ -305,7 +305,7 @@ class StopRecorder:
 
     @property
     def text(self) -> str:
-        """What it is doing, for people."""
+        """Status for display."""
         if self._failure:
             return f"FAILED: {self._failure}"
         if self._is_writing():
@@ -319,7 +319,7 @@ class StopRecorder:
         )
 
     def close(self, seconds: float = 20.0) -> tuple[str, str] | None:
-        """Write what is still to be written now; as `update`. The writer outlives this process."""
+        """Write pending files now; returns as `update`. The writer outlives this process."""
         end = time.monotonic() + seconds
         last = None
         while True:
@@ -338,7 +338,7 @@ class StopRecorder:
 
     def _begin(self) -> None:
         segments = self._ring.segments()
-        # What was said before and held then, as if said when the recording begins.
+        # Latched messages from before, stamped with the beginning of the recording.
         start = HEAD.unpack_from(segments[0])[0] if segments else time.time_ns()
         latched = _packed(start, self._ring.before.items())
         head = {
@@ -360,12 +360,12 @@ class StopRecorder:
     def _write(
         self, head: dict[str, Any], latched: bytes, segments: list[bytearray], scene: tuple
     ) -> None:
-        """In a thread, which does next to nothing but wait for the writer."""
+        """Run the writer; this thread mostly waits."""
         try:
             source, held, since, at_stop, start = scene
             if source is not None:
                 if at_stop is not None:
-                    # Piece by piece, so that joint states do not wait for the whole of it.
+                    # In pieces, so that joint states are processed in between.
                     pieces = json.JSONEncoder().iterencode(source.described(at_stop))
                     head["metadata"]["scene_at_stop"] = "".join(pieces)
                 if held is not None:
@@ -386,15 +386,15 @@ class StopRecorder:
 
 
 def _packed(nanoseconds: int, messages: Iterable[tuple[int, bytes]]) -> bytes:
-    """(channel, message) of one time as a ring holds them."""
+    """Messages of one time in the format of the ring."""
     return b"".join(
         HEAD.pack(nanoseconds, number, len(data)) + data for number, data in messages
     )
 
 
 def _written(parts: list[bytes | bytearray]) -> tuple[str, str]:
-    """(path, "") of the file that the writer made of this, or ("", error)."""
-    # A session of its own: Ctrl-C at the monitor is not meant for its writer.
+    """Run the writer on these parts: (path, "") of the file, or ("", error)."""
+    # In its own session, so that Ctrl-C does not reach it.
     process = subprocess.Popen(
         [sys.executable, os.path.abspath(write_mcap.__file__)],
         stdin=subprocess.PIPE,
@@ -406,9 +406,9 @@ def _written(parts: list[bytes | bytearray]) -> tuple[str, str]:
         with process.stdin as pipe:
             for k, part in enumerate(parts):
                 pipe.write(part)
-                parts[k] = b""  # handed over: the ring may have dropped it already
+                parts[k] = b""  # free the memory
     except BrokenPipeError:
-        pass  # the writer says why
+        pass  # the writer reports why
     try:
         output = process.stdout.read()
         process.wait(_WRITING_SECONDS)
@@ -421,5 +421,5 @@ def _written(parts: list[bytes | bytearray]) -> tuple[str, str]:
     try:
         answer = json.loads(output)
     except ValueError:
-        return "", f"the writer ended with code {process.returncode} and said nothing"
+        return "", f"the writer ended with code {process.returncode} and no message"
     return answer.get("path", ""), answer.get("error", "")

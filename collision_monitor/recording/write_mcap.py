@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """A program that writes messages from its standard input into an mcap file.
 
-It runs in a process of its own: to write some hundred thousand messages takes Python seconds, in
-which a monitor in the same process would have to wait for the interpreter again and again. It
-is started by its path and imports nothing of this package, which would take longer still.
+It runs in its own process: writing some hundred thousand messages takes seconds, during which a
+monitor in the same process would often wait for the interpreter. It is started by its path and
+imports nothing of this package, to start fast.
 
 Input: eight bytes with the length of a JSON object (``path``, ``channels``, ``metadata``), that
 object, and messages to the end, each behind `_HEAD`. Output: one line of JSON, ``path`` or
-``error``. The file is there whole or not at all, and none is overwritten.
+``error``. The file is written completely or not at all, and none is overwritten.
 """
 
 from __future__ import annotations
@@ -81,13 +81,13 @@ def _place(temporary: Path, target: Path) -> Path:
                 continue
             os.rename(temporary, path)
         return path
-    raise AssertionError  # names do not end
+    raise AssertionError  # unreachable
 
 
 def main() -> int:
     """Write what comes in; 0, or 1 with the reason."""
     with contextlib.suppress(OSError):
-        os.nice(10)  # the robot is being watched meanwhile
+        os.nice(10)  # the monitor has priority
     source = sys.stdin.buffer
     try:
         head = json.loads(source.read(_LENGTH.unpack(source.read(_LENGTH.size))[0]))
@@ -105,7 +105,7 @@ def main() -> int:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
         return 0
-    except Exception as error:  # whatever it is: the monitor goes on, and tells it
+    except Exception as error:  # the monitor reports it
         reason = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
         print(json.dumps({"error": reason}))
         return 1

@@ -64,7 +64,7 @@ def _frame_with_z_along(axis: np.ndarray) -> np.ndarray:
     return pose
 
 
-def drive(joint: Joint, joints: dict[str, Joint]) -> tuple[str | None, float, float]:
+def leading_joint(joint: Joint, joints: dict[str, Joint]) -> tuple[str | None, float, float]:
     """(leading joint, gain, offset) of a joint; mimics of mimics are followed.
 
     The leader is None where the chain ends at a joint that does not move: the position is
@@ -90,7 +90,7 @@ def rigid_bodies(robot: Robot) -> Bodies:
     parents, slides, columns, gains, offsets, placements = [], [], [], [], [], []
     for joint in robot.joints:
         body, pose = bodies[joint.parent], poses[joint.parent] @ joint.origin
-        leader, gain, offset = drive(joint, by_name)
+        leader, gain, offset = leading_joint(joint, by_name)
         if leader is None:
             if joint.moves:
                 pose = pose @ joint_motion(joint.kind == "prismatic", joint.axis, offset)

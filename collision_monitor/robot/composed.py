@@ -18,7 +18,7 @@ from collision_monitor.errors import RobotDescriptionError
 from collision_monitor.robot.description import Joint, Link, Robot
 from collision_monitor.robot.srdf import Semantics
 
-# What rounding, or typing a rotation with a few digits less, leaves of a rotation.
+# Error of a rotation by rounding, or by typing few digits.
 _ROTATION_TOLERANCE = 1e-6
 
 

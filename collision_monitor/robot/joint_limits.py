@@ -66,8 +66,8 @@ class JointLimits:
 def urdf_limits(robot: Robot) -> dict[str, JointLimits]:
     """Limits of all joints that move, by name.
 
-    A continuous joint has no limits of positions. A velocity or effort of 0, as many a CAD export
-    writes it, is taken for none.
+    A continuous joint has no position limits. A velocity or effort of 0, as written by many CAD
+    exports, means no limit.
     """
     limits = {}
     for joint in robot.joints:
@@ -90,17 +90,26 @@ def joint_limits(robot: Robot, path: str | os.PathLike | None = None) -> dict[st
             positions of both.
     """
     limits = urdf_limits(robot)
-    if path is None:
-        return limits
-    for name, given in read_joint_limits(path, tuple(limits)).items():
-        both = limits[name].tightened(given)
+    return limits if path is None else limits | tightened_limits(robot, path, tuple(limits))
+
+
+def tightened_limits(
+    robot: Robot, path: str | os.PathLike, joint_names: Sequence[str]
+) -> dict[str, JointLimits]:
+    """Limits of those of ``joint_names`` that a file names: the tighter of file and URDF.
+
+    Raises:
+        JointLimitsError: as `joint_limits`.
+    """
+    limits, found = urdf_limits(robot), {}
+    for name, given in read_joint_limits(path, joint_names).items():
+        found[name] = both = limits[name].tightened(given)
         if both.lower > both.upper:
             raise JointLimitsError(
                 f"{path}: {name}: nothing is left between its positions {given.lower:g} .. "
                 f"{given.upper:g} and {limits[name].lower:g} .. {limits[name].upper:g} of the URDF"
             )
-        limits[name] = both
-    return limits
+    return found
 
 
 def read_joint_limits(
@@ -162,7 +171,7 @@ def _limits(entry: Any, where: str) -> JointLimits:
 
 
 def _counts(entry: Mapping, what: str, keys: tuple[str, ...], where: str) -> bool:
-    """Whether a limit is meant."""
+    """Whether a limit applies."""
     switch = f"has_{what}_limits"
     value = entry.get(switch, any(key in entry for key in keys))
     if not isinstance(value, bool):

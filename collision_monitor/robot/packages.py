@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Where the files that a robot description names are.
+"""Finds files that a robot description names.
 
 ``package://pkg/rest`` is looked for, in this order, in the given package
 folders, AMENT_PREFIX_PATH, ROS_PACKAGE_PATH, the folders above the description
@@ -48,7 +48,7 @@ def find_packages(top: Path, most_folders: int = _MOST_FOLDERS) -> Packages:
     """Find packages by the name in their package.xml, at any depth below ``top``.
 
     As colcon does: hidden folders and those with a COLCON_IGNORE, AMENT_IGNORE or CATKIN_IGNORE
-    are skipped (but not ``top`` itself, which was asked for), nothing is searched for inside a
+    are skipped (but not ``top`` itself), nothing is searched for inside a
     package, and symbolic links are followed, to each folder once.
     """
     found: dict[str, list[Path]] = {}
@@ -100,7 +100,7 @@ class FileFinder:
         self._document = None if document is None else Path(os.path.abspath(document))
 
     def find(self, uri: str, user: str, error: type[CollisionMonitorError] = MeshError) -> Path:
-        """Return the file that ``uri`` means; ``user`` says who asks, for messages.
+        """Return the file that ``uri`` means; ``user`` names the caller in messages.
 
         Raises ``error`` that lists every place looked at.
         """
@@ -119,7 +119,7 @@ class FileFinder:
         raise error(f"{user}: no file {uri!r}; looked at{places or ' nothing'}{hint}")
 
     def _hint(self, uri: str) -> str:
-        """What the searched folders hold, and what to do, for a message."""
+        """Contents of the searched folders, and a remedy, for a message."""
         package = uri.removeprefix("package:").lstrip("/").split("/")[0]
         lines = []
         for folder, packages in self._packages_below.items():
@@ -219,7 +219,7 @@ def _package_name(folder: Path) -> str | None:
     try:
         name = parse_xml(manifest).root.findtext("name")
     except RobotDescriptionError:
-        return None  # somebody else's broken manifest: not this package, then
+        return None  # a broken manifest: not this package
     return None if name is None else name.strip()
 
 
@@ -255,7 +255,7 @@ def publishable(
     """Return the URDF (path or text) as text, and the name of its root link.
 
     RViz knows neither the folder of the URDF nor ``package_dirs``: files that it could not find are
-    named by their place, as file://. What is not found here either stays as it is.
+    named by their place, as file://. Files that are not found stay as they are.
 
     Raises RobotDescriptionError if it is not XML, or has no root link or several.
     """

@@ -1,8 +1,8 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Which pairs of links can be left out, and why.
+"""Selection of the pairs of links that are checked.
 
-A pair is left out only for a reason that is written down; everything else is checked.
+A pair is left out only for a recorded reason.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@
 ``<disable_default_collisions link>`` takes out every pair of that link, except
 those that an ``<enable_collisions link1 link2>`` puts back; putting back wins
 over taking out only for pairs that went out by default, as in MoveIt.
-Other elements (states, end effectors, virtual joints) are not used.
+Other elements (states, end effectors, virtual joints) are ignored.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from collision_monitor.errors import CollisionMonitorError, SemanticDescriptionE
 from collision_monitor.robot.description import Joint, Robot
 from collision_monitor.robot.urdf.elements import check_root
 
-# -- where the SRDF of a URDF lies when nobody says so --
+# -- the SRDF beside a URDF --
 
 
 def srdf_beside(urdf: str | os.PathLike) -> Path | None:
     """The SRDF that lies beside a URDF file, or None.
 
     Looked for in the URDF's folder and in ``../srdf``: first ``<stem>.srdf``; else the
-    only file ``*.srdf`` there whose ``<robot name=>`` is that of the URDF. An SRDF takes
-    pairs out of the check, so whoever takes this one is to say which it was.
+    only file ``*.srdf`` there whose ``<robot name=>`` is that of the URDF. An SRDF excludes
+    pairs from the check, so callers must report which one they use.
     """
     path = Path(urdf)
     folders = [path.parent, path.parent.parent / "srdf"]
@@ -156,7 +156,7 @@ def _of(joints: list[Joint]) -> tuple[set[str], set[str]]:
 
 @dataclass(frozen=True, eq=False)
 class Semantics:
-    """What an SRDF says about a robot.
+    """Content of an SRDF.
 
     ``disabled`` gives the reason by pair, a frozenset of two link names ("" where
     the file gives none). ``groups`` gives the links that each group moves or names,

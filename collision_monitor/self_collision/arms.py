@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from collision_monitor.errors import ArmsError
-from collision_monitor.robot.bodies import drive
+from collision_monitor.robot.bodies import leading_joint
 from collision_monitor.robot.description import Joint, Robot
 from collision_monitor.robot.srdf import Semantics
 
@@ -239,7 +239,7 @@ def _require_apart(robot: Robot, right: Arm, left: Arm) -> None:
     for arm, other in ((right, left), (left, right)):
         for joint in robot.joints:
             if joint.child in arm.links and joint.moves and joint.mimic is not None:
-                leader = drive(joint, joints)[0]
+                leader = leading_joint(joint, joints)[0]
                 if leader in other.joint_names:
                     raise ArmsError(
                         f"joint {joint.name!r} of arm {arm.name!r} follows {leader!r} of arm "

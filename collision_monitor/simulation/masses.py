@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Masses that a physics engine can work with, whatever the URDF says."""
+"""Valid masses and inertias for a physics engine, also for incomplete URDFs."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def convex_hull(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return vertices, triangles
 
 
-DENSITY = 1000.0  # kg/m^3, of a body whose mass nobody has written down
+DENSITY = 1000.0  # kg/m^3, of a body without a mass in the URDF
 _LEAST_MASS = 1e-3  # kg
 _LEAST_RADIUS = 1e-2  # m: of gyration, of the least inertia
 
@@ -64,7 +64,7 @@ class Principal:
 def link_masses(
     robot: Robot, bodies: Bodies, inertials: Mapping[str, Inertial]
 ) -> tuple[dict[str, Principal], list[str]]:
-    """What each link weighs, and warnings about what had to be assumed.
+    """Masses of all links, and warnings about assumptions.
 
     A rigid body (links that cannot move against each other) that moves and weighs nothing
     gets the mass of its shapes' hulls at the density of water on one of its links, or 1 g

@@ -3,7 +3,7 @@
 """A robot and its scene as a model of MuJoCo, built from this package's own plain data.
 
 Not by MuJoCo's reader of URDFs: that one knows neither package:// nor COLLADA, forgets mimic
-joints, fuses links whose contacts are to be told apart, and lets neighbours touch.
+joints, fuses links whose contacts must be distinguished, and lets neighbours touch.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 
 from collision_monitor.common.optional_dependencies import optional_dependency
 from collision_monitor.monitoring.joint_states.joint_state_buffer import name_some
-from collision_monitor.robot.bodies import Bodies, drive, rigid_bodies
+from collision_monitor.robot.bodies import Bodies, leading_joint, rigid_bodies
 from collision_monitor.robot.description import Joint, Robot, Shape
 from collision_monitor.robot.pairs import NEIGHBOURS, UnmonitoredPair, neighbours
 from collision_monitor.robot.poses import joint_motion
@@ -85,7 +85,7 @@ class SimulatedRobot:
         followers: (k,) indices in qpos of mimic joints, ``leaders`` (k,) the joints in
             the order of q that they follow, by ``gains`` and ``offsets`` (k,).
         excluded: pairs that may pass through each other, and why.
-        warnings: what had to be assumed.
+        warnings: about assumptions.
     """
 
     name: str
@@ -212,7 +212,6 @@ class _Builder:
         # Its parent filter is coarser than neighbours: it spares whatever is fixed to the parent.
         spec.option.disableflags = int(self._mujoco.mjtDisableBit.mjDSBL_FILTERPARENT)
         self._of_link = {robot.root: self._add_link(spec.worldbody, robot.root, np.eye(4))}
-        self._mesh_count = 0
         by_name = {joint.name: joint for joint in robot.joints}
         for joint in robot.joints:
             self._add_joint(joint, by_name)
@@ -283,7 +282,7 @@ class _Builder:
         column = {joint.name: k for k, joint in enumerate(self._bodies.joints)}
         rows = []
         for joint in self._robot.joints:
-            leader, gain, offset = drive(joint, by_name)
+            leader, gain, offset = leading_joint(joint, by_name)
             if leader is not None and joint.mimic is not None:
                 address = int(model.jnt_qposadr[model.joint(joint.name).id])
                 rows.append((address, column[leader], gain, offset))
@@ -299,7 +298,7 @@ class _Builder:
         return body
 
     def _add_joint(self, joint: Joint, by_name: Mapping[str, Joint]) -> None:
-        leader, gain, offset = drive(joint, by_name)
+        leader, gain, offset = leading_joint(joint, by_name)
         pose = joint.origin
         if joint.moves and leader is None:
             pose = pose @ joint_motion(joint.kind == "prismatic", joint.axis, offset)

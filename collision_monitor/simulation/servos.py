@@ -22,7 +22,7 @@ import numpy as np
 from collision_monitor.simulation.mujoco_model import SimulatedRobot, mujoco_library
 
 BANDWIDTH = 8.0  # Hz
-# Of joints whose velocity limit nobody has written down: rad/s, m/s.
+# For joints without a velocity limit: rad/s, m/s.
 FALLBACK_RATES = (math.pi, 1.0)
 _SAMPLES = 64
 # Added to what a joint moves, as the rotor of a geared motor does: a part of the largest inertia,
@@ -90,7 +90,7 @@ class Servos:
         return largest
 
     def overloaded(self) -> list[str]:
-        """What the joints say that cannot hold the robot as it stands, by their effort limits."""
+        """Messages about joints that cannot hold the current pose within their effort limits."""
         model, data = self._robot.model, self._data
         needed = (data.qfrc_bias - data.qfrc_passive) @ self._motions
         most = np.where(model.actuator_forcelimited, model.actuator_forcerange[:, 1], np.inf)

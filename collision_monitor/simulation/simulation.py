@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""A simulated robot: time goes on, servos follow trajectories, contacts are noted."""
+"""A simulated robot: servos follow trajectories, contacts are recorded."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Contact:
 
 @dataclass(frozen=True)
 class Touch:
-    """All that is known of a pair that has touched: times in s, the worst of everything."""
+    """A pair that has touched: first and last time in s, largest depth and force."""
 
     first: float
     last: float
@@ -52,7 +52,7 @@ class Touch:
 
 
 def contacts_of(robot: SimulatedRobot, data: Any) -> dict[Pair, Contact]:
-    """By pair, names in alphabetical order, what touches after a step."""
+    """Contacts after a step, by pair with names in alphabetical order."""
     if data.ncon == 0:
         return {}
     mujoco = mujoco_library()
@@ -77,7 +77,7 @@ class TouchLog:
         self.touches: dict[Pair, Touch] = {}
 
     def note(self, contacts: dict[Pair, Contact], time: float) -> None:
-        """Take in what touches at ``time`` s."""
+        """Record contacts at ``time`` s."""
         for pair, contact in contacts.items():
             old = self.touches.get(pair, Touch(time, time, 0.0, 0.0))
             self.touches[pair] = Touch(
@@ -189,7 +189,7 @@ class Simulation:
             start[k] = value
         return start
 
-    # -- what is ---------------------------------------------------------------------
+    # -- state -----------------------------------------------------------------------
 
     @property
     def time(self) -> float:
@@ -208,7 +208,7 @@ class Simulation:
 
     @property
     def efforts(self) -> np.ndarray:
-        """What the servos exert (nq,), N m and N."""
+        """Efforts of the servos (nq,), N m and N."""
         return self._data.actuator_force.copy()
 
     @property
@@ -221,10 +221,10 @@ class Simulation:
         """Whether a trajectory is under way."""
         return self.execution.moving
 
-    # -- what happens ----------------------------------------------------------------
+    # -- actions ---------------------------------------------------------------------
 
     def reset(self) -> None:
-        """Stand at the start again, with no trajectory and nothing touched; time goes on."""
+        """Return to the start, without trajectories and contacts; time continues."""
         self._mujoco.mj_resetData(self.robot.model, self._data)
         self.robot.place(self._data, self._start)
         self._mujoco.mj_forward(self.robot.model, self._data)
@@ -235,7 +235,7 @@ class Simulation:
         self.log.note(self.contacts, self.time)
 
     def continue_from(self, time: float) -> None:
-        """Let the clock stand at ``time`` s, if that is later."""
+        """Set the clock to ``time`` s, if that is later."""
         self._steps = max(self._steps, math.ceil(time / self.timestep))
 
     def command(self, command: Command) -> Run:

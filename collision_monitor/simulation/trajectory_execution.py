@@ -151,7 +151,7 @@ def _table(what: str, rows: Rows, names: tuple[str, ...]) -> np.ndarray:
 
 
 class Phase(Enum):
-    """What has become of a command."""
+    """State of a command."""
 
     WAITING = "waiting for its start"
     MOVING = "moving"
@@ -190,19 +190,19 @@ class Run:
         self.elapsed, self.phase = late, Phase.MOVING
 
     def wanted(self) -> np.ndarray:
-        """Where its joints are to be now."""
+        """Targets of its joints now."""
         return self.trajectory.positions(np.array([self.elapsed - self._offset]))[0]
 
 
 class TrajectoryExecution:
-    """Where each joint is wanted, from moment to moment.
+    """Target of each joint over time.
 
     A joint follows the last command that names it. A command that shares a joint with older ones
     takes their place when it begins; their other joints hold where they are.
     """
 
     def __init__(self, joint_names: Sequence[str], position: np.ndarray) -> None:
-        """``position`` (nq,): where all joints are wanted until told otherwise."""
+        """``position`` (nq,): target of all joints until a command begins."""
         self.joint_names = tuple(joint_names)
         self._column = {name: k for k, name in enumerate(joint_names)}
         self.runs: list[Run] = []
@@ -250,9 +250,9 @@ class TrajectoryExecution:
         run.begin(late, self.wanted[run.columns], self._rate[run.columns])
 
     def advance(self, now: float, dt: float, scale: float) -> np.ndarray:
-        """Where all joints are wanted (nq,) after ``dt`` s that end at ``now`` on the clock.
+        """Targets of all joints (nq,) after ``dt`` s that end at ``now`` on the clock.
 
-        ``scale``: how fast trajectories go, 1 as they say, 0 not at all.
+        ``scale``: speed of trajectories, 1 as commanded, 0 stopped.
         """
         before = self.wanted.copy()
         for run in list(self.runs):

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""What is verified, what a check is, and what becomes of a motion: the verdict and its reasons."""
+"""Settings of a verification, its checks, and its result: the verdict with violations."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Settings:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What is verified.
+    """Input of the checks.
 
     Attributes:
         model: the robot and its scene.
@@ -106,11 +106,11 @@ class Task:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What a check found.
+    """Result of one check.
 
     Attributes:
         violations: of its codes.
-        notes: what was taken for granted or left out, sentences.
+        notes: assumptions and omissions, sentences.
         results: attributes of the `Verification`, for reports.
     """
 
@@ -159,12 +159,12 @@ class Verdict(str, Enum):
 
 
 def verdict_of(violations: Iterable[Violation]) -> Verdict:
-    """Not safe with any violation that is no mere warning: what is undecided is not safe."""
+    """Not safe if any violation is more than a warning; undecided counts as not safe."""
     return Verdict.NOT_SAFE if any(not v.warning for v in violations) else Verdict.SAFE
 
 
 def by_urgency(violations: Iterable[Violation]) -> tuple[Violation, ...]:
-    """What makes a motion unsafe before what only warns, collisions first, then the earlier."""
+    """Violations before warnings, collisions first, then by time."""
 
     def urgency(v: Violation) -> tuple:
         grave = _GRAVEST.index(v.code) if v.code in _GRAVEST else len(_GRAVEST)
@@ -198,9 +198,8 @@ class Moment:
         pair: the two links.
         distance: metres, signed.
         points: (2, 3) nearest points of the two, base frame.
-        starts: when motions beside begin that may begin at any time of a range: what they are
-            from, and seconds.
-        at_least: metres: no pair is nearer than this at any instant, for certain.
+        starts: source and start, seconds, of each motion beside whose start is a range.
+        at_least: metres: certified lower bound of all distances at all instants.
         exact: between meshes and other shapes; else between leaves, which enclose these.
     """
 
@@ -223,7 +222,7 @@ class Companion:
         earliest, latest: it begins at some instant between these, seconds.
         violations: of limits of its joints and, where it follows a line, of that; in the time of
             the verified motion, where it begins at ``earliest``.
-        limits: what was found of them, in its own time.
+        limits: result of the check of its limits, in its own time.
     """
 
     source: str
@@ -235,19 +234,19 @@ class Companion:
 
 @dataclass(frozen=True, eq=False)
 class Verification:
-    """What became of one motion.
+    """Result of verifying one motion.
 
     Attributes:
         source: where the motion is from.
         robot: name.
-        verdict: may it be sent?
+        verdict: whether it may be sent.
         reason: why it could not be checked; else empty.
         duration: of the motion, seconds.
         seconds: that verifying took.
         violations: by urgency.
-        notes: what was taken for granted or left out, sentences.
-        checks: what was done and what not.
-        limits, torques, clearance: what they found; None where not done.
+        notes: assumptions and omissions, sentences.
+        checks: those that were done, and those that were skipped.
+        limits, torques, clearance: their results; None if skipped.
         worst: the nearest moment, or None.
         companions: motions that ran beside it.
     """

@@ -24,16 +24,16 @@ from dataclasses import replace
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any
 
-from collision_monitor.errors import (
-    CollisionMonitorError,
-    ExecutorError,
-    MissingDependencyError,
-)
+from collision_monitor.common.optional_dependencies import optional_dependency
+from collision_monitor.errors import CollisionMonitorError, ExecutorError
 from collision_monitor.motion.motion_files import LoadedMotion
 from collision_monitor.robot.joint_limits import urdf_limits
-from collision_monitor.verification.checks.distances import DISTANCES
-from collision_monitor.verification.checks.joint_limits import CARTESIAN_LINE, JOINT_LIMITS
-from collision_monitor.verification.checks.torques import TORQUES
+from collision_monitor.verification.checks import (
+    CARTESIAN_LINE,
+    DISTANCES,
+    JOINT_LIMITS,
+    TORQUES,
+)
 from collision_monitor.verification.clearance.scanner import Told, silent
 from collision_monitor.verification.clearance.schedule import Schedule, Scheduled
 from collision_monitor.verification.verification import (
@@ -203,12 +203,8 @@ def _workers(
 def _cluster(executor: str) -> Iterator[Any]:
     if not executor.startswith(_DASK) or not executor.removeprefix(_DASK):
         raise ExecutorError(f"--executor {executor!r} is not dask://host:port")
-    try:
+    with optional_dependency(f"{executor} needs Dask", "verify"):
         from distributed import Client
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"{executor} needs Dask ({error}): pip install 'collision_monitor[verify]'"
-        ) from None
     address = "tcp://" + executor.removeprefix(_DASK)
     try:
         client = Client(address, timeout=_CONNECT_SECONDS)

@@ -23,7 +23,7 @@ USUAL_PORT = 8080
 
 @dataclass(frozen=True)
 class Address:
-    """A numeric host and a port that was free when it was asked for."""
+    """A numeric host and a port that was free at the time of the call."""
 
     host: str
     port: int
@@ -35,7 +35,7 @@ class Address:
 
     @property
     def url(self) -> str:
-        """What a browser on this machine opens."""
+        """URL for a browser on this machine."""
         shown = ipaddress.ip_address(self.host)
         if shown.is_unspecified:
             host = LOOPBACK if shown.version == 4 else "[::1]"

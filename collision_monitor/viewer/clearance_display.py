@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""How a clearance is shown: its colour, its level and text on the page, its curve over time."""
+"""Display of a clearance: colour, level and text on the page, curve over time."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def level(distance: float, warn: float, stop: float) -> str:
 
 @dataclass(frozen=True)
 class NodeReport:
-    """What a monitor node says on a ROS graph: its level, distance (m), rate (Hz), and why."""
+    """State of a monitor node: level, distance (m), rate (Hz), and the reason."""
 
     level: str
     distance: float

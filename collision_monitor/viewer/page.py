@@ -204,7 +204,7 @@ class Page:
         """Show the configuration ``q`` (nq,), unless a user has taken over the robot."""
         self._followed = np.array(q, dtype=float)
 
-    def hear(self, report: NodeReport) -> None:
+    def show_report(self, report: NodeReport) -> None:
         """Show the report of a monitor node."""
         self._node = report
 

@@ -39,7 +39,7 @@ def _mesh(pyvista: Any, surface: Surface) -> Any:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without what VTK says of machines that have no display, where it draws all the same."""
+    """Suppress warnings of VTK about a missing display, which it does not need."""
     from vtkmodules.vtkCommonCore import vtkLogger
 
     before = vtkLogger.GetCurrentVerbosityCutoff()

@@ -14,7 +14,7 @@ sys.path.append(str(ROOT / "benchmarks"))
 
 from random_motions import SCENE, Tally, compare  # noqa: E402
 
-from collision_monitor.verification.clearance.clearance_check import Verdict  # noqa: E402
+from collision_monitor.verification.clearance.clearance_check import CollisionVerdict  # noqa: E402
 
 
 @pytest.mark.parametrize(("name", "wanted", "exact"), [("ur5", 12, True), ("baxter", 12, False)])
@@ -34,7 +34,7 @@ def test_no_motion_in_which_a_sample_collides_is_called_free(name, wanted, exact
 
 def test_a_miss_would_be_counted():
     tally = Tally()
-    tally.add(True, Verdict.FREE)
-    tally.add(False, Verdict.COLLIDES)
-    tally.add(False, Verdict.UNDECIDED)
+    tally.add(True, CollisionVerdict.FREE)
+    tally.add(False, CollisionVerdict.COLLIDES)
+    tally.add(False, CollisionVerdict.UNDECIDED)
     assert (tally.missed, tally.found, tally.undecided) == (1, 1, 1)

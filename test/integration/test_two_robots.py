@@ -14,7 +14,10 @@ from collision_monitor.robot.poses import pose_from_xyz_rpy
 from collision_monitor.robot.scene import load_scene
 from collision_monitor.robot.srdf import load_srdf
 from collision_monitor.robot.urdf.urdf import load_robot
-from collision_monitor.verification.clearance.clearance_check import Verdict, check_clearance
+from collision_monitor.verification.clearance.clearance_check import (
+    CollisionVerdict,
+    check_clearance,
+)
 from collision_monitor.verification.clearance.schedule import Schedule, Scheduled
 
 WING = {
@@ -98,6 +101,6 @@ def test_a_wing_that_turns_is_a_motion_like_any_other(cell):
         assert found.series.lower[:, wings].min() <= min(least)
         assert bool(hits) == (angle > 0.0)
         if hits:
-            assert found.verdict is Verdict.COLLIDES
+            assert found.verdict is CollisionVerdict.COLLIDES
             met = times[np.argmax(np.array(least) < 0.0)]
             assert min(v.first for v in hits) == pytest.approx(met, abs=4e-3)

@@ -9,9 +9,6 @@ from support.robots.two_slides import JOINTS, URDF, apart
 from support.ros.ros_graph import ERROR, LATCHED, OK, WARN, Graph
 
 from builtin_interfaces.msg import Duration  # isort: skip
-from rcl_interfaces.msg import Parameter as ParameterMessage  # isort: skip
-from rcl_interfaces.msg import ParameterType, ParameterValue  # isort: skip
-from rcl_interfaces.srv import SetParametersAtomically  # isort: skip
 from rclpy.qos import QoSProfile  # isort: skip
 from std_msgs.msg import Float64  # isort: skip
 from std_srvs.srv import SetBool, Trigger  # isort: skip
@@ -20,16 +17,6 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # isort: 
 NAMES = (*JOINTS, "mast_joint")
 ME = "/collision_monitor"
 EVERY = QoSProfile(depth=10000)
-
-
-def value(given):
-    """A parameter's value of the kind of ``given``."""
-    kinds = {bool: "bool", int: "integer", float: "double", str: "string", list: "string_array"}
-    kind = kinds[type(given)]
-    field = f"{kind}_value" if kind != "string_array" else "string_array_value"
-    return ParameterValue(
-        type=getattr(ParameterType, f"PARAMETER_{kind.upper()}"), **{field: given}
-    )
 
 
 class Cell:
@@ -63,10 +50,7 @@ class Cell:
         return self.graph.values
 
     def set(self, **values):
-        request = [ParameterMessage(name=n, value=value(v)) for n, v in values.items()]
-        return self.graph.call(
-            SetParametersAtomically, f"{ME}/set_parameters_atomically", parameters=request
-        ).result
+        return self.graph.set_parameters(**values)
 
     def ask(self, name):
         answer = self.graph.call(Trigger, f"{ME}/{name}")

@@ -17,9 +17,6 @@ from collision_monitor import CollisionModel
 
 from diagnostic_msgs.msg import DiagnosticStatus  # isort: skip
 from rclpy.qos import DurabilityPolicy, QoSProfile  # isort: skip
-from rcl_interfaces.msg import ParameterType, ParameterValue  # isort: skip
-from rcl_interfaces.msg import Parameter as ParameterMessage  # isort: skip
-from rcl_interfaces.srv import SetParametersAtomically  # isort: skip
 from rosgraph_msgs.msg import Clock  # isort: skip
 from std_msgs.msg import String  # isort: skip
 
@@ -239,11 +236,11 @@ def test_markers_follow_the_state(cell):
     assert {m.header.frame_id for m in rviz.shown.values()} == {"l0"}
     assert rviz.shown["nearest", 1].text.splitlines()[0].endswith(" m")
     green = rviz.shown["leaves", 0].color
-    assert set_parameters(graph, show_aabb_levels="0-1").successful
+    assert graph.set_parameters(show_aabb_levels="0-1").successful
     graph.until(lambda: shown("leaves", "obstacles", "nearest", "aabb"), sending=send)
-    refused = set_parameters(graph, show_aabb_levels="1-0")
+    refused = graph.set_parameters(show_aabb_levels="1-0")
     assert not refused.successful and "'1-0'" in refused.reason
-    assert set_parameters(graph, show_aabb_levels="").successful
+    assert graph.set_parameters(show_aabb_levels="").successful
     graph.until(lambda: shown("leaves", "obstacles", "nearest"), sending=send)
     graph.until_level(STALE)
     graph.until(lambda: shown("leaves", "obstacles") and rviz.shown["leaves", 0].color != green)
@@ -270,40 +267,16 @@ def test_who_comes_late_gets_state_safe_and_pair_names_at_once(cell):
     assert graph.heard["late_pair_names"][0] == graph.heard["pair_names"][-1]
 
 
-def set_parameters(graph, **values):
-    """Set parameters of the node at once; the result."""
-    client = graph.node.create_client(
-        SetParametersAtomically, "/collision_monitor/set_parameters_atomically"
-    )
-    assert client.wait_for_service(10.0)
-    request = SetParametersAtomically.Request()
-    for name, value in values.items():
-        typed = (
-            ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=value)
-            if isinstance(value, str)
-            else ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=value)
-        )
-        request.parameters.append(ParameterMessage(name=name, value=typed))
-    for _ in range(5):  # an answer is lost where the client has not been discovered yet
-        future = client.call_async(request)
-        end = time.monotonic() + 4.0
-        while time.monotonic() < end:
-            graph.spin(0.02)
-            if future.done():
-                return future.result().result
-    pytest.fail(f"the node did not answer to {values}")
-
-
 def test_thresholds_change_while_it_runs(cell):
     graph, model = settled(cell)
     distance = model.distance(CLEAR).distance
-    assert set_parameters(graph, warn_distance=distance + 0.1).successful
+    assert graph.set_parameters(warn_distance=distance + 0.1).successful
     settled(cell, CLEAR, WARN)
     assert graph.values["action"] == "slowdown"
     expected = (distance - 0.02) / (distance + 0.1 - 0.02)
     graph.until(lambda: abs(graph.heard["speed_scale"][-1].data - expected) < 1e-9,
                 sending=lambda: graph.send(model.joint_names, CLEAR))  # fmt: skip
-    assert set_parameters(graph, warn_distance=0.1, state_rate=20.0, marker_rate=5.0).successful
+    assert graph.set_parameters(warn_distance=0.1, state_rate=20.0, marker_rate=5.0).successful
     settled(cell)
 
 
@@ -323,7 +296,7 @@ def test_thresholds_change_while_it_runs(cell):
 )
 def test_bad_values_are_refused_with_a_reason(cell, values, says):
     graph, _ = settled(cell)
-    result = set_parameters(graph, **values)
+    result = graph.set_parameters(**values)
     assert not result.successful and result.reason and says in result.reason
     settled(cell)
 

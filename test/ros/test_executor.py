@@ -25,7 +25,7 @@ from support.ros.ros_domains import (  # noqa: E402
 )
 from support.ros.ros_graph import Graph  # noqa: E402
 
-from collision_monitor.nodes.obstacles.reliable_subscription import LosslessSubscription  # noqa: E402
+from collision_monitor.nodes.obstacles.reliable_subscription import ReliableSubscription  # noqa: E402
 
 # -- running a node: it spins, signals end it well, faults are not hidden --
 
@@ -145,23 +145,22 @@ def test_a_signal_ends_it_with_code_0_and_at_once(start, mode, number):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_lets_a_callback_and_the_last_words_be(start, number):
-    process = start("long callback")
-    wait_for(process, "in a callback")
+@pytest.mark.parametrize(
+    ("mode", "word", "lines"),
+    [
+        ("long callback", "in a callback", ["out of it", "closed", "ended False"]),
+        ("loading", "loading", ["ended False"]),
+    ],
+)
+def test_a_signal_waits_for_a_callback_and_close_but_ends_loading(
+    start, number, mode, word, lines
+):
+    process = start(mode)
+    wait_for(process, word)
     process.send_signal(number)
     output, errors = process.communicate(timeout=10)
     assert (process.returncode, errors) == (0, "")
-    assert output.splitlines() == ["out of it", "closed", "ended False"]
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_loading(start, number):
-    process = start("loading")
-    wait_for(process, "loading")
-    process.send_signal(number)
-    output, errors = process.communicate(timeout=10)
-    assert (process.returncode, errors) == (0, "")
-    assert output.splitlines() == ["ended False"]
+    assert output.splitlines() == lines
 
 
 def test_it_is_idle_between_events(start):
@@ -311,7 +310,7 @@ def test_nobody_is_called_for_what_came_while_publishers_were_found_and_all_that
     publisher = graph.node.create_publisher(String, "talk", 10)
     for _ in range(20):
         publisher.publish(String(data="before anybody listened"))
-    subscription = LosslessSubscription(
+    subscription = ReliableSubscription(
         graph.node, String, "talk", lambda message: heard.append(message.data), lost.append
     )
     graph.until(lambda: publisher.get_subscription_count())
@@ -328,7 +327,7 @@ def test_what_is_missed_counts_unless_a_publisher_is_new(graph, monkeypatch):
     lost, now = [], [100.0]
     clock = "collision_monitor.nodes.obstacles.reliable_subscription.time.monotonic"
     monkeypatch.setattr(clock, lambda: now[0])
-    subscription = LosslessSubscription(graph.node, String, "talk", print, lost.append)
+    subscription = ReliableSubscription(graph.node, String, "talk", print, lost.append)
     event = SimpleNamespace(total_count_change=3)
     subscription._missed(event)
     assert lost == [3]
@@ -339,7 +338,7 @@ def test_what_is_missed_counts_unless_a_publisher_is_new(graph, monkeypatch):
     now[0] += 1.1
     subscription._missed(event)
     assert lost == [3, 3]
-    subscription.look()
+    subscription.check_publishers()
     now[0] += 1.1
     subscription._missed(event)  # of the one that has just come
     assert lost == [3, 3]
@@ -349,7 +348,7 @@ def test_what_is_missed_counts_unless_a_publisher_is_new(graph, monkeypatch):
 def test_what_waits_is_taken_a_few_at_a_time_in_order_and_how_long_it_waited_is_known(graph):
     heard = []
     publisher = graph.node.create_publisher(String, "talk", 100)
-    subscription = LosslessSubscription(
+    subscription = ReliableSubscription(
         graph.node, String, "talk", lambda message: heard.append(message.data), print
     )
     graph.until(lambda: publisher.get_subscription_count())
@@ -368,7 +367,7 @@ def test_what_waits_is_taken_a_few_at_a_time_in_order_and_how_long_it_waited_is_
 def test_messages_are_kept_as_they_came_and_what_cannot_be_read_is_lost(graph):
     heard, kept, lost = [], [], []
     publisher = graph.node.create_publisher(String, "talk", 100)
-    subscription = LosslessSubscription(
+    subscription = ReliableSubscription(
         graph.node, String, "talk", lambda message: heard.append(message.data), lost.append,
         kept.append,
     )  # fmt: skip
@@ -379,6 +378,6 @@ def test_messages_are_kept_as_they_came_and_what_cannot_be_read_is_lost(graph):
     time.sleep(0.1)
     subscription.take()
     assert heard == [deserialize_message(data, String).data for data in kept] == ["one", "two"]
-    subscription._hear(kept[0][:5])
+    subscription._receive(kept[0][:5])
     assert len(heard) == 2 and len(kept) == 3 and lost == [1]
     subscription.destroy()

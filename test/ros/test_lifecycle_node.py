@@ -16,8 +16,9 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from support.robots.toys import chain
 from support.robots.two_slides import JOINTS, URDF, apart
+from support.ros.obstacle_messages import marker
 from support.ros.ros_graph import LATCHED, OK, STALE, WARN, Graph
-from visualization_msgs.msg import Marker, MarkerArray
+from visualization_msgs.msg import MarkerArray
 
 from collision_monitor import CollisionModel
 
@@ -44,11 +45,7 @@ def change(graph, name):
 
 def far_away(number):
     """An obstacle that nothing comes near to."""
-    found = Marker(ns="cell", id=number, type=Marker.SPHERE)
-    found.header.frame_id = "base"
-    found.pose.position.z = 50.0
-    found.scale.x = found.scale.y = found.scale.z = 0.1
-    return found
+    return marker(number, at=(0.0, 0.0, 50.0), frame="base")
 
 
 def label(graph):

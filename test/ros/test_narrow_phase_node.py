@@ -9,7 +9,6 @@ from support.ros.ros_graph import ERROR, Graph
 from collision_monitor import CollisionModel
 from collision_monitor.cli.demo import demo_parameters, package_file
 from collision_monitor.motion import read_motion
-from ros.test_collision_monitor_node import set_parameters
 
 WARN_DISTANCE = 0.05
 
@@ -97,16 +96,16 @@ def test_near_by_leaves_the_triangles_are_measured(graph, model, poses):
 
 def test_the_phase_can_be_set_to_leaf_and_back(graph, model, poses):
     q = poses["near"]
-    assert set_parameters(graph, narrow_phase="leaf").successful
+    assert graph.set_parameters(narrow_phase="leaf").successful
     heard(graph, model, q, model.distance(q).distance)
     assert graph.values["narrow_phase"] == "leaf"
     for phase, says in (
         ("mesh", "the node was started with 'auto'; restart it with 'mesh'"),
         ("fine", "not one of leaf, auto, mesh"),
     ):
-        refused = set_parameters(graph, narrow_phase=phase)
+        refused = graph.set_parameters(narrow_phase=phase)
         assert not refused.successful and says in refused.reason
-    assert set_parameters(graph, narrow_phase="auto").successful
+    assert graph.set_parameters(narrow_phase="auto").successful
     heard(graph, model, q, model.distance(q, exact=True).distance)
     assert graph.values["narrow_phase"] == "mesh"
 

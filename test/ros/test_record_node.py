@@ -16,10 +16,11 @@ import pytest
 pytest.importorskip("mcap", reason="mcap is not installed")
 
 from rclpy.qos import qos_profile_sensor_data  # noqa: E402
-from sensor_msgs.msg import JointState, PointCloud2, PointField  # noqa: E402
+from sensor_msgs.msg import JointState, PointCloud2  # noqa: E402
 from support.robots.toys import chain  # noqa: E402
+from support.ros.obstacle_messages import cloud_message, marker  # noqa: E402
 from support.ros.ros_graph import ERROR, OK, Graph  # noqa: E402
-from visualization_msgs.msg import Marker, MarkerArray  # noqa: E402
+from visualization_msgs.msg import MarkerArray  # noqa: E402
 
 from collision_monitor import CollisionModel  # noqa: E402
 from collision_monitor.cli.main import main  # noqa: E402
@@ -52,13 +53,12 @@ def content(message):
     return (stamp.sec, stamp.nanosec, message.header.frame_id, [*message.name], *numbers)
 
 
-def bump():
-    """An obstacle on a topic, which the tip is nearer to than to the ball."""
-    marker = Marker(ns="cell", id=7, type=Marker.SPHERE)
-    marker.header.frame_id = "l2"
-    marker.pose.position.x, marker.pose.position.z = 1.0, 0.205
-    marker.scale.x = marker.scale.y = marker.scale.z = 0.2
-    return marker
+def verified(*arguments):
+    """Exit code and JSON of the command verify."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        code = main(["verify", *map(str, arguments), "--json"])
+    return code, json.loads(out.getvalue())
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +96,8 @@ def story(tmp_path_factory):
             lambda: "stop.mcap" in graph.values.get("record", "").partition("last ")[2],
             sending=lambda: send(CLEAR),
         )
-        scene.publish(MarkerArray(markers=[bump()]))
+        bump = marker(7, at=(1.0, 0.0, 0.205), frame="l2")  # nearer to the tip than the ball is
+        scene.publish(MarkerArray(markers=[bump]))
         graph.until(lambda: graph.values.get("scene_objects") == "1", sending=lambda: send(CLEAR))
         graph.until_level(ERROR, lambda: send(NEAR))
         code, output = graph.stop(node)
@@ -154,14 +155,10 @@ def test_verify_finds_the_same_minimum_at_the_same_time(story):
             first = stamp if first is None else first
         elif topic.endswith("min_distance") and not math.isnan(message.data):
             best = min(best or (math.inf,), (message.data, stamp - first))
-    out = io.StringIO()
-    with contextlib.redirect_stdout(out):
-        code = main([
-            "verify", str(folder / "chain.urdf"), str(path), "--scene", str(folder / "cell.yaml"),
-            "--json", "--stop", "0.02",
-        ])  # fmt: skip
+    code, said = verified(
+        folder / "chain.urdf", path, "--scene", folder / "cell.yaml", "--stop", "0.02"
+    )
     assert code == 1, "nearer than it may come"
-    said = json.loads(out.getvalue())
     nearest = said["nearest"]
     assert set(nearest["links"]) == {"l2", "ball"}
     # What a verdict needs no closer look at, it does not look at closer.
@@ -184,20 +181,11 @@ def test_a_stop_just_before_the_end_is_written_before_the_node_is_gone(story):
 
 def test_verify_takes_what_was_on_topics_at_the_stop_or_says_that_it_does_not(story):
     folder, _, _, _ = story
-
-    def verify(*more):
-        out = io.StringIO()
-        with contextlib.redirect_stdout(out):
-            main([
-                "verify", str(folder / "chain.urdf"), str(folder / "stop_2.mcap"), "--json",
-                "--scene", str(folder / "cell.yaml"), "--recorded", *more,
-            ])  # fmt: skip
-        return json.loads(out.getvalue())
-
-    said = verify()
+    files = (folder / "chain.urdf", folder / "stop_2.mcap", "--scene", folder / "cell.yaml")
+    _, said = verified(*files, "--recorded")
     assert "cell/7" not in said["nearest"]["links"]
     assert any("at its stop are not checked (1)" in note for note in said["notes"])
-    said = verify("--recorded-scene")
+    _, said = verified(*files, "--recorded", "--recorded-scene")
     assert set(said["nearest"]["links"]) == {"l3", "cell/7"}
     assert said["nearest"]["distance"] == pytest.approx(0.005, abs=0.003)
     assert not any("obstacles of topics" in note for note in said["notes"])
@@ -229,27 +217,6 @@ def test_a_recording_that_cannot_be_ends_the_node_at_its_start(arguments, code, 
 LEFT, RIGHT = chain(4), chain(3)
 AT_START = [0.5, 0.5, 0.3]
 TIP = [1.0 + math.cos(0.5) + math.cos(1.0), math.sin(0.5) + math.sin(1.0)]  # of l3, at its start
-
-
-def ball(number, x, y, z, frame="left/l0", size=0.2, **more):
-    marker = Marker(ns="cell", id=number, type=Marker.SPHERE, **more)
-    marker.header.frame_id = frame
-    marker.pose.position.x, marker.pose.position.y, marker.pose.position.z = x, y, z
-    marker.scale.x = marker.scale.y = marker.scale.z = size
-    return marker
-
-
-def cloud():
-    fields = [
-        PointField(name=name, offset=4 * k, datatype=PointField.FLOAT32, count=1)
-        for k, name in enumerate("xyz")
-    ]
-    data = np.array([[0.0, 0.0, 4.0], [0.5, 0.0, 4.0]], dtype="<f4").tobytes()
-    message = PointCloud2(
-        height=1, width=2, fields=fields, point_step=12, row_step=24, data=data, is_dense=True
-    )
-    message.header.frame_id = "left/l0"
-    return message
 
 
 @pytest.fixture(scope="module")
@@ -285,11 +252,13 @@ def recording(tmp_path_factory):
         graph.until_distance(send)
         graph.until_level(OK, send)
         graph.until(lambda: all(p.get_subscription_count() for p in (scene, attach, points)))
-        attach.publish(MarkerArray(markers=[ball(2, 0.0, 0.0, 0.3, "left/l3", text="left/l2")]))
+        carried = marker(2, at=(0.0, 0.0, 0.3), frame="left/l3", text="left/l2")
+        attach.publish(MarkerArray(markers=[carried]))
         until(lambda values: values.get("scene_carried") == "cell/2")
-        points.publish(cloud())
+        points.publish(cloud_message([[0.0, 0.0, 4.0], [0.5, 0.0, 4.0]], "left/l0"))
         until(lambda values: "cloud" in values)
-        scene.publish(MarkerArray(markers=[ball(1, *TIP, -0.21)]))
+        near = marker(1, at=(*TIP, -0.21), frame="left/l0")
+        scene.publish(MarkerArray(markers=[near]))
         graph.until_level(ERROR, send)
         distance = float(graph.values["distance"])
         graph.until(lambda: (folder / "stop.mcap").exists(), 20.0, send)
@@ -326,16 +295,9 @@ def test_every_topic_of_every_robot_has_a_channel_of_its_own(recording):
 def test_verify_takes_what_was_there_at_the_stop_or_says_that_it_does_not(recording):
     folder, distance = recording
     assert 0.0 < distance <= 0.02
-
-    def verify(*more):
-        out = io.StringIO()
-        with contextlib.redirect_stdout(out):
-            code = main([
-                "verify", str(folder / "left.urdf"), str(folder / "stop.mcap"), "--json",
-                "--stop", "0.02", "--topic", "/left/joint_states", "--recorded", *more,
-            ])  # fmt: skip
-        return code, json.loads(out.getvalue())
-
-    code, said = verify()
+    code, said = verified(
+        folder / "left.urdf", folder / "stop.mcap",
+        "--stop", "0.02", "--topic", "/left/joint_states", "--recorded",
+    )  # fmt: skip
     assert code == 0, said
     assert any("at its stop are not checked (4)" in note for note in said["notes"])

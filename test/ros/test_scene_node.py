@@ -9,33 +9,20 @@ import signal
 import numpy as np
 import pytest
 from support.robots.toys import chain
+from support.ros.obstacle_messages import cloud_message, marker
 from support.ros.ros_graph import ERROR, OK, Graph
 from support.ros.rviz_twin import RvizTwin
 
 from builtin_interfaces.msg import Duration  # isort: skip
 from geometry_msgs.msg import Point  # isort: skip
-from rcl_interfaces.msg import Parameter as ParameterMessage  # isort: skip
-from rcl_interfaces.msg import ParameterType, ParameterValue  # isort: skip
-from rcl_interfaces.srv import SetParametersAtomically  # isort: skip
 from rclpy.qos import qos_profile_sensor_data  # isort: skip
-from sensor_msgs.msg import PointCloud2, PointField  # isort: skip
+from sensor_msgs.msg import PointCloud2  # isort: skip
 from visualization_msgs.msg import Marker, MarkerArray  # isort: skip
 
 NAMES = ["j1", "j2", "j3"]
 CLEAR = [0.5, 0.5, 0.3]
 TETRAHEDRON = np.array([[0, 0, 0], [0.1, 0, 0], [0, 0.1, 0], [0, 0, 0.1]])
 FACES = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]
-
-
-def marker(
-    number, kind=Marker.SPHERE, at=(0.0, 3.0, 0.0), frame="l0", size=(0.2, 0.2, 0.2), **more
-):  # fmt: skip
-    found = Marker(ns="cell", id=number, type=kind, **more)
-    found.header.frame_id = frame
-    found.pose.position.x, found.pose.position.y, found.pose.position.z = map(float, at)
-    found.pose.orientation.w = 1.0
-    found.scale.x, found.scale.y, found.scale.z = size
-    return found
 
 
 class Cell:
@@ -73,23 +60,7 @@ class Cell:
         self._attach.publish(MarkerArray(markers=markers))
 
     def cloud(self, points, frame="l0", **more):
-        fields = [
-            PointField(name=name, offset=4 * k, datatype=PointField.FLOAT32, count=1)
-            for k, name in enumerate("xyz")
-        ]
-        message = PointCloud2(
-            height=1, width=len(points), fields=fields, point_step=12, row_step=12 * len(points),
-            data=np.asarray(points, dtype="<f4").tobytes(), is_dense=True,
-        )  # fmt: skip
-        message.header.frame_id = frame
-        for name, value in more.items():
-            setattr(message, name, value)
-        self._cloud.publish(message)
-
-    def set(self, parameter):
-        service = "/collision_monitor/set_parameters_atomically"
-        answer = self.graph.call(SetParametersAtomically, service, parameters=[parameter])
-        assert answer.result.successful
+        self._cloud.publish(cloud_message(points, frame, **more))
 
     def until(self, condition, what=None):
         """Until the state fulfils ``condition``; ``what`` is said again and again."""
@@ -252,15 +223,13 @@ def test_a_scene_that_falls_silent_is_an_error_if_told_so(cell):
         ("scene_timeout", "no message on ~/scene", cell.scene),
         ("cloud_timeout", "no new cloud that can be used", lambda: cell.cloud([[0, 0, 3]])),
     ):
-        value = ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=0.4)
-        cell.set(ParameterMessage(name=name, value=value))
+        assert cell.graph.set_parameters(**{name: 0.4}).successful
         cell.until(lambda values, state: state.level == OK, what)
         cell.until(
             lambda values, state, why=why: state.level == ERROR and state.message.startswith(why)
         )
         cell.until(lambda values, state: state.level == OK, what)
-        value.double_value = 0.0
-        cell.set(ParameterMessage(name=name, value=value))
+        assert cell.graph.set_parameters(**{name: 0.0}).successful
 
 
 def test_one_object_too_many_is_an_error_until_there_is_room(cell):

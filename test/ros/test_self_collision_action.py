@@ -4,8 +4,8 @@
 
 import numpy as np
 import pytest
-from support.robots.two_slides import JOINTS, URDF, apart
-from support.ros.self_collision_cell import Cell
+from support.robots.two_slides import JOINTS, apart
+from support.ros.self_collision_cell import slides_cell, stand_apart
 
 control_msgs = pytest.importorskip(
     "control_msgs.action", reason="control_msgs is not installed (not on PyPI)"
@@ -73,14 +73,9 @@ class Planner:
 @pytest.fixture
 def parts(tmp_path):
     """(Cell, controller, planner); the balls stand half a metre apart."""
-    (tmp_path / "slides.urdf").write_text(URDF)
-    cell = Cell(
-        tmp_path / "slides.urdf", (*JOINTS, "mast_joint"), f"controller_action:={ACTION}",
-        "right_base_link:=base", "right_tip_link:=r_ball",
-        "left_base_link:=base", "left_tip_link:=l_ball",
-    )  # fmt: skip
+    cell = slides_cell(tmp_path, f"controller_action:={ACTION}")
     controller = Controller(cell.graph.node)
-    cell.stand([*apart(0.5), 0.0])
+    stand_apart(cell)
     yield cell, controller, Planner(cell)
     _, output = cell.graph.stop(cell.process)
     cell.close()

@@ -12,7 +12,14 @@ import pytest
 from support.paths import ROOT
 from support.robots.two_slides import JOINTS, URDF, apart
 from support.ros.ros_graph import ERROR, LATCHED, OK, STALE, WARN
-from support.ros.self_collision_cell import Cell, rows_of, set_parameters, times_of
+from support.ros.self_collision_cell import (
+    Cell,
+    rows_of,
+    set_parameters,
+    slides_cell,
+    stand_apart,
+    times_of,
+)
 
 from collision_monitor import CollisionModel
 from collision_monitor.motion import read_motion
@@ -60,19 +67,12 @@ def robot(dual):
 @pytest.fixture
 def slides(tmp_path):
     """A robot of four slides that stands with its balls half a metre apart."""
-    (tmp_path / "slides.urdf").write_text(URDF)
     cells = []
 
     def make(*parameters, gap=0.5):
-        cell = Cell(
-            tmp_path / "slides.urdf", (*JOINTS, "mast_joint"),
-            "right_base_link:=base", "right_tip_link:=r_ball",
-            "left_base_link:=base", "left_tip_link:=l_ball", *parameters,
-        )  # fmt: skip
-        cells.append(cell)
-        if gap is not None:
-            cell.stand([*apart(gap), 0.0])
-        return cell
+        cells.append(slides_cell(tmp_path, *parameters))
+        stand_apart(cells[-1], gap)
+        return cells[-1]
 
     yield make
     for cell in cells:

@@ -3,13 +3,14 @@
 """The node self_collision where packages are not installed: processes in which they are blocked."""
 
 import os
+from functools import partial
 
 import numpy as np
 import pytest
 from support.paths import ROOT
-from support.robots.two_slides import JOINTS, URDF, apart
+from support.robots.two_slides import JOINTS, apart
 from support.ros.ros_graph import ERROR, OK, WARN
-from support.ros.self_collision_cell import Cell, rows_of
+from support.ros.self_collision_cell import Cell, rows_of, slides_cell, stand_apart
 
 from collision_monitor import CollisionModel
 from collision_monitor.motion import read_motion
@@ -56,13 +57,8 @@ def started(tmp_path):
 
 def slides(started, tmp_path, missing, *parameters):
     """The robot of four slides, its balls half a metre apart."""
-    (tmp_path / "slides.urdf").write_text(URDF)
-    cell = started(
-        missing, tmp_path / "slides.urdf", (*JOINTS, "mast_joint"),
-        "right_base_link:=base", "right_tip_link:=r_ball",
-        "left_base_link:=base", "left_tip_link:=l_ball", *parameters,
-    )  # fmt: skip
-    cell.stand([*apart(0.5), 0.0])
+    cell = slides_cell(tmp_path, *parameters, start=partial(started, missing))
+    stand_apart(cell)
     return cell
 
 

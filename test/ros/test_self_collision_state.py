@@ -18,7 +18,6 @@ from collision_monitor.nodes.trajectories.self_collision_state import (
     adjustment_values,
     overruled,
     refusal_values,
-    report_message,
 )
 
 TIMES = np.array([0.0, 1.0, 2.5])
@@ -62,13 +61,9 @@ def test_so_is_what_stands_in_the_way():
     }  # fmt: skip
 
 
-def test_a_message_says_it_all_and_its_own_values_come_first():
+def test_values_of_a_report_take_precedence():
     report = Report(Level.ERROR, "refused", "because", {"method": "published"})
-    message = report_message(report, "node", "robot", {"method": "robust", "arms": "r l"})
-    assert (message.level, message.name, message.hardware_id) == (b"\x02", "node", "robot")
-    assert message.message == "because"
-    values = {item.key: item.value for item in message.values}
-    assert values == {
+    assert report.key_values({"method": "robust", "arms": "r l"}) == {
         "event": "refused", "reason": "because", "method": "published", "arms": "r l",
     }  # fmt: skip
 

@@ -12,19 +12,18 @@ from builtin_interfaces.msg import Duration, Time  # isort: skip
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # isort: skip
 
 from collision_monitor.motion.motion import Motion  # isort: skip
+from collision_monitor.nodes.common.messages import duration_message, seconds_of
 from collision_monitor.nodes.trajectories.trajectory_messages import (
     desired_of,
-    duration_of,
     motion_message,
     point_message,
-    seconds_of,
 )
 
 
 @given(st.integers(0, 10**6), st.integers(0, 10**9 - 1))
 def test_seconds_and_durations_are_the_same(sec, nanosec):
     duration = Duration(sec=sec, nanosec=nanosec)
-    again = duration_of(seconds_of(duration))
+    again = duration_message(seconds_of(duration))
     assert abs((again.sec - sec) * 10**9 + again.nanosec - nanosec) < 1000
     assert 0 <= again.nanosec < 10**9
 
@@ -34,7 +33,7 @@ def test_seconds_and_durations_are_the_same(sec, nanosec):
     [(0.0, 0, 0), (1.5, 1, 500_000_000), (0.9999999999, 1, 0), (2.000000001, 2, 1)],
 )
 def test_a_duration_is_rounded_to_the_nanosecond(seconds, sec, nanosec):
-    assert duration_of(seconds) == Duration(sec=sec, nanosec=nanosec)
+    assert duration_message(seconds) == Duration(sec=sec, nanosec=nanosec)
 
 
 def test_a_negative_time_is_what_it_says():

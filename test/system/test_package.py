@@ -83,8 +83,14 @@ def test_rviz_listens_where_the_node_speaks():
         OBSTACLES,
         SCENE,
     )
-    from collision_monitor.nodes.markers.markers import AABB, NEAREST, TOUCHING
-    from collision_monitor.nodes.markers.path_markers import AFTER, BEFORE, FIELD
+    from collision_monitor.nodes.markers.markers import (
+        AABB,
+        AFTER,
+        BEFORE,
+        FIELD,
+        NEAREST,
+        TOUCHING,
+    )
 
     config = yaml.safe_load((ROOT / "rviz/collision_monitor.rviz").read_text(encoding="utf-8"))
     manager = config["Visualization Manager"]

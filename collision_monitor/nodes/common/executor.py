@@ -18,6 +18,7 @@ from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedE
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
+from rclpy.subscription import Subscription
 from rclpy.utilities import remove_ros_args
 
 from collision_monitor.errors import CollisionMonitorError, RosArgumentsError
@@ -57,6 +58,15 @@ def bridge_logs(node: Node) -> None:
     library.addHandler(LogBridge(node))
     library.setLevel(logging.INFO)
     library.propagate = False
+
+
+def take_serialized(subscription: Subscription) -> tuple[bytes, dict[str, Any]] | None:
+    """The oldest message that waits at a subscription, and its info; None if there is none.
+
+    As executors take it: an executor that was notified of this message finds nothing later.
+    """
+    with subscription.handle:
+        return subscription.handle.take_message(subscription.msg_type, True)
 
 
 def init(args: list[str] | None) -> None:
@@ -149,14 +159,14 @@ def run_node(make_node: Callable[[], Node], args: list[str] | None) -> None:
         executor = best_executor()
         executor.add_node(node)
         end.waits = True
-        # Not spin(): without a time limit the events executor of rclpy 7.1 runs hot and
-        # hears nothing.
+        # Not spin(): without a timeout the events executor of rclpy 7.1 uses a full core and
+        # delivers nothing.
         while rclpy.ok() and not end.wanted:
             executor.spin_once(timeout_sec=_SIGNAL_SECONDS)
     except (KeyboardInterrupt, ExternalShutdownException):
         pass
     except Exception:
-        if rclpy.ok():  # otherwise the context went away in the middle of something
+        if rclpy.ok():  # otherwise the context was shut down meanwhile
             raise
     finally:
         end.waits = True
@@ -166,20 +176,20 @@ def run_node(make_node: Callable[[], Node], args: list[str] | None) -> None:
 
 
 class _End:
-    """Hears SIGINT and SIGTERM.
+    """Handles SIGINT and SIGTERM.
 
     Attributes:
-        wanted: whether one has come.
-        waits: whether what is running is to come to its end first; else it is interrupted, as
-            loading and compiling may take a minute.
+        wanted: whether a signal was received.
+        waits: whether the running callback ends first; else it is interrupted, since loading and
+            compiling may take a minute.
     """
 
     def __init__(self) -> None:
         self.wanted = self.waits = False
         for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, self._hear)
+            signal.signal(number, self._on_signal)
 
-    def _hear(self, number: int, frame: object) -> None:
+    def _on_signal(self, number: int, frame: object) -> None:
         self.wanted = True
         if not self.waits:
             raise KeyboardInterrupt

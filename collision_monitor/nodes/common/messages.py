@@ -1,12 +1,12 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Messages that several nodes publish, and the qualities of service of their topics."""
+"""Messages that several nodes use: times, diagnostics, states; quality of service of topics."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from builtin_interfaces.msg import Time
+from builtin_interfaces.msg import Duration, Time
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension
@@ -21,10 +21,23 @@ LATCHED = QoSProfile(
 VALUES = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
 
 
+def seconds_of(time: Time | Duration) -> float:
+    """Seconds of a stamp or a duration."""
+    return time.sec + 1e-9 * time.nanosec
+
+
 def time_message(seconds: float) -> Time:
-    """A time as a message."""
-    whole, rest = divmod(round(seconds * 1e9), 10**9)
-    return Time(sec=whole, nanosec=rest)
+    """A time as a message, to the nanosecond."""
+    return Time(**_parts(seconds))
+
+
+def duration_message(seconds: float) -> Duration:
+    """A duration as a message, to the nanosecond."""
+    return Duration(**_parts(seconds))
+
+
+def _parts(seconds: float) -> dict[str, int]:
+    return dict(zip(("sec", "nanosec"), divmod(round(seconds * 1e9), 10**9), strict=True))
 
 
 def key_values(values: Mapping[str, str]) -> list[KeyValue]:

@@ -16,6 +16,7 @@ from visualization_msgs.msg import Marker
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.live.live_object import LiveObject
 from collision_monitor.model.live.live_scene import CLOUD, LiveScene
+from collision_monitor.nodes.common.messages import seconds_of
 from collision_monitor.nodes.markers.marker_rows import MarkerRows
 from collision_monitor.robot.description import Shape
 
@@ -253,7 +254,7 @@ class BodyMarkers:
 
     def _advance(self, now: float, stamp: Time) -> None:
         """Lifetimes are in the time of the stamps, which may stand still or be fast."""
-        last, self._last = self._last, (now, stamp.sec + 1e-9 * stamp.nanosec)
+        last, self._last = self._last, (now, seconds_of(stamp))
         self._time += max(abs(a - b) for a, b in zip(self._last, last, strict=True))
 
     def _update_live(self) -> dict[str, list[int]]:

@@ -1,14 +1,16 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Markers for RViz: links, obstacles, nearest points, contact, bounding boxes."""
+"""Markers for RViz: links, obstacles, nearest points, contacts, bounding boxes, adjustments."""
 
 from __future__ import annotations
 
 import colorsys
+import itertools
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
-from builtin_interfaces.msg import Duration, Time
+from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
@@ -18,17 +20,21 @@ from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.tree_boxes import TreeBoxes, edges
 from collision_monitor.monitoring.monitor import Level, MonitorState
+from collision_monitor.nodes.common.messages import duration_message
 from collision_monitor.nodes.markers.bodies import BodyMarkers, LinkMarkers
 from collision_monitor.nodes.markers.marker_rows import MarkerRows
 from collision_monitor.viewer.clearance_display import CLEAR, CONTACT, NEAR, Rgb, clearance_colour
 
+if TYPE_CHECKING:
+    from collision_monitor.self_collision.motion_clearance import ApproachPoints
+
 AABB, NEAREST, TOUCHING = "aabb", "nearest", "contact"
 ALL = range(10**6)
 
-# Boxes that are shown at most: each takes 576 bytes of a message.
+# Maximum number of boxes shown: each takes 576 bytes of a message.
 MOST_BOXES = 1000
 
-# Triangles of a contact that are shown: more would be dear to send, and say no more.
+# Maximum number of triangles shown of a contact.
 _SHOWN = 200
 
 _ALPHA = 0.35
@@ -101,7 +107,7 @@ class AabbMarkers:
 
 
 def _remark(left_out: list[int], levels: frozenset[int] | range, depth: int) -> str:
-    """What is not shown though it was asked for; empty where all is."""
+    """A message about levels that are not shown; empty if all are."""
     if left_out:
         return (
             f"levels {', '.join(map(str, left_out))} have too many boxes to show: the limit is "
@@ -113,7 +119,7 @@ def _remark(left_out: list[int], levels: frozenset[int] | range, depth: int) -> 
 
 
 def gone(levels: tuple[int, ...], frame: str, stamp: Time) -> MarkerArray:
-    """Takes away levels that are not wanted any more."""
+    """Deletes the boxes of levels."""
     markers = [Marker(ns=AABB, id=level, action=Marker.DELETE) for level in levels]
     for marker in markers:
         marker.header.frame_id, marker.header.stamp = frame, stamp
@@ -121,7 +127,7 @@ def gone(levels: tuple[int, ...], frame: str, stamp: Time) -> MarkerArray:
 
 
 def marker_colour(rgb: Rgb, alpha: float = _ALPHA) -> ColorRGBA:
-    """A colour as RViz wants it; ``alpha`` 1 hides what is behind."""
+    """A colour as a message; ``alpha`` 1 is opaque."""
     r, g, b = rgb
     return ColorRGBA(r=float(r), g=float(g), b=float(b), a=alpha)
 
@@ -130,12 +136,6 @@ def marker_point(vector: np.ndarray) -> Point:
     """A point (3,), metres, as a message."""
     x, y, z = map(float, vector)
     return Point(x=x, y=y, z=z)
-
-
-def duration(seconds: float) -> Duration:
-    """Seconds as a message."""
-    whole, rest = divmod(round(seconds * 1e9), 10**9)
-    return Duration(sec=whole, nanosec=rest)
 
 
 class MarkerBuilder:
@@ -171,7 +171,7 @@ class MarkerBuilder:
     def _marker(self, kind: int, namespace: str, number: int, size: float) -> Marker:
         marker = Marker(ns=namespace, id=number, type=kind)
         marker.header.frame_id = self._model.root
-        marker.lifetime = duration(self._lifetime)
+        marker.lifetime = duration_message(self._lifetime)
         marker.pose.orientation.w = 1.0
         marker.scale.x = marker.scale.y = marker.scale.z = size
         return marker
@@ -207,7 +207,7 @@ class MarkerBuilder:
         self, q: np.ndarray, state: MonitorState, stamp: Time, nearness: np.ndarray,
         of_objects: np.ndarray | None = None,
     ) -> Iterator[MarkerArray | bytes]:  # fmt: skip
-        """Messages that show what is so at ``q``: coloured by clearance, or grey if not known.
+        """Messages that show the state at ``q``: coloured by clearance, grey if it is unknown.
 
         ``nearness`` (links,) as of `nearness.Nearness`, ``of_objects`` (slots,) as of
         `live_nearness.LiveNearness`; without it all objects are far. Serialized messages are bytes.
@@ -264,3 +264,97 @@ class MarkerBuilder:
             first, second = state.clearance.links
             self._text.text = f"{state.clearance.distance:.3f} m\n{first} - {second}"
         return markers
+
+
+# -- an adjustment: paths of the control points before and after, and the repulsion field --
+
+BEFORE, AFTER, FIELD = "before", "after", "field"
+_BEFORE_COLOUR, _AFTER_COLOUR = (0.85, 0.3, 0.1), (0.1, 0.6, 0.25)
+_FIELD_COLOUR, _DANGER_COLOUR = (0.95, 0.7, 0.1), (0.8, 0.0, 0.0)
+
+
+def _marker(kind: int, namespace: str, number: int, frame: str, stamp: Time) -> Marker:
+    marker = Marker(ns=namespace, id=number, type=kind, action=Marker.ADD)
+    marker.header.frame_id, marker.header.stamp = frame, stamp
+    marker.pose.orientation.w = 1.0
+    return marker
+
+
+def _path(
+    points: np.ndarray, namespace: str, number: int, colour: tuple, frame: str, stamp: Time
+) -> Marker:
+    marker = _marker(Marker.LINE_STRIP, namespace, number, frame, stamp)
+    marker.scale.x = 0.008
+    marker.color = marker_colour(colour, 0.9)
+    # RViz refuses a line of one point
+    rows = points if len(points) > 1 else np.repeat(points, 2, axis=0)
+    marker.points = [marker_point(p) for p in rows]
+    return marker
+
+
+class PathMarkers:
+    """Markers of one adjustment after the other.
+
+    Paths have the ids 0 (right arm) and 1 (left arm) in the namespaces ``before`` and
+    ``after``; arrows have ids from 0 on in ``field``, and those no longer needed are deleted. The
+    first message deletes all markers shown before.
+    """
+
+    def __init__(self, frame: str) -> None:
+        """``frame``: the robot's root link."""
+        self._frame = frame
+        self._arrows = 0
+        self._is_first = True
+
+    def build(
+        self,
+        before: ApproachPoints,
+        after: ApproachPoints,
+        safe_distance: float,
+        danger_distance: float,
+        stamp: Time,
+        lifetime: float = 0.0,
+    ) -> MarkerArray:
+        """Markers of one adjustment; they vanish after ``lifetime`` seconds, 0: never.
+
+        An arrow shows where the desired motion is nearer than safe_distance, and the direction in
+        which the field pushes the arm. Its length is the missing distance, and it is red below
+        danger_distance.
+        """
+        frame, markers = self._frame, []
+        for side in (0, 1):
+            for points, namespace, colour in (
+                (before.points, BEFORE, _BEFORE_COLOUR),
+                (after.points, AFTER, _AFTER_COLOUR),
+            ):
+                path = points[:, side]
+                markers.append(_path(path, namespace, side, colour, frame, stamp))
+        arrows = list(self._field(before, safe_distance, danger_distance, stamp))
+        gone = [
+            Marker(ns=FIELD, id=number, action=Marker.DELETE)
+            for number in range(len(arrows), self._arrows)
+        ]
+        for marker in gone:
+            marker.header.frame_id, marker.header.stamp = frame, stamp
+        self._arrows = len(arrows)
+        for marker in (*markers, *arrows):
+            marker.lifetime = duration_message(lifetime)
+        first = [Marker(action=Marker.DELETEALL)] if self._is_first else []
+        self._is_first = False
+        return MarkerArray(markers=[*first, *markers, *arrows, *gone])
+
+    def _field(
+        self, before: ApproachPoints, safe: float, danger: float, stamp: Time
+    ) -> Iterator[Marker]:
+        rows = np.flatnonzero(before.distances < safe)
+        sides = ((0, -1.0), (1, 1.0))
+        for number, (row, (side, sign)) in enumerate(itertools.product(rows, sides)):
+            distance = before.distances[row]
+            colour = _DANGER_COLOUR if distance < danger else _FIELD_COLOUR
+            marker = _marker(Marker.ARROW, FIELD, number, self._frame, stamp)
+            start = before.points[row, side]
+            tip = start + sign * (safe - distance) * before.directions[row]
+            marker.points = [marker_point(start), marker_point(tip)]
+            marker.scale.x, marker.scale.y, marker.scale.z = 0.008, 0.018, 0.02
+            marker.color = marker_colour(colour, 0.9)
+            yield marker

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""A point cloud as obstacles: ``~/cloud``, made into voxels in a thread beside the watch."""
+"""A point cloud as obstacles: ``~/cloud``, converted to voxels in a thread."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from collision_monitor.errors import CollisionMonitorError, LiveSceneError
 from collision_monitor.model.live.live_scene import CLOUD, LiveScene
 from collision_monitor.model.live.point_cloud import Voxels, voxels_of, warm_up
 from collision_monitor.monitoring.compile_ahead import CompilingProcess, compile_ahead, is_compiled
+from collision_monitor.nodes.common.messages import seconds_of
 from collision_monitor.nodes.obstacles.scene_topics import SceneTopics
 from collision_monitor.nodes.recorder import Recorder
 
@@ -70,7 +71,7 @@ _CLOUD = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 class _Job(NamedTuple):
     message: PointCloud2
-    heard: float
+    received: float
     pose: np.ndarray
     ends: np.ndarray
     radii: np.ndarray
@@ -80,10 +81,10 @@ class _Job(NamedTuple):
 
 
 class Cloud:
-    """Keeps the newest cloud in the live scene; says when it is old, or cannot be used.
+    """Keeps the newest cloud in the live scene; reports if it is old or unusable.
 
     Attributes:
-        is_ready: whether `take` has something to do; it is worth a look at every joint state.
+        is_ready: whether `take` has a result to apply; checked at every joint state.
     """
 
     def __init__(
@@ -93,26 +94,25 @@ class Cloud:
     ) -> None:  # fmt: skip
         """Arguments as of `SceneTopics`.
 
-        What it runs is compiled here where a cloud is required (cloud_timeout). Else a process
-        beside this one compiles it when the first cloud comes, and that it is not checked yet is a
-        fault.
+        Kernels are compiled here if a cloud is required (cloud_timeout). Otherwise another process
+        compiles them when the first cloud is received, and until then the state reports a fault.
         """
         self._values, self._scene, self._changed = values, scene, changed
         self._node = node
         self.is_ready = False
         self._begin = time.monotonic()
-        self._heard = -np.inf
+        self._received = -np.inf
         self._last: Voxels | None = None
         self._root = ""  # of the model that it was put into
         self._attended = -np.inf
         self._wanted: _Job | None = None
         self._made: tuple[Voxels | CollisionMonitorError, _Job, float] | None = None
-        # What came while it was not known where the robot is, and when.
+        # Cloud received while the position of the robot was unknown, and when.
         self._waiting: tuple[PointCloud2, float] | None = None
         self._is_closed = False
         self._news = threading.Condition()
         self._compiling: CompilingProcess | None = None
-        self._is_late = False  # a cloud has come that waits for kernels
+        self._is_late = False  # a cloud waits for kernels
         self._is_compiled = (
             values["cloud_timeout"] > 0.0 or is_compiled("cloud") or cache_directory() is None
         )
@@ -124,11 +124,11 @@ class Cloud:
         if recorder is not None:
             self._keep = recorder.hearing("~/cloud", PointCloud2, are_large=True)
         self._subscription = node.create_subscription(
-            PointCloud2, "~/cloud", work(self._hear), _CLOUD, raw=True
+            PointCloud2, "~/cloud", work(self._receive), _CLOUD, raw=True
         )
 
     def destroy(self) -> None:
-        """End the thread once it has done what it is about."""
+        """Unsubscribe, and end the thread after its current cloud."""
         self._node.destroy_subscription(self._subscription)
         with self._news:
             self._is_closed = True
@@ -137,11 +137,11 @@ class Cloud:
                 self._compiling.cancel()
 
     def attend(self) -> None:
-        """The robot is another: it has the last cloud until the next one that is seen with it."""
+        """The robot has changed: keep the last cloud until a new one is received."""
         with self._news:
             job, self._wanted = self._wanted, None
         if job is not None:
-            self._waiting = job.message, job.heard
+            self._waiting = job.message, job.received
         self._attended = time.monotonic()
         live, last = self._scene.live, self._last
         if last is None or live is None:
@@ -154,14 +154,15 @@ class Cloud:
             self._refuse(error)
 
     def fault(self, now: float) -> str:
-        """What is wrong with the cloud's age, in one sentence; empty if nothing is."""
+        """A fault of the cloud's age, one sentence; empty if there is none."""
         if self._is_late:
             return "the first cloud is not checked yet: kernels for clouds are being compiled"
         timeout = self._values["cloud_timeout"]
-        since = max(self._heard, self._begin)
+        since = max(self._received, self._begin)
         if not 0.0 < timeout < now - since:
             return ""
-        what = "no cloud has come" if self._heard < self._begin else "no new cloud that can be used"
+        has_cloud = self._received >= self._begin
+        what = "no new cloud that can be used" if has_cloud else "no cloud has come"
         return f"{what} for {now - since:.1f} s; {timeout:g} s are allowed"
 
     def values(self) -> dict[str, str]:
@@ -171,10 +172,10 @@ class Cloud:
         v = self._last
         return {
             "cloud": f"{len(v.balls)} voxels of {v.size:g} m, {v.points} points, {v.own} of the "
-            f"robot, {time.monotonic() - self._heard:.2f} s old"
+            f"robot, {time.monotonic() - self._received:.2f} s old"
         }
 
-    def _hear(self, data: bytes) -> None:
+    def _receive(self, data: bytes) -> None:
         if self._keep is not None:
             self._keep(data)
         try:
@@ -190,24 +191,24 @@ class Cloud:
         self.retry(is_new=True)
 
     def retry(self, is_new: bool = False) -> None:
-        """Begin with the newest cloud, if it had to wait until it is known where the robot is."""
+        """Process a cloud that waited until the position of the robot is known."""
         live, q = self._scene.live, self._scene.q
         if self._waiting is None or live is None or q is None:
-            return  # nothing is watched yet: the state says so
-        (message, heard), self._waiting = self._waiting, None
+            return  # nothing is monitored yet: the state reports it
+        (message, received), self._waiting = self._waiting, None
         try:
             link, frame = self._scene.find(message.header.frame_id)
-            stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
+            stamp = seconds_of(message.header.stamp)
             then = self._scene.q_at(stamp) if stamp > 0.0 else None
             if then is None and live.is_moving(link) and (stamp > 0.0 or not is_new):
                 if not is_new and self._last is not None:
-                    return  # the last one goes on counting until the next one comes
+                    return  # keep the last cloud until the next one
                 raise LiveSceneError(
                     f"{CLOUD}: it came when it was not known where '{link}' is, from which it was "
                     "seen"
                 )
             if then is not None:
-                q = then  # it shows what was there when it was seen
+                q = then  # the configuration when the cloud was seen
             pose = live.model.link_poses(q)[link] @ frame
             ends, radii = robot_leaves(live, q)
         except CollisionMonitorError as error:
@@ -215,11 +216,11 @@ class Cloud:
             return
         v = self._values
         job = _Job(
-            message, heard, pose, ends, radii, v["cloud_padding"], v["cloud_voxel_size"],
+            message, received, pose, ends, radii, v["cloud_padding"], v["cloud_voxel_size"],
             v["cloud_max_voxels"],
         )  # fmt: skip
         with self._news:
-            self._wanted = job  # one that still waits is old now
+            self._wanted = job  # replaces an older one that still waits
             self._news.notify()
 
     def _work(self) -> None:
@@ -256,7 +257,7 @@ class Cloud:
             self._is_compiled = True
 
     def take(self) -> None:
-        """Put what the thread has made into the scene, in place of the last."""
+        """Put the result of the thread into the scene, in place of the last cloud."""
         with self._news:
             self.is_ready = False
             result, self._made = self._made, None
@@ -264,8 +265,8 @@ class Cloud:
         if live is None or result is None:
             return
         made, job, begin = result
-        if begin < self._attended:  # of the robot before
-            self._waiting = self._waiting or (job.message, job.heard)
+        if begin < self._attended:  # of the previous robot
+            self._waiting = self._waiting or (job.message, job.received)
             self.retry()
             return
         if isinstance(made, CollisionMonitorError):
@@ -276,14 +277,14 @@ class Cloud:
         except CollisionMonitorError as error:
             self._refuse(error)
             return
-        self._last, self._heard, self._root = made, job.heard, live.model.root
+        self._last, self._received, self._root = made, job.received, live.model.root
         self._is_late = False
         if CLOUD in self._scene.keeper.refused:
             self._scene.keeper.forgive(CLOUD)
             self._changed()
 
     def _refuse(self, error: CollisionMonitorError) -> None:
-        """The last cloud stays, and the state says that this one is not watched."""
+        """Keep the last cloud, and report that this one is not used."""
         self._is_late = False
         is_new = CLOUD not in self._scene.keeper.refused
         self._scene.keeper.refuse(CLOUD, str(error).removeprefix(f"{CLOUD}: "))
@@ -293,10 +294,9 @@ class Cloud:
 
 
 def robot_leaves(live: LiveScene, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """End points (k, 6) and radii (k,) of all that is the robot's at q: links, and what they carry.
+    """End points (k, 6) and radii (k,) of leaves of links and of attached objects, at q.
 
-    In the base frame. Obstacles of the scene file are what its links carry where they are fixed to
-    one that moves.
+    In the base frame. An obstacle of the scene file counts as attached if its link moves.
     """
     model = live.model
     links = model.robot.links

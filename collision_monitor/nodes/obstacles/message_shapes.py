@@ -21,8 +21,8 @@ from collision_monitor.model.live.desired_scene import SceneKeeper
 from collision_monitor.robot.description import Shape
 from collision_monitor.robot.poses import rotation_from_quaternion
 
-# Triangles whose leaves are made while joint states wait; of more they are made beside, and until
-# then the box around them counts.
+# Maximum number of triangles fitted at once. More are fitted in a thread; until then the box around
+# them counts.
 AT_ONCE = 100
 _UNIT = 0.01  # how far a quaternion's length may be from 1
 
@@ -47,12 +47,12 @@ def plain_name(text: str) -> str:
 
 
 def marker_name(marker: Marker) -> str:
-    """Under which a marker appears in pairs: its namespace and number."""
+    """Name of a marker in pairs: its namespace and id."""
     return plain_name(f"{marker.ns}/{marker.id}")
 
 
 def pose_of(message: Any) -> np.ndarray:
-    """The pose (4, 4) of a geometry_msgs/Pose; an orientation of zeros is none, as in RViz.
+    """The pose (4, 4) of a geometry_msgs/Pose; zero orientation means none, as in RViz.
 
     Raises:
         LiveSceneError: it is not finite, or its quaternion is none.
@@ -117,7 +117,7 @@ def _balls(points: np.ndarray, radius: float) -> np.ndarray:
 
 
 def triangles_of(corners: np.ndarray, most: int) -> np.ndarray | Triangles:
-    """Leaves around triangles (n, 3, 3), or where they are many what is to be done about them."""
+    """Leaves around triangles (n, 3, 3); if they are many, `Triangles` to be fitted later."""
     if len(corners) <= AT_ONCE:
         return cover_triangles(corners, most)
     return Triangles(corners, cover_bounds(corners.reshape(-1, 3), most))
@@ -234,7 +234,7 @@ def object_shape(message: Any, most: int) -> np.ndarray | Triangles | None:
 
 
 def listen_to_tf(node: Node) -> Any:
-    """A tf2 buffer that hears everything; None where tf2_ros is not installed."""
+    """A tf2 buffer that listens to /tf; None if tf2_ros is not installed."""
     try:
         from tf2_ros import Buffer, TransformListener
     except ImportError:
@@ -247,8 +247,8 @@ def listen_to_tf(node: Node) -> Any:
 class Frames:
     """Finds the link that a frame is fixed to, and its pose there.
 
-    A link of the robot is a frame that moves with it. What tf2 knows besides is fixed to the
-    robot's root, where it is when it is asked for.
+    A link of the robot is a frame that moves with it. Other frames of tf2 are fixed to the robot's
+    root at their current pose.
     """
 
     def __init__(self, buffer: Any) -> None:
@@ -256,7 +256,7 @@ class Frames:
         self._buffer = buffer
 
     def close(self) -> None:
-        """Hear no more of tf."""
+        """Stop listening to /tf."""
         if self._buffer is not None:
             self._buffer.listener.unregister()
 
@@ -278,7 +278,7 @@ class Frames:
             )
         try:
             found = self._buffer.lookup_transform(model.root, frame, Time()).transform
-        except Exception as error:  # tf2 has several, all of which say that it is not known
+        except Exception as error:  # tf2 raises several types
             raise LiveSceneError(
                 f"frame {frame!r} is not a link of '{model.name}', and tf2 has no transform to "
                 f"{model.root!r}: {error}"

@@ -40,18 +40,18 @@ def _operation(message: Any) -> int:
 
 
 class PlanningSceneTopic:
-    """Takes planning scenes over, whole ones and differences.
+    """Applies planning scenes, complete ones and differences.
 
-    Objects are called ``planning_scene/<id>``. Its own matrix of what may collide is not taken
-    over: what is not checked is a matter of the SRDF and of touch links.
+    Objects are named ``planning_scene/<id>``. Its allowed collision matrix is not used: only the
+    SRDF and touch links exclude pairs.
     """
 
     def __init__(self, scene: Any, most: int) -> None:
-        """``scene``: takes objects in, a `SceneTopics`; ``most``: leaves around a shape."""
+        """``scene``: a `SceneTopics`; ``most``: maximum number of leaves of a shape."""
         self._scene, self._most = scene, most
 
     def take(self, message: Any) -> None:
-        """Take over a moveit_msgs/PlanningScene."""
+        """Apply a moveit_msgs/PlanningScene."""
         keeper = self._scene.keeper
         attached = message.robot_state.attached_collision_objects
         if not message.is_diff:

@@ -13,28 +13,29 @@ from rclpy.node import Node
 from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
 
+from collision_monitor.nodes.common.executor import take_serialized
+
 try:
     from rclpy.event_handler import SubscriptionEventCallbacks, UnsupportedEventTypeError
 except ImportError:  # before Iron
     from rclpy.qos_event import SubscriptionEventCallbacks, UnsupportedEventTypeError
 
-# All that waits, not the last so many: what is overwritten here is lost without a word, what has
-# no room (5000 messages in Fast DDS) is missed, and that the middleware tells.
+# All waiting messages, not the last few: a message that is overwritten here is lost silently, one
+# without room (5000 messages in Fast DDS) is reported by the middleware.
 _ALL = QoSProfile(history=HistoryPolicy.KEEP_ALL, reliability=ReliabilityPolicy.RELIABLE)
-# What a publisher has sent while it was being discovered counts as lost too, but nobody was
-# promised that.
+# Messages that a publisher sent while it was being discovered count as lost too; ignore these.
 _DISCOVERY_SECONDS = 1.0
-_AT_ONCE = 10  # messages: joint states wait meanwhile
+_AT_ONCE = 10  # messages taken at once: joint states wait meanwhile
 
 
-class LosslessSubscription:
-    """Every message of a topic, in order, and a word where that could not be.
+class ReliableSubscription:
+    """Receives every message of a topic in order, and reports messages that were lost.
 
-    Lost are messages that a publisher has thrown away before they could be taken: its depth was
-    too small. Middlewares that cannot tell do not.
+    A message is lost if its publisher drops it before it is taken, because its depth is too small.
+    Not every middleware reports that.
 
     Attributes:
-        late: seconds that the last message which `take` found had waited here; 0 if none waits.
+        late: seconds that the last message that `take` found had waited; 0 if none waits.
     """
 
     def __init__(
@@ -46,15 +47,15 @@ class LosslessSubscription:
         lost: Callable[[int], None],
         keep: Callable[[bytes], None] | None = None,
     ) -> None:
-        """Listen from now on; `look` is to be called now and then.
+        """Subscribe; call `check_publishers` regularly.
 
         Args:
-            node: whose subscription it is.
-            kind: of its messages.
-            topic: its name.
+            node: the node.
+            kind: type of the messages.
+            topic: name of the topic.
             callback: called with each message.
-            lost: called with how many were missed, or cannot be read.
-            keep: called with each message as it came, serialized.
+            lost: called with the number of messages that were lost or cannot be read.
+            keep: called with each serialized message.
         """
         self._node, self._kind, self._callback, self._lost = node, kind, callback, lost
         self.late = 0.0
@@ -64,12 +65,12 @@ class LosslessSubscription:
         create = node.create_subscription
         try:
             self._subscription = create(
-                kind, topic, self._hear, _ALL, event_callbacks=events, raw=True
+                kind, topic, self._receive, _ALL, event_callbacks=events, raw=True
             )
         except UnsupportedEventTypeError:
-            self._subscription = create(kind, topic, self._hear, _ALL, raw=True)
+            self._subscription = create(kind, topic, self._receive, _ALL, raw=True)
 
-    def _hear(self, data: bytes) -> None:
+    def _receive(self, data: bytes) -> None:
         if self._keep is not None:
             self._keep(data)
         try:
@@ -83,35 +84,32 @@ class LosslessSubscription:
             self._callback(message)
 
     def take(self) -> None:
-        """Hear at once some of what waits, oldest first, and see how long it has waited.
+        """Process some of the waiting messages now, oldest first, and update `late`.
 
-        An executor gives each message its turn among those of all topics: where there are more
-        than can be worked on, they would come later and later.
+        An executor takes one message of each topic in turn: under overload, messages would be
+        processed later and later.
         """
         for _ in range(_AT_ONCE):
-            # What executors do; one that looks for these later finds nothing.
-            with self._subscription.handle:
-                found = self._subscription.handle.take_message(self._kind, True)
-            if found is None:
+            if (found := take_serialized(self._subscription)) is None:
                 self.late = 0.0
                 return
-            data, told = found
-            came = told.get("received_timestamp") or time.time_ns()
-            self.late = max(0.0, 1e-9 * (time.time_ns() - came))
-            self._hear(data)
+            data, information = found
+            received = information.get("received_timestamp") or time.time_ns()
+            self.late = max(0.0, 1e-9 * (time.time_ns() - received))
+            self._receive(data)
 
-    def look(self) -> None:
-        """See whether a publisher is new."""
+    def check_publishers(self) -> None:
+        """Note when a new publisher was discovered."""
         count = self._node.count_publishers(self._subscription.topic_name)
         if count > self._publishers:
             self._grew = time.monotonic()
         self._publishers = count
 
     def _missed(self, event: Any) -> None:
-        self.look()
+        self.check_publishers()
         if time.monotonic() - self._grew > _DISCOVERY_SECONDS:
             self._lost(event.total_count_change)
 
     def destroy(self) -> None:
-        """End it."""
+        """Unsubscribe."""
         self._node.destroy_subscription(self._subscription)

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -16,11 +17,13 @@ from rclpy.node import Node
 from visualization_msgs.msg import Marker, MarkerArray
 
 from collision_monitor.errors import CollisionMonitorError, LiveSceneError
+from collision_monitor.fitting.fast_fit import cover_triangles
+from collision_monitor.geometry.meshes import MeshLoader
 from collision_monitor.model.live.desired_scene import SceneKeeper, Wish
 from collision_monitor.model.live.live_object import Bounds
 from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.monitoring.monitor import Monitor
-from collision_monitor.nodes.obstacles.mesh_worker import MeshJobs
+from collision_monitor.nodes.common.messages import seconds_of
 from collision_monitor.nodes.obstacles.message_shapes import (
     Frames,
     MeshFile,
@@ -37,40 +40,109 @@ from collision_monitor.nodes.obstacles.planning_scene import (
     PlanningSceneTopic,
     message_type,
 )
-from collision_monitor.nodes.obstacles.reliable_subscription import LosslessSubscription
+from collision_monitor.nodes.obstacles.reliable_subscription import ReliableSubscription
 from collision_monitor.nodes.recorder import Recorder
 from collision_monitor.robot.description import Shape
+from collision_monitor.robot.packages import FileFinder
 
-_LOG_SECONDS = 1.0  # between two lines about what is refused
-_LATE_SECONDS = 0.5  # that messages may wait: obstacles may have moved meanwhile
-# A simulated clock that stands may be looked at so much later; nothing is to expire meanwhile.
+# -- leaves around meshes, fitted in a thread and kept --
+
+_KEPT = 200  # meshes of files whose leaves are kept
+
+
+class MeshWorker:
+    """Fits one mesh after another; a new request for a name replaces the waiting one."""
+
+    def __init__(self, package_dirs: Sequence[str], most: int) -> None:
+        """``most``: maximum number of leaves of a mesh."""
+        self._finder, self._most = FileFinder(package_dirs), most
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="meshes")
+        self._jobs: dict[str, tuple[object, Future]] = {}
+        self._kept: dict[MeshFile, np.ndarray] = {}
+
+    def known(self, mesh: MeshFile) -> np.ndarray | None:
+        """Leaves of a file that was read before, else None."""
+        return self._kept.get(mesh)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the objects whose meshes are being fitted."""
+        return list(self._jobs)
+
+    def start(self, name: str, wanted: MeshFile | Triangles) -> None:
+        """Start fitting leaves (k, 7); `done` delivers them."""
+        if name in self._jobs:
+            self._jobs[name][1].cancel()
+        self._jobs[name] = wanted, self._pool.submit(self._make, name, wanted)
+
+    def cancel(self, name: str) -> None:
+        """Drop the job of an object."""
+        if name in self._jobs:
+            self._jobs.pop(name)[1].cancel()
+
+    def done(self, take: Callable[[str, np.ndarray | CollisionMonitorError], None]) -> None:
+        """Call ``take`` for each finished job, with its leaves or the error."""
+        for name, (wanted, job) in list(self._jobs.items()):
+            if not job.done() or job.cancelled():
+                continue
+            del self._jobs[name]
+            problem = job.exception()
+            if problem is None:
+                if isinstance(wanted, MeshFile) and len(self._kept) < _KEPT:
+                    self._kept[wanted] = job.result()
+                take(name, job.result())
+            elif isinstance(problem, CollisionMonitorError):
+                take(name, problem)
+            else:
+                text = f"internal error, {type(problem).__name__}: {problem}"
+                take(name, LiveSceneError(text))
+
+    def _make(self, name: str, wanted: MeshFile | Triangles) -> np.ndarray:
+        if isinstance(wanted, Triangles):
+            return cover_triangles(wanted.corners, self._most)
+        path = self._finder.find(wanted.resource, "mesh_resource", LiveSceneError)
+        vertices, triangles = MeshLoader().load(
+            path, "mesh_resource", wanted.scale, LiveSceneError
+        )
+        return cover_triangles(vertices[triangles], self._most)
+
+    def close(self) -> None:
+        """End the thread after its current job."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+# -- the topics --
+
+_LOG_SECONDS = 1.0  # between two log lines about refused objects
+_LATE_SECONDS = 0.5  # maximum age of unprocessed messages: obstacles may have moved
+# Added to lifetimes in simulated time, seconds: a stopped clock may be noticed that much later.
 _LATE_LOOK = 0.2
 
 
 def bounds_of(values: Mapping[str, Any]) -> Bounds:
-    """How much there is room for, by the parameters."""
+    """Capacity of the live scene, from the parameters."""
     return Bounds(
         values["scene_max_objects"], values["scene_leaves_per_object"], values["cloud_max_voxels"]
     )
 
 
 def all_of(namespace: str) -> Callable[[str], bool]:
-    """Whether a name is one of those that DELETEALL means: of a namespace, of all if it is empty.
+    """A test whether DELETEALL removes a name: those of a namespace, or all if it is empty.
 
-    What a planning scene has put there is not meant: it would not be told, nor say it again.
+    Objects of a planning scene are kept: its publisher would not learn that they are gone.
     """
     if not namespace:
         return lambda name: not name.startswith(PREFIX)
     first = plain_name(f"{namespace}/")
-    # Another namespace may begin alike: "cell" and "cell/left".
+    # Another namespace may begin with the same words: "cell" and "cell/left".
     return lambda name: name.startswith(first) and "/" not in name[len(first) :]
 
 
 class SceneTopics:
-    """Keeps the live scene of whatever robot is monitored up with what is published.
+    """Updates the live scene of the monitored robot from messages.
 
     Attributes:
-        keeper: what is wanted, and what of it is not watched.
+        keeper: the requested objects, and those of them that are not monitored.
     """
 
     def __init__(
@@ -82,15 +154,15 @@ class SceneTopics:
         recorder: Recorder | None = None,
         work: Callable[[Callable[..., None]], Callable[..., None]] = lambda callback: callback,
     ) -> None:
-        """Listen from now on.
+        """Subscribe.
 
         Args:
-            node: whose topics they are.
+            node: the node.
             values: its parameters.
-            changed: called when the state may be another.
-            keeper: of what was before.
-            recorder: keeps what is heard.
-            work: makes a callback known as work of the node.
+            changed: called when the state may have changed.
+            keeper: objects requested earlier.
+            recorder: records the messages.
+            work: wraps a callback so that its duration is measured.
         """
         self._node, self._values, self._changed = node, values, changed
         self._frames = Frames(listen_to_tf(node))
@@ -99,11 +171,11 @@ class SceneTopics:
         self._monitor: Monitor | None = None
         folders = [folder for folder in values["package_dirs"] if folder]
         self._most = values["scene_leaves_per_object"]
-        self._jobs = MeshJobs(folders, self._most)
-        self._heard = time.monotonic()
+        self._jobs = MeshWorker(folders, self._most)
+        self._received = time.monotonic()
         self._logged = -math.inf
-        # When lifetimes were last looked at, and what a simulated clock said then.
-        self._looked: tuple[float, float | None] = self._heard, None
+        # Time of the last update of lifetimes, and simulated time then.
+        self._looked: tuple[float, float | None] = self._received, None
         self._lost: dict[str, int] = {}  # messages, by topic
         self._is_recorded = recorder is not None
         self._planning = PlanningSceneTopic(self, self._most)
@@ -111,18 +183,20 @@ class SceneTopics:
         if (kind := message_type()) is not None:
             topics.append(("planning_scene", kind, self._on_planning_scene))
 
-        def listen(topic: str, kind: type, heard: Callable[[Any], None]) -> LosslessSubscription:
+        def subscribe(
+            topic: str, kind: type, callback: Callable[[Any], None]
+        ) -> ReliableSubscription:
             keep = None if recorder is None else recorder.hearing(f"~/{topic}", kind)
             lost = partial(self._on_lost, topic)
-            return LosslessSubscription(node, kind, f"~/{topic}", work(heard), lost, keep)
+            return ReliableSubscription(node, kind, f"~/{topic}", work(callback), lost, keep)
 
-        # An obstacle whose message was lost would be one that nobody watches.
-        self._subscriptions = {topic[0]: listen(*topic) for topic in topics}
+        # An obstacle whose message is lost would not be monitored.
+        self._subscriptions = {topic[0]: subscribe(*topic) for topic in topics}
         if recorder is not None:
             recorder.follow(self.keeper)
 
     def destroy(self) -> None:
-        """End everything; the keeper goes on knowing what is wanted."""
+        """Unsubscribe and stop; the keeper keeps the requested objects."""
         for subscription in self._subscriptions.values():
             subscription.destroy()
         for name in self._jobs.names:
@@ -132,31 +206,31 @@ class SceneTopics:
         self._frames.close()
 
     def attend(self, monitor: Monitor) -> None:
-        """From now on it is this monitor whose scene is kept."""
+        """Update the scene of this monitor from now on."""
         self._monitor = monitor
         self.keeper.attend(monitor.live)
 
     def take(self) -> None:
-        """Take in some of what waits; joint states are judged by it."""
+        """Process some of the waiting messages, so that joint states are checked against them."""
         for subscription in self._subscriptions.values():
             subscription.take()
 
     def watch(self, simulated: float | None = None) -> None:
-        """Take in what threads have made; a few times a second.
+        """Process results of threads, waiting messages and lifetimes; a few times a second.
 
-        ``simulated``: what a simulated clock says; lifetimes pass no faster than it does.
+        ``simulated``: simulated time; lifetimes pass no faster than that.
         """
         self._jobs.done(self._take_leaves)
         for subscription in self._subscriptions.values():
-            subscription.look()
+            subscription.check_publishers()
             subscription.take()
         now = time.monotonic()
-        self._let_time_pass(now, simulated)
+        self._advance_lifetimes(now, simulated)
         self.keeper.expire(now)
         self.keeper.tidy(now)
         self.keeper.retry(self.q)
 
-    def _let_time_pass(self, now: float, simulated: float | None) -> None:
+    def _advance_lifetimes(self, now: float, simulated: float | None) -> None:
         (looked, before), self._looked = self._looked, (now, simulated)
         if simulated is None or before is None:
             return
@@ -165,10 +239,11 @@ class SceneTopics:
             self.keeper.postpone(behind)
 
     def fault(self, now: float) -> str:
-        """What is not watched though it should be, in one sentence; empty if all is."""
+        """Why the scene is not fully monitored, one sentence; empty if it is."""
         timeout = self._values["scene_timeout"]
-        if 0.0 < timeout < now - self._heard:
-            return f"no message on ~/scene for {now - self._heard:.1f} s; {timeout:g} s are allowed"
+        if 0.0 < timeout < now - self._received:
+            silence = now - self._received
+            return f"no message on ~/scene for {silence:.1f} s; {timeout:g} s are allowed"
         if self._lost:
             counts = " and ".join(f"{count} on ~/{topic}" for topic, count in self._lost.items())
             return (
@@ -198,11 +273,11 @@ class SceneTopics:
     # -- markers -----------------------------------------------------------------------
 
     def _on_scene(self, message: MarkerArray) -> None:
-        self._heard = time.monotonic()
-        before = self.fault(self._heard)
+        self._received = time.monotonic()
+        before = self.fault(self._received)
         for marker in message.markers:
             self._take_in(self._take_marker, marker)
-        self.keeper.retry(self.q)  # of what comes only now though a link is to carry it
+        self.keeper.retry(self.q)  # attachments that were requested before their object
         self._report(before)
 
     def _on_attach(self, message: MarkerArray) -> None:
@@ -212,13 +287,13 @@ class SceneTopics:
         self._report(before)
 
     def _on_planning_scene(self, message: Any) -> None:
-        self._heard = time.monotonic()
-        before = self.fault(self._heard)
+        self._received = time.monotonic()
+        before = self.fault(self._received)
         self._planning.take(message)
         self._report(before)
 
     def _on_lost(self, topic: str, count: int) -> None:
-        """The middleware has missed messages: an alarm until the scene begins anew."""
+        """Report lost messages as a fault until the scene is cleared."""
         before = self.fault(time.monotonic())
         self._lost[topic] = self._lost.get(topic, 0) + count
         self._report(before)
@@ -227,7 +302,7 @@ class SceneTopics:
         take_in(self.keeper, marker_name(marker), take, marker, self._expiry(marker))
 
     def _report(self, before: str) -> None:
-        """Say at once what is refused now."""
+        """Publish and log a change of the fault at once."""
         now = time.monotonic()
         fault = self.fault(now)
         if fault != before:
@@ -237,13 +312,13 @@ class SceneTopics:
                 self._node.get_logger().error(fault)
 
     def _expiry(self, marker: Marker) -> float:
-        seconds = marker.lifetime.sec + 1e-9 * marker.lifetime.nanosec
+        seconds = seconds_of(marker.lifetime)
         if seconds > 0.0 and self._looked[1] is not None:
             seconds += _LATE_LOOK
         return time.monotonic() + seconds if seconds > 0.0 else math.inf
 
     def find(self, frame: str) -> tuple[str, np.ndarray]:
-        """As `Frames.find`, for the robot that is monitored."""
+        """As `Frames.find`, for the monitored robot."""
         return self._frames.find(frame, self.keeper.live.model)
 
     def _take_marker(self, marker: Marker) -> None:
@@ -260,7 +335,7 @@ class SceneTopics:
             raise LiveSceneError(f"its action {marker.action} is not one of ADD, DELETE, DELETEALL")
 
     def drop(self, name: str) -> None:
-        """Take an object out."""
+        """Remove an object."""
         self._jobs.cancel(name)
         self.keeper.drop(name)
 
@@ -287,7 +362,7 @@ class SceneTopics:
         )  # fmt: skip
 
     def want(self, wish: Wish, shape: Shape | np.ndarray | MeshFile | Triangles) -> None:
-        """Put an object in, now or once its leaves are made."""
+        """Add an object, now or when its leaves are fitted."""
         self._jobs.cancel(wish.name)
         if isinstance(shape, MeshFile) and (rows := self._jobs.known(shape)) is not None:
             shape = rows
@@ -311,7 +386,7 @@ class SceneTopics:
             self.keeper.fill(name, made)
         self._report(before)
 
-    # -- what links carry --------------------------------------------------------------
+    # -- attached objects --------------------------------------------------------------
 
     def _take_attached(self, marker: Marker) -> None:
         name = marker_name(marker)
@@ -332,7 +407,7 @@ class SceneTopics:
             raise LiveSceneError(f"its action {marker.action} is not one of ADD, DELETE, DELETEALL")
 
     def _link(self, marker: Marker) -> str:
-        """The frame, which has to be a link: nothing else carries anything."""
+        """The frame of a marker, which must be a link of the robot."""
         link = marker.header.frame_id.removeprefix("/")
         live = self.keeper.live
         if live is not None and link not in live.model.robot.links:
@@ -341,20 +416,20 @@ class SceneTopics:
 
     @property
     def q(self) -> np.ndarray | None:
-        """Where the joints are; None while that is not known."""
+        """Current configuration; None while it is unknown."""
         monitor = self._monitor
         if monitor is None or monitor.buffer.missing():
             return None
         timeout = monitor.joint_state_timeout
-        # Where it was when it was last heard of is not where it is.
+        # The last received position is not the current one.
         if 0.0 < timeout < monitor.buffer.age(time.monotonic()):
             return None
         return monitor.buffer.q
 
     def q_at(self, stamp: float) -> np.ndarray | None:
-        """Where the joints were at ``stamp``, seconds; None where that is not known any more.
+        """Configuration at ``stamp``, seconds; None if that is no longer known.
 
-        Where joint states have no stamps it is where they are.
+        If joint states have no stamps, it is the current one.
         """
         if self._monitor is None or self._monitor.history.is_empty:
             return self.q
@@ -362,5 +437,5 @@ class SceneTopics:
 
     @property
     def live(self) -> LiveScene | None:
-        """Of the robot that is monitored."""
+        """The scene of the monitored robot."""
         return self.keeper.live

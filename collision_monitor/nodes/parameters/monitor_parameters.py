@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters of the collision_monitor node, and what the monitor is made of by them."""
+"""Parameters of the collision_monitor node, and settings of the monitor from them."""
 
 from __future__ import annotations
 
@@ -207,10 +207,10 @@ _DECIDING = (
 
 
 def settings_of(values: Mapping[str, Any]) -> SpeedSettings:
-    """What decides about actions.
+    """Settings of the speed policy.
 
     Raises:
-        BehaviourError: values that mean nothing.
+        BehaviourError: invalid values.
     """
     return SpeedSettings(**{name: values[name] for name in _DECIDING})
 
@@ -265,7 +265,7 @@ def check_behaviour(
     model: CollisionModel | None = None,
     limits: Mapping[str, float] | None = None,
 ) -> None:
-    """Refuse values that cannot stand, or not with the model, if there is one.
+    """Check values of the speed policy, against a model if one is given.
 
     Raises:
         CollisionMonitorError: why.

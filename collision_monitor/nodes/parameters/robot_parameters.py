@@ -25,7 +25,7 @@ class RobotPort:
     """Where one robot comes from.
 
     Attributes:
-        source: what is known of it from parameters.
+        source: its parameters.
         description_topic: where its URDF comes from if ``source`` has none.
         joint_states: the topic of its joint states.
     """
@@ -120,7 +120,7 @@ def _check_topics(ports: list[RobotPort]) -> None:
 def recipe_of(
     values: Mapping[str, Any], robots: tuple[RobotSource, ...], exact: bool
 ) -> Recipe:
-    """What a model of these robots is made of, by the parameters; ``exact`` as of `Recipe`."""
+    """The recipe of a model of these robots; ``exact`` as of `Recipe`."""
     return Recipe(
         robots,
         tuple(folder for folder in values["package_dirs"] if folder),

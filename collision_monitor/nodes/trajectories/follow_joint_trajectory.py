@@ -21,11 +21,11 @@ from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectory
 
 from collision_monitor.errors import TrajectoryError
-from collision_monitor.nodes.trajectories.trajectory_messages import duration_of, seconds_of
+from collision_monitor.nodes.common.messages import duration_message, seconds_of
 from collision_monitor.simulation.trajectory_execution import Phase, Run
 
 _ACTION = "~/follow_joint_trajectory"
-_SETTLE = 2.0  # s after the last point, where a goal does not say how long it may take
+_SETTLE = 2.0  # s after the last point, if a goal has no goal_time_tolerance
 
 
 def follow_joint_trajectory_type() -> Any | None:
@@ -101,7 +101,7 @@ class RelayedGoal:
     sent: Any = None
     on_its_way: bool = False
     cancelled: bool = False
-    stopped: str = ""  # why this node ends it, whatever the controller says
+    stopped: str = ""  # why this node ends it
     done: bool = False
 
     @property
@@ -111,7 +111,7 @@ class RelayedGoal:
 
 
 class FollowJointTrajectoryRelay(_DeferredActionServer):
-    """Hands goals to the node, and forwards what the node makes of them to a controller."""
+    """Passes goals to the node, and adjusted trajectories to a controller."""
 
     def __init__(
         self,
@@ -160,17 +160,17 @@ class FollowJointTrajectoryRelay(_DeferredActionServer):
     # -- from the node ---------------------------------------------------------------
 
     def refuse(self, goal: RelayedGoal, reason: str) -> None:
-        """Abort a goal that was not passed on."""
+        """Abort a goal that was not forwarded."""
         self._end(goal, "abort", self._result(self._type.Result.INVALID_GOAL, reason))
 
     def can_forward(self) -> str:
-        """Why nothing can be passed on; empty when it can."""
+        """Why no goal can be forwarded; empty if it can."""
         if self._client.server_is_ready():
             return ""
         return f"the controller's action '{self.controller_action}' is not available"
 
     def forward(self, goal: RelayedGoal, message: JointTrajectory) -> None:
-        """Send ``message`` to the controller in place of what the goal wanted."""
+        """Send ``message`` to the controller instead of the trajectory of the goal."""
         if goal.done:
             return
         request = self._type.Goal()
@@ -188,7 +188,7 @@ class FollowJointTrajectoryRelay(_DeferredActionServer):
         future.add_done_callback(lambda future: self._on_answer(goal, future))
 
     def stop(self, reason: str) -> None:
-        """Cancel whatever the controller does for us, and abort it with the reason."""
+        """Cancel all goals of the controller, and abort ours with the reason."""
         for goal in list(self._goals):
             goal.stopped = goal.stopped or reason
             if goal.sent is not None:
@@ -207,7 +207,7 @@ class FollowJointTrajectoryRelay(_DeferredActionServer):
             self.refuse(goal, "the controller rejected the adjusted trajectory")
             return
         goal.sent = sent
-        if goal.cancelled or goal.stopped:  # while the controller was thinking
+        if goal.cancelled or goal.stopped:  # before the controller answered
             sent.cancel_goal_async()
         sent.get_result_async().add_done_callback(lambda future: self._on_result(goal, future))
 
@@ -231,7 +231,7 @@ class FollowJointTrajectoryRelay(_DeferredActionServer):
             self._end(goal, "abort", answer.result)
 
     def _end(self, goal: RelayedGoal, how: str, result: Any) -> None:
-        """Execute the goal's handle at last: it ends as ``how`` says."""
+        """End a goal: ``how`` as of `_execute`."""
         if goal.done:
             return
         goal.done = True
@@ -244,7 +244,7 @@ class FollowJointTrajectoryRelay(_DeferredActionServer):
 
 
 class Arm(Protocol):
-    """What the action needs of a simulation."""
+    """The part of a simulation that the action uses."""
 
     joint_names: Sequence[str]
     time: float
@@ -323,11 +323,11 @@ class TrajectoryAction(_DeferredActionServer):
             feedback.desired.positions = wanted.tolist()
             feedback.actual.positions = actual.tolist()
             feedback.error.positions = (wanted - actual).tolist()
-            feedback.desired.time_from_start = duration_of(goal.run.elapsed)
+            feedback.desired.time_from_start = duration_message(goal.run.elapsed)
             goal.handle.publish_feedback(feedback)
 
     def _outcome(self, goal: _Goal, arm: Arm) -> tuple[str, int, str] | None:
-        """(how it ends, error code, text), or None while it goes on."""
+        """(how it ends, error code, text), or None while it is active."""
         result = self._type.Result
         if goal.cancelled:
             return "canceled", result.SUCCESSFUL, "cancelled; the joints hold their positions"

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 
 from collision_monitor.errors import AdjustmentError
 from collision_monitor.monitoring.data_health.watchdogs import REMARKS
@@ -19,7 +18,7 @@ from collision_monitor.self_collision.solvers import POINTS, QP_SOLVERS, RETIMIN
 
 @dataclass(frozen=True)
 class Report:
-    """What became of the last thing that was asked.
+    """Outcome of the last request.
 
     Attributes:
         level: OK done, WARN done with a remark, ERROR not done, STALE not possible yet.
@@ -27,7 +26,7 @@ class Report:
             ``hold``, ``streaming``, ``ended`` ...
         reason: one sentence.
         values: key-values.
-        serial: counts what was asked, so that the same answer twice is news.
+        serial: number of the request, so that the same outcome is published again.
     """
 
     level: Level
@@ -38,13 +37,17 @@ class Report:
 
     @property
     def key(self) -> tuple:
-        """What makes it news."""
+        """It is published at once when this changes."""
         return self.level, self.event, self.serial
+
+    def key_values(self, extra: Mapping[str, str]) -> dict[str, str]:
+        """Of the state message: event, reason, ``extra``; own values take precedence."""
+        return {"event": self.event, "reason": self.reason, **extra, **self.values}
 
 
 @dataclass(frozen=True)
 class Shortage:
-    """What the node has to do without; ``missing`` are packages that are not installed."""
+    """Missing optional packages and their consequences; ``missing``: their names."""
 
     missing: tuple[str, ...] = ()
 
@@ -59,12 +62,12 @@ class Shortage:
         return " and ".join(name for name in self.missing if name in QP_SOLVERS)
 
     def method(self, wanted: str) -> str:
-        """The method that is used: robust needs the solvers."""
+        """The method that is used instead of ``wanted``: robust needs the solvers."""
         return "published" if self.solvers else wanted
 
     @property
     def warnings(self) -> list[str]:
-        """One text for each thing that is missing, with what follows from it and what to do."""
+        """A text for each missing package: the consequence and the remedy."""
         texts = []
         if self.solvers:
             points = " Desired points are refused." if self.points else ""
@@ -99,7 +102,7 @@ class Shortage:
 
 
 def adjustment_values(adjustment: Adjustment, seconds: float) -> dict[str, str]:
-    """What an adjustment did, and how long it took."""
+    """Key-values of an adjustment."""
     worst = int(np.argmin(adjustment.clearance))
     a, b = adjustment.closest[worst]
     moved = np.abs(adjustment.joint_change)
@@ -125,7 +128,7 @@ def adjustment_values(adjustment: Adjustment, seconds: float) -> dict[str, str]:
 
 
 def refusal_values(error: Exception, method: str, seconds: float) -> dict[str, str]:
-    """Why there is no adjustment, as far as it is known."""
+    """Key-values of a failed adjustment."""
     values = {"method": method, "adjusting_seconds": f"{seconds:.3f}"}
     if not isinstance(error, AdjustmentError):
         return values
@@ -139,13 +142,13 @@ def refusal_values(error: Exception, method: str, seconds: float) -> dict[str, s
 
 
 def overruled(report: Report, state: MonitorState, in_event: bool, running: bool) -> Report:
-    """The report, or what the supervisor has to say where that is worse, or what has passed.
+    """The report, or the state of the supervisor if that is worse.
 
     Args:
-        report: of the last thing that was asked, or of the last order to hold.
+        report: of the last request or hold.
         state: of the supervisor, now.
         in_event: whether the arms are too near.
-        running: whether something that was sent is under way.
+        running: whether a trajectory that was sent is being executed.
     """
     of_guard = report.event in ("hold", "near")
     if in_event and state.clearance is not None:
@@ -163,17 +166,3 @@ def overruled(report: Report, state: MonitorState, in_event: bool, running: bool
         reason = "ready: the arms are apart again"
         return replace(report, level=Level.OK, event="ready", reason=reason, values={})
     return report
-
-
-def report_message(
-    report: Report, name: str, hardware_id: str, extra: Mapping[str, str]
-) -> DiagnosticStatus:
-    """The report with what is always said beside it; ``extra`` gives way to its own values."""
-    values = {"event": report.event, "reason": report.reason, **extra, **report.values}
-    return DiagnosticStatus(
-        level=bytes([report.level]),
-        name=name,
-        message=report.reason,
-        hardware_id=hardware_id,
-        values=[KeyValue(key=key, value=value) for key, value in values.items()],
-    )

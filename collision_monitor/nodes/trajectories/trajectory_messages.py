@@ -8,13 +8,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from builtin_interfaces.msg import Duration, Time
+from builtin_interfaces.msg import Time
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from collision_monitor.errors import TrajectoryError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.monitoring.monitor import Level
 from collision_monitor.motion.motion import Motion
+from collision_monitor.nodes.common.messages import duration_message, seconds_of
 from collision_monitor.self_collision.filter.desired import DesiredTrajectory, checked_point
 from collision_monitor.self_collision.filter.point_stream import (
     ROUNDING,
@@ -25,11 +26,9 @@ from collision_monitor.self_collision.filter.point_stream import (
 from collision_monitor.self_collision.filter.trajectory_filter import TrajectoryFilter
 from collision_monitor.simulation.trajectory_execution import Command, checked_command
 
-_NANOSECONDS = 10**9
-
 
 def desired_of(message: JointTrajectory) -> DesiredTrajectory:
-    """What the message says, unchecked."""
+    """The content of the message, unchecked."""
     points = message.points
     return DesiredTrajectory(
         tuple(message.joint_names),
@@ -43,10 +42,10 @@ def desired_of(message: JointTrajectory) -> DesiredTrajectory:
 
 
 def command_of(message: JointTrajectory, robot_joints: Sequence[str]) -> Command:
-    """What the message tells a controller of these joints.
+    """The command in the message for these joints.
 
     Raises:
-        TrajectoryError: names, numbers or times that cannot be right.
+        TrajectoryError: invalid names, numbers or times.
     """
     points = message.points
     return checked_command(
@@ -61,17 +60,16 @@ def command_of(message: JointTrajectory, robot_joints: Sequence[str]) -> Command
 
 
 def motion_message(motion: Motion, stamp: Time | None = None) -> JointTrajectory:
-    """Positions and times, from time 0 on; without a stamp it means: now.
+    """Positions and times, from time 0 on; without a stamp it starts immediately.
 
-    Nothing else: what is certified is the straight way from waypoint to waypoint, and
-    that is what a controller goes when it is given positions alone. Given
-    velocities, it would draw another curve between them.
+    Without velocities: straight segments between waypoints are certified, and controllers follow
+    these if only positions are given. With velocities they would follow other curves.
     """
     message = JointTrajectory(joint_names=list(motion.joint_names))
     if stamp is not None:
         message.header.stamp = stamp
     message.points = [
-        JointTrajectoryPoint(positions=row, time_from_start=duration_of(time))
+        JointTrajectoryPoint(positions=row, time_from_start=duration_message(time))
         for time, row in zip(
             (motion.times - motion.times[0]).tolist(), motion.positions.tolist(), strict=True
         )
@@ -88,26 +86,15 @@ def point_message(
     """One point, to be reached in so many seconds."""
     row = np.array([[present[name] for name in joint_names]])
     message = motion_message(Motion(tuple(joint_names), np.zeros(1), row), stamp)
-    message.points[0].time_from_start = duration_of(seconds)
+    message.points[0].time_from_start = duration_message(seconds)
     return message
-
-
-def seconds_of(time: Time | Duration) -> float:
-    """Seconds of a stamp or a duration."""
-    return time.sec + 1e-9 * time.nanosec
-
-
-def duration_of(seconds: float) -> Duration:
-    """A duration, to the nanosecond."""
-    whole, rest = divmod(round(seconds * _NANOSECONDS), _NANOSECONDS)
-    return Duration(sec=whole, nanosec=rest)
 
 
 # -- desired points as messages in, points to command as messages out --
 
 
 class Followed(NamedTuple):
-    """What became of a point: the message to send, and what to say."""
+    """Result for a point: the message to send, and the state to report."""
 
     message: JointTrajectory
     ahead: float  # seconds until it is due; not above 0 when it is late
@@ -150,8 +137,8 @@ class PointStreaming:
         """What to command for a desired point; ``clock`` as the stamps, ``now`` steady, s.
 
         Raises:
-            CollisionMonitorError: it cannot be followed; the text of a TrajectoryError goes on
-                after "the desired point".
+            CollisionMonitorError: it cannot be followed; a TrajectoryError continues the
+                words "the desired point".
         """
         supervisor = self._filter.supervisor
         if doubt := supervisor.doubt(now):

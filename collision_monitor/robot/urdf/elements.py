@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The part of a URDF that a collision monitor needs, checked element by element.
 
-Keeps links with their collision geometry and joints; everything else (inertia,
-transmissions, simulator plugins) is dropped unread, since many a real
-robot has parts there that no strict parser accepts. What is kept is checked
-for form here, where the line is still known. Visual geometry is dropped as well, or, when
-asked for, stands in for the collision geometry of links that have none.
+Keeps links with their collision geometry, and joints. Everything else (inertia, transmissions,
+simulator plugins) is dropped unread, since many robots have parts there that no strict parser
+accepts. The rest is checked here, where its line is known. Visual geometry is dropped too, or
+optionally replaces the collision geometry of links that have none.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ _ATTRIBUTES = {
     "mesh": {"filename!": 0, "scale": 3},
 }
 _MAY_BE_INFINITE = (("limit", "effort"), ("limit", "velocity"))
-# Limits far away mean none, an axis only points, and a mesh is looked at when it is scaled.
+# Large limits mean none, an axis is only a direction, and meshes are checked after scaling.
 _OF_ANY_SIZE = ("limit", "axis", "mesh")
 _KEPT = ("link", "joint", "collision", "geometry", *_ATTRIBUTES)
 
@@ -99,7 +98,7 @@ def prune(document: XmlDocument, visual_meshes: bool = False) -> Elements:
 def _refuse_misspelt(
     element: etree._Element, document: XmlDocument, also: tuple[str, ...] = ()
 ) -> None:
-    # A <Collision> that nobody reads would be a hole in the robot.
+    # An ignored <Collision> would leave a part of the robot unchecked.
     kept = (*_KEPT, *also)
     if element.tag not in kept and element.tag.lower() in kept:
         raise RobotDescriptionError(
@@ -126,7 +125,7 @@ def _add_link(element: etree._Element, result: Elements, visual_meshes: bool) ->
 
 
 def _has_geometry(visual: etree._Element) -> bool:
-    """Whether there is anything to see: some robots have visual elements with nothing in them."""
+    """Whether there is a geometry: some robots have empty visual elements."""
     return any(
         child.tag.lower() == "geometry" and any(True for _ in child.iterchildren(etree.Element))
         for child in visual.iterchildren(etree.Element)

@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Joints of a URDF as plain data: poses, axes and limits.
 
-A joint whose position is never known (floating, planar) is held at zero, and
-what mimics it is held at its offset: it becomes a fixed joint. What is assumed
-is said in warnings that name the joints.
+A joint whose position is never known (floating, planar) is held at zero, and its
+mimic joints at their offsets: they become fixed joints. Warnings name these joints.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
 The description is parsed by urdf_parser_py, after everything that does not
 matter here is taken out (see `urdf_elements`), and checked: what cannot be
 monitored as it is written is an error that names the link or joint and the
-line. Visual geometry is used only when asked for, and only for links without collision geometry.
+line. Visual geometry is used only on request, and only for links without collision geometry.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _walk(roots: list[str], urdf: parser.Robot) -> list[int]:
 def _raise_cycle(
     urdf: parser.Robot, elements: Elements, parent_joint: dict[str, int], reached: set[int]
 ) -> None:
-    # Whoever is not reached from the root has ancestors that end in a cycle.
+    # Links that are not reached from the root have a cycle among their ancestors.
     number = next(n for n in range(len(urdf.joints)) if n not in reached)
     path: list[int] = []
     while number not in path:

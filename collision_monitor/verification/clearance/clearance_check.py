@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
 
 _CODES = (Code.COLLISION, Code.CLEARANCE_STOP, Code.CLEARANCE_WARN)
-_INSTANT = 1e-3  # s to which is told when something begins
+_INSTANT = 1e-3  # s, accuracy of the first time below a threshold
 _NO_SERIES = 1e9  # m: how near bounds are to the distance does not matter
 _SHOWN = 5  # instants in a text
 
 
-class Verdict(str, Enum):
-    """What is known of collisions between links."""
+class CollisionVerdict(str, Enum):
+    """Whether links collide, as far as it is known."""
 
     FREE = "free"
     COLLIDES = "collides"
@@ -44,11 +44,11 @@ class Verdict(str, Enum):
 
 @dataclass(frozen=True, eq=False)
 class ClearanceCheck:
-    """The answer of `check_clearance`.
+    """Result of `check_clearance`.
 
     Attributes:
-        verdict: FREE is certain at every instant; UNDECIDED where links come so near that no bound
-            tells, and nothing collides elsewhere.
+        verdict: FREE is certified at every instant; UNDECIDED if links come too near for the bounds
+            to decide, and no collision is found.
         at_least: no pair is ever nearer than this, metres; with exact pairs, their meshes.
         time: seconds, of the first collision, else of the least distance.
         pair: the two links of that.
@@ -56,7 +56,7 @@ class ClearanceCheck:
         series: clearance of all pairs over time.
     """
 
-    verdict: Verdict
+    verdict: CollisionVerdict
     at_least: float
     time: float
     pair: tuple[str, str]
@@ -92,15 +92,15 @@ def check_clearance(
     time, links = worst.time, worst.links
     if collisions:
         first = min(collisions, key=lambda violation: violation.first)
-        time, verdict = first.first, Verdict.COLLIDES
+        time, verdict = first.first, CollisionVerdict.COLLIDES
         links = next(p for p in series.pairs if " - ".join(p) == first.subject)
     else:
-        verdict = Verdict.FREE if worst.lower >= 0.0 else Verdict.UNDECIDED
+        verdict = CollisionVerdict.FREE if worst.lower >= 0.0 else CollisionVerdict.UNDECIDED
     return ClearanceCheck(verdict, worst.lower, time, links, tuple(violations), series)
 
 
 def _violations(study: Study, series: ClearanceSeries, k: int) -> list[Violation]:
-    """The gravest threshold that pair ``k`` breaks, and where it is not known to keep one."""
+    """The smallest threshold that pair ``k`` violates, and the first that is undecided."""
     limits, subject = series.limits[k], " - ".join(series.pairs[k])
     # Stop and warn may be 0, and are no thresholds of their own then.
     counted = [m for m in range(LIMITS) if m == 0 or limits[m] > limits[m - 1]]
@@ -167,10 +167,17 @@ class Certifier:
         resolution: float = 1e-5,
         instant: float = 1e-4,
     ) -> None:
-        """``exact``: whether shapes are asked where leaves do not do, or what measures them.
+        """Prepare for any number of motions.
 
-        ``resolution``: metres about the margin, and ``instant``: seconds, which are not told from
-        touching it.
+        Args:
+            model: the robot and its scene.
+            exact: whether pairs that leaves do not clear are measured between shapes; or a
+                function that measures them.
+            resolution: metres; distances within this of the margin count as touching it.
+            instant: seconds; shorter pieces of a motion are not divided.
+
+        Raises:
+            ConfigurationError: a number that is not above 0.
         """
         for name, value in (("resolution", resolution), ("instant", instant)):
             if not (np.isfinite(value) and value > 0.0):

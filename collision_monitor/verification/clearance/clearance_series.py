@@ -70,11 +70,11 @@ class ClearanceSeries:
         lower: (bins, pairs) metres: no smaller distance occurs in the bin, between samples either.
         upper: (bins, pairs) the smallest that was measured in the bin.
         when: (bins, pairs) seconds: where.
-        doubts: (bins, pairs) seconds: about where the two could not be brought together; else nan.
+        doubts: (bins, pairs) seconds at which the bounds could not be brought together; else nan.
         exact: (pairs,) bool: between meshes, else between leaves.
         limits: (pairs, 3) metres: 0, stop and warn of each pair.
         minima: of all pairs, the worst first.
-        looks: configurations, and pairs at configurations, that were looked at.
+        looks: numbers of configurations, and of pairs at configurations, that were evaluated.
     """
 
     pairs: tuple[tuple[str, str], ...]
@@ -130,7 +130,7 @@ class ClearanceSettings:
         accuracy: metres by which the lower bound of a least distance may be below it, beside 1 %
             of it, and that of a bin, beside 10 %. How deep shapes are in each other is known to
             10 %, and to 30 % in a bin.
-        resolution: metres about a threshold that are not told from touching it.
+        resolution: metres; distances within this of a threshold count as touching it.
         threads: 0 takes all processors.
     """
 
@@ -230,13 +230,13 @@ def clearance_series(
     """The clearance of all pairs over a motion, certified between samples too.
 
     Args:
-        model: the robot, or several as one, with what is around.
+        model: the robot, or several as one, with obstacles.
         motion: a trajectory, or several that run together, each with its start.
-        thresholds: distances that matter: bounds are told from these down to ``resolution``.
+        thresholds: distances that bounds are separated from, down to ``resolution``.
         settings: those of `ClearanceSettings`.
 
     Raises:
-        TrajectoryError, ThresholdsError, ConfigurationError: what is given does not fit.
+        TrajectoryError, ThresholdsError, ConfigurationError: invalid arguments.
         NothingToCheckError: the model has no pair that is checked.
     """
     return Study(model, motion, thresholds, ClearanceSettings(**settings)).series()

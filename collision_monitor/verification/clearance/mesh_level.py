@@ -4,7 +4,7 @@
 
 A measurement between meshes at one instant holds for a while: no point of them leaves its leaf, so
 they come no nearer than that distance less the way of those leaves that could meet at all
-(conservative advancement). What is left is halved.
+(conservative advancement). The rest is halved.
 """
 
 from __future__ import annotations
@@ -327,9 +327,9 @@ class ShapeDecider:
 
 
 def exact_level(scanner: Scanner, exact: Decider | bool) -> ExactLevel | None:
-    """The level that ``exact`` asks for: shapes (True), leaves alone (False), or a measurement.
+    """The level for ``exact``: shapes (True), none (False), or a function that measures distances.
 
-    What another measures may be larger than the shapes, so no hulls are known then.
+    Such a function may measure larger bodies than the shapes, so their hulls are not used then.
     """
     if exact is True:
         return ExactLevel(scanner, ShapeDecider(scanner.model), link_hulls(scanner.model))

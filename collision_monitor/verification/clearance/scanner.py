@@ -113,7 +113,7 @@ class Scanner:
 
     ``arrays``: a copy of the packed model. ``firsts`` (pairs, 2): the innermost joint, as the
     kernels number them, that carries one link of a pair and not the other; -1 where there is none.
-    ``told`` hears how far a scan is.
+    ``told`` is called with the progress.
     """
 
     def __init__(self, model: CollisionModel) -> None:
@@ -311,7 +311,7 @@ def scan_any_start(
 
 
 def _at_any_start(found: Scan, schedule: Schedule, k: int, edges: np.ndarray) -> Scan:
-    """What was found in the time of part ``k``, at all times at which that can be."""
+    """A scan in the own time of part ``k``, for all times at which it can occur."""
     earliest = schedule.starts[k] - schedule.widths[k]
     latest = schedule.starts[k] + schedule.widths[k]
     result = Scan.empty(found.pairs, edges, len(schedule.parts))

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trajectories that run together: which joints each drives, and when it begins.
 
-A trajectory whose start is not known begins at any instant of a range; what is said of it holds
-for all of them.
+If the start of a trajectory is unknown, it is a range, and results hold for all starts in it.
 """
 
 from __future__ import annotations
@@ -86,7 +85,7 @@ class Schedule:
         Raises:
             TrajectoryError: no trajectory, a joint that the model lacks or that is driven twice,
                 a polynomial that is not finite.
-            ConfigurationError: ``held`` names what the robot lacks, or has what is no number.
+            ConfigurationError: ``held`` names an unknown joint, or a value is not a number.
         """
         given = [motion] if isinstance(motion, (Trajectory, Scheduled)) else list(motion)
         self.parts = tuple(p if isinstance(p, Scheduled) else Scheduled(p) for p in given)

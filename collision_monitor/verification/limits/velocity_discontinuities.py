@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Steps of velocity and acceleration where the pieces of a trajectory meet.
 
-Straight lines between points have no acceleration, and an infinite one at the points. What is
-meant is nearly always a motion that was sampled: so a step is taken to last from the middle of the
-piece before to the middle of the next. A table of positions has then the accelerations and jerks
-that its second and third differences give. Pieces longer than `LONGEST_STEP` are no samples but
-lines that a controller will follow: a step lasts no longer than that.
+Straight lines between points have no acceleration, and an infinite one at the points. Such a motion
+was nearly always sampled, so a step is assumed to last from the middle of the previous piece to the
+middle of the next. The accelerations and jerks of a table of positions are then those of its second
+and third differences. Pieces longer than `LONGEST_STEP` are not samples but lines that a controller
+follows: a step lasts no longer than that.
 
-A joint of a recording may have been sampled at every second or third knot alone, the others being
-those of other publishers. Then its own knots count.
+In a recording, a joint may have been sampled only at every second or third knot; the other knots
+come from other publishers. Then only its own knots count.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.polynomial.polynomial import polyval
 
 from collision_monitor.motion.trajectory import Trajectory
 
@@ -53,7 +54,7 @@ class Steps:
 def steps_of(trajectory: Trajectory, from_rest: bool = True) -> Steps:
     """Steps at all knots; ``from_rest``: before its start and after its end it stands still.
 
-    Otherwise what is before and after is like the first and the last instant.
+    Otherwise it moves before and after as at the first and the last instant.
     """
     before, after = _both_sides(trajectory, from_rest)
     velocity, acceleration = after[0] - before[0], after[1] - before[1]
@@ -69,11 +70,11 @@ def steps_of(trajectory: Trajectory, from_rest: bool = True) -> Steps:
         jerks[:, j] = acceleration[:, j] / _lasting(np.diff(trajectory.times))
         change = np.diff(extra[row]) / np.minimum(gaps, LONGEST_STEP)
         if not from_rest:
-            change[[0, -1]] = 0.0  # nobody knows what the accelerations before and after are
+            change[[0, -1]] = 0.0  # accelerations before and after are unknown
         nearby = np.stack([np.append(0.0, change), np.append(change, 0.0)])
         larger = nearby[np.abs(nearby).argmax(axis=0), np.arange(len(own))]
         jerks[row] = np.where(np.abs(larger) > np.abs(jerks[row]), larger, jerks[row])
-        # Between its own knots, a joint that is sampled among others goes on speeding up.
+        # The acceleration of a joint continues between its own knots.
         accelerations[:, j] += np.interp(trajectory.times, trajectory.times[own], extra[row])
     return Steps(
         trajectory.times, velocity, acceleration, means[0], extra, accelerations, jerks
@@ -105,10 +106,7 @@ def _both_sides(trajectory: Trajectory, from_rest: bool) -> tuple[np.ndarray, np
     for k in range(2):
         rate = trajectory.polynomial.derivative(k + 1).c
         after[k, :-1] = rate[-1]
-        value = np.zeros_like(rate[0])
-        for row in rate:
-            value = value * gaps + row
-        before[k, 1:] = value
+        before[k, 1:] = polyval(gaps, rate[::-1], tensor=False)
     if not from_rest:
         before[:, 0], after[:, -1] = after[:, 0], before[:, -1]
     return before, after

@@ -35,17 +35,17 @@ def value(number: float, unit: str) -> str:
 
 
 def brief(violation: Violation) -> str:
-    """Who breaks what, and when."""
+    """A violation with its first time, in short."""
     return f"{violation.subject} {WHAT[violation.code]} from {violation.first:.3f} s"
 
 
 def sentence(violation: Violation) -> str:
-    """Who breaks what, when, and by how much."""
+    """A violation with times, value and limit."""
     v = violation
     when = f"from {v.first:.3f} s" + (f", worst at {v.worst:.3f} s" if v.worst != v.first else "")
     limit = f", limit {value(v.limit, v.unit)}" if math.isfinite(v.limit) else ""
-    said = f": {v.text}" if v.text else ""
-    return f"{v.subject} {WHAT[v.code]} {when} ({value(v.value, v.unit)}{limit}){said}"
+    text = f": {v.text}" if v.text else ""
+    return f"{v.subject} {WHAT[v.code]} {when} ({value(v.value, v.unit)}{limit}){text}"
 
 
 def summary(results: Sequence[Verification]) -> str:
@@ -57,15 +57,15 @@ def summary(results: Sequence[Verification]) -> str:
 
 
 def starting(moment: Moment) -> str:
-    """When motions beside began, as the end of a sentence; nothing where that is known."""
+    """Starts of motions beside, as the end of a sentence; empty if these are fixed."""
     if not moment.starts:
         return ""
-    said = " and ".join(f"{source} begins at {at:.3f} s" for source, at in moment.starts)
-    return f", where {said}"
+    starts = " and ".join(f"{source} begins at {at:.3f} s" for source, at in moment.starts)
+    return f", where {starts}"
 
 
 def nearest(moment: Moment) -> str:
-    """How near which two came, when, and what is certain of all others; one line."""
+    """The smallest distance, its pair and time, and the certified lower bound, in one line."""
     a, b = moment.pair
     level = "" if moment.exact else "the leaves of "
     measured, certain = f"{moment.distance:.4f} m", f"{moment.at_least:.4f} m"

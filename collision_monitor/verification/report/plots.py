@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from collision_monitor.errors import MissingDependencyError
+from collision_monitor.common.optional_dependencies import optional_dependency
 
-_LINES_A_PANEL = 7  # more cannot be told apart
+_LINES_A_PANEL = 7  # more cannot be distinguished
 _DOTS = 1200  # instants that a curve is drawn through at most
 _LIMIT = "#b3261e"
 _SHARED = "#5b6472"  # a limit of several curves
@@ -136,13 +136,13 @@ def _limits(curves: Sequence[Curve]) -> tuple[dict[float, list[int]], list[float
 
 
 def require_matplotlib() -> Any:
-    """Its class of figures; MissingDependencyError says how to get it."""
-    try:
+    """The class Figure of matplotlib.
+
+    Raises:
+        MissingDependencyError: it is not installed.
+    """
+    with optional_dependency("a report needs matplotlib", "verify"):
         from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"a report needs matplotlib ({error}): pip install 'collision_monitor[verify]'"
-        ) from None
     return Figure
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""What the URDF does not say about torques: drives of joints, margins, a payload. A YAML file.
+"""Data for torques that a URDF lacks, from a YAML file: drives of joints, margins, a payload.
 
 ::
 
@@ -41,9 +41,9 @@ class Drive:
         stiffness: N m/rad between gear and link, after the gear.
         damping: N m s/rad, of the spring.
         max_motor_torque: N m after the gear.
-        relative_margin: part of a torque that it may be off; what the model leaves out, such as
-            friction.
-        absolute_margin: N m that any torque may be off besides.
+        relative_margin: error of a torque relative to it, from effects such as friction that the
+            model omits.
+        absolute_margin: additional error of any torque, N m.
     """
 
     rotor_inertia: float = 0.0
@@ -55,7 +55,7 @@ class Drive:
     absolute_margin: float = 0.0
 
     def __post_init__(self) -> None:
-        """Raise DynamicsError for numbers that no drive has."""
+        """Raise DynamicsError for values out of range."""
         for f in fields(self):
             value = getattr(self, f.name)
             positive = f.name in ("gear_ratio", "stiffness", "max_motor_torque")
@@ -72,7 +72,7 @@ class Drive:
 
 @dataclass(frozen=True, eq=False)
 class Payload:
-    """What hangs on ``link``, in its frame."""
+    """A mass fixed to ``link``, in its frame."""
 
     link: str
     inertial: Inertial
@@ -80,7 +80,7 @@ class Payload:
 
 @dataclass(frozen=True, eq=False)
 class Drives:
-    """Drives by joint, and what the robot carries."""
+    """Drives by joint, and the payload of the robot."""
 
     joints: Mapping[str, Drive] = field(default_factory=dict)
     default: Drive = Drive()
@@ -98,7 +98,7 @@ def read_drives(path: str | os.PathLike) -> Drives:
     """Read the file that is described above.
 
     Raises:
-        DynamicsError: naming file and key; an unknown key, what is no number, what no drive has.
+        DynamicsError: naming file and key; an unknown key, not a number, a value out of range.
     """
     name = Path(path).name
     try:

@@ -4,8 +4,7 @@
 
 M(q) qdd + h(q, qd) = tau. A base that floats has no wrench on it, so its acceleration follows from
 the upper rows, M_bb a_b + M_bq qdd + h_b = 0 (Liu Qian et al., J. NUAA 54(1), 2022), and total
-momentum stays what it was: zero. Uniform gravity makes such a robot fall as a whole; its joints do
-not feel it.
+momentum stays zero. Under uniform gravity such a robot falls as a whole, without joint torques.
 """
 
 from __future__ import annotations
@@ -20,7 +19,8 @@ import numpy as np
 from scipy.linalg.lapack import dposv
 from scipy.spatial.transform import Rotation
 
-from collision_monitor.errors import DynamicsError, MissingDependencyError
+from collision_monitor.common.optional_dependencies import optional_dependency
+from collision_monitor.errors import DynamicsError
 from collision_monitor.robot.bodies import Bodies, rigid_bodies
 from collision_monitor.robot.description import Robot
 from collision_monitor.robot.urdf.inertials import Inertial
@@ -37,12 +37,8 @@ def pinocchio() -> ModuleType:
     Raises:
         MissingDependencyError: it is not installed.
     """
-    try:
+    with optional_dependency("torques need pinocchio", "verify"):
         return import_module("pinocchio")
-    except ImportError:
-        raise MissingDependencyError(
-            "torques need pinocchio: pip install 'collision_monitor[verify]'"
-        ) from None
 
 
 class RobotDynamics:

@@ -1,10 +1,10 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Torques of links and of motors along a motion against what the joints can bear and give.
+"""Torques of links and of motors along a motion, compared with limits of joints and motors.
 
 Rigid joints by inverse dynamics (`rigid_motion`); joints with springs integrated over time
 (`flexible_motion`), since the acceleration steps of a trapezoid make springs swing to a multiple of
-the rigid torque. Around every torque lies a band for what the model leaves out, such as friction
+the rigid torque. Every torque has a margin for effects that the model omits, such as friction
 (Liu Qian et al., J. NUAA 54(1), 2022); torque and band together must be within the limit.
 """
 
@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.polynomial.polynomial import polyval
 
 from collision_monitor.errors import DynamicsError, TrajectoryError
 from collision_monitor.motion.trajectory import Trajectory
@@ -28,12 +29,13 @@ from collision_monitor.verification.limits.velocity_discontinuities import (
 )
 from collision_monitor.verification.torques.actuators import Drive, Drives
 from collision_monitor.verification.torques.dynamics import BaseMotion, RobotDynamics, base_motion
-from collision_monitor.verification.torques.flexible_joints import (
+from collision_monitor.verification.torques.flexible_motion import (
+    TOLERANCE,
     FlexibleJoints,
     JointMotion,
     MotorCommand,
+    follow,
 )
-from collision_monitor.verification.torques.flexible_motion import TOLERANCE, follow
 
 RESOLUTION = 0.01  # seconds
 _MOST = 5e6  # instants
@@ -60,8 +62,8 @@ class Instants:
 def instants_of(trajectory: Trajectory, steps: Steps, longest: float) -> Instants:
     """Instants at most ``longest`` seconds apart, among them every knot.
 
-    At a step of velocity the acceleration is what it comes to, see `steps`. Of short straight lines
-    between such steps, the samples of a motion, their points alone are left.
+    At a step of velocity the acceleration follows from the step, see `velocity_discontinuities`. Of
+    short straight lines between such steps, the samples of a motion, only the points are used.
     """
     gaps = np.diff(trajectory.times)
     step = steps.stepping
@@ -77,7 +79,7 @@ def instants_of(trajectory: Trajectory, steps: Steps, longest: float) -> Instant
     place = np.concatenate([np.linspace(0.0, 1.0, n) for n in counts] or [[]])
     local = place * gaps[piece]
     rows = [trajectory.polynomial.c, *(trajectory.polynomial.derivative(k).c for k in (1, 2))]
-    values = [_values(c[:, piece], local) for c in rows]
+    values = [polyval(local[:, None], c[::-1, piece], tensor=False) for c in rows]
     alone = np.append(sampled, sampled[-1]) & np.append(sampled[0], sampled)
     knots = np.flatnonzero(step | alone)
     accelerations = steps.accelerations.copy()
@@ -94,14 +96,6 @@ def instants_of(trajectory: Trajectory, steps: Steps, longest: float) -> Instant
     rank = np.concatenate([2 * piece + 1, 2 * knots])
     order = np.lexsort((times, rank))
     return Instants(times[order], *(value[order] for value in values))
-
-
-def _values(c: np.ndarray, local: np.ndarray) -> np.ndarray:
-    """Polynomials (order, n, joints) at times (n,) within their pieces."""
-    values = np.zeros(c.shape[1:])
-    for row in c:
-        values = values * local[:, None] + row
-    return values
 
 
 def rigid_motion(
@@ -130,7 +124,7 @@ def rigid_motion(
 
 @dataclass(frozen=True, eq=False)
 class TorqueCheck:
-    """What torques say to a motion.
+    """Result of `check_torques`.
 
     Attributes:
         violations: the first one first; their values have the band in them.
@@ -139,7 +133,7 @@ class TorqueCheck:
         joint_names: the columns of the arrays.
         times: (n,) seconds that do not fall; where torques step, both sides. With springs they
             go on after the end of the motion, while these ring.
-        positions: (n, joints) of the links; with springs, what they really do.
+        positions: (n, joints) of the links, which swing on springs.
         velocities: likewise.
         link_torques: (n, joints), N m or N.
         motor_torques: (n, joints), after the gear.

@@ -23,6 +23,7 @@ os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
 rclpy = pytest.importorskip("rclpy", reason="rclpy is not installed")
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus  # noqa: E402
+from rcl_interfaces.srv import SetParametersAtomically  # noqa: E402
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from rclpy.qos import DurabilityPolicy, QoSProfile  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
@@ -173,6 +174,30 @@ class Graph:
         self.until(future.done)
         self.node.destroy_client(client)
         return future.result()
+
+    def set_parameters(self, node: str = "", sending=None, **values):
+        """Set parameters of a node (by default the monitor) at once; the result.
+
+        ``sending`` is called meanwhile, again and again.
+        """
+        service = f"{node or self.monitor}/set_parameters_atomically"
+        client = self.node.create_client(SetParametersAtomically, service)
+        assert client.wait_for_service(10.0), service
+        parameters = [
+            rclpy.parameter.Parameter(name, value=value).to_parameter_msg()
+            for name, value in values.items()
+        ]
+        request = SetParametersAtomically.Request(parameters=parameters)
+        for _ in range(5):  # an answer is lost where the client has not been discovered yet
+            future, end = client.call_async(request), time.monotonic() + 4.0
+            while time.monotonic() < end and not future.done():
+                if sending is not None:
+                    sending()
+                self.spin(0.02)
+            if future.done():
+                self.node.destroy_client(client)
+                return future.result().result
+        return pytest.fail(f"{service} did not answer to {values}")
 
     def stop(self, process, with_signal=signal.SIGINT) -> tuple[int, str]:
         """End a node; its exit code and what it said."""

@@ -29,7 +29,7 @@ def stub_subscription(*arguments, **options):
     """Hears nothing."""
     handle = MagicMock()
     handle.take_message.return_value = None
-    return SimpleNamespace(handle=handle, topic_name="stub")
+    return SimpleNamespace(handle=handle, topic_name="stub", msg_type=None)
 
 
 def stub_node():

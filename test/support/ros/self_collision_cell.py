@@ -7,9 +7,9 @@ import time
 
 import numpy as np
 
-from support.ros.ros_graph import Graph, rclpy
+from support.robots.two_slides import JOINTS, URDF, apart
+from support.ros.ros_graph import Graph
 
-from rcl_interfaces.srv import SetParametersAtomically  # isort: skip
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # isort: skip
 
 
@@ -119,15 +119,19 @@ def times_of(message):
 
 def set_parameters(cell, **values):
     """Set parameters of the node; the result."""
-    client = cell.graph.node.create_client(
-        SetParametersAtomically, "/self_collision/set_parameters_atomically"
-    )
-    assert client.wait_for_service(10.0)
-    request = SetParametersAtomically.Request()
-    request.parameters = [
-        rclpy.parameter.Parameter(name, value=value).to_parameter_msg()
-        for name, value in values.items()
-    ]
-    future = client.call_async(request)
-    cell.until(future.done)
-    return future.result().result
+    return cell.graph.set_parameters("/self_collision", cell.beat, **values)
+
+
+def slides_cell(folder, *parameters, start=None):
+    """A node for the robot of four slides, whose file goes to ``folder``; ``start`` makes it."""
+    (folder / "slides.urdf").write_text(URDF)
+    return (start or Cell)(
+        folder / "slides.urdf", (*JOINTS, "mast_joint"),
+        "right_base_link:=base", "right_tip_link:=r_ball",
+        "left_base_link:=base", "left_tip_link:=l_ball", *parameters,
+    )  # fmt: skip
+
+
+def stand_apart(cell, gap=0.5):
+    """Let the robot of four slides stand with its balls ``gap`` metres apart."""
+    cell.stand([*apart(gap), 0.0])

@@ -8,12 +8,11 @@ import math
 
 import pytest
 
-from support.ros.ros_graph import LATCHED, Graph, rclpy
+from support.ros.ros_graph import LATCHED, Graph
 
 pytest.importorskip("mujoco", reason="mujoco is not installed: pip install '.[simulation]'")
 
 from diagnostic_msgs.msg import DiagnosticStatus  # noqa: E402
-from rcl_interfaces.srv import SetParametersAtomically  # noqa: E402
 from rosgraph_msgs.msg import Clock  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Bool, Float64  # noqa: E402
@@ -107,17 +106,8 @@ class SimulationCell:
         """Set parameters of a node; they must be taken."""
         if not values:
             return
-        service = f"{node}/set_parameters_atomically"
-        client = self.graph.node.create_client(SetParametersAtomically, service)
-        self.until(client.service_is_ready)
-        request = SetParametersAtomically.Request()
-        request.parameters = [
-            rclpy.parameter.Parameter(name, value=value).to_parameter_msg()
-            for name, value in values.items()
-        ]
-        future = client.call_async(request)
-        self.until(future.done)
-        assert future.result().result.successful, future.result().result.reason
+        result = self.graph.set_parameters(node, **values)
+        assert result.successful, result.reason
 
     def close(self):
         """End all; they must have gone on without an error."""

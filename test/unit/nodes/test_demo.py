@@ -234,7 +234,7 @@ class Page:
         self.heard = None
         self.closed = threading.Event()
 
-    def hear(self, report):
+    def show_report(self, report):
         self.heard = report
 
     def follow(self, q):

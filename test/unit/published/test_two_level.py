@@ -13,7 +13,10 @@ from support.robots import robots
 from collision_monitor import CollisionModel
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.published.two_level import Box, Tip
-from collision_monitor.verification.clearance.clearance_check import Verdict, check_clearance
+from collision_monitor.verification.clearance.clearance_check import (
+    CollisionVerdict,
+    check_clearance,
+)
 
 sys.path.append(str(ROOT / "benchmarks"))
 
@@ -141,7 +144,7 @@ def test_the_printed_way_would_certify_a_motion_that_collides(arm, rows):
                            "position": NEAR.tolist()}]}  # fmt: skip
     model = CollisionModel.from_urdf(ROOT / "urdf/probe_arm.urdf", scene=ball)
     found = check_clearance(model, motion, exact=True)
-    assert (found.verdict, set(found.pair)) == (Verdict.COLLIDES, {"wrist_2_link", "ball"})
+    assert (found.verdict, set(found.pair)) == (CollisionVerdict.COLLIDES, {"wrist_2_link", "ball"})
     met = np.linalg.norm(way - NEAR, axis=1) < box(NEAR).radius + 0.5e-3  # half of the probe
     assert found.violations[0].first == pytest.approx(times[met.argmax()], abs=0.01)
 
@@ -157,9 +160,9 @@ def test_the_way_is_never_longer_than_its_bound(arm):
 def test_all_links_are_cleared_at_every_instant_where_leaves_are_not(arm):
     motion = trajectory(arm.joint_names)
     by_leaves = check_clearance(arm, motion)
-    assert by_leaves.verdict is Verdict.COLLIDES  # capsules about box and arm
+    assert by_leaves.verdict is CollisionVerdict.COLLIDES  # capsules about box and arm
     found = check_clearance(arm, motion, exact=True)
-    assert (found.verdict, found.violations) == (Verdict.FREE, ())
+    assert (found.verdict, found.violations) == (CollisionVerdict.FREE, ())
     near = next(p for p in found.series.minima if set(p.links) == {"wrist_2_link", "obstacle"})
     pair = [set(links) for links in arm.pairs].index({"wrist_2_link", "obstacle"})
     passing = motion.positions(np.linspace(4.6, 4.7, 1001))
@@ -169,7 +172,7 @@ def test_all_links_are_cleared_at_every_instant_where_leaves_are_not(arm):
     assert 0.0 < near.lower <= nearest <= near.upper <= near.lower + 1e-3
     assert near.time == pytest.approx(4.644, abs=0.05)
     clear = check_clearance(probe_arm(CLEAR), motion, exact=True)
-    assert clear.verdict is Verdict.FREE
+    assert clear.verdict is CollisionVerdict.FREE
 
 
 def test_the_same_on_a_real_ur5():
@@ -182,9 +185,9 @@ def test_the_same_on_a_real_ur5():
     model = CollisionModel.from_urdf(
         files.urdf, files.srdf, files.package_dirs, scene=scene(hand + UR5_ASIDE)
     )
-    assert check_clearance(model, motion).verdict is Verdict.COLLIDES
+    assert check_clearance(model, motion).verdict is CollisionVerdict.COLLIDES
     found = check_clearance(model, motion, exact=True)
-    assert (found.verdict, found.violations) == (Verdict.FREE, ())
+    assert (found.verdict, found.violations) == (CollisionVerdict.FREE, ())
     pairs = {p.links: p for p in found.series.minima if "obstacle" in p.links}
     near = min(pairs.values(), key=lambda pair: pair.upper)
     assert near.exact

@@ -153,7 +153,7 @@ def test_a_writer_that_ends_without_a_word_is_told(tmp_path, monkeypatch):
     made.stopped("s")
     clock.now += 1.0
     path, error = finish(made)
-    assert path == "" and "code 2 and said nothing" in error
+    assert path == "" and "code 2 and no message" in error
 
 
 def test_a_full_disk_leaves_nothing_behind(tmp_path):

@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 from support.robots.toys import joint, link, robot
 
 from collision_monitor import CollisionModel
-from collision_monitor.robot.bodies import drive, rigid_bodies
+from collision_monitor.robot.bodies import leading_joint, rigid_bodies
 from collision_monitor.robot.poses import joint_motion
 from collision_monitor.robot.urdf.urdf import load_robot
 
@@ -43,8 +43,8 @@ MIMICS = robot(
 def test_a_mimic_of_a_mimic_follows_the_leader():
     loaded = load_robot(MIMICS)
     by_name = {j.name: j for j in loaded.joints}
-    assert drive(by_name["second"], by_name) == ("lead", -2.0, 0.5)
-    assert drive(by_name["third"], by_name) == ("lead", -6.0, 2.5)  # 3 (-2 q + 0.5) + 1
+    assert leading_joint(by_name["second"], by_name) == ("lead", -2.0, 0.5)
+    assert leading_joint(by_name["third"], by_name) == ("lead", -6.0, 2.5)  # 3 (-2 q + 0.5) + 1
     model = CollisionModel.from_urdf(MIMICS)
     assert model.joint_names == ("lead",)
     q = 0.3

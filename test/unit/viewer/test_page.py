@@ -99,7 +99,7 @@ def test_an_obstacle_that_is_moved_changes_the_distance(serve):
     nearest = expected.distance(np.zeros(3))
     assert "ball" in nearest.links
     assert f">{nearest.distance:.4f} m<" in shown(page)
-    page.hear(NodeReport("OK", 1.0, 100.0))
+    page.show_report(NodeReport("OK", 1.0, 100.0))
     later(page)
     assert "monitors the scene as it was loaded" in shown(page)
     editor._reset()

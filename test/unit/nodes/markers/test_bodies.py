@@ -53,25 +53,33 @@ def pose_of(marker):
     return pose
 
 
-class Show:
-    """Markers of a scene, and what RViz makes of them."""
+class Shown:
+    """Markers of bodies with so many colours, and their display in RViz."""
 
-    def __init__(self, live=None, lifetime=1.0):
-        self.live = LiveScene(MODEL, BOUNDS) if live is None else live
-        self.live.clear()
-        self.markers = BodyMarkers(MODEL, self.live, lifetime)
+    def __init__(self, model, live, lifetime, count):
+        self.model, self.live = model, live
+        self.markers = BodyMarkers(model, live, lifetime)
         self.rviz, self.now = RvizTwin(), 100.0
-        self.all_colours = np.tile(GREEN, (len(MODEL.link_names) + 1 + BOUNDS.objects, 1))
-        self.colours = self.all_colours[len(MODEL.link_names) :]  # of the slots
+        self.all_colours = np.tile(GREEN, (count, 1))
 
     def send(self, q=(0.0, 0.0, 0.0), seconds=0.1, stamp=None):
-        """A time more; the messages."""
+        """The next messages, ``seconds`` later."""
         self.now += seconds
         self.rviz.wait(seconds)
         stamp = Time(sec=int(self.now)) if stamp is None else stamp
         found = list(self.markers.build(np.array(q), self.all_colours, stamp, self.now))
         self.rviz.take(*found)
         return found
+
+
+class Show(Shown):
+    """Markers of a live scene."""
+
+    def __init__(self, live=None, lifetime=1.0):
+        live = LiveScene(MODEL, BOUNDS) if live is None else live
+        live.clear()
+        super().__init__(MODEL, live, lifetime, len(MODEL.link_names) + 1 + BOUNDS.objects)
+        self.colours = self.all_colours[len(MODEL.link_names) :]  # of the slots
 
     def of(self, name):
         """Markers that show an object, by number."""
@@ -275,23 +283,16 @@ OBSTACLES = [
 ]  # fmt: skip
 
 
-class Fixed:
-    """Markers of the obstacles of a model, a tenth of a second after another."""
+class Fixed(Shown):
+    """Markers of the obstacles of a model."""
 
     def __init__(self, model, lifetime=1.0):
-        self.model, self.markers = model, BodyMarkers(model, None, lifetime)
-        self.rviz, self.now = RvizTwin(), 100.0
-        self.colours = np.tile(GREEN, (len(model.link_names), 1))
+        super().__init__(model, None, lifetime, len(model.link_names))
+        self.colours = self.all_colours
 
     def send(self, q=(0.0, 0.0), seconds=0.1):
-        """The markers that are sent next."""
-        self.now += seconds
-        self.rviz.wait(seconds)
-        messages = list(
-            self.markers.build(np.array(q), self.colours, Time(sec=int(self.now)), self.now)
-        )
-        self.rviz.take(*messages)
-        return markers_of(messages)
+        """The next markers."""
+        return markers_of(super().send(q, seconds))
 
 
 def test_boxes_cans_and_balls_are_shown_as_they_are_and_others_by_their_leaves():

@@ -10,7 +10,7 @@ from builtin_interfaces.msg import Time  # isort: skip
 from support.ros.rviz_twin import RvizTwin  # isort: skip
 from visualization_msgs.msg import Marker  # isort: skip
 
-from collision_monitor.nodes.markers.path_markers import PathMarkers  # isort: skip
+from collision_monitor.nodes.markers.markers import PathMarkers  # isort: skip
 from collision_monitor.self_collision.motion_clearance import ApproachPoints  # isort: skip
 
 STAMP = Time(sec=5)

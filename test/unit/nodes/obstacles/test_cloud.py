@@ -10,8 +10,8 @@ import pytest
 
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 
-from sensor_msgs.msg import PointCloud2, PointField  # noqa: E402
 from support.robots.toys import chain  # noqa: E402
+from support.ros.obstacle_messages import cloud_message  # noqa: E402
 from support.ros.scene_stub import NAMES, VALUES, Q, hear, robot, stub_node, watch  # noqa: E402
 
 from collision_monitor import CollisionModel  # noqa: E402
@@ -41,19 +41,7 @@ class Cell:
         self.cloud.attend()
 
     def say(self, points, frame="l0", stamp=0.0):
-        points = np.asarray(points, dtype="<f4").reshape(-1, 3)
-        fields = [
-            PointField(name=name, offset=4 * k, datatype=PointField.FLOAT32, count=1)
-            for k, name in enumerate("xyz")
-        ]
-        message = PointCloud2(
-            height=1, width=len(points), fields=fields, point_step=12, row_step=12 * len(points),
-            data=points.tobytes(),
-        )  # fmt: skip
-        message.header.frame_id = frame
-        message.header.stamp.sec = int(stamp)
-        message.header.stamp.nanosec = int(1e9 * (stamp % 1.0))
-        self.cloud._on_cloud(message)
+        self.cloud._on_cloud(cloud_message(points, frame, stamp))
 
     def until(self, condition):
         end = time.monotonic() + 30.0
@@ -157,7 +145,7 @@ def test_what_a_scene_file_fixes_to_a_link_that_moves_is_the_robots_own(model):
 
 
 def test_bytes_that_are_no_cloud_are_an_error_until_one_comes(cell):
-    cell.cloud._hear(b"\0\1\0\0 no cloud")
+    cell.cloud._receive(b"\0\1\0\0 no cloud")
     assert "cloud: a message that cannot be read" in cell.scene.fault(time.monotonic())
 
 

@@ -19,7 +19,6 @@ from collision_monitor import CollisionModel  # noqa: E402
 from collision_monitor.errors import LiveSceneError  # noqa: E402
 from collision_monitor.geometry.leaf import distances_to_segment  # noqa: E402
 from collision_monitor.nodes.obstacles.cloud import read_points  # noqa: E402
-from collision_monitor.nodes.obstacles.mesh_worker import MeshJobs  # noqa: E402
 from collision_monitor.nodes.obstacles.message_shapes import (
     AT_ONCE,
     Frames,  # noqa: E402
@@ -30,6 +29,7 @@ from collision_monitor.nodes.obstacles.message_shapes import (
     plain_name,
     pose_of,
 )
+from collision_monitor.nodes.obstacles.scene_topics import MeshWorker  # noqa: E402
 
 
 def of(kind, x=0.2, y=0.2, z=0.2, **more):
@@ -76,7 +76,7 @@ def test_triangles_are_scaled_and_many_of_them_take_their_time():
     found = marker_shape(of(Marker.TRIANGLE_LIST, 1.0, 1.0, 1.0, points=points), 8)
     assert isinstance(found, Triangles)
     assert outside(found.coarse, rows) <= 1e-12
-    jobs, taken = MeshJobs((), 8), {}
+    jobs, taken = MeshWorker((), 8), {}
     jobs.start("a", found)
     jobs._pool.shutdown(wait=True)
     jobs.done(taken.__setitem__)
@@ -85,7 +85,7 @@ def test_triangles_are_scaled_and_many_of_them_take_their_time():
 
 
 def test_a_job_that_cannot_be_done_says_why():
-    jobs, taken = MeshJobs((), 8), {}
+    jobs, taken = MeshWorker((), 8), {}
     jobs.start("a", MeshFile("gone.stl", (1.0, 1.0, 1.0)))
     jobs.start("b", MeshFile("http://far/away.stl", (1.0, 1.0, 1.0)))
     jobs.cancel("c")

@@ -11,6 +11,7 @@ pytest.importorskip("rclpy", reason="rclpy is not installed")
 
 from builtin_interfaces.msg import Duration  # noqa: E402
 from geometry_msgs.msg import Point  # noqa: E402
+from support.ros.obstacle_messages import marker  # noqa: E402
 from support.ros.scene_stub import VALUES, hear, robot, stub_node, watch  # noqa: E402
 from visualization_msgs.msg import Marker, MarkerArray  # noqa: E402
 
@@ -32,14 +33,6 @@ def scene(model):
     found.attend(found.monitor)
     yield found
     found.destroy()
-
-
-def marker(number=1, ns="cell", at=(0.0, 3.0, 0.0), frame="l0", size=0.2, **more):
-    found = Marker(ns=ns, id=number, type=Marker.SPHERE, **more)
-    found.header.frame_id = frame
-    found.pose.position.x, found.pose.position.y, found.pose.position.z = at
-    found.scale.x = found.scale.y = found.scale.z = size
-    return found
 
 
 def say(scene, *markers):

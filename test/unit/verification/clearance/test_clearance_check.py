@@ -12,7 +12,10 @@ from collision_monitor.errors import ConfigurationError, NothingToCheckError, Th
 from collision_monitor.model.thresholds import Rule, Thresholds
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.motion.violation import Code
-from collision_monitor.verification.clearance.clearance_check import Verdict, check_clearance
+from collision_monitor.verification.clearance.clearance_check import (
+    CollisionVerdict,
+    check_clearance,
+)
 from collision_monitor.verification.clearance.schedule import Scheduled
 
 # A ball of 0.1 m slides along x past a ball of 0.1 m that stands at (1, 0.25, 0).
@@ -37,7 +40,7 @@ def slide(end=2.0, duration=2.0):
 
 def test_a_motion_with_room_is_free_with_at_least_so_much():
     found = check_clearance(slider(0.25), slide(), Thresholds(0.04, 0.02))
-    assert (found.verdict, found.ok, found.violations) == (Verdict.FREE, True, ())
+    assert (found.verdict, found.ok, found.violations) == (CollisionVerdict.FREE, True, ())
     assert 0.05 - 1.6e-3 <= found.at_least <= 0.05
     assert found.time == pytest.approx(1.0, abs=0.05)
     assert set(found.pair) == {"ball", "post"}
@@ -50,7 +53,7 @@ def test_a_motion_with_room_is_free_with_at_least_so_much():
 
 def test_a_collision_is_told_with_its_first_instant_and_its_worst():
     found = check_clearance(slider(0.1), slide(), Thresholds(0.05, 0.02))
-    assert (found.verdict, found.ok) == (Verdict.COLLIDES, False)
+    assert (found.verdict, found.ok) == (CollisionVerdict.COLLIDES, False)
     (broken,) = found.violations
     assert (broken.code, broken.warning, broken.unit) == (Code.COLLISION, False, "m")
     assert set(broken.subject.split(" - ")) == {"ball", "post"}
@@ -72,7 +75,7 @@ def test_thresholds_are_told_apart(aside, code, warning):
     found = check_clearance(slider(aside), slide(), Thresholds(0.05, 0.02))
     (broken,) = found.violations
     assert (broken.code, broken.warning) == (code, warning)
-    assert (found.verdict, found.ok) == (Verdict.FREE, warning)
+    assert (found.verdict, found.ok) == (CollisionVerdict.FREE, warning)
     assert broken.limit == (0.05 if warning else 0.02)
 
 
@@ -92,11 +95,11 @@ def test_what_grazes_a_threshold_is_undecided_and_not_silently_free(touch, code)
     (unknown,) = found.violations
     assert (unknown.code, unknown.warning, unknown.limit) == (Code.UNDECIDED, False, touch)
     assert found.ok is False
-    assert found.verdict is (Verdict.FREE if touch else Verdict.UNDECIDED)
+    assert found.verdict is (CollisionVerdict.FREE if touch else CollisionVerdict.UNDECIDED)
     assert unknown.first == pytest.approx(0.955, abs=0.02)
     assert f"({'clearance-' if touch else ''}{code}) at 0.9" in unknown.text
     room = check_clearance(slider(0.2 + touch + 1e-7), motion, Thresholds(touch, touch), bins=7)
-    assert (room.verdict, room.violations) == (Verdict.FREE, ())
+    assert (room.verdict, room.violations) == (CollisionVerdict.FREE, ())
 
 
 def test_a_start_within_a_range_is_free_only_if_all_are():
@@ -112,14 +115,14 @@ def test_a_start_within_a_range_is_free_only_if_all_are():
     # Balls of 0.1 m at (s, 0) and (0, s - start): nearest by |start| / sqrt(2).
     meets = 0.2 * np.sqrt(2.0)
     for low, high, verdict in (
-        (meets + 0.01, 0.9, Verdict.FREE),
-        (meets - 0.01, 0.9, Verdict.COLLIDES),
-        (-0.9, -meets - 0.01, Verdict.FREE),
-        (-0.9, 0.9, Verdict.COLLIDES),
+        (meets + 0.01, 0.9, CollisionVerdict.FREE),
+        (meets - 0.01, 0.9, CollisionVerdict.COLLIDES),
+        (-0.9, -meets - 0.01, CollisionVerdict.FREE),
+        (-0.9, 0.9, CollisionVerdict.COLLIDES),
     ):
         found = check_clearance(model, [east, Scheduled(north, low, high)], bins=20)
         assert found.verdict is verdict
-        if verdict is Verdict.FREE:
+        if verdict is CollisionVerdict.FREE:
             nearest = min(abs(low), abs(high)) / np.sqrt(2.0) - 0.2
             assert nearest - 1.3e-3 <= found.at_least <= nearest
 
@@ -129,7 +132,7 @@ def test_exact_pairs_are_told_as_such_and_bound_from_both_sides():
     motion = random_motion(model, 4)
     by_leaves = check_clearance(model, motion, bins=30)
     found = check_clearance(model, motion, exact=True, bins=30)
-    assert by_leaves.verdict is Verdict.COLLIDES
+    assert by_leaves.verdict is CollisionVerdict.COLLIDES
     assert 0 < found.series.exact.sum() < len(model.pairs)
     rank = {pair: k for k, pair in enumerate(model.pairs)}
     for pair in found.series.minima:

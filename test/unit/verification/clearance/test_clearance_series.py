@@ -12,7 +12,7 @@ from collision_monitor.errors import ConfigurationError
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.verification.clearance.clearance_check import (
     Certifier,
-    Verdict,
+    CollisionVerdict,
     check_clearance,
 )
 from collision_monitor.verification.clearance.clearance_series import clearance_series
@@ -118,7 +118,7 @@ def test_it_says_what_the_full_check_says(model):
         for certifier, exact in ((leaves, False), (shapes, True)):
             found = check_clearance(model, motion, exact=exact, bins=5, threads=1)
             clear = certifier.certify(schedule)
-            assert clear == (found.verdict is Verdict.FREE)
+            assert clear == (found.verdict is CollisionVerdict.FREE)
             said[clear] += 1
         assert leaves.certify(schedule) <= shapes.certify(schedule)
     assert min(said.values()) > 5
@@ -140,7 +140,7 @@ def test_long_motions_that_collide_are_not_certified(model):
     certifier = Certifier(model)
     for seed in range(5):
         motion = random_motion(model, seed)
-        assert check_clearance(model, motion, exact=True).verdict is Verdict.COLLIDES
+        assert check_clearance(model, motion, exact=True).verdict is CollisionVerdict.COLLIDES
         assert not certifier.certify(Schedule(model, motion))
 
 

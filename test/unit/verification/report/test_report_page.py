@@ -13,8 +13,11 @@ from support.files.made_verifications import colliding, model, motion, safe, unc
 from collision_monitor.model.thresholds import Rule, Thresholds
 from collision_monitor.verification.clearance.clearance_check import check_clearance
 from collision_monitor.verification.report.messages import headline
-from collision_monitor.verification.report.report_page import report, write_reports
-from collision_monitor.verification.report.sections import clearance_section
+from collision_monitor.verification.report.report_page import (
+    clearance_section,
+    report,
+    write_reports,
+)
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("pyvista")

@@ -27,7 +27,7 @@ from support.robots.robots import require
 
 from collision_monitor.errors import DynamicsError, MissingDependencyError
 from collision_monitor.motion.trajectory import Trajectory
-from collision_monitor.robot.bodies import drive
+from collision_monitor.robot.bodies import leading_joint
 from collision_monitor.robot.urdf.inertials import Inertial, read_inertials
 from collision_monitor.robot.urdf.urdf import load_robot
 from collision_monitor.verification.torques.actuators import Drive, Payload
@@ -62,7 +62,8 @@ def test_torques_are_those_of_mujoco(name):
     # Mujoco knows nothing of followers: they get their motion, and give their torques, by hand.
     gains, offsets = np.zeros((len(joints), len(free))), np.zeros(len(joints))
     for row, one in enumerate(joints.values()):
-        leader, gains[row, free.index(drive(one, joints)[0])], offsets[row] = drive(one, joints)
+        leader, gain, offsets[row] = leading_joint(one, joints)
+        gains[row, free.index(leader)] = gain
     twin = Twin(urdf, list(joints), gravity=gravity)
     for q, v, a in states(5, len(free)):
         theirs = twin.inverse(gains @ q + offsets, gains @ v, gains @ a)[twin.v]

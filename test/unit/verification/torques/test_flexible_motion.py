@@ -23,8 +23,12 @@ from support.robots.one_joint import (
 from collision_monitor.errors import DynamicsError
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.verification.torques.actuators import Drive
-from collision_monitor.verification.torques.flexible_joints import FlexibleJoints, MotorCommand
-from collision_monitor.verification.torques.flexible_motion import driven, follow
+from collision_monitor.verification.torques.flexible_motion import (
+    FlexibleJoints,
+    MotorCommand,
+    driven,
+    follow,
+)
 
 SPACE_ARM = ROOT / "urdf" / "space_arm.urdf"
 

@@ -8,7 +8,7 @@ pytest.importorskip("rclpy", reason="the .msg files come with ROS")
 typesys = pytest.importorskip("rosbags.typesys", reason="rosbags is not installed")
 
 from collision_monitor.errors import RecordingError  # noqa: E402
-from collision_monitor.recording.message_definition import message_definition  # noqa: E402
+from collision_monitor.nodes.recorder import message_definition  # noqa: E402
 
 KINDS = [
     "sensor_msgs/msg/JointState",

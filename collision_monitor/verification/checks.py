@@ -1,11 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Torques of links and motors, where they are asked for, of all motions that run together.
-
-A joint bears what moves beyond it, and is shaken by what moves before it: its torque depends on
-when two motions begin only if both move joints of its chain or beyond it. Where no joint is such,
-one choice of starts has the torques of all.
-"""
+"""The checks of a verification; `verify.CHECKS` lists them."""
 
 from __future__ import annotations
 
@@ -15,15 +10,121 @@ from dataclasses import replace
 import numpy as np
 from scipy.interpolate import PPoly
 
+from collision_monitor.motion.motion_files import LoadedMotion
 from collision_monitor.motion.trajectory import Trajectory, joined
 from collision_monitor.motion.violation import Code, Violation
-from collision_monitor.robot.bodies import drive
+from collision_monitor.robot.bodies import leading_joint
 from collision_monitor.robot.description import Robot
 from collision_monitor.robot.scene import without_joints
+from collision_monitor.verification.clearance.clearance_check import ClearanceCheck, check_clearance
 from collision_monitor.verification.clearance.schedule import Scheduled
+from collision_monitor.verification.limits.joint_limits_check import (
+    RATES,
+    LimitsCheck,
+    check_joint_limits,
+)
 from collision_monitor.verification.torques.dynamics import RobotDynamics
 from collision_monitor.verification.torques.torque_check import TorqueCheck, check_torques
-from collision_monitor.verification.verification import Outcome, Task, VerificationCheck, later
+from collision_monitor.verification.verification import (
+    Beside,
+    Companion,
+    Moment,
+    Outcome,
+    Task,
+    VerificationCheck,
+    later,
+)
+
+# -- distances between links, at every instant --
+
+
+def _check_distances(task: Task) -> Outcome:
+    settings = task.settings
+    clearance = check_clearance(
+        task.model, task.parts, settings.thresholds, exact=settings.exact or None, told=task.told
+    )
+    results = {"clearance": clearance, "worst": _worst(task, clearance)}
+    return Outcome(clearance.violations, results=results)
+
+
+def _worst(task: Task, clearance: ClearanceCheck) -> Moment:
+    """The moment of the smallest distance that occurs."""
+    pair = clearance.series.minima[0]
+    q = task.schedule.configuration(pair.time, pair.starts)
+    starts = tuple(
+        (b.motion.source, start)
+        for b, start in zip(task.settings.beside, pair.starts[1:], strict=True)
+        if b.latest > b.earliest
+    )
+    return Moment(
+        pair.time, q, pair.links, pair.upper, pair.points, starts, clearance.at_least, pair.exact
+    )
+
+
+DISTANCES = VerificationCheck(
+    "distances between links",
+    (Code.COLLISION, Code.CLEARANCE_STOP, Code.CLEARANCE_WARN, Code.UNDECIDED),
+    _check_distances,
+)
+
+
+# -- joint limits of the verified motion and of those beside it; motions along a line --
+
+
+def _check_limits(task: Task) -> Outcome:
+    task.told("limits of joints", 0.0)
+    own = _limits_of(task, task.parts[0].trajectory)
+    companions = tuple(
+        _companion(beside, _limits_of(task, part.trajectory))
+        for beside, part in zip(task.settings.beside, task.parts[1:], strict=True)
+    )
+    violations = _violations(task.motion, own)
+    notes = own.notes
+    for companion in companions:
+        violations += companion.violations
+        notes += companion.limits.notes
+    return Outcome(violations, notes, {"limits": own, "companions": companions})
+
+
+def _limits_of(task: Task, trajectory: Trajectory) -> LimitsCheck:
+    return check_joint_limits(trajectory, task.model.robot, task.limits, task.settings.from_rest)
+
+
+def _violations(motion: LoadedMotion, check: LimitsCheck) -> tuple[Violation, ...]:
+    """Violations found when the motion was read, and those of the check; each once."""
+    known = {(v.code, v.subject) for v in check.violations}
+    given = tuple(v for v in motion.violations if (v.code, v.subject) not in known)
+    return given + check.violations
+
+
+def _companion(beside: Beside, check: LimitsCheck) -> Companion:
+    """Violations of a motion beside, in the time of the verified motion."""
+    source = beside.motion.source
+    text = f"in {source}"
+    if beside.latest > beside.earliest:
+        text += f", if that begins at {beside.earliest:g} s"
+    violations = tuple(
+        replace(later(v, beside.earliest), text="; ".join(filter(None, (text, v.text))))
+        for v in _violations(beside.motion, check)
+    )
+    return Companion(source, beside.earliest, beside.latest, violations, check)
+
+
+JOINT_LIMITS = VerificationCheck("joint limits", RATES, _check_limits, is_first=True)
+CARTESIAN_LINE = VerificationCheck(
+    "Cartesian line",
+    (Code.SINGULARITY, Code.OFF_THE_LINE),  # found when the command is read; reported above
+    run=lambda task: Outcome(),
+    skipped=lambda task: "" if task.motion.along_line else "the motion is no command along a line",
+)
+
+
+# -- torques of links and motors, of all motions that run together --
+#
+# A joint bears what moves beyond it, and what moves before it accelerates it: its torque depends on
+# when two motions begin only if both move joints of its chain or beyond it. If there is no such
+# joint, one choice of starts gives the torques of all.
+
 
 STARTS = 9  # at which torques are computed where they depend on the start
 
@@ -53,7 +154,7 @@ def coupled(robot: Robot, parts: Sequence[Scheduled]) -> tuple[str, ...]:
     for joint in robot.joints:
         chain, at = [], joint
         while at is not None:
-            leader = drive(at, joints)[0] if at.moves else None
+            leader = leading_joint(at, joints)[0] if at.moves else None
             if leader is not None:
                 chain.append(leader)
             at = own.get(at.parent)
@@ -116,8 +217,8 @@ def _strain(check: TorqueCheck) -> float:
     )
 
 
-def _run(task: Task) -> Outcome:
-    """Torques while all parts move that move the robot, and not what is around it."""
+def _check_torques(task: Task) -> Outcome:
+    """Torques of all parts that move joints of the robot, not of the scene."""
     task.told("torques", 0.0)
     model, given = task.model, task.settings.torques
     robot = without_joints(model.robot, model.scene.joints)
@@ -143,7 +244,7 @@ def _run(task: Task) -> Outcome:
 
 
 def _once(violations: Sequence[Violation]) -> list[Violation]:
-    """Without motors that bear the same as their links: joints without drives."""
+    """Without motor violations equal to link violations, as of joints without drives."""
     links = [v for v in violations if v.code is Code.LINK_TORQUE]
     return [
         v for v in violations if v in links or replace(v, code=Code.LINK_TORQUE) not in links
@@ -153,6 +254,6 @@ def _once(violations: Sequence[Violation]) -> list[Violation]:
 TORQUES = VerificationCheck(
     "torques",
     (Code.LINK_TORQUE, Code.MOTOR_TORQUE),
-    _run,
+    _check_torques,
     skipped=lambda task: "" if task.settings.torques else "not asked for",
 )

@@ -8,13 +8,9 @@ import pytest
 from support.robots.toys import chain
 
 from collision_monitor import CollisionModel
+from collision_monitor.cli import robots
+from collision_monitor.cli.robots import recorded_obstacles, recording_note, with_recorded
 from collision_monitor.errors import MissingDependencyError, MotionError, SceneError
-from collision_monitor.verification.clearance import recorded_scene
-from collision_monitor.verification.clearance.recorded_scene import (
-    recorded_obstacles,
-    recording_note,
-    with_recorded,
-)
 
 writers = pytest.importorskip("mcap.writer", reason="mcap is not installed")
 
@@ -64,7 +60,7 @@ def test_what_is_unclear_is_an_error(tmp_path, monkeypatch):
     with pytest.raises(MotionError, match=r"bad\.mcap: its obstacles cannot be read"):
         recorded_obstacles(bad)
     assert "cannot be read" in recording_note(bad)
-    monkeypatch.setattr(recorded_scene, "find_spec", lambda name: None)
+    monkeypatch.setattr(robots, "find_spec", lambda name: None)
     with pytest.raises(MissingDependencyError, match=r"collision_monitor\[record\]"):
         recorded_obstacles(bad)
     assert "is not known" in recording_note(bad)
