@@ -129,5 +129,5 @@ def count_alarms(model: CollisionModel, coal: ExactReference, rows: np.ndarray) 
         counts.false_stop += is_stop and not (real <= limits[:, 0] + _SAME).any()
         counts.false_warn += is_warn and not (real <= limits[:, 1] + _SAME).any()
         counts.missed += bool((real <= -_SAME).any()) and not is_stop
-        counts.above += state.distance > max(0.0, real.min(initial=np.inf)) + _SAME
+        counts.above += bool(state.distance > max(0.0, real.min(initial=np.inf)) + _SAME)
     return counts
