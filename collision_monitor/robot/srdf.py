@@ -136,15 +136,20 @@ class Groups:
         if missing:
             self.unknown.update({f"link {link!r}": None for link in missing})
             return set(), set()
-        chain: list[Joint] = []
-        link = tip
-        while link != base:
-            joint = self._parent_joint.get(link)
-            if joint is None:
-                self._fail(element, f"no chain leads from {base!r} to {tip!r}")
-            chain.append(joint)
+        # As in MoveIt: where the base is not above the tip, over the link that is above both.
+        up, down = self._joints_above(base), self._joints_above(tip)
+        while up and down and up[-1] is down[-1]:
+            up.pop()
+            down.pop()
+        return _of(up + down)
+
+    def _joints_above(self, link: str) -> list[Joint]:
+        """Joints from a link up to the root of the robot."""
+        found = []
+        while (joint := self._parent_joint.get(link)) is not None:
+            found.append(joint)
             link = joint.parent
-        return _of(chain)
+        return found
 
     def _fail(self, element: etree._Element, problem: str) -> None:
         raise SemanticDescriptionError(f"{self._document.where(element)}: {problem}")

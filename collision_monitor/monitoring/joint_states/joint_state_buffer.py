@@ -102,7 +102,9 @@ class JointStateBuffer:
         self._has_velocities = False
         self._rank = {name: k for k, name in enumerate(joint_names)}
         self._known = {*joint_names, *known_names}
-        self._speed = np.minimum(np.asarray(velocity_limits, dtype=float), _FASTEST)
+        limits = np.asarray(velocity_limits, dtype=float)
+        # 0 is no limit.
+        self._speed = np.where(limits > 0.0, np.minimum(limits, _FASTEST), _FASTEST)
         self._heard = np.zeros(count, dtype=bool)
         self._stamps = np.zeros(count)
         self._received = np.full(count, -np.inf)

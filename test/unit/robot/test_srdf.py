@@ -130,7 +130,6 @@ def test_another_robots_name_is_a_warning(robot):
         ("<group name='g'/>\n<group name='g'/>", ":3: a second group is named 'g'"),
         ("<group name='g'><joint/></group>", ":2: <joint> without name="),
         ("<group name='g'><chain base_link='a'/></group>", ":2: <chain> without tip_link="),
-        ("<group name='g'><chain base_link='a' tip_link='e'/></group>", "no chain leads from 'a'"),
         ("<group name='g'><group name='g'/></group>", "contain each other: 'g' -> 'g'"),
         (
             "<group name='g'><group name='h'/></group><group name='h'><group name='g'/></group>",
@@ -160,6 +159,7 @@ def test_groups(robot):
             "<group name='later'><joint name='k1'/><joint name='weld'/></group>",
             "<group name='chain'><chain base_link='base' tip_link='c'/></group>",
             "<group name='links'><link name='e'/><link name='base'/></group>",
+            "<group name='across'><chain base_link='b' tip_link='e'/></group>",
             "<group name='mixed'><joint name='j2'/><chain base_link='base' tip_link='d'/></group>",
             "<group name='empty'/>",
         ),
@@ -170,6 +170,7 @@ def test_groups(robot):
         "later": ("c", "d"),
         "chain": ("a", "b", "c"),
         "links": ("base", "e"),
+        "across": ("a", "b", "d", "e"),
         "mixed": ("b", "d"),
         "empty": (),
     }
@@ -178,6 +179,7 @@ def test_groups(robot):
         "later": ("k1",),
         "chain": ("j1", "j2"),
         "links": ("k2",),
+        "across": ("j1", "j2", "k1", "k2"),
         "mixed": ("j2", "k1"),
         "empty": (),
     }

@@ -166,6 +166,13 @@ def test_a_slower_second_publisher_is_found_too():
     assert "joint 'b'" in b.conflict(1.0)
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_joint_with_a_limit_of_zero_has_no_limit():
+    b = JointStateBuffer(NAMES, [0.0] * 3)
+    now = alternate(b, [1, 2, 3], [1, 2.1, 3], 10)  # 10 rad/s
+    assert b.conflict(now) == ""
+
+
 def test_two_publishers_of_different_joints_or_of_the_same_values_do_not_quarrel():
     b = buffer()
     for k in range(200):
