@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.geometry.exact_reference import ExactReference
 from support.geometry.reference import Reference
-from support.robots.robots import require
+from support.robots.robots import require, slow_if_large
 from support.robots.smooth_motion import smooth_motion, without_usual_contacts
 
 from collision_monitor import CollisionModel
@@ -47,14 +47,14 @@ def check(model, reference, q):
     return True
 
 
-@pytest.mark.parametrize("name", COUNTS)
+@pytest.mark.parametrize("name", slow_if_large(COUNTS))
 def test_random_configurations_have_coals_distance(name):
     model, reference = loaded(name)
     touches = [check(model, reference, q) for q in model.random_configurations(COUNTS[name][0], 3)]
     assert not all(touches)
 
 
-@pytest.mark.parametrize("name", COUNTS)
+@pytest.mark.parametrize("name", slow_if_large(COUNTS))
 def test_consecutive_configurations_have_coals_distance(name):
     model, reference = loaded(name)
     for q in smooth_motion(model, COUNTS[name][1], speed=3.0, seed=5):

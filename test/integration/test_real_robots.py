@@ -11,7 +11,7 @@ import pytest
 import trimesh
 from scipy.optimize import lsq_linear
 from support.geometry.reference import Reference
-from support.robots.robots import NAMES, require
+from support.robots.robots import NAMES, require, slow_if_large
 
 from collision_monitor import CollisionModel
 
@@ -22,13 +22,13 @@ TIGHT = ["ur5", "panda", "xarm7", "baxter"]
 CONFIGURATIONS = 2000
 
 
-@pytest.fixture(scope="module", params=NAMES)
+@pytest.fixture(scope="module", params=slow_if_large(NAMES))
 def any_robot(request):
     """(model, reference) of each robot; fewer leaves for those with very many links."""
     return load(request.param, max_leaves_per_link=8 if request.param in TIGHT else 2)
 
 
-@pytest.fixture(scope="module", params=DUAL_ARM_OR_SRDF)
+@pytest.fixture(scope="module", params=slow_if_large(DUAL_ARM_OR_SRDF))
 def robot(request):
     """(model, reference) of the five robots with an SRDF or two arms, one leaf a shape."""
     return load(request.param, max_leaves_per_link=1)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -39,6 +39,12 @@ _FILES = {
     "talos": ("talos_data/robots/talos_full_v2.urdf", "talos_data/srdf/talos.srdf", 893),
 }
 NAMES = tuple(_FILES)
+
+
+def slow_if_large(names: Iterable[str]) -> list:
+    """Parameters of a test that loads models: the largest robot takes too long for `make test`."""
+    slow = pytest.mark.slow
+    return [pytest.param(name, marks=slow) if name == "tiago_dual" else name for name in names]
 
 
 def _shares() -> Iterator[Path]:

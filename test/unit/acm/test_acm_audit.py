@@ -91,7 +91,9 @@ KNOWN = {
 }
 
 
-@pytest.mark.parametrize(("name", "part"), [("panda", ""), ("pr2", "r_")])
+@pytest.mark.parametrize(
+    ("name", "part"), [("panda", ""), pytest.param("pr2", "r_", marks=pytest.mark.slow)]
+)
 def test_findings_on_real_robots_are_confirmed_by_pinocchio_and_coal(name, part):
     files = robots.require(name)
     model = CollisionModel.from_urdf(files.urdf, files.srdf, files.package_dirs)
