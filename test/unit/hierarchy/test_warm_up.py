@@ -41,7 +41,7 @@ q = model.random_configurations(2)
 model.distance(q[0])
 model.contacts(q[0])
 assert len(listener.names) == at_load, listener.names[at_load:]
-Monitor(model, behaviour=None)
+Monitor(model, behaviour=None, narrow_phase="leaf")
 at_load = len(listener.names)
 for ask in (model.distance, model.distances, model.contacts, model.leaf_segments,
             model.link_distances, model.link_poses):
