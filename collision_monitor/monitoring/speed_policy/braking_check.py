@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 # metres) that returns lower bounds (k,) of their exact distances.
 ExactBounds = Callable[[np.ndarray, np.ndarray, np.ndarray, float], np.ndarray]
 _LOOSE = 1e-3  # metres that the bound of a distance may be below it
-_PATH_SECONDS = 8e-3  # for exact distances on the braking path; then leaves decide
+_PATH_SECONDS = 8e-3  # for exact distances on the braking path; then what is known decides
 _INTERVALS = 32  # of a braking path
 
 
@@ -253,7 +253,7 @@ class BrakingCheck:
         rows[:, DISTANCE] = distances
         parting = (rows[:, RATE] > self._settings.parting_speed) & (rows[:, LEAST] <= enough)
         if parting.any():
-            self._keep_parting(inputs, rows, parting)
+            self._ignore_paths_of_parting(inputs, rows, parting)
         return count
 
     def _raise_least(
@@ -277,12 +277,12 @@ class BrakingCheck:
         )  # fmt: skip
         least[is_open] = np.maximum(least[is_open], found)
 
-    def _keep_parting(
+    def _ignore_paths_of_parting(
         self, inputs: BrakingInputs, rows: np.ndarray, parting: np.ndarray
     ) -> None:
-        """Of ``parting`` pairs that do not turn back while braking, only the distance now counts.
+        """Set LEAST to the distance now for ``parting`` pairs that do not turn back while braking.
 
-        The leaves say which turn back: that takes a finer search.
+        The leaves show which turn back: that takes a finer search.
         """
         kept = rows.copy()
         classes = np.unique(rows[parting, GROUP]).astype(int)
@@ -290,8 +290,8 @@ class BrakingCheck:
         fine = self._paths.rows[:count]
         turns_back = fine[:, LEAST] < fine[:, DISTANCE] - 2.0 * self._settings.resolution
         goes_on = set(fine[~turns_back, PAIR].tolist())
-        parting &= np.array([pair in goes_on for pair in kept[:, PAIR].tolist()])
-        kept[parting, LEAST] = kept[parting, DISTANCE]
+        goes_on = parting & np.array([pair in goes_on for pair in kept[:, PAIR].tolist()])
+        kept[goes_on, LEAST] = kept[goes_on, DISTANCE]
         self._paths.rows[: len(kept)] = kept
 
     def _released(self, pairs: np.ndarray) -> np.ndarray:
@@ -342,7 +342,6 @@ class BrakingCheck:
         inputs = BrakingInputs(q, moving, moving, self.decelerations, 0.0, self._settings)
         self._paths.limits(inputs)
         inputs.path(2 * _INTERVALS)
-        self._paths.widest = -np.inf
         self._paths.search(inputs)
         decision_kernels.decide(
             self._paths.rows, 0, self._thresholds, 0.0, 1, 1.0, 1.0, 0.0, 0.0, self._memory

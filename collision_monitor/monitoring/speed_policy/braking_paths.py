@@ -68,7 +68,6 @@ class BrakingPaths(ABC):
         class_table: like ``pair_table``, with classes instead of pairs.
         rows: results of the last search, as of `braking_path.outlook`.
         tests: number of configurations in the last search.
-        widest: largest distance now at which a pair can still matter, metres; see `limits`.
     """
 
     leaf_links: np.ndarray
@@ -84,7 +83,6 @@ class BrakingPaths(ABC):
         self._slots = np.full(pairs, -1, dtype=np.int64)
         self._room(256, 64)
         self.tests = 0
-        self.widest = -np.inf
 
     @abstractmethod
     def arrays(self) -> tuple[np.ndarray, np.ndarray]:
@@ -104,12 +102,11 @@ class BrakingPaths(ABC):
 
     def limits(self, inputs: BrakingInputs) -> float:
         """Largest distance now at which a pair can still matter, metres."""
-        self.widest = braking.braking_limits(
+        return braking.braking_limits(
             self._weights, self._columns, self._gains, inputs.initial_velocities,
             inputs.decelerations, inputs.reaction, self._class_warn,
             inputs.settings.release_distance, self._totals,
         )  # fmt: skip
-        return self.widest
 
     def search(self, inputs: BrakingInputs) -> int:
         """Fill ``rows`` and return their number; call `limits` with the same inputs before.
@@ -119,11 +116,17 @@ class BrakingPaths(ABC):
         return self._search(inputs, self._class_stop, self._class_warn, self._totals)
 
     def coarse_search(self, inputs: BrakingInputs) -> int:
-        """The same of all pairs, without a look at the braking path."""
+        """Fill ``rows`` with all pairs, LEAST without a look at the braking path; their number.
+
+        Call `limits` with the same inputs before.
+        """
         return self._search(inputs, self._never, self._class_warn, self._totals, most=0)
 
     def fine_search(self, inputs: BrakingInputs, classes: np.ndarray) -> int:
-        """The same of all pairs of some ``classes``, and of no others."""
+        """Fill ``rows`` anew, as `search`, with all pairs of some ``classes``; their number.
+
+        Call `limits` with the same inputs before.
+        """
         warn, totals = np.full((2, len(self._totals)), _NOWHERE)
         warn[classes], totals[classes] = self._class_warn[classes], self._totals[classes]
         return self._search(inputs, self._never, warn, totals)

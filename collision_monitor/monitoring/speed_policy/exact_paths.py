@@ -29,6 +29,7 @@ class ExactPaths:
         self._places = np.zeros((0, _KEPT, len(model.joint_names)))
         self._distances = np.zeros((0, _KEPT))
         self._counts = np.zeros(0, dtype=np.int64)
+        self._used = 0
         self._compile()
 
     def least(
@@ -62,7 +63,12 @@ class ExactPaths:
             path, weights, now, enough, slots, self._places, self._distances, self._counts, bounds
         )
         least = np.minimum(bounds.min(axis=1), now)
-        for k in np.flatnonzero(least < np.minimum(enough, now - resolution)):
+        is_open = least < np.minimum(enough, now - resolution)
+        for k in np.argsort(least - stop):  # the worst first: there may be no time for the others
+            if time.thread_time() >= end_time:
+                break
+            if not is_open[k]:
+                continue
             least[k] = self._measured(
                 pairs[k], slots[k], path, weights[k], bounds[k], now[k], stop[k], enough[k],
                 resolution, end_time,
@@ -72,13 +78,13 @@ class ExactPaths:
     def _slots(self, pairs: np.ndarray) -> np.ndarray:
         """Slots (k,) of pairs; those that have none get one."""
         new = pairs[self._slot_of[pairs] < 0]
-        if len(new):
-            first = len(self._counts)
-            self._slot_of[new] = np.arange(first, first + len(new))
-            room = [(0, len(new))]
-            self._places = np.pad(self._places, [*room, (0, 0), (0, 0)])
-            self._distances = np.pad(self._distances, [*room, (0, 0)], constant_values=np.inf)
-            self._counts = np.pad(self._counts, room)
+        self._slot_of[new] = self._used + np.arange(len(new))
+        self._used += len(new)
+        if self._used > len(self._counts):
+            more = [(0, self._used)]
+            self._places = np.pad(self._places, [*more, (0, 0), (0, 0)])
+            self._distances = np.pad(self._distances, [*more, (0, 0)], constant_values=np.inf)
+            self._counts = np.pad(self._counts, more)
         return self._slot_of[pairs]
 
     def _measured(
@@ -94,7 +100,11 @@ class ExactPaths:
         resolution: float,
         end_time: float,
     ) -> float:
-        """`least` of one pair, whose ``bounds`` (n,) are not enough."""
+        """`least` of one pair, whose ``bounds`` (n,) are not enough.
+
+        No interval is measured twice, as the first half of each is at least as long as the second:
+        robots brake. Then `lowest_interval` expects no more than a distance in the middle gives.
+        """
         places, distances = self._places[slot], self._distances[slot]
         joints, lowest = np.flatnonzero(weights), now
         while time.thread_time() < end_time:
