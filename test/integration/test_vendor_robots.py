@@ -30,6 +30,14 @@ TOO_LARGE = ("tiago_dual",)
 POSES, MOST_FALSE = 20, 1
 
 
+def required(name):
+    """Files of a robot; skips the test where they are not installed."""
+    files = vendor_files(name)
+    if files is None:
+        pytest.skip("the package example-robot-data is not installed")
+    return files
+
+
 @pytest.fixture(
     scope="module",
     params=[
@@ -40,10 +48,7 @@ POSES, MOST_FALSE = 20, 1
 )
 def vendor_robot(request):
     """(model, coal) of a robot by its URDF alone."""
-    files = vendor_files(request.param)
-    if files is None:
-        pytest.skip("the package example-robot-data is not installed")
-    return with_reference(files)
+    return with_reference(required(request.param))
 
 
 @pytest.mark.parametrize("where", ["around zero", "random"])
@@ -69,9 +74,7 @@ def test_alarms_have_a_cause_and_contacts_are_alarms(vendor_robot, where):
     ],
 )  # fmt: skip
 def test_home_is_a_stop_only_in_contact_with_what_acm_and_thresholds_write(name, tmp_path, capsys):
-    files = vendor_files(name)
-    if files is None:
-        pytest.skip("the package example-robot-data is not installed")
+    files = required(name)
     given = [str(files.urdf), "--package-dir", str(files.package_dirs[0])]
     srdf = tmp_path / "robot.srdf"
     assert main(["acm", *given, "--seconds", "5", "--samples", "400", "--output", str(srdf)]) == 0

@@ -63,12 +63,11 @@ class ExactPaths:
             path, weights, now, enough, slots, self._places, self._distances, self._counts, bounds
         )
         least = np.minimum(bounds.min(axis=1), now)
-        is_open = least < np.minimum(enough, now - resolution)
-        for k in np.argsort(least - stop):  # the worst first: there may be no time for the others
+        unsettled = np.flatnonzero(least < np.minimum(enough, now - resolution))
+        # The worst first: there may be no time for the others.
+        for k in unsettled[np.argsort((least - stop)[unsettled])]:
             if time.thread_time() >= end_time:
                 break
-            if not is_open[k]:
-                continue
             least[k] = self._measured(
                 pairs[k], slots[k], path, weights[k], bounds[k], now[k], stop[k], enough[k],
                 resolution, end_time,

@@ -16,7 +16,7 @@ from collision_monitor import CollisionModel, Monitor
 from collision_monitor.monitoring.monitor import Level, MonitorState
 from support.geometry.exact_reference import ExactReference
 from support.geometry.reference import Reference
-from support.robots.robots import ROBOTS, RobotFiles, share_folder
+from support.robots.robots import NAMES, ROBOTS, RobotFiles, share_folder
 
 # URDF and SRDF below example-robot-data/robots, of robots that other tests do not use.
 _MORE = {
@@ -46,8 +46,7 @@ _MORE = {
     "solo12": ("solo_description/robots/solo12.urdf", "solo_description/srdf/solo.srdf"),
     "bolt": ("bolt_description/robots/bolt.urdf", "bolt_description/srdf/bolt.srdf"),
 }
-_IN_OTHER_TESTS = ("ur5", "panda", "xarm7", "baxter", "pr2", "tiago_dual", "talos")
-VENDOR_NAMES = (*_IN_OTHER_TESTS, *_MORE)
+VENDOR_NAMES = (*NAMES, *_MORE)
 _STATES, _PERIOD = 5, 0.01
 _ZERO_CONFIRMED = 50  # states after which a monitor believes that all joints are at zero
 _SAME = 1e-6  # metres between two libraries
