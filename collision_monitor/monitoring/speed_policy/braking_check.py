@@ -235,10 +235,11 @@ class BrakingCheck:
         rows = self._paths.rows[:count]
         pairs = rows[:, PAIR].astype(int)
         is_nearest = pairs == self._numbers[frozenset(nearest.links)]
+        enough = self._released(pairs)
         distances = np.full(count, nearest.distance)  # no pair is closer
         if not is_nearest.all():
             # Farther away than this, a pair does not matter: now, or after it has braked.
-            within = self._released(pairs) + rows[:, TRAVEL]
+            within = enough + rows[:, TRAVEL]
             # In contact, only the sign matters for other pairs.
             loose = widest if nearest.distance <= 0.0 else _LOOSE
             bounds = exact(pairs, rows[:, DISTANCE], np.minimum(within, widest), loose)
@@ -247,7 +248,6 @@ class BrakingCheck:
         for row in np.flatnonzero(is_nearest):
             rows[row, RATE] = self._rate_of(q, velocities, nearest, rows[row])
         least = np.maximum(rows[:, LEAST], distances - rows[:, TRAVEL])
-        enough = self._released(pairs)
         self._raise_least(inputs, rows, distances, enough, least)
         rows[:, LEAST] = np.minimum(least, distances)
         rows[:, DISTANCE] = distances
@@ -289,8 +289,8 @@ class BrakingCheck:
         count = self._paths.fine_search(inputs, classes)
         fine = self._paths.rows[:count]
         turns_back = fine[:, LEAST] < fine[:, DISTANCE] - 2.0 * self._settings.resolution
-        goes_on = set(fine[~turns_back, PAIR].tolist())
-        goes_on = parting & np.array([pair in goes_on for pair in kept[:, PAIR].tolist()])
+        onward = set(fine[~turns_back, PAIR].tolist())
+        goes_on = parting & np.array([pair in onward for pair in kept[:, PAIR].tolist()])
         kept[goes_on, LEAST] = kept[goes_on, DISTANCE]
         self._paths.rows[: len(kept)] = kept
 
