@@ -25,6 +25,7 @@ import llvmlite
 import numba
 import numpy as np
 from numba.core import event
+from numba.core.typing import Signature
 
 from collision_monitor.common.disk_cache import Turn, places, private_directory
 
@@ -141,15 +142,36 @@ def _compiled(
     options = {"fastmath": fastmath, "error_model": "numpy", "nogil": nogil}
     if forceinline:
         options["forceinline"] = True
+    with _cache_options() as cached:
+        return numba.njit(**cached, **options)(function)
+
+
+@contextmanager
+def _cache_options() -> Iterator[dict[str, bool]]:
+    """Options of a decorator that keeps machine code on disk where there is a place for it."""
     if _directory is None:
-        return numba.njit(**options)(function)
+        yield {}
+        return
     # The cache's place is settled at decoration: ours is named for that moment only.
     previous = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(_directory)
     try:
-        return numba.njit(cache=True, **options)(function)
+        yield {"cache": True}
     finally:
         numba.config.CACHE_DIR = previous
+
+
+_callbacks: list[Callable] = []  # their machine code lives as long as they do
+
+
+def callback_address(compiled: Callable, signature: Signature) -> int:
+    """Address, in this process, of a C callback of a kernel (`numba.cfunc`); compiles it."""
+    with _cache_options() as cached:
+        compile_callback = numba.cfunc(
+            signature, fastmath=_FAST_MATH, error_model="numpy", **cached
+        )
+        _callbacks.append(compile_callback(compiled.py_func))
+    return _callbacks[-1].address
 
 
 # -- warm-ups ------------------------------------------------------------------------

@@ -9,47 +9,38 @@ import time
 from functools import cache
 
 import numpy as np
-from numba import typeof, types
+from numba import typeof
 
-from collision_monitor.common.compiled import compiling, is_on_disk
-from collision_monitor.common.far_call import FLOATS, INTEGERS, addresses, named
+from collision_monitor.common.compiled import callback_address, compiling, is_on_disk
 from collision_monitor.hierarchy.warm_up import empty_model
-from collision_monitor.mesh_distance import contact_triangles, deepest_contacts, nearest_query
+from collision_monitor.mesh_distance import (
+    contact_triangles,
+    deepest_contacts,
+    nearest_query,
+    part_calls,
+)
 from collision_monitor.mesh_distance.contact_depth import list_contacts, part_depth, part_way_out
 from collision_monitor.mesh_distance.packed_parts import Shapes, new_state, pack_shapes
 from collision_monitor.mesh_distance.part_distance import holds, part_distance
 
 logger = logging.getLogger(__name__)
 
-_INTEGER_WINDOWS = ("links", "parts", "leaf_links", "closed")
-
 
 @cache
 def calls(depths: bool) -> np.ndarray:
-    """Addresses, in this process, of the kernels that exact queries call by address.
+    """Addresses, in this process, of what exact queries call (`part_calls.py`).
 
     Those that only depths of contacts need are 0 without ``depths``.
     """
-    number, whole = types.float64, types.int64
-    numbers, index = types.Array(number, 1, "C"), types.Array(whole, 1, "C")
-    data = types.Tuple((numbers, index, numbers, whole, index))
-    shapes = named(
-        Shapes,
-        **{f: INTEGERS if f in _INTEGER_WINDOWS else FLOATS for f in Shapes._fields},
-    )
-    parts = (data, shapes, whole, whole, FLOATS)
-    for_distances = [
-        (part_distance, (*parts, whole, whole, number, types.boolean, FLOATS)),
-        (holds, parts),
-        (list_contacts, (*parts, INTEGERS)),
-    ]
-    for_depths = [
-        (part_way_out, (*parts, FLOATS, FLOATS, *(number,) * 4, types.boolean, number, whole)),
-        (part_depth, (*parts, *(number,) * 5, FLOATS)),
+    kernels = [
+        (part_distance, part_calls.PART_DISTANCE),
+        (holds, part_calls.HOLDS),
+        (list_contacts, part_calls.LIST_CONTACTS),
     ]
     if depths:
-        return addresses(for_distances + for_depths)
-    return np.r_[addresses(for_distances), np.zeros(len(for_depths), dtype=np.int64)]
+        kernels += [(part_way_out, part_calls.WAY_OUT), (part_depth, part_calls.PART_DEPTH)]
+    found = [callback_address(kernel, signature) for kernel, signature in kernels]
+    return np.array(found + [0] * (part_calls.CALLS - len(found)), dtype=np.int64)
 
 
 def prepare(depths: bool) -> None:

@@ -17,19 +17,20 @@ import numpy as np
 
 from collision_monitor.common.array_views import work_space
 from collision_monitor.common.compiled import FALSE, ONE, TRUE, ZERO, kernel
-from collision_monitor.common.far_call import far_call
 from collision_monitor.geometry.convex import RADIUS, ROUND, farthest, solid_distance
 from collision_monitor.mesh_distance.mesh_crossing import crossing_triangles
 from collision_monitor.mesh_distance.mesh_pair_distance import place_corners
 from collision_monitor.mesh_distance.mesh_solid import touching_rows
 from collision_monitor.mesh_distance.packed_parts import (
-    HOLDS,
-    LIST_CONTACTS,
     MESH,
-    PART_DISTANCE,
-    WAY_OUT,
 )
-from collision_monitor.mesh_distance.part_distance import finish, holds, part_distance, tree_of
+from collision_monitor.mesh_distance.part_calls import (
+    call_holds,
+    call_list_contacts,
+    call_part_distance,
+    call_part_way_out,
+)
+from collision_monitor.mesh_distance.part_distance import finish, tree_of
 from collision_monitor.mesh_distance.poses import (
     compose,
     compose_inverse,
@@ -423,10 +424,9 @@ def part_depth(data, shapes, i, j, pose, enough, most, nx, ny, nz, points):
     radii = shapes.solids[i, RADIUS] + shapes.solids[j, RADIUS]
     known = ZERO
     if radii > 0.0:
-        core, row_a, row_b = far_call(
-            part_distance, data[4][PART_DISTANCE],
-            (data, shapes, i, j, pose, none, none, radii + _BEYOND, True, points),
-        )  # fmt: skip
+        core, row_a, row_b = call_part_distance(
+            data, shapes, i, j, pose, none, none, radii + _BEYOND, True, points
+        )
         if 0.0 < core < radii + _BEYOND:
             depth = min(-finish(shapes, i, j, core, points), most)
             if shapes.parts[i, 0] != MESH and shapes.parts[j, 0] != MESH:
@@ -435,10 +435,10 @@ def part_depth(data, shapes, i, j, pose, enough, most, nx, ny, nz, points):
             known = _add(directions, known, x, y, z, _SAME)
     _solid_pose(shapes, i, pose, FALSE, first)
     _solid_pose(shapes, j, pose, TRUE, second)
-    count = far_call(list_contacts, data[4][LIST_CONTACTS], (data, shapes, i, j, pose, rows))
+    count = call_list_contacts(data, shapes, i, j, pose, rows)
     held = count == 0
     if held:
-        if not far_call(holds, data[4][HOLDS], (data, shapes, i, j, pose)):
+        if not call_holds(data, shapes, i, j, pose):
             return -1.0, none, none
         known = 2 * _axes_of_links(pose, directions, known)
     else:
@@ -468,19 +468,15 @@ def part_depth(data, shapes, i, j, pose, enough, most, nx, ny, nz, points):
             if way < best_way:
                 best_way, nx, ny, nz = way, x, y, z
         if not sure and looks > 0:
-            way, looks = far_call(
-                part_way_out, data[4][WAY_OUT],
-                (data, shapes, i, j, pose, first, second, start, x, y, z, held, best_way, looks),
-            )  # fmt: skip
+            way, looks = call_part_way_out(
+                data, shapes, i, j, pose, first, second, start, x, y, z, held, best_way, looks
+            )
             if way < best_way and not held:
                 _move(pose, way + _BEYOND, x, y, z, moved)
-                if far_call(holds, data[4][HOLDS], (data, shapes, i, j, moved)):
-                    way, looks = far_call(
-                        part_way_out, data[4][WAY_OUT],
-                        (
-                            data, shapes, i, j, pose, first, second, way, x, y, z, True, best_way,
-                            looks,
-                        ),
+                if call_holds(data, shapes, i, j, moved):
+                    way, looks = call_part_way_out(
+                        data, shapes, i, j, pose, first, second, way, x, y, z, True, best_way,
+                        looks,
                     )  # fmt: skip
         if way < best_way:
             best_way, nx, ny, nz = way, x, y, z

@@ -8,12 +8,11 @@ import numpy as np
 
 from collision_monitor.common.array_views import borrow, work_space
 from collision_monitor.common.compiled import ONE, ZERO, kernel
-from collision_monitor.common.far_call import far_call
 from collision_monitor.hierarchy.packed import unpack
 from collision_monitor.hierarchy.query import first_bad, move
-from collision_monitor.mesh_distance.contact_depth import list_contacts
 from collision_monitor.mesh_distance.link_pair_distance import place_link, relative_pose
-from collision_monitor.mesh_distance.packed_parts import LIST_CONTACTS, data_of, unpack_shapes
+from collision_monitor.mesh_distance.packed_parts import data_of, unpack_shapes
+from collision_monitor.mesh_distance.part_calls import call_list_contacts
 from collision_monitor.mesh_distance.part_distance import balls_gap, tree_of
 from collision_monitor.mesh_distance.poses import to_outer
 
@@ -62,9 +61,7 @@ def list_crossings(
             if count >= most or balls_gap(shapes.balls, i, j, pose) > 0.0:
                 continue
             rows = borrow(flat, 2 * count, most - count, 2)
-            found = far_call(
-                list_contacts, data[4][LIST_CONTACTS], (data, shapes, i, j, pose, rows)
-            )
+            found = call_list_contacts(data, shapes, i, j, pose, rows)
             tree_a, tree_b = tree_of(data, shapes, i), tree_of(data, shapes, j)
             for k in range(found):
                 row_a, row_b = rows[k, 0], rows[k, 1]

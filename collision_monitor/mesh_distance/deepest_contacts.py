@@ -13,18 +13,16 @@ import numpy as np
 
 from collision_monitor.common.array_views import work_space
 from collision_monitor.common.compiled import FOUR, ONE, THREE, kernel
-from collision_monitor.common.far_call import far_call
 from collision_monitor.geometry.segments import capsule_witness
 from collision_monitor.hierarchy.packed import unpack
-from collision_monitor.mesh_distance.contact_depth import part_depth
 from collision_monitor.mesh_distance.link_pair_distance import copy_rows, place_link, relative_pose
 from collision_monitor.mesh_distance.nearest_query import to_base
 from collision_monitor.mesh_distance.packed_parts import (
-    PART_DEPTH,
     data_of,
     unpack_shapes,
     unpack_state,
 )
+from collision_monitor.mesh_distance.part_calls import call_part_depth
 from collision_monitor.mesh_distance.part_distance import balls_gap, tree_of
 from collision_monitor.mesh_distance.poses import to_outer
 from collision_monitor.mesh_distance.support import parts_gap
@@ -73,12 +71,9 @@ def _pair_depth(data, shapes, a, b, pose, enough, most, way, found, points):
         for j in range(shapes.links[b, 1], shapes.links[b, 1] + shapes.links[b, 2]):
             if balls_gap(shapes.balls, i, j, pose) > 0.0 or best >= most:
                 continue
-            depth, row_a, row_b = far_call(
-                part_depth, data[4][PART_DEPTH],
-                (
-                    data, shapes, i, j, pose, max(enough, best), most,
-                    way[0, 0], way[0, 1], way[0, 2], trial,
-                ),
+            depth, row_a, row_b = call_part_depth(
+                data, shapes, i, j, pose, max(enough, best), most,
+                way[0, 0], way[0, 1], way[0, 2], trial,
             )  # fmt: skip
             if depth > best:
                 best = depth

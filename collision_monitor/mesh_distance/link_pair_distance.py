@@ -10,10 +10,10 @@ import numpy as np
 
 from collision_monitor.common.array_views import work_space
 from collision_monitor.common.compiled import FALSE, THREE, TRUE, kernel
-from collision_monitor.common.far_call import far_call
 from collision_monitor.geometry.convex import RADIUS
-from collision_monitor.mesh_distance.packed_parts import HOLDS, PART_DISTANCE, SOLID
-from collision_monitor.mesh_distance.part_distance import balls_gap, finish, holds, part_distance
+from collision_monitor.mesh_distance.packed_parts import SOLID
+from collision_monitor.mesh_distance.part_calls import call_holds, call_part_distance
+from collision_monitor.mesh_distance.part_distance import balls_gap, finish
 from collision_monitor.mesh_distance.poses import compose, compose_inverse, fill_absolute, take_pose
 
 # The answer for links whose shapes touch, cross or hold one another: how deep is asked elsewhere.
@@ -73,7 +73,7 @@ def one_holds_the_other(data, shapes, a, b, pose):
     """`holds` of any two parts of two links."""
     for i in range(shapes.links[a, 1], shapes.links[a, 1] + shapes.links[a, 2]):
         for j in range(shapes.links[b, 1], shapes.links[b, 1] + shapes.links[b, 2]):
-            if far_call(holds, data[4][HOLDS], (data, shapes, i, j, pose)):
+            if call_holds(data, shapes, i, j, pose):
                 return True
     return False
 
@@ -100,10 +100,9 @@ def _measure(data, shapes, state, pair, i, j, pose, limit, search, found, points
         row_a, row_b = state.guesses[pair, 2], state.guesses[pair, 3]
     core_limit = max(limit + radii, _LEAST_LIMIT)
     trial = work_space(limit, 3, 3)
-    core, row_a, row_b = far_call(
-        part_distance, data[4][PART_DISTANCE],
-        (data, shapes, i, j, pose, row_a, row_b, core_limit, search, trial),
-    )  # fmt: skip
+    core, row_a, row_b = call_part_distance(
+        data, shapes, i, j, pose, row_a, row_b, core_limit, search, trial
+    )
     solids = shapes.parts[i, 0] == SOLID and shapes.parts[j, 0] == SOLID
     if core == 0.0 or (core <= radii and not solids):
         value = TOUCH

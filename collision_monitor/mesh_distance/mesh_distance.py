@@ -16,7 +16,7 @@ from collision_monitor.hierarchy.clearance import Clearance
 from collision_monitor.mesh_distance import contact_triangles, deepest_contacts, nearest_query
 from collision_monitor.mesh_distance.compile_queries import calls, prepare
 from collision_monitor.mesh_distance.link_pair_distance import TOUCH
-from collision_monitor.mesh_distance.packed_parts import new_state, pack_shapes
+from collision_monitor.mesh_distance.packed_parts import new_state, pack_shapes, windows
 from collision_monitor.mesh_distance.parts import Part, parts_of
 from collision_monitor.robot.description import Shape
 
@@ -24,11 +24,16 @@ _NO_LEAVES = (-1, -1)
 
 
 class LinkShapes(NamedTuple):
-    """The shapes of a link or an obstacle, its body and its pose (4, 4) in there."""
+    """The shapes of a link or an obstacle, its body and its pose (4, 4) in there.
+
+    Attributes:
+        parts: made of the shapes; None: they are made when they are needed.
+    """
 
     shapes: Sequence[Shape]
     body: int
     pose: np.ndarray
+    parts: Sequence[Part] | None = None
 
 
 class ExactShapes:
@@ -40,6 +45,7 @@ class ExactShapes:
         """``links`` in the order of ``model.link_names``; ``leaf_links`` (leaves,) index them."""
         self.hierarchy = hierarchy
         self.nodes = 0
+        self.names = tuple(links)
         self._links = links
         self._leaf_links = np.asarray(leaf_links, dtype=np.int64)
         self._arrays: tuple[np.ndarray, np.ndarray] | None = None
@@ -60,8 +66,39 @@ class ExactShapes:
             self._arrays = self._build()
         return self._arrays
 
+    def links(self) -> dict[str, LinkShapes]:
+        """All links with their parts, which are windows into ``arrays``."""
+        numbers, index = self.arrays()
+        shapes = windows(numbers, index)
+        table, places = shapes.parts, np.tile(np.eye(4), (len(shapes.parts), 1, 1))
+        places[:, :3, :3] = shapes.places[:, :9].reshape(-1, 3, 3)
+        places[:, :3, 3] = shapes.places[:, 9:]
+        ends = np.vstack([table[1:, [1, 2, 4]], [len(numbers), len(index), len(shapes.closed)]])
+        parts = [
+            Part(
+                kind=int(row[0]),
+                tree=(numbers[row[1] : end[0]], index[row[2] : end[1]]),
+                ball=shapes.balls[k],
+                place=places[k],
+                solid=shapes.solids[k],
+                closed=shapes.closed[row[4] : end[2], 0],
+                box=shapes.boxes[k],
+                probes=shapes.probes[row[6] : row[6] + row[7]],
+            )
+            for k, (row, end) in enumerate(zip(table, ends, strict=True))
+        ]
+        return {
+            name: link._replace(parts=parts[first : first + count])
+            for (name, link), (_, first, count) in zip(
+                self._links.items(), shapes.links.tolist(), strict=True
+            )
+        }
+
     def _build(self) -> tuple[np.ndarray, np.ndarray]:
-        of_links = [parts_of(link.shapes, self.hierarchy) for link in self._links.values()]
+        of_links = [
+            parts_of(link.shapes, self.hierarchy) if link.parts is None else link.parts
+            for link in self._links.values()
+        ]
         parts = [part for some in of_links for part in some]
         counts = np.array([len(some) for some in of_links])
         probes = np.array([len(part.probes) for part in parts])
@@ -80,11 +117,13 @@ class ExactShapes:
             ),
             "leaf_links": self._leaf_links.reshape(-1, 1),
             "closed": np.concatenate([part.closed for part in parts]).reshape(-1, 1),
-            "frames": _rows(poses),
-            "link_balls": np.array([_ball_around(some) for some in of_links]),
+            "frames": pose_rows(poses),
+            "link_balls": np.array(
+                [ball_around(np.array([part.ball for part in some])) for some in of_links]
+            ),
             "balls": np.array([part.ball for part in parts]),
             "boxes": np.array([part.box for part in parts]),
-            "places": _rows([part.place for part in parts]),
+            "places": pose_rows([part.place for part in parts]),
             "solids": np.array([part.solid for part in parts]),
             "probes": np.concatenate([part.probes for part in parts]),
         }  # fmt: skip
@@ -95,15 +134,14 @@ def _starts(counts: np.ndarray) -> np.ndarray:
     return np.cumsum(counts) - counts
 
 
-def _rows(poses: Sequence[np.ndarray]) -> np.ndarray:
+def pose_rows(poses: Sequence[np.ndarray] | np.ndarray) -> np.ndarray:
     """Poses (k, 4, 4) as rows of 12: the rotation row by row, then the translation."""
     poses = np.array(poses)
     return np.hstack([poses[:, :3, :3].reshape(-1, 9), poses[:, :3, 3]])
 
 
-def _ball_around(parts: Sequence[Part]) -> np.ndarray:
-    """Centre and radius of a ball around the balls of parts."""
-    balls = np.array([part.ball for part in parts])
+def ball_around(balls: np.ndarray) -> np.ndarray:
+    """(4,) centre and radius of a ball around balls (k, 4)."""
     low, high = (balls[:, :3] - balls[:, 3:]).min(axis=0), (balls[:, :3] + balls[:, 3:]).max(axis=0)
     center = 0.5 * (low + high)
     return np.r_[center, (np.linalg.norm(balls[:, :3] - center, axis=1) + balls[:, 3]).max()]
@@ -129,25 +167,25 @@ class ExactDistance:
         self,
         shapes: ExactShapes,
         packed: tuple[np.ndarray, np.ndarray],
-        link_names: Sequence[str],
-        pairs: Sequence[tuple[str, str]],
+        pairs: np.ndarray,
+        names: Callable[[int], tuple[str, str]],
         refusal: Callable[[int, np.ndarray], Exception],
     ) -> None:
         """Get ready: build what is not built, compile what is not compiled.
 
-        ``packed``: the arrays of `hierarchy.packed` that the model's other queries use as well;
-        ``refusal``: the error for a kernel's negative code and a configuration.
+        Args:
+            shapes: of all links.
+            packed: the arrays of `hierarchy.packed` that the model's other queries use as well.
+            pairs: (p, 2) links of each pair.
+            names: of the links of a pair.
+            refusal: the error for a kernel's negative code and a configuration.
         """
-        self._pairs = list(pairs)
+        self._names = names
         self._refusal = refusal
-        self._rank = rank = {name: k for k, name in enumerate(link_names)}
-        ranks = np.array([[rank[a], rank[b]] for a, b in pairs], dtype=np.int64)
         prepare(depths=False)
         numbers, index = shapes.arrays()
-        self._arrays = (
-            *packed, numbers, index,
-            *new_state(len(rank), ranks.reshape(-1, 2), shapes.nodes), calls(depths=False),
-        )  # fmt: skip
+        self.state = new_state(len(shapes.names), pairs, shapes.nodes)
+        self._arrays = (*packed, numbers, index, *self.state, calls(depths=False))
         self._has_depths = False
 
     def prepare_depths(self) -> None:
@@ -173,7 +211,7 @@ class ExactDistance:
             raise self._refusal(pair, q)
         distance = result[1] + 0.0  # a contact that just touches is 0.0, not -0.0
         return Clearance(
-            distance, self._pairs[pair], result[5:11], result[11:], _NO_LEAVES, True, result[3:5]
+            distance, self._names(pair), result[5:11], result[11:], _NO_LEAVES, True, result[3:5]
         )
 
     def _nearest_by_leaves(self, touching: int) -> Clearance:
@@ -182,7 +220,7 @@ class ExactDistance:
         result = nearest_query.touching_leaves(numbers, index, work, work_index, touching)
         distance = min(result[3], 0.0)  # shapes may stick out of leaves of a file by a micrometre
         return Clearance(
-            distance, self._pairs[result[0]], result[4:10], result[10:], result[1:3], True
+            distance, self._names(result[0]), result[4:10], result[10:], result[1:3], True
         )
 
     def refine(self, q: np.ndarray, out: np.ndarray, within: float, depth: bool) -> np.ndarray:
@@ -225,15 +263,14 @@ class ExactDistance:
             if code == 0 or time.thread_time() >= end:
                 return out
 
-    def crossing(self, q: np.ndarray, pair: tuple[str, str], most: int) -> Crossing:
+    def crossing(self, q: np.ndarray, links: tuple[int, int], most: int) -> Crossing:
         """See `CollisionModel.crossing_triangles`."""
-        ranks, room = (self._rank[pair[0]], self._rank[pair[1]]), 0
-        count = 0
+        count, room = 0, 0
         while count == room < most:
             room = min(most, max(1000, 4 * room))
             names = np.empty((room, 2), dtype=np.int64)
             corners = np.empty((room, 18))
-            count = contact_triangles.list_crossings(*self._arrays, q, *ranks, names, corners)
+            count = contact_triangles.list_crossings(*self._arrays, q, *links, names, corners)
         if count < 0:
             raise self._refusal(count, q)
         return Crossing(names[:count], corners[:count].reshape(-1, 2, 3, 3))

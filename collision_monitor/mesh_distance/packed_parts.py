@@ -61,9 +61,6 @@ from collision_monitor.common.compiled import kernel
 
 MESH, SOLID = 0, 1
 
-# What queries call by address (`common/far_call.py`), in the order of `exact_calls.calls`.
-PART_DISTANCE, HOLDS, LIST_CONTACTS, WAY_OUT, PART_DEPTH = range(5)
-
 _INTEGERS = (("links", 3), ("parts", 8), ("leaf_links", 1), ("closed", 1))
 _FLOATS = (
     ("frames", 12), ("link_balls", 4), ("balls", 4), ("boxes", 6), ("places", 12), ("solids", 5),
@@ -129,6 +126,16 @@ def pack_shapes(
     )
 
 
+def windows(numbers: np.ndarray, index: np.ndarray) -> Shapes:
+    """The Shapes of two packed arrays for numpy: windows, not copies."""
+    found = []
+    for k, (_, columns) in enumerate(_INTEGERS + _FLOATS):
+        source = index if k < len(_INTEGERS) else numbers
+        first, rows = index[2 * k : 2 * k + 2].tolist()
+        found.append(source[first : first + rows * columns].reshape(rows, columns))
+    return Shapes(*found)
+
+
 def new_state(links: int, pairs: np.ndarray, nodes: int) -> tuple[np.ndarray, np.ndarray]:
     """(numbers, index) of a `State` that knows nothing yet; ``pairs`` (p, 2) of links."""
     count = len(pairs)
@@ -141,6 +148,20 @@ def new_state(links: int, pairs: np.ndarray, nodes: int) -> tuple[np.ndarray, np
             [[links, count, nodes], table.ravel(), np.full(8 * count + 1, -1, dtype=np.int64), [0]]
         ),
     )
+
+
+def pair_table(index: np.ndarray) -> np.ndarray:
+    """(links, links) numbers of pairs, of a state's ``index``: a window, not a copy."""
+    links = int(index[0])
+    return index[_STATE_HEADER : _STATE_HEADER + links * links].reshape(links, links)
+
+
+def forget_pairs(numbers: np.ndarray, index: np.ndarray, first: int, stop: int) -> None:
+    """Let a state know nothing of the pairs from ``first`` on, because their shapes are others."""
+    links, pairs, _ = index[:_STATE_HEADER].tolist()
+    numbers[pairs + 13 * first : pairs + 13 * stop] = -np.inf
+    guesses = _STATE_HEADER + links * links
+    index[guesses + 4 * first : guesses + 4 * stop] = -1
 
 
 @kernel

@@ -105,11 +105,25 @@ def solid_row(shape: Shape) -> np.ndarray:
     return np.array([0.0, 0.0, 0.5 * length, 0.0, radius])
 
 
+def volumes_of_solids(kind: str, solids: np.ndarray) -> np.ndarray:
+    """Volume of each of some solids (k, 5), in its own frame; ``kind`` is that of the hierarchy."""
+    half = solids[:, :3]
+    axes = np.tile(np.eye(3), (len(half), 1, 1))
+    return volume_rows(kind, -half, half, axes, float(half.max()))
+
+
+def balls_of_solids(solids: np.ndarray, centers: np.ndarray) -> np.ndarray:
+    """(k, 4) centre and radius of a ball around each of ``solids`` (k, 5) at ``centers`` (k, 3)."""
+    half = solids[:, :3]
+    reach = np.where(
+        solids[:, 3] > 0.0, np.hypot(half[:, 0], half[:, 2]), np.linalg.norm(half, axis=1)
+    )
+    return np.column_stack([centers, (reach + solids[:, 4]) * _EVERYTHING_GROWS])
+
+
 def _solid_part(shape: Shape, kind: str) -> Part:
     solid = solid_row(shape)
-    half = solid[:3]
-    identity = np.eye(3)[None]
-    volumes = volume_rows(kind, -half[None], half[None], identity, float(half.max()))
+    volumes = volumes_of_solids(kind, solid[None])
     assert volumes.shape[1] == columns_of(KINDS[kind])
     tree = MeshTree(
         nodes=np.zeros((1, 2), dtype=np.int64),
@@ -120,11 +134,10 @@ def _solid_part(shape: Shape, kind: str) -> Part:
         reaches=np.zeros((1, 2)),
         kind=KINDS[kind],
     )
-    reach = np.hypot(half[0], half[2]) if solid[3] else np.linalg.norm(half)
     return Part(
         kind=SOLID,
         tree=pack(tree),
-        ball=np.r_[shape.pose[:3, 3], (reach + solid[4]) * _EVERYTHING_GROWS],
+        ball=balls_of_solids(solid[None], shape.pose[None, :3, 3])[0],
         place=shape.pose,
         solid=solid,
         closed=np.empty(0, dtype=np.int64),

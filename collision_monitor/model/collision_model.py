@@ -315,7 +315,13 @@ class CollisionModel:
             )
         if not isinstance(most, int | np.integer) or most < 1:
             raise ConfigurationError(f"most: {most!r} is not a number of triangles above 0")
-        return self._exactly().crossing(self._configuration(q), pair, int(most))
+        ranks = self.link_names.index(pair[0]), self.link_names.index(pair[1])
+        return self._exactly().crossing(self._configuration(q), ranks, int(most))
+
+    @property
+    def exact_shapes(self) -> ExactShapes:
+        """The shapes of all links and obstacles, as exact queries see them."""
+        return self._exact_shapes
 
     def __getstate__(self) -> dict[str, Any]:
         # What is ready for exact queries knows addresses of this process alone.
@@ -325,9 +331,11 @@ class CollisionModel:
         if self._exact is None:
             # Weak: a model in a circle would wait for a search before its memory is free.
             refusal = weakref.WeakMethod(self.refusal)
+            rank = {name: k for k, name in enumerate(self.link_names)}
             self._exact = ExactDistance(
                 self._exact_shapes, (self._numbers, self._index),
-                self.link_names, self.pairs, lambda code, q: refusal()(code, q),
+                np.array([[rank[a], rank[b]] for a, b in self.pairs], np.int64).reshape(-1, 2),
+                self.pairs.__getitem__, lambda code, q: refusal()(code, q),
             )  # fmt: skip
         return self._exact
 

@@ -212,9 +212,8 @@ class Monitor:
         self.model = model
         self._narrow_phase = narrow_phase
         warm_up_for_states()
-        if narrow_phase != "leaf":
-            model.prepare_exact(depths=narrow_phase == "mesh")
         self.live = live
+        self._prepare_exact(narrow_phase)
         self.scene_fault: Callable[[float], str] = _no_fault
         self._use_thresholds(Thresholds(warn_distance, stop_distance))
         self.joint_state_timeout = joint_state_timeout
@@ -250,10 +249,16 @@ class Monitor:
         if narrow_phase == self._narrow_phase:
             return
         _check_phase(narrow_phase)
-        if narrow_phase != "leaf":
-            self.model.prepare_exact(depths=narrow_phase == "mesh")
+        self._prepare_exact(narrow_phase)
         self.behaviour.set_thresholds(self._thresholds, exact=narrow_phase != "leaf")
         self._narrow_phase = narrow_phase
+
+    def _prepare_exact(self, narrow_phase: str) -> None:
+        if narrow_phase == "leaf":
+            return
+        self.model.prepare_exact(depths=narrow_phase == "mesh")
+        if self.live is not None:
+            self.live.prepare_exact()
 
     @property
     def warn_distance(self) -> float:
@@ -398,8 +403,11 @@ class Monitor:
         self._fault, self._fault_time = text, now
 
     def _measured(self, now: float) -> Measured:
-        exact = None if self.narrow_phase == "leaf" else self._exact_bounds
-        return Measured(self._measure(), self._measure_live(now), exact)
+        if self.narrow_phase == "leaf":
+            return Measured(self._measure(), self._measure_live(now))
+        return Measured(
+            self._measure(), self._measure_live(now), self._exact_bounds, self._live_bounds
+        )
 
     def _measure(self) -> Clearance:
         q = self.buffer.q
@@ -412,11 +420,16 @@ class Monitor:
         return clearance
 
     def _measure_live(self, now: float) -> Clearance | None:
-        """The nearest pair with an object of the live scene, by leaves; None without one."""
+        """The nearest pair with an object of the live scene; None without one."""
         if self.live is None or self.live.is_empty:
             return None
         self.live.expire(now)
         clearance = self.live.distance(self.buffer.q)
+        if (
+            self.narrow_phase != "leaf" and clearance is not None
+            and not clearance.distance > self.behaviour.widest_warning
+        ):  # fmt: skip
+            clearance = self.live.distance(self.buffer.q, exact=True)
         if clearance is not None and not math.isfinite(clearance.distance):
             raise CollisionMonitorError(f"the result is {clearance.distance}")
         return clearance
@@ -424,19 +437,29 @@ class Monitor:
     def _exact_bounds(
         self, pairs: np.ndarray, leaves: np.ndarray, within: np.ndarray, loose: float
     ) -> np.ndarray:
+        return self.model.exact_bounds(self.buffer.q, pairs, leaves, within, loose, self._seconds)
+
+    def _live_bounds(
+        self, pairs: np.ndarray, leaves: np.ndarray, within: np.ndarray, loose: float
+    ) -> np.ndarray:
+        return self.live.exact_bounds(self.buffer.q, pairs, leaves, within, loose, self._seconds)
+
+    @property
+    def _seconds(self) -> float:
+        """For exact distances of further pairs."""
         # At the start nothing is known of any pair, and no joint state waits.
-        seconds = _NARROW_PHASE_SECONDS if self.updates else _FIRST_SECONDS
-        return self.model.exact_bounds(self.buffer.q, pairs, leaves, within, loose, seconds)
+        return _NARROW_PHASE_SECONDS if self.updates else _FIRST_SECONDS
 
     def distances(self) -> np.ndarray:
         """Signed distances (len(pairs),) of all pairs at the last joint positions, metres.
 
-        They are measured as ``narrow_phase`` says; objects of a live scene by their leaves.
+        They are measured as ``narrow_phase`` says.
         """
         found = self.model_distances()
         if self.live is None or self.live.is_empty:
             return found
-        return np.r_[found, self.live.distances(self.buffer.q)]
+        within = -math.inf if self.narrow_phase == "leaf" else self.behaviour.widest_warning
+        return np.r_[found, self.live.distances(self.buffer.q, within)]
 
     @property
     def pairs(self) -> list[tuple[str, str]]:

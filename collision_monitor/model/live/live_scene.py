@@ -17,6 +17,7 @@ from collision_monitor.fitting.fast_fit import cover
 from collision_monitor.hierarchy import object_distances, object_slots, query
 from collision_monitor.hierarchy.clearance import Clearance
 from collision_monitor.model.live.live_object import Bounds, LiveObject
+from collision_monitor.model.live.object_shapes import ObjectShapes
 from collision_monitor.model.live.ranges import Ranges, rounded
 from collision_monitor.model.live.reserved_slots import Room
 from collision_monitor.robot.description import Shape
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 CLOUD = "cloud"  # the name of a point cloud among the objects
 
 _AT_HOME = np.eye(4)
+_EXACT = 1e-6  # metres that a bound may be below a distance that is called exact
 _RIGID = 1e-6  # how far a pose may be from a rotation and a translation
 
 
@@ -84,6 +86,8 @@ class LiveScene:
         self._listeners: list[WeakMethod] = []
         self.changes = 0  # how often the set of pairs has changed
         self._listed: tuple[int, list] = (-1, [])
+        self._exact: ObjectShapes | None = None  # until `prepare_exact`
+        self._exact_changes = -1
         count = len(model.link_names) + slots
         self.pair_table = np.full((count, count), -1, dtype=np.int64)
         self._open_what_is_always_open()
@@ -140,6 +144,13 @@ class LiveScene:
         """(k,) link of the model in each pair (k,); -1 where it is of two objects."""
         links = len(self._links)
         return np.where(numbers < links * len(self._of_slot), numbers % links, -1)
+
+    def number_of(self, names: tuple[str, str]) -> int:
+        """Number of the pair of a link and an object, or of two objects, by their names."""
+        one, other = (self.objects.get(name, name) for name in names)
+        if not isinstance(one, LiveObject):
+            one, other = other, one
+        return self.pair_number(one, self._links.get(other, other))
 
     def slots_of(self, numbers: np.ndarray) -> np.ndarray:
         """(k, 2) slot of each object in each pair (k,); -1 where it is of one object and a link."""
@@ -354,14 +365,39 @@ class LiveScene:
 
     # -- questions -----------------------------------------------------------------------
 
-    def distance(self, q: np.ndarray) -> Clearance | None:
+    def prepare_exact(self) -> None:
+        """Get ready for distances of shapes instead of leaves, and compile them; needs memory."""
+        if self._exact is not None:
+            return
+        room = self._room
+        self._exact = ObjectShapes(
+            self.model, self.bounds, (room.numbers, room.index), room.leaf_links,
+            room.view.pairs.copy(), self.pair_names,
+        )  # fmt: skip
+        for thing in self.objects.values():
+            self._write_shapes(thing)
+
+    def _exactly(self) -> ObjectShapes:
+        self.prepare_exact()
+        self._settle()
+        if self._exact_changes != self.changes:
+            self._exact.use_pairs(self.pair_table)
+            self._exact_changes = self.changes
+        return self._exact
+
+    def distance(self, q: np.ndarray, exact: bool = False) -> Clearance | None:
         """The nearest pair with an object at ``q`` (nq,); None where there is none.
+
+        ``exact``: of shapes instead of leaves; see `ObjectShapes`. In contact, the deepest by its
+        leaves.
 
         Raises:
             ConfigurationError: q has a value that is not finite.
         """
         if not self.objects:
             return None
+        if exact and any(each.is_allowed.any() for each in self.objects.values()):
+            return self._exactly().nearest(q)
         self._settle()
         result = query.distance(self._room.numbers, self._room.index, q)
         i, j = result[0], result[1]
@@ -370,15 +406,35 @@ class LiveScene:
         if i < 0:
             return None
         links = self._room.leaf_links
-        names = self._link_or_object(int(links[i])), self._link_or_object(int(links[j]))
+        names = self.link_or_object(int(links[i])), self.link_or_object(int(links[j]))
         return Clearance(result[2], names, result[3:9], result[9:])
 
-    def _link_or_object(self, number: int) -> str:
+    def exact_bounds(
+        self,
+        q: np.ndarray,
+        pairs: np.ndarray,
+        leaves: np.ndarray,
+        within: float | np.ndarray,
+        loose: float = 1e-3,
+        seconds: float = 0.0,
+    ) -> np.ndarray:
+        """As `CollisionModel.exact_bounds`, of pairs of ``pair_table``."""
+        which = np.ascontiguousarray(pairs, dtype=np.int64)
+        return self._exactly().bound(
+            q, which, np.array(leaves, dtype=float),
+            np.array(np.broadcast_to(within, which.shape), dtype=float), loose, seconds,
+        )  # fmt: skip
+
+    def link_or_object(self, number: int) -> str:
+        """Name of a link, or of the object in a slot, by its row of ``pair_table``."""
         names = self.model.link_names
         return names[number] if number < len(names) else self._of_slot[number - len(names)].name
 
-    def distances(self, q: np.ndarray) -> np.ndarray:
-        """Signed distance (len(pairs),) of every pair at ``q``, in the order of ``pairs``."""
+    def distances(self, q: np.ndarray, within: float = -math.inf) -> np.ndarray:
+        """Signed distance (len(pairs),) of every pair at ``q``, in the order of ``pairs``.
+
+        Those up to ``within`` metres are exact, unless shapes touch; see `ObjectShapes`.
+        """
         pairs = [
             (len(self._links) + other.slot if isinstance(other, LiveObject) else other, thing.node)
             for thing, other in self._each_pair()
@@ -392,6 +448,10 @@ class LiveScene:
             )  # fmt: skip
             if bad >= 0:
                 raise self.model.refusal(-2 - bad, q)
+        near = np.flatnonzero(out <= within)
+        if len(near):
+            numbers = [self.pair_number(*self._each_pair()[k]) for k in near.tolist()]
+            out[near] = self.exact_bounds(q, numbers, out[near], math.inf, _EXACT, math.inf)
         return out
 
     def segments(self, q: np.ndarray) -> dict[str, tuple[np.ndarray, np.ndarray]]:
@@ -525,11 +585,18 @@ class LiveScene:
             _row_of(pose), thing.body, len(self._links) + thing.slot,
             thing.leaf, thing.node,
         )  # fmt: skip
+        self._write_shapes(thing)
         if thing.carrier < 0:
             self._moved += 1
             self._is_fit = False
         else:
             self._say(None)  # how far it reaches is another
+
+    def _write_shapes(self, thing: LiveObject) -> None:
+        if self._exact is not None:
+            links = len(self._links)
+            pairs = thing.slot * links, (thing.slot + 1) * links
+            self._exact.put(thing, self._poses[thing.link] @ thing.pose, pairs)
 
     def _rows_that_meet(self, thing: LiveObject) -> np.ndarray:
         """(nodes that may move,) of 0 and 1: which have a partner of an object below them."""
@@ -596,10 +663,22 @@ class LiveScene:
         room.set_moving(leaf - room.first_carried_leaf, node - first if count else 0)
         self._is_laid = False
         self._open_root()
+        self._number_carried_pairs()
         for thing in self._carried:
             self._write_carried(thing)
         self._open_for_carried()
         self._say(None)
+
+    def _number_carried_pairs(self) -> None:
+        """Which slots the pairs of two objects are of."""
+        links, slots = len(self._links), len(self._of_slot)
+        pairs = self._room.view.pairs
+        for thing in self._carried:
+            first = (links + thing.carrier) * slots
+            pairs[first : first + slots, 0] = links + thing.slot
+            pairs[first : first + slots, 1] = np.arange(links, links + slots)
+        if self._exact is not None:
+            self._exact.forget(links * slots, len(pairs))
 
     def _open_for_carried(self) -> None:
         """Which objects that stand still are met by those that are carried: most by all."""
@@ -645,6 +724,7 @@ class LiveScene:
             _row_of(pose), thing.body, links + thing.slot,
             thing.leaf, thing.node,
         )  # fmt: skip
+        self._write_shapes(thing)
         pattern = self._rows_that_meet(thing)
         pattern[room.first_carried_node : thing.node] = 0
         first = room.first_carried_node

@@ -81,7 +81,7 @@ class Room:
             nodes=tree,
             open_bits=np.zeros((self.nothing, words), dtype=np.int64),
             links=np.vstack([link_rows, np.zeros((slots, 2), dtype=np.int64)]),
-            pairs=np.zeros((0, 2), dtype=np.int64),
+            pairs=self._pairs(links, slots, bounds.carried),
             warm_start=given.warm_start * 0 - 1,
             joint_motion=given.joint_motion,
             placements=given.placements,
@@ -98,6 +98,14 @@ class Room:
         link_of = np.repeat(np.arange(links), np.diff(given.links, axis=1).ravel())
         self.leaf_links = spread(link_of.reshape(-1, 1)).ravel().astype(np.int64)
         self.below = self._links_below(0, self.first_carried_node, links)
+
+    @staticmethod
+    def _pairs(links: int, slots: int, carried: int) -> np.ndarray:
+        """(pair numbers, 2) of each slot and link, followed by those of each carrier and slot."""
+        of_links = np.tile(np.arange(links), slots), links + np.repeat(np.arange(slots), links)
+        pairs = np.zeros(((links + carried) * slots, 2), dtype=np.int64)
+        pairs[: links * slots] = np.column_stack(of_links)
+        return pairs
 
     @cached_property
     def fixed_below(self) -> np.ndarray:

@@ -27,6 +27,7 @@ from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.monitoring.speed_policy import decision_kernels
 from collision_monitor.monitoring.speed_policy.braking_paths import (
     BrakingInputs,
+    BrakingPaths,
     LiveBrakingPaths,
     ModelBrakingPaths,
 )
@@ -52,11 +53,13 @@ class Measured(NamedTuple):
         clearance: the nearest pair of the model.
         live: the nearest pair with an object of the live scene; None without one.
         exact: gives exact distances of further pairs; without it leaf distances are used.
+        live_exact: as ``exact``, of pairs with objects.
     """
 
     clearance: Clearance
     live: Clearance | None = None
     exact: ExactBounds | None = None
+    live_exact: ExactBounds | None = None
 
     @property
     def nearest(self) -> Clearance:
@@ -86,7 +89,6 @@ class BrakingCheck:
         """
         self.model, self.live = model, live
         self._exact_paths: ExactPaths | None = None
-        self._numbers = {frozenset(pair): k for k, pair in enumerate(model.pairs)}
         self.decelerations = np.ascontiguousarray(decelerations, dtype=float)
         self._still = np.zeros(len(model.joint_names))
         self._memory = np.zeros(decision_kernels.MEMORY)
@@ -119,6 +121,12 @@ class BrakingCheck:
         ring = self._memory[decision_kernels.RING :]
         ring[:] = ring[: self._settings.release_cycles].min()
         self._settings = settings
+
+    @property
+    def widest_warning(self) -> float:
+        """Largest warning distance of all pairs, metres."""
+        widest = float(self.thresholds[:, 1].max(initial=0.0))
+        return widest if self._live_paths is None else max(widest, self._live_paths.widest_warning)
 
     def prepare_exact(self) -> None:
         """Get ready for decisions with exact distances."""
@@ -170,7 +178,7 @@ class BrakingCheck:
                 whether pairs move away. Predictions use ``velocities`` only.
         """
         s = self._settings
-        clearance, live, exact = measured
+        clearance, live, exact, live_exact = measured
         v = self._still if velocities is None else velocities
         inputs = BrakingInputs(
             q,
@@ -188,11 +196,16 @@ class BrakingCheck:
             if exact is None:
                 count = self._paths.search(inputs)
             else:
-                count = self._use_exact(inputs, clearance, exact, widest)
+                count = self._use_exact(self._paths, inputs, clearance, exact, widest)
         rows = self._paths.rows
-        if live is not None and not live.distance > self._live_paths.limits(inputs):
+        if live is not None and not live.distance > (
+            widest := self._live_paths.limits(inputs)
+        ):
             is_calm = False
-            more = self._live_paths.search(inputs)
+            if live_exact is None:
+                more = self._live_paths.search(inputs)
+            else:
+                more = self._use_exact(self._live_paths, inputs, live, live_exact, widest)
             behind = self._live_paths.rows[:more].copy()
             behind[:, PAIR] += len(self.model.pairs)
             rows = np.vstack([rows[:count], behind])
@@ -219,23 +232,23 @@ class BrakingCheck:
 
     def _use_exact(
         self,
+        paths: BrakingPaths,
         inputs: BrakingInputs,
         nearest: Clearance,
         exact: ExactBounds,
         widest: float,
     ) -> int:
-        """Fill the rows, with exact distances; how many.
+        """Fill the rows of ``paths``, with exact distances; how many.
 
         Rates are those of leaves, except for the nearest pair.
         """
-        count = self._paths.coarse_search(inputs)
+        count = paths.coarse_search(inputs)
         if count == 0:
             return 0
-        q, velocities = inputs.q, inputs.velocities
-        rows = self._paths.rows[:count]
+        rows = paths.rows[:count]
         pairs = rows[:, PAIR].astype(int)
-        is_nearest = pairs == self._numbers[frozenset(nearest.links)]
-        enough = self._released(pairs)
+        is_nearest = pairs == paths.number_of(nearest.links)
+        enough = self._released(paths.thresholds[pairs, 1])
         distances = np.full(count, nearest.distance)  # no pair is closer
         if not is_nearest.all():
             # Farther away than this, a pair does not matter: now, or after it has braked.
@@ -246,14 +259,15 @@ class BrakingCheck:
             distances = np.maximum(bounds, nearest.distance)
             distances[is_nearest] = nearest.distance
         for row in np.flatnonzero(is_nearest):
-            rows[row, RATE] = self._rate_of(q, velocities, nearest, rows[row])
+            rows[row, RATE] = _rate_of(paths, inputs, nearest, rows[row])
         least = np.maximum(rows[:, LEAST], distances - rows[:, TRAVEL])
-        self._raise_least(inputs, rows, distances, enough, least)
+        if paths is self._paths:
+            self._raise_least(inputs, rows, distances, enough, least)
         rows[:, LEAST] = np.minimum(least, distances)
         rows[:, DISTANCE] = distances
         parting = (rows[:, RATE] > self._settings.parting_speed) & (rows[:, LEAST] <= enough)
         if parting.any():
-            self._ignore_paths_of_parting(inputs, rows, parting)
+            self._ignore_paths_of_parting(paths, inputs, rows, parting)
         return count
 
     def _raise_least(
@@ -278,7 +292,7 @@ class BrakingCheck:
         least[is_open] = np.maximum(least[is_open], found)
 
     def _ignore_paths_of_parting(
-        self, inputs: BrakingInputs, rows: np.ndarray, parting: np.ndarray
+        self, paths: BrakingPaths, inputs: BrakingInputs, rows: np.ndarray, parting: np.ndarray
     ) -> None:
         """Set LEAST to the distance now for ``parting`` pairs that do not turn back while braking.
 
@@ -286,33 +300,18 @@ class BrakingCheck:
         """
         kept = rows.copy()
         classes = np.unique(rows[parting, GROUP]).astype(int)
-        count = self._paths.fine_search(inputs, classes)
-        fine = self._paths.rows[:count]
+        count = paths.fine_search(inputs, classes)
+        fine = paths.rows[:count]
         turns_back = fine[:, LEAST] < fine[:, DISTANCE] - 2.0 * self._settings.resolution
         onward = set(fine[~turns_back, PAIR].tolist())
         goes_on = parting & np.array([pair in onward for pair in kept[:, PAIR].tolist()])
         kept[goes_on, LEAST] = kept[goes_on, DISTANCE]
-        self._paths.rows[: len(kept)] = kept
+        paths.rows[: len(kept)] = kept
 
-    def _released(self, pairs: np.ndarray) -> np.ndarray:
-        """Distances (k,) beyond which pairs hold no flag, metres."""
-        warn = self.thresholds[pairs, 1]
+    def _released(self, warn: np.ndarray) -> np.ndarray:
+        """Distances (k,) beyond which pairs with these warning distances hold no flag, metres."""
         part = decision_kernels.RELEASE_PART * warn
         return warn + np.minimum(self._settings.release_distance, part)
-
-    def _rate_of(
-        self,
-        q: np.ndarray,
-        velocities: np.ndarray,
-        nearest: Clearance,
-        row: np.ndarray,
-    ) -> float:
-        """Rate of separation of the nearest points, m/s; any leaf of a link represents it."""
-        i, j = int(row[LEAF_A]), int(row[LEAF_B])
-        points, normal = nearest.points, nearest.normal
-        if self.model.leaves[i].link != nearest.links[0]:
-            points, normal = points[::-1], -normal
-        return self._paths.parting_rate(q, velocities, i, j, *points[0], *points[1], *normal)
 
     def collision_time(
         self, q: np.ndarray, velocities: np.ndarray, horizon: float = 10.0
@@ -350,3 +349,16 @@ class BrakingCheck:
         self.collision_time(q, moving, 0.0)
         if len(self.model.leaves):
             self._paths.parting_rate(q, moving, 0, 0, *np.zeros(9))
+
+
+def _rate_of(
+    paths: BrakingPaths, inputs: BrakingInputs, nearest: Clearance, row: np.ndarray
+) -> float:
+    """Rate of separation of the nearest points, m/s; any leaf of a link represents it."""
+    i, j = int(row[LEAF_A]), int(row[LEAF_B])
+    points, normal = nearest.points, nearest.normal
+    if paths.name_of(i) != nearest.links[0]:
+        points, normal = points[::-1], -normal
+    return paths.parting_rate(
+        inputs.q, inputs.velocities, i, j, *points[0], *points[1], *normal
+    )

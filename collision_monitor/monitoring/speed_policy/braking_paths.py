@@ -66,6 +66,7 @@ class BrakingPaths(ABC):
     Attributes:
         leaf_links, pair_table: as of `hierarchy.near`.
         class_table: like ``pair_table``, with classes instead of pairs.
+        thresholds: (pairs, 2) stop and warning distance of each pair, metres.
         rows: results of the last search, as of `braking_path.outlook`.
         tests: number of configurations in the last search.
     """
@@ -73,6 +74,7 @@ class BrakingPaths(ABC):
     leaf_links: np.ndarray
     pair_table: np.ndarray
     class_table: np.ndarray
+    thresholds: np.ndarray
 
     def __init__(self, columns: np.ndarray, gains: np.ndarray, pairs: int) -> None:
         """``columns``, ``gains``: of the joints in kernels; ``pairs``: number of pairs."""
@@ -87,6 +89,14 @@ class BrakingPaths(ABC):
     @abstractmethod
     def arrays(self) -> tuple[np.ndarray, np.ndarray]:
         """(numbers, index) of the packed model."""
+
+    @abstractmethod
+    def number_of(self, names: tuple[str, str]) -> int:
+        """Number of a pair, by the names of its links or objects in any order."""
+
+    @abstractmethod
+    def name_of(self, leaf: int) -> str:
+        """Name of the link or object that a leaf belongs to."""
 
     def set_classes(self, weights: np.ndarray, stop: np.ndarray, warn: np.ndarray) -> None:
         """Set ``weights`` (joints, classes) of `braking`, and thresholds (classes,) in metres."""
@@ -190,6 +200,8 @@ class ModelBrakingPaths(BrakingPaths):
         self._arrays = model.work_space()
         self.leaf_links, self.pair_table = link_tables(model)
         self._values_of_q = len(model.joint_names)
+        self._names = model.link_names
+        self._numbers = {frozenset(pair): k for k, pair in enumerate(model.pairs)}
         reach = model.link_reach()
         rank = {name: k for k, name in enumerate(model.link_names)}
         ends = np.array([[rank[a], rank[b]] for a, b in model.pairs], dtype=int).reshape(-1, 2)
@@ -199,8 +211,17 @@ class ModelBrakingPaths(BrakingPaths):
         """(numbers, index) of the model, copied."""
         return self._arrays
 
+    def number_of(self, names: tuple[str, str]) -> int:
+        """Index in ``model.pairs``."""
+        return self._numbers[frozenset(names)]
+
+    def name_of(self, leaf: int) -> str:
+        """Name of its link."""
+        return self._names[self.leaf_links[leaf]]
+
     def set_thresholds(self, thresholds: np.ndarray) -> None:
         """Set ``thresholds`` (pairs, 2): stop and warning distance of each pair, metres."""
+        self.thresholds = thresholds
         keys = np.column_stack([self._weights_of_pairs, thresholds])
         groups, group_of = np.unique(keys, axis=0, return_inverse=True)
         self.set_classes(groups[:, :-2].T, groups[:, -2], groups[:, -1])
@@ -218,8 +239,7 @@ class LiveBrakingPaths(BrakingPaths):
     An object that is added or removed changes only its own row of the tables: each link forms one
     class with all static objects of the same thresholds.
 
-    Attributes:
-        thresholds: (pair numbers, 2) stop and warning distance, metres; the caller's array.
+    ``thresholds`` (pair numbers, 2) are the caller's array.
     """
 
     def __init__(self, live: LiveScene, thresholds: np.ndarray) -> None:
@@ -236,6 +256,19 @@ class LiveBrakingPaths(BrakingPaths):
     def arrays(self) -> tuple[np.ndarray, np.ndarray]:
         """(numbers, index) of the scene."""
         return self.live.numbers, self.live.index
+
+    @property
+    def widest_warning(self) -> float:
+        """Largest warning distance of the pairs that are there, metres."""
+        return float(self._class_warn.max(initial=0.0))
+
+    def number_of(self, names: tuple[str, str]) -> int:
+        """Number as of the scene."""
+        return self.live.number_of(names)
+
+    def name_of(self, leaf: int) -> str:
+        """Name of its link or object."""
+        return self.live.link_or_object(int(self.leaf_links[leaf]))
 
     def set_thresholds(self, thresholds: Thresholds) -> None:
         """Set the distances of all present and future pairs."""

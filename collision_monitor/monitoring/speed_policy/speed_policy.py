@@ -175,7 +175,7 @@ class SpeedPolicy(DistancePolicy):
     @property
     def widest_warning(self) -> float:
         """Largest warning distance of all pairs, metres."""
-        return float(self.thresholds[:, 1].max(initial=0.0))
+        return self._braking_check.widest_warning
 
     @property
     def thresholds(self) -> np.ndarray:

@@ -8,8 +8,8 @@ import numpy as np
 from numba import types
 
 from collision_monitor.common.array_views import borrow
-from collision_monitor.common.compiled import kernel
-from collision_monitor.common.far_call import FLOATS, INTEGERS, addresses, far_call, named
+from collision_monitor.common.call_by_address import FLOATS, INTEGERS, caller, named
+from collision_monitor.common.compiled import callback_address, kernel
 
 
 class Both(NamedTuple):
@@ -26,25 +26,24 @@ def _inner(both, row, factor, twice):
     return both.numbers[row, 0], both.index[row, 0], row > 1
 
 
+SIGNATURE = types.Tuple((types.float64, types.int64, types.boolean))(
+    named(Both, numbers=FLOATS, index=INTEGERS), types.int64, types.float64, types.boolean
+)
+call = caller(SIGNATURE)
+
+
 @kernel
-def _outer(numbers, index, calls, row, factor):
+def _outer(numbers, index, address, row, factor):
     both = Both(borrow(numbers, 0, len(numbers), 1), borrow(index, 0, len(index), 1))
-    first = far_call(_inner, calls[0], (both, row, factor, True))
+    first = call(address, (both, row, factor, True))
     # Constants are integers and booleans like any other.
-    second = far_call(_inner, calls[0], (both, 2, 3.0, False))
+    second = call(address, (both, 2, 3.0, False))
     return first, second
 
 
 def test_what_is_called_by_address_sees_its_arguments_and_answers():
-    kinds = named(Both, numbers=FLOATS, index=INTEGERS)
-    calls = addresses([(_inner, (kinds, types.int64, types.float64, types.boolean))])
+    address = callback_address(_inner, SIGNATURE)
     numbers, index = np.array([1.0, 2.0, 4.0]), np.array([5, 6, 7])
-    assert _outer(numbers, index, calls, 1, 0.5) == ((2.0, 7, False), (12.0, 8, True))
+    assert _outer(numbers, index, address, 1, 0.5) == ((2.0, 7, False), (12.0, 8, True))
     assert numbers.tolist() == [1.0, 2.0, 12.0]
     assert index.tolist() == [5, 7, 8]
-
-
-def test_an_address_is_that_of_one_compiled_kernel():
-    kinds = (named(Both, numbers=FLOATS, index=INTEGERS), types.int64, types.float64, types.boolean)
-    assert addresses([(_inner, kinds)]) == addresses([(_inner, kinds)])
-    assert addresses([(_inner, kinds)])[0] != 0
