@@ -156,12 +156,12 @@ def pair_table(index: np.ndarray) -> np.ndarray:
     return index[_STATE_HEADER : _STATE_HEADER + links * links].reshape(links, links)
 
 
-def forget_pairs(numbers: np.ndarray, index: np.ndarray, first: int, stop: int) -> None:
-    """Let a state know nothing of the pairs from ``first`` on, because their shapes are others."""
+def forget_pairs(numbers: np.ndarray, index: np.ndarray, which: np.ndarray | slice) -> None:
+    """Let a state know nothing of some pairs, because their shapes are others."""
     links, pairs, _ = index[:_STATE_HEADER].tolist()
-    numbers[pairs + 13 * first : pairs + 13 * stop] = -np.inf
+    numbers[pairs : 14 * pairs].reshape(pairs, 13)[which] = -np.inf
     guesses = _STATE_HEADER + links * links
-    index[guesses + 4 * first : guesses + 4 * stop] = -1
+    index[guesses : guesses + 4 * pairs].reshape(pairs, 4)[which] = -1
 
 
 @kernel

@@ -372,7 +372,7 @@ class LiveScene:
         room = self._room
         self._exact = ObjectShapes(
             self.model, self.bounds, (room.numbers, room.index), room.leaf_links,
-            room.view.pairs.copy(), self.pair_names,
+            room.view.pairs, self.pair_names,
         )  # fmt: skip
         for thing in self.objects.values():
             self._write_shapes(thing)
@@ -594,9 +594,7 @@ class LiveScene:
 
     def _write_shapes(self, thing: LiveObject) -> None:
         if self._exact is not None:
-            links = len(self._links)
-            pairs = thing.slot * links, (thing.slot + 1) * links
-            self._exact.put(thing, self._poses[thing.link] @ thing.pose, pairs)
+            self._exact.put(thing, self._poses[thing.link] @ thing.pose)
 
     def _rows_that_meet(self, thing: LiveObject) -> np.ndarray:
         """(nodes that may move,) of 0 and 1: which have a partner of an object below them."""
@@ -678,7 +676,7 @@ class LiveScene:
             pairs[first : first + slots, 0] = links + thing.slot
             pairs[first : first + slots, 1] = np.arange(links, links + slots)
         if self._exact is not None:
-            self._exact.forget(links * slots, len(pairs))
+            self._exact.forget(np.s_[links * slots :])
 
     def _open_for_carried(self) -> None:
         """Which objects that stand still are met by those that are carried: most by all."""

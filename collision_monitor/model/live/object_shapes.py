@@ -55,7 +55,7 @@ class ObjectShapes:
             bounds: of the scene.
             packed: arrays of `hierarchy.packed` with the leaves of links and objects.
             leaf_links: (leaves,) link of each leaf; objects are links behind those of the model.
-            pairs: (p, 2) links and objects of each pair.
+            pairs: (p, 2) links and slots of each pair; the scene changes those of two objects.
             names: of the two of a pair.
         """
         free = parts_of([Shape("sphere", np.eye(4), (1.0,))], model.exact_shapes.hierarchy)
@@ -70,6 +70,7 @@ class ObjectShapes:
         self._exact = ExactDistance(
             shapes, packed, pairs, lambda k: names()(k), lambda code, q: refusal()(code, q)
         )
+        self._pairs = pairs
         self._leaf_links, self._first_slot, self._kind = leaf_links, len(links), shapes.hierarchy
         numbers, index = shapes.arrays()
         self._shapes = packed_parts.windows(numbers, index)
@@ -81,11 +82,8 @@ class ObjectShapes:
         count = sum(room)
         self._volumes = numbers[first : first + size * count].reshape(count, size)[:, :columns]
 
-    def put(self, thing: LiveObject, pose: np.ndarray, pairs: tuple[int, int]) -> None:
-        """Write an object, at ``pose`` (4, 4) in the frame of its body.
-
-        ``pairs``: numbers of the first of its pairs, and one past the last.
-        """
+    def put(self, thing: LiveObject, pose: np.ndarray) -> None:
+        """Write an object, at ``pose`` (4, 4) in the frame of its body."""
         shapes, row = self._shapes, self._first_slot + thing.slot
         first = int(shapes.links[row, 1])
         shapes.frames[row] = pose_rows(pose[None])
@@ -103,7 +101,7 @@ class ObjectShapes:
             self._volumes[first - self._first_part :][: len(solids)] = volumes_of_solids(
                 self._kind, solids
             )
-            packed_parts.forget_pairs(*self._exact.state, *pairs)
+            self.forget((self._pairs == row).any(axis=1))
         shapes.links[row] = thing.body, first, len(solids)
 
     def use_pairs(self, table: np.ndarray) -> None:
@@ -111,9 +109,9 @@ class ObjectShapes:
         packed_parts.pair_table(self._exact.state[1])[:] = table
         self._shapes.leaf_links[:, 0] = self._leaf_links
 
-    def forget(self, first: int, stop: int) -> None:
-        """Know nothing of the pairs from ``first`` on, because they are others."""
-        packed_parts.forget_pairs(*self._exact.state, first, stop)
+    def forget(self, which: np.ndarray | slice) -> None:
+        """Know nothing of some pairs, because they are others."""
+        packed_parts.forget_pairs(*self._exact.state, which)
 
     def nearest(self, q: np.ndarray) -> Clearance:
         """The nearest pair; in contact, the deepest by its leaves."""

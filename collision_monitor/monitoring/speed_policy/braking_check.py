@@ -240,12 +240,15 @@ class BrakingCheck:
     ) -> int:
         """Fill the rows of ``paths``, with exact distances; how many.
 
-        Rates are those of leaves, except for the nearest pair.
+        Rates are those of leaves, except for the nearest pair. So are distances to objects on the
+        braking path, unless the distance now less the farthest way of both is more.
         """
-        count = paths.coarse_search(inputs)
+        is_fine = paths is self._live_paths
+        count = paths.fine_search(inputs) if is_fine else paths.coarse_search(inputs)
         if count == 0:
             return 0
         rows = paths.rows[:count]
+        goes_on = rows[:, LEAST] >= rows[:, DISTANCE] - 2.0 * self._settings.resolution
         pairs = rows[:, PAIR].astype(int)
         is_nearest = pairs == paths.number_of(nearest.links)
         enough = self._released(paths.thresholds[pairs, 1])
@@ -261,13 +264,15 @@ class BrakingCheck:
         for row in np.flatnonzero(is_nearest):
             rows[row, RATE] = _rate_of(paths, inputs, nearest, rows[row])
         least = np.maximum(rows[:, LEAST], distances - rows[:, TRAVEL])
-        if paths is self._paths:
+        if not is_fine:
             self._raise_least(inputs, rows, distances, enough, least)
         rows[:, LEAST] = np.minimum(least, distances)
         rows[:, DISTANCE] = distances
         parting = (rows[:, RATE] > self._settings.parting_speed) & (rows[:, LEAST] <= enough)
-        if parting.any():
-            self._ignore_paths_of_parting(paths, inputs, rows, parting)
+        if is_fine:
+            rows[parting & goes_on, LEAST] = rows[parting & goes_on, DISTANCE]
+        elif parting.any():
+            self._ignore_paths_of_parting(inputs, rows, parting)
         return count
 
     def _raise_least(
@@ -292,7 +297,7 @@ class BrakingCheck:
         least[is_open] = np.maximum(least[is_open], found)
 
     def _ignore_paths_of_parting(
-        self, paths: BrakingPaths, inputs: BrakingInputs, rows: np.ndarray, parting: np.ndarray
+        self, inputs: BrakingInputs, rows: np.ndarray, parting: np.ndarray
     ) -> None:
         """Set LEAST to the distance now for ``parting`` pairs that do not turn back while braking.
 
@@ -300,13 +305,13 @@ class BrakingCheck:
         """
         kept = rows.copy()
         classes = np.unique(rows[parting, GROUP]).astype(int)
-        count = paths.fine_search(inputs, classes)
-        fine = paths.rows[:count]
+        count = self._paths.fine_search(inputs, classes)
+        fine = self._paths.rows[:count]
         turns_back = fine[:, LEAST] < fine[:, DISTANCE] - 2.0 * self._settings.resolution
         onward = set(fine[~turns_back, PAIR].tolist())
         goes_on = parting & np.array([pair in onward for pair in kept[:, PAIR].tolist()])
         kept[goes_on, LEAST] = kept[goes_on, DISTANCE]
-        paths.rows[: len(kept)] = kept
+        self._paths.rows[: len(kept)] = kept
 
     def _released(self, warn: np.ndarray) -> np.ndarray:
         """Distances (k,) beyond which pairs with these warning distances hold no flag, metres."""

@@ -239,10 +239,13 @@ class MarkerBuilder:
         return out
 
     def _crossing(self, q: np.ndarray, state: MonitorState) -> Marker:
-        """The triangles of the nearest pair that cross, where it was measured on triangles."""
+        """The triangles of the nearest two links that cross, where triangles were measured."""
         found, marker = state.clearance, self._contact
         corners = np.empty((0, 3))
-        if found is not None and found.exact and found.distance <= 0.0:
+        if (
+            found is not None and found.exact and found.distance <= 0.0
+            and set(found.links) <= set(self._model.link_names)
+        ):  # fmt: skip
             corners = self._model.crossing_triangles(q, found.links, _SHOWN).corners
             corners = corners.reshape(-1, 3, 3)
             corners = corners[np.isfinite(corners).all(axis=(1, 2))]  # a box has no triangles

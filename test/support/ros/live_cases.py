@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from collision_monitor import CollisionModel
+from collision_monitor.fitting.coverage import winding_numbers
 from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.robot.description import Shape
 from support.geometry.reference import coal
@@ -125,3 +126,44 @@ def coal_leaves(live: LiveScene, q: np.ndarray) -> dict[str, list]:
     for name, (ends, radii) in live.segments(q).items():
         found[name] = [coal_capsule(*each) for each in zip(ends, radii, strict=True)]
     return found
+
+
+def coal_shapes(live: LiveScene, q: np.ndarray) -> dict[str, list]:
+    """By link and object what coal is asked about: shapes at q, leaves of what has none."""
+    model = live.model
+    poses, leaves = model.link_poses(q), coal_leaves(live, q)
+    found = {}
+    for name, link in model.exact_shapes.links().items():
+        pose = poses.get(name, link.pose)  # obstacles of the scene file stand on the base
+        found[name] = [_placed(shape, pose) for shape in link.shapes]
+    for name, thing in live.objects.items():
+        solid = thing.shape is not None and thing.shape.kind != "mesh"
+        pose = poses[thing.link] @ thing.pose
+        found[name] = [_placed(thing.shape, pose)] if solid else leaves[name]
+    return found
+
+
+def is_inside(live: LiveScene, q: np.ndarray, link: str, name: str) -> bool:
+    """Whether a mesh of a link has the middle of a leaf of an object inside; coal does not ask."""
+    model = live.model
+    ends, _ = live.segments(q)[name]
+    pose = np.linalg.inv(model.link_poses(q)[link])
+    points = ends.mean(axis=1) @ pose[:3, :3].T + pose[:3, 3]
+    for mesh in model.exact_shapes.links()[link].shapes:
+        if mesh.kind != "mesh":  # coal knows whether a solid has something inside
+            continue
+        corners = mesh.vertices @ mesh.pose[:3, :3].T + mesh.pose[:3, 3]
+        turns = winding_numbers(points, np.ascontiguousarray(corners[mesh.triangles]))
+        if (np.abs(turns) > 0.5).any():
+            return True
+    return False
+
+
+@cache
+def _kept(shape: Shape):
+    return coal_shape(shape)
+
+
+def _placed(shape: Shape, pose: np.ndarray) -> tuple:
+    pose = pose @ shape.pose
+    return _kept(shape), coal.Transform3s(pose[:3, :3], pose[:3, 3])

@@ -15,6 +15,8 @@ from support.ros.live_cases import (
     coal_capsule,
     coal_leaves,
     coal_shape,
+    coal_shapes,
+    is_inside,
     least,
     pose_of,
     shape_of,
@@ -137,6 +139,35 @@ class Changes(RuleBasedStateMachine):
         apart = expected > 1e-6
         np.testing.assert_allclose(found[apart], expected[apart], atol=1e-6)
         assert (found[~apart] < 2e-6).all()
+        self.shapes_agree_with_coal(q, found, expected)
+
+    def shapes_agree_with_coal(self, q, leaves, of_leaves):
+        live, shapes = self.live, coal_shapes(self.live, q)
+        expected = np.array([least(shapes[one], shapes[two]) for one, two in live.pairs])
+        assert (of_leaves <= expected + 1e-6)[expected > 0.0].all()
+        nearest, found = live.distance(q, exact=True), live.distances(q, 1.5)
+        for k in np.flatnonzero((found <= 0.0) & (expected > 0.0)).tolist():
+            assert is_inside(live, q, *live.pairs[k])
+            expected[k] = 0.0
+        near, apart = leaves <= 1.5, expected > 1e-6
+        np.testing.assert_array_equal(found[~near], leaves[~near])
+        np.testing.assert_allclose(found[near & apart], expected[near & apart], atol=3e-6)
+        assert (found[~apart] < 3e-6).all()
+        if apart.all() and near.any():
+            assert nearest.distance == pytest.approx(expected.min(), abs=3e-6)
+            assert frozenset(nearest.links) in set(map(frozenset, live.pairs))
+            a, b = nearest.points
+            np.testing.assert_allclose(b - a, nearest.distance * nearest.normal, atol=1e-6)
+        elif not apart.all():
+            assert nearest.distance <= 3e-6
+        # What is known from a moment before is a bound.
+        there = q + 1e-3
+        shapes, numbers = coal_shapes(live, there), [live.number_of(pair) for pair in live.pairs]
+        expected = np.array([least(shapes[one], shapes[two]) for one, two in live.pairs])
+        leaves = live.distances(there)
+        found = live.exact_bounds(there, numbers, leaves, 0.5)
+        assert (found >= leaves).all()
+        assert (found <= np.maximum(expected, leaves) + 3e-6)[expected > 0.0].all()
 
 
 Changes.TestCase.settings = settings(max_examples=12, stateful_step_count=12, deadline=None)
