@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from collision_monitor.common.compiled import kernel
+from collision_monitor.common.compiled import kernel, small_kernel
 from collision_monitor.hierarchy.kinematics import forward_kinematics, point_rate
 from collision_monitor.hierarchy.packed import unpack
 
@@ -103,7 +103,7 @@ def point_speed(view, leaf, x, y, z, nx, ny, nz, velocities):
     return total
 
 
-@kernel
+@small_kernel
 def parting_rate(numbers, index, q, velocities, i, j, ax, ay, az, bx, by, bz, nx, ny, nz):
     """Rate at which the distance of points a and b of the links of leaves i and j grows, m/s."""
     view = unpack(numbers, index)

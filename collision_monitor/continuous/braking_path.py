@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from collision_monitor.common.compiled import kernel
+from collision_monitor.common.compiled import kernel, small_kernel
 from collision_monitor.continuous.braking import braked, braking_time, point_speed
 from collision_monitor.geometry.segments import capsule_distance, capsule_witness, surely_farther
 from collision_monitor.hierarchy.kinematics import forward_kinematics, place_leaves
@@ -145,7 +145,7 @@ def _limits_between(view, groups, path, space, first, middle, last):
     return widest, longest
 
 
-@kernel
+@small_kernel
 def _rate(view, i, j, velocities):
     """Rate at which two leaves part, m/s."""
     _, ax, ay, az, bx, by, bz, nx, ny, nz = capsule_witness(view.ends, view.radii, i, j)

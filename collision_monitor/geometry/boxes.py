@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 
-from collision_monitor.common.compiled import kernel
+from collision_monitor.common.compiled import kernel, small_kernel
 
 
 @kernel
@@ -40,7 +40,7 @@ def boxes_overlap(boxes, i, j, margin):
     )
 
 
-@kernel
+@small_kernel
 def box_size(boxes, i):
     """Sum of the edges of box i: of two boxes the larger is to be opened first."""
     return boxes[i, 3] - boxes[i, 0] + boxes[i, 4] - boxes[i, 1] + boxes[i, 5] - boxes[i, 2]

@@ -8,13 +8,13 @@ rectangle, or points of two edges. Rectangles cross where an edge of one pierces
 
 from __future__ import annotations
 
-from collision_monitor.common.compiled import ONE, ZERO, kernel
+from collision_monitor.common.compiled import ONE, ZERO, kernel, small_kernel
 
 # Squared sine below which edges are parallel; moves a distance by less than 1e-12 m a metre.
 _PARALLEL = 1e-24
 
 
-@kernel
+@small_kernel
 def _limited(x, half):
     return min(max(x, -half), half)
 

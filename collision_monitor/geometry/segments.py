@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 
-from collision_monitor.common.compiled import kernel
+from collision_monitor.common.compiled import kernel, small_kernel
 
 # Below this length squared a segment is a point; below this squared sine two
 # segments are parallel. Either moves a distance by less than 1e-12 m per metre.
@@ -14,7 +14,7 @@ _POINT = 1e-30
 _PARALLEL = 1e-24
 
 
-@kernel
+@small_kernel
 def clamp_to_unit(x):
     """Limit x to [0, 1]."""
     return min(max(x, 0.0), 1.0)

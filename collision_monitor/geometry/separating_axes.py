@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 
-from collision_monitor.common.compiled import kernel
+from collision_monitor.common.compiled import kernel, small_kernel
 
 # What a gap must be above to be more than rounding, as a part of the largest coordinate: a dozen
 # roundings on the way of a corner, and of a box that encloses it, into the other frame.
@@ -147,7 +147,7 @@ def rounding(reach_a, reach_b, pose):
     return _ROUNDING * (reach_a + reach_b + far) + 8.0 * skew * (reach_b + far)
 
 
-@kernel
+@small_kernel
 def _above(gaps, margin):
     """Whether one of three gaps is."""
     return gaps[0] > margin or gaps[1] > margin or gaps[2] > margin

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 
-from collision_monitor.common.compiled import kernel
+from collision_monitor.common.compiled import kernel, small_kernel
 from collision_monitor.geometry.segments import clamp_to_unit, nearest_parameters
 from collision_monitor.geometry.triangles import triangles_intersect
 
@@ -30,7 +30,7 @@ _ROUNDING = 2e-15
 _TOLERANCE = 4e-15
 
 
-@kernel
+@small_kernel
 def _normal(p, i):
     """(b - a) x (c - a), not normalised; zero for a triangle without area."""
     ux, uy, uz = p[i + 1, 0] - p[i, 0], p[i + 1, 1] - p[i, 1], p[i + 1, 2] - p[i, 2]
@@ -38,7 +38,7 @@ def _normal(p, i):
     return uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx
 
 
-@kernel
+@small_kernel
 def _height(p, i, row, nx, ny, nz):
     """Height of a vertex over the first of a triangle along n, times |n|."""
     return (p[row, 0] - p[i, 0]) * nx + (p[row, 1] - p[i, 1]) * ny + (p[row, 2] - p[i, 2]) * nz
@@ -108,7 +108,7 @@ def _foot(p, i, nx, ny, nz, x, y, z):
     return dx * dx + dy * dy + dz * dz, fx, fy, fz
 
 
-@kernel
+@small_kernel
 def _beyond(p, row, x, y, z, dx, dy, dz):
     """How far a vertex lies beyond a point along d, times |d|."""
     return (p[row, 0] - x) * dx + (p[row, 1] - y) * dy + (p[row, 2] - z) * dz
@@ -141,13 +141,13 @@ def _edges(p, i, k, j, m):
     return (dx * dx + dy * dy + dz * dz, ax, ay, az, bx, by, bz), s, t
 
 
-@kernel
+@small_kernel
 def _nearer(first, second):
     """The nearer of two pairs of points, each with its squared distance before it."""
     return second if second[0] < first[0] else first
 
 
-@kernel
+@small_kernel
 def _lowest(p, i, dx, dy, dz):
     """Which vertex of a triangle is first along d: 0, 1 or 2."""
     h1, h2 = _height(p, i, i + 1, dx, dy, dz), _height(p, i, i + 2, dx, dy, dz)
@@ -166,7 +166,7 @@ def _between_middles(p, i, j):
     )
 
 
-@kernel
+@small_kernel
 def _middles_tell(p, i, j, bound):
     """Whether the gap along the line of the triangles' middles leaves nothing below ``bound``."""
     dx, dy, dz = _between_middles(p, i, j)
@@ -174,14 +174,14 @@ def _middles_tell(p, i, j, bound):
     return gap > 0.0 and gap * gap >= bound * (dx * dx + dy * dy + dz * dz)
 
 
-@kernel
+@small_kernel
 def _first_edges(p, i, j):
     """The edges of two triangles that are opposite to their far vertices."""
     dx, dy, dz = _between_middles(p, i, j)
     return (_lowest(p, i, dx, dy, dz) + 1) % 3, (_lowest(p, j, -dx, -dy, -dz) + 1) % 3
 
 
-@kernel
+@small_kernel
 def _is_settled(gap, square, bound, slack):
     """Whether a gap times the root of ``square`` leaves nothing below ``bound`` and ``square``."""
     return gap > 0.0 and (gap >= square - slack or gap * gap >= bound * square)
@@ -231,13 +231,13 @@ def _nearest_vertex(p, i, j):
     return best
 
 
-@kernel
+@small_kernel
 def _swapped(pair):
     square, ax, ay, az, bx, by, bz = pair
     return square, bx, by, bz, ax, ay, az
 
 
-@kernel
+@small_kernel
 def _nothing():
     """A pair of points farther away than any."""
     return math.inf, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
@@ -253,7 +253,7 @@ def _try_everything(p, i, j):
     return best
 
 
-@kernel
+@small_kernel
 def _place_of_crossing(p, a, b, j, nx, ny, nz):
     """Where on edge a b, from 0 to 1, the plane through row j with normal n is nearest."""
     h0, h1 = _height(p, j, a, nx, ny, nz), _height(p, j, b, nx, ny, nz)
@@ -354,7 +354,7 @@ def squared_distance_below(p, i, j, bound):
     return max(square, _LEAST), ax, ay, az, bx, by, bz
 
 
-@kernel
+@small_kernel
 def triangle_distance(p, i, j):
     """Distance of two triangles, nearest point on i and on j (3 + 3).
 

@@ -13,7 +13,7 @@ coordinates that are zero or of a size from 1e-80 to 1e95 (`orientation`).
 
 from __future__ import annotations
 
-from collision_monitor.common.compiled import MINUS_ONE, ONE, ZERO, kernel
+from collision_monitor.common.compiled import MINUS_ONE, ONE, ZERO, kernel, small_kernel
 from collision_monitor.geometry.orientation import orient2d, orient3d, sides
 
 
@@ -59,14 +59,14 @@ def _alone(s0, s1, s2):
     return (1, side) if s1 == wanted else (2, side)
 
 
-@kernel
+@small_kernel
 def _others(i, k, side):
     """The rows after vertex k of triangle i, round one way or the other."""
     after, before = i + (k + 1) % 3, i + (k + 2) % 3
     return (after, before) if side > 0 else (before, after)
 
 
-@kernel
+@small_kernel
 def _intervals_meet(p, i, k, above_i, j, m, above_j):
     """Whether two triangles meet on the line that their planes share.
 
@@ -81,7 +81,7 @@ def _intervals_meet(p, i, k, above_i, j, m, above_j):
     return orient3d(p, a, b, d, e) <= 0 and orient3d(p, a, c, f, d) <= 0
 
 
-@kernel
+@small_kernel
 def _segment_meets_triangle(p, s, t, j):
     """Whether the segment of rows s and t meets triangle j, if its line crosses j's plane.
 
@@ -93,7 +93,7 @@ def _segment_meets_triangle(p, s, t, j):
     return not (min(s0, min(s1, s2)) < 0 and max(s0, max(s1, s2)) > 0)
 
 
-@kernel
+@small_kernel
 def _columns(axis):
     """The two columns left when one is dropped."""
     return (axis + 1) % 3, (axis + 2) % 3
@@ -150,7 +150,7 @@ def _flat_triangles_meet(p, i, j):
     return not (_edge_parts(p, i, j, x, y) or _edge_parts(p, j, i, x, y))
 
 
-@kernel
+@small_kernel
 def _all_are(sign, s0, s1, s2):
     return s0 == sign and s1 == sign and s2 == sign
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 
-from collision_monitor.common.compiled import ONE, TWO, ZERO, kernel
+from collision_monitor.common.compiled import ONE, TWO, ZERO, kernel, small_kernel
 from collision_monitor.geometry.rectangles import rectangle_distance_squared
 from collision_monitor.geometry.separating_axes import (
     aligned_relation,
@@ -36,7 +36,7 @@ def place(pose, rotation, translation):
             pose[4 + i, j] = math.fabs(rotation[i, j])
 
 
-@kernel
+@small_kernel
 def _beyond(gap):
     """Square of a gap, 0 of an overlap."""
     return gap * gap if gap > 0.0 else 0.0
@@ -57,7 +57,7 @@ def _edges(d0, d1, d2, r, f, a0, a1, a2, b0, b1, b2, best):
     return max(found, max(_along(g0, r[6]), max(_along(g1, r[7]), _along(g2, r[8]))))
 
 
-@kernel
+@small_kernel
 def _along(gap, cosine):
     """Square of a gap along the product of two axes, which is not a unit vector."""
     square = 1.0 - cosine * cosine
@@ -123,7 +123,7 @@ def swept_bound(volumes_a, i, volumes_b, j, pose, best):
     return _beyond(math.sqrt(apart) - radii)
 
 
-@kernel
+@small_kernel
 def boxes_near(boxes_a, i, boxes_b, j, pose, margin):
     """Whether two oriented boxes may be ``margin`` or less apart, by `oriented_bound`."""
     return oriented_bound(boxes_a, i, boxes_b, j, pose, margin * margin) <= margin * margin

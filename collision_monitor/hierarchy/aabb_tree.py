@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from collision_monitor.common.array_views import work_space
-from collision_monitor.common.compiled import kernel
+from collision_monitor.common.compiled import kernel, small_kernel
 from collision_monitor.geometry.boxes import box_gap, box_size, boxes_overlap
 from collision_monitor.geometry.segments import capsule_distance, surely_farther
 
@@ -41,7 +41,7 @@ def refit(view, first, last):
                 boxes[node, axis + 3] = max(boxes[left, axis + 3], boxes[right, axis + 3])
 
 
-@kernel
+@small_kernel
 def is_open(view, i, j):
     """Whether some leaf below moving node i is to be checked against one below j."""
     return (view.open_bits[i, j >> 6] >> (j & 63)) & 1

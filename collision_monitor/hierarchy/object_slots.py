@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from collision_monitor.common.compiled import kernel
+from collision_monitor.common.compiled import kernel, small_kernel
 from collision_monitor.hierarchy.aabb_tree import refit
 from collision_monitor.hierarchy.packed import unpack
 
@@ -112,7 +112,7 @@ def _spread(value):
     return (x | (x << 2)) & 0x1249249249249249
 
 
-@kernel
+@small_kernel
 def morton(x, y, z):
     """Place along Morton's curve of a cell; coordinates of 0 to 2^21 - 1."""
     return _spread(x) | (_spread(y) << 1) | (_spread(z) << 2)
@@ -158,12 +158,12 @@ def _sorted_by_place(boxes, ranges, count, keys, order):
     _sort(keys, order, count)
 
 
-@kernel
+@small_kernel
 def _child(ranges, order, node, first, many):
     return ranges[order[first], 0] if many == 1 else node
 
 
-@kernel
+@small_kernel
 def refit_top(numbers, index, top, count):
     """Boxes of the tree over ``count`` objects at ``top``, and of the node above it."""
     view = unpack(numbers, index)

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from collision_monitor.common.compiled import kernel, offline_kernel
+from collision_monitor.common.compiled import kernel, offline_kernel, small_kernel
 from collision_monitor.geometry.segments import capsule_distance, capsule_witness, surely_farther
 from collision_monitor.hierarchy.aabb_tree import ROOT, nearest_leaves, refit, touching_leaves
 from collision_monitor.hierarchy.kinematics import forward_kinematics, place_leaves
 from collision_monitor.hierarchy.packed import unpack
 
 
-@kernel
+@small_kernel
 def place_all(numbers, index):
     """Place what never moves, once at load: static leaves and the boxes above them."""
     view = unpack(numbers, index)
@@ -25,7 +25,7 @@ def place_all(numbers, index):
     refit(view, view.moving_nodes, len(view.nodes))
 
 
-@kernel
+@small_kernel
 def move(view, q):
     """Forward kinematics, moving leaves, refit."""
     forward_kinematics(view, q)

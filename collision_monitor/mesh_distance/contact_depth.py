@@ -16,7 +16,7 @@ import math
 import numpy as np
 
 from collision_monitor.common.array_views import work_space
-from collision_monitor.common.compiled import FALSE, ONE, TRUE, ZERO, kernel
+from collision_monitor.common.compiled import FALSE, ONE, TRUE, ZERO, kernel, small_kernel
 from collision_monitor.geometry.convex import RADIUS, ROUND, farthest, solid_distance
 from collision_monitor.mesh_distance.mesh_crossing import crossing_triangles
 from collision_monitor.mesh_distance.mesh_pair_distance import place_corners
@@ -198,7 +198,7 @@ def _add_product(directions, known, u, v, same):
     return _add(directions, known, x, y, z, same)
 
 
-@kernel
+@small_kernel
 def _axis(placed, m):
     """Axis m of a solid."""
     return placed[0, m], placed[1, m], placed[2, m]
@@ -387,7 +387,7 @@ def _axes_of_links(pose, directions, known):
     return known
 
 
-@kernel
+@small_kernel
 def _direction(directions, k):
     """Direction k of twice as many: each way of each."""
     sign = 1.0 if k % 2 == 0 else -1.0
@@ -498,7 +498,7 @@ def part_depth(data, shapes, i, j, pose, enough, most, nx, ny, nz, points):
     return depth, rows[k, 0], rows[k, 1]
 
 
-@kernel
+@small_kernel
 def _move_point(points, source, out, way, x, y, z):
     """Row ``out`` of ``points`` is row ``source`` moved along a unit vector."""
     points[out, 0] = points[source, 0] + way * x

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from collision_monitor.common.array_views import work_space
-from collision_monitor.common.compiled import FOUR, ONE, THREE, kernel
+from collision_monitor.common.compiled import FOUR, ONE, THREE, kernel, small_kernel
 from collision_monitor.geometry.segments import capsule_witness
 from collision_monitor.hierarchy.packed import unpack
 from collision_monitor.mesh_distance.link_pair_distance import copy_rows, place_link, relative_pose
@@ -82,7 +82,7 @@ def _pair_depth(data, shapes, a, b, pose, enough, most, way, found, points):
     return best
 
 
-@kernel
+@small_kernel
 def _leaf_depth(state, pair):
     """No pair is deeper than its leaves."""
     leaves = state.least[pair, 0]

@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from collision_monitor.common.array_views import work_space
-from collision_monitor.common.compiled import FALSE, THREE, TRUE, kernel
+from collision_monitor.common.compiled import FALSE, THREE, TRUE, kernel, small_kernel
 from collision_monitor.geometry.convex import RADIUS
 from collision_monitor.mesh_distance.packed_parts import SOLID
 from collision_monitor.mesh_distance.part_calls import call_holds, call_part_distance
@@ -23,7 +23,7 @@ TOUCH = -1e300
 _LEAST_LIMIT = 1e-9
 
 
-@kernel
+@small_kernel
 def place_link(view, shapes, link, out):
     """Pose of a link in the base frame."""
     body, frame = work_space(1.0, 7, 3), work_space(1.0, 7, 3)
@@ -115,7 +115,7 @@ def _measure(data, shapes, state, pair, i, j, pose, limit, search, found, points
     return value
 
 
-@kernel
+@small_kernel
 def guessed_distance(data, shapes, state, pair, pose, found, points):
     """Signed distance of the parts and triangles of a pair that were nearest last time.
 

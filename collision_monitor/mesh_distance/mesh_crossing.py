@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from collision_monitor.common.array_views import work_space
-from collision_monitor.common.compiled import THREE, ZERO, kernel
+from collision_monitor.common.compiled import THREE, ZERO, kernel, small_kernel
 from collision_monitor.geometry.separating_axes import aligned_apart, oriented_apart, rounding
 from collision_monitor.geometry.triangles import triangles_intersect
 from collision_monitor.geometry.volume_bounds import place
@@ -35,7 +35,7 @@ _FIRST_SIZE = 64  # a power of two, as all sizes are
 _SPREAD = 0x9E3779B97F4A7C15 - 2**64  # Knuth's multiplicative hash: 2^64 by the golden ratio
 
 
-@kernel
+@small_kernel
 def empty_set(is_used):
     """A set of nothing, -1 wherever no number is; without any room if it is not ``is_used``."""
     return np.full(_FIRST_SIZE if is_used else 0, -1, dtype=np.int64)
@@ -68,7 +68,7 @@ def add(table, used, number):
     return table, used, True
 
 
-@kernel
+@small_kernel
 def _apart(kind, volumes_a, i, volumes_b, j, pose, margin):
     """Whether a plane parts what two volumes enclose."""
     if kind == OBB or kind == RSS:
@@ -112,7 +112,7 @@ def _miss(box, other):
     )  # fmt: skip
 
 
-@kernel
+@small_kernel
 def _reach(volumes, size):
     """No coordinate of a corner of the root's box is larger."""
     far = math.fabs(volumes[0, 0]) + math.fabs(volumes[0, 1]) + math.fabs(volumes[0, 2])

@@ -14,7 +14,15 @@ import math
 import numpy as np
 
 from collision_monitor.common.array_views import work_space
-from collision_monitor.common.compiled import ONE, THREE, TRUE, ZERO, exact_kernel, kernel
+from collision_monitor.common.compiled import (
+    ONE,
+    THREE,
+    TRUE,
+    ZERO,
+    exact_kernel,
+    kernel,
+    small_kernel,
+)
 from collision_monitor.geometry.triangle_distance import squared_distance_below
 from collision_monitor.geometry.volume_bounds import (
     aligned_bound,
@@ -127,7 +135,7 @@ def place_corners(corners, row, pose, out):
             out[3 + k, i] = pose[i, 0] * x + pose[i, 1] * y + pose[i, 2] * z + pose[3, i]
 
 
-@kernel
+@small_kernel
 def _keep(found, points):
     """The points of `squared_distance_below` into ``points`` (2, 3)."""
     points[0, 0], points[0, 1], points[0, 2] = found[1], found[2], found[3]

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from collision_monitor.common.array_views import work_space
-from collision_monitor.common.compiled import FOUR, ONE, THREE, ZERO, kernel
+from collision_monitor.common.compiled import FOUR, ONE, THREE, ZERO, kernel, small_kernel
 from collision_monitor.geometry.boxes import box_size, boxes_overlap
 from collision_monitor.geometry.segments import (
     capsule_distance,
@@ -146,7 +146,7 @@ def _open(view, shapes, state, data, pair, limit, spare, overlap, found, points)
     return value
 
 
-@kernel
+@small_kernel
 def _guess(view, shapes, state, data, pair, found, points):
     """`guessed_distance` of a pair."""
     pose = work_space(1.0, 7, 3)
@@ -242,7 +242,7 @@ def to_base(view, shapes, pair, points):
         points[2, i] = pose[i, 0] * x + pose[i, 1] * y + pose[i, 2] * z
 
 
-@kernel
+@small_kernel
 def _names(shapes, data, found, side):
     """Number of the triangle in its link's mesh that ``found`` has for one side, or -1."""
     part, row = found[0, side], found[0, 2 + side]

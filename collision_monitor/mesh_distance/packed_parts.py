@@ -57,7 +57,7 @@ from typing import NamedTuple
 import numpy as np
 
 from collision_monitor.common.array_views import borrow, lend
-from collision_monitor.common.compiled import kernel
+from collision_monitor.common.compiled import kernel, small_kernel
 
 MESH, SOLID = 0, 1
 
@@ -200,7 +200,7 @@ def unpack_state(numbers, index):
     )
 
 
-@kernel
+@small_kernel
 def data_of(numbers, index, work, work_index, calls):
     """What `exact_part` needs to find trees: arrays, where ``reaches`` begin, and addresses.
 

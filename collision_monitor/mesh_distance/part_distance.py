@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from collision_monitor.common.array_views import borrow, work_space
-from collision_monitor.common.compiled import FALSE, ONE, THREE, TWO, ZERO, kernel
+from collision_monitor.common.compiled import FALSE, ONE, THREE, TWO, ZERO, kernel, small_kernel
 from collision_monitor.geometry.convex import RADIUS, solid_distance
 from collision_monitor.geometry.orientation import orient2d, orient3d
 from collision_monitor.mesh_distance.bvh.mesh_tree import (
@@ -146,7 +146,7 @@ def tree_of(data, shapes, part):
     )
 
 
-@kernel
+@small_kernel
 def balls_gap(balls, i, j, pose):
     """Gap between the balls of two parts, the second one's frame at ``pose`` in the first's."""
     x, y, z = to_outer(pose, balls[j, 0], balls[j, 1], balls[j, 2])

@@ -18,7 +18,7 @@ import math
 import numpy as np
 
 from collision_monitor.common.array_views import work_space
-from collision_monitor.common.compiled import ONE, THREE, TRUE, ZERO, kernel
+from collision_monitor.common.compiled import ONE, THREE, TRUE, ZERO, kernel, small_kernel
 from collision_monitor.geometry.convex import RADIUS, solid_distance
 from collision_monitor.geometry.triangles import triangles_intersect
 from collision_monitor.mesh_distance.bvh.mesh_tree import OBB, RSS, STACK
@@ -133,7 +133,7 @@ def _edge_parts_shadows(s, i, j):
     return False
 
 
-@kernel
+@small_kernel
 def _stretch_of(s, way, anywhere):
     """Where the stretch of two rows of intervals ends, if it covers ``way``; else -infinity."""
     end = s[0, 1] - s[1, 0]

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from collision_monitor.common.compiled import kernel
+from collision_monitor.common.compiled import kernel, small_kernel
 from collision_monitor.continuous.braking_path import DISTANCE, LEAST, PAIR, RATE
 
 INSIDE, NEAR, STOP, SLOW, APPROACH = range(5)  # flags, and their indices in ``memory``
@@ -41,7 +41,7 @@ def ramp(value, stop, warn):
     return 0.0
 
 
-@kernel
+@small_kernel
 def parts(rate, distance, least, parting, tolerance):
     """Whether a pair moves away: faster than ``parting`` m/s, and not closer while braking."""
     return rate > parting and least >= distance - tolerance

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from collision_monitor.common.compiled import kernel
+from collision_monitor.common.compiled import kernel, small_kernel
 from collision_monitor.geometry.segments import clamp_to_unit
 
 # -- the nearest points of two segments by the nine cases of Wu et al. (2018) --
@@ -49,13 +49,13 @@ def common_perpendicular(px, py, pz, ux, uy, uz, qx, qy, qz, vx, vy, vz):
     return 0.0, -(vx * wx + vy * wy + vz * wz) / e
 
 
-@kernel
+@small_kernel
 def _side(k):
     """0 below the segment, 1 on it, 2 above."""
     return 0 if k < 0.0 else (2 if k > 1.0 else 1)
 
 
-@kernel
+@small_kernel
 def _foot(px, py, pz, ux, uy, uz, qx, qy, qz):
     """Parameter in [0, 1] of the point of the segment p + k u that is nearest to q."""
     a = ux * ux + uy * uy + uz * uz
@@ -64,7 +64,7 @@ def _foot(px, py, pz, ux, uy, uz, qx, qy, qz):
     return clamp_to_unit((ux * (qx - px) + uy * (qy - py) + uz * (qz - pz)) / a)
 
 
-@kernel
+@small_kernel
 def _gap(px, py, pz, ux, uy, uz, qx, qy, qz, vx, vy, vz, s, t):
     dx, dy, dz = qx + t * vx - px - s * ux, qy + t * vy - py - s * uy, qz + t * vz - pz - s * uz
     return math.sqrt(dx * dx + dy * dy + dz * dz)
