@@ -20,6 +20,8 @@ _CLOCK_RESET_SECONDS = 1.0
 # most _FASTEST), has two publishers.
 _JUMP_FACTOR, _FASTEST, _JUMP_SLACK = 3.0, 20.0, 0.02
 _ALTERNATIONS, _CONFLICT_SECONDS = 3, 1.0
+# No joint is farther away or faster than that: rad, m, rad/s, m/s. Squares of more would overflow.
+_LARGEST = 1e9
 # Lists of names that are cached; only a faulty publisher sends more.
 _LAYOUTS = 64
 _HISTORY_ROWS = 2048  # two seconds at 1 kHz
@@ -133,8 +135,8 @@ class JointStateBuffer:
 
         Raises:
             JointStateError: the numbers of names and positions differ, a joint appears twice, no
-                joint belongs to this robot, a position is not finite, or the stamp is in the
-                future. Nothing of the message is used.
+                joint belongs to this robot, a position is not finite, a position or a velocity is
+                above 1e9, or the stamp is in the future. Nothing of the message is used.
         """
         names, positions, now, stamp, lag, velocities = message
         if len(names) != len(positions):
@@ -150,12 +152,23 @@ class JointStateBuffer:
         layout = self._layout(tuple(names))
         values = np.asarray(positions, dtype=float)[layout.source]
         target, source = layout.target, layout.source
+        given = np.full(len(source), np.nan)
+        if len(velocities):
+            given = np.asarray(velocities, dtype=float)[source]
         if not np.isfinite(values).all():
             bad = int(np.flatnonzero(~np.isfinite(values))[0])
             raise JointStateError(
                 f"position of joint '{self.joint_names[target[bad]]}' is {values[bad]}",
                 "not_finite",
             )
+        for what, numbers in (("position", values), ("velocity", given)):
+            if (large := np.abs(numbers) > _LARGEST).any():  # NaN is no velocity
+                k = int(np.flatnonzero(large)[0])
+                raise JointStateError(
+                    f"{what} of joint '{self.joint_names[target[k]]}' is {numbers[k]:.6g}; at most "
+                    f"{_LARGEST:g} is possible",
+                    "not_finite",
+                )
         if lag < -FUTURE_SECONDS:
             raise JointStateError(f"joint state stamped {-lag:.1f} s in the future", "future")
         if stamp > 0.0:
@@ -165,13 +178,12 @@ class JointStateBuffer:
             if not fresh.all():
                 if not fresh.any():
                     self.behind = float(behind.min())
-                values, target, source = values[fresh], target[fresh], source[fresh]
+                values, given, target = values[fresh], given[fresh], target[fresh]
         self._detect_two_publishers(values, target, now)
         self._before[target] = self.q[target]
         self.q[target] = values
         self._has_velocities |= len(velocities) > 0
         if self._has_velocities:
-            given = np.asarray(velocities, dtype=float)[source] if len(velocities) else np.nan
             self.velocities[target] = given
         self._stamps[target] = stamp
         self._received[target] = now
@@ -226,6 +238,8 @@ class JointStateBuffer:
             return False
         values = tuple(positions)
         if not math.dist(values, self._last_values) <= _JUMP_SLACK:  # NaN fails here as well
+            return False
+        if any(v > _LARGEST or v < -_LARGEST for v in velocities):
             return False
         self.q[:] = values if self._last_in_order else np.array(values)[self._last_source]
         if len(velocities):

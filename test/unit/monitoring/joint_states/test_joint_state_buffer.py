@@ -54,6 +54,7 @@ def test_no_pose_before_every_joint_was_heard():
         ([], [], "contains no joint of this robot; received: none"),
         (["a", "b", "c"], [0.1, np.nan, 0.3], "joint 'b' is nan"),
         (["a", "b", "c"], [0.1, 0.2, -np.inf], "joint 'c' is -inf"),
+        (["a", "b", "c"], [0.1, 0.2, 1e160], "joint 'c' is 1e[+]160; at most 1e[+]09"),
         (["x", "y"], [1, 2], "no joint of this robot; received: x, y; expected: a, b, c"),
         (["a", "a"], [1, 2], "joint 'a' appears twice"),
     ],
@@ -190,6 +191,26 @@ def test_a_robot_set_to_new_poses_does_not_quarrel_with_itself():
         for m in range(3):
             send(b, NAMES, pose, now=0.1 * k + 0.01 * m)
         assert b.conflict(0.1 * k + 0.05) == ""
+
+
+@pytest.mark.parametrize("large", [1e155, -1e10, np.inf])
+@pytest.mark.parametrize("names", [NAMES, ["x", *NAMES]])
+def test_velocities_that_no_joint_has_are_refused_whole(names, large):
+    b = buffer()
+    others = [5.0] * (len(names) - 3)
+    for k in range(3):  # the second is merged in the quick way
+        send(b, list(names), [*others, 1, 2, 3], now=0.01 * k, velocities=[*others, 0.1, np.nan, 0])
+    with pytest.raises(JointStateError, match="velocity of joint 'b' is .*at most 1e[+]09"):
+        send(b, list(names), [*others, 1, 2, 3], now=0.1, velocities=[*others, 0.1, large, 0])
+    assert b.velocities[0] == 0.1 and np.isnan(b.velocities[1])
+    assert b.age(0.1) == pytest.approx(0.08)
+
+
+def test_velocities_of_joints_that_are_not_monitored_are_ignored():
+    b = buffer()
+    for k in range(3):
+        send(b, ["x", *NAMES], [0, 1, 2, 3], now=0.01 * k, velocities=[1e300, 1, 2, 3])
+        assert b.velocities.tolist() == [1, 2, 3]
 
 
 @pytest.mark.parametrize("velocities", [(), (0.1,), (0.1, 0.2, 0.3, 0.4)])
