@@ -137,8 +137,8 @@ def test_two_arms_meet_and_the_monitor_says_so(start):
     assert all(a != b for a, b in zip(levels[:-1], levels[1:], strict=True))
     spent = dict(re.findall(r"(OK|WARN|ERROR) ([\d.]+) s", summary))
     assert float(spent["OK"]) > 1.0 and 0.2 < float(spent["ERROR"]) < 2.5
-    # In contact the monitor logs once, not at the rate of the joint states. What it logs before depends on what
-    # is compiled already.
+    # In contact the monitor logs once, not at the rate of the joint states. What it logs before
+    # depends on what is compiled already.
     _, loaded, watched = errors.partition("loaded in")
     assert loaded and len(watched.splitlines()) < 10, errors
 

@@ -264,11 +264,13 @@ class BrakingCheck:
         for row in np.flatnonzero(is_nearest):
             rows[row, RATE] = _rate_of(paths, inputs, nearest, rows[row])
         least = np.maximum(rows[:, LEAST], distances - rows[:, TRAVEL])
+        is_inside = np.zeros(count, dtype=bool)
         if not is_fine:
-            self._raise_least(inputs, rows, distances, enough, least)
+            is_inside = self._raise_least(inputs, rows, distances, enough, least)
         rows[:, LEAST] = np.minimum(least, distances)
         rows[:, DISTANCE] = distances
-        parting = (rows[:, RATE] > self._settings.parting_speed) & (rows[:, LEAST] <= enough)
+        parting = rows[:, RATE] > self._settings.parting_speed
+        parting &= (rows[:, LEAST] <= enough) & ~is_inside
         if is_fine:
             rows[parting & goes_on, LEAST] = rows[parting & goes_on, DISTANCE]
         elif parting.any():
@@ -282,19 +284,24 @@ class BrakingCheck:
         distances: np.ndarray,
         enough: np.ndarray,
         least: np.ndarray,
-    ) -> None:
-        """Raise ``least`` (k,), the bounds on the braking path, by exact distances along it."""
+    ) -> np.ndarray:
+        """Raise ``least`` (k,), the bounds on the braking path, by exact distances along it.
+
+        Returns (k,) whether a pair was found within its stop distance there.
+        """
+        is_inside = np.zeros(len(rows), dtype=bool)
         is_open = (least <= enough) & (least < distances) & (distances > 0.0)
         if not is_open.any() or not inputs.initial_velocities.any():
-            return
+            return is_inside
         pairs = rows[is_open, PAIR].astype(int)
-        found = self._exact_paths.least(
+        found, is_inside[is_open] = self._exact_paths.least(
             pairs, inputs.path(2 * _INTERVALS),
             self._paths.joint_weights[rows[is_open, GROUP].astype(int)], distances[is_open],
             self.thresholds[pairs, 0], enough[is_open], self._settings.resolution,
             time.thread_time() + _PATH_SECONDS,
         )  # fmt: skip
         least[is_open] = np.maximum(least[is_open], found)
+        return is_inside
 
     def _ignore_paths_of_parting(
         self, inputs: BrakingInputs, rows: np.ndarray, parting: np.ndarray

@@ -42,8 +42,10 @@ class ExactPaths:
         enough: np.ndarray,
         resolution: float,
         end_time: float,
-    ) -> np.ndarray:
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Lower bounds (k,) in metres of the exact distances of pairs on their braking path.
+
+        And (k,) whether a distance was measured there that is at most ``stop``.
 
         Args:
             pairs: (k,) their numbers in the model.
@@ -62,17 +64,17 @@ class ExactPaths:
         bounds_of_pairs(
             path, weights, now, enough, slots, self._places, self._distances, self._counts, bounds
         )
-        least = np.minimum(bounds.min(axis=1), now)
+        least, is_inside = np.minimum(bounds.min(axis=1), now), np.zeros(len(pairs), dtype=bool)
         unsettled = np.flatnonzero(least < np.minimum(enough, now - resolution))
         # The worst first: there may be no time for the others.
         for k in unsettled[np.argsort((least - stop)[unsettled])]:
             if time.thread_time() >= end_time:
                 break
-            least[k] = self._measured(
+            least[k], is_inside[k] = self._measured(
                 pairs[k], slots[k], path, weights[k], bounds[k], now[k], stop[k], enough[k],
                 resolution, end_time,
             )  # fmt: skip
-        return least
+        return least, is_inside
 
     def _slots(self, pairs: np.ndarray) -> np.ndarray:
         """Slots (k,) of pairs; those that have none get one."""
@@ -98,7 +100,7 @@ class ExactPaths:
         enough: float,
         resolution: float,
         end_time: float,
-    ) -> float:
+    ) -> tuple[float, bool]:
         """`least` of one pair, whose ``bounds`` (n,) are not enough.
 
         No interval is measured twice, as the first half of each is at least as long as the second:
@@ -119,9 +121,9 @@ class ExactPaths:
             self._counts[slot] += 1
             lowest = min(lowest, found)
             if found <= stop:
-                return found
+                return found, True
             raise_bounds(path, joints, weights, q, found, enough, bounds)
-        return min(float(bounds.min()), lowest)
+        return min(float(bounds.min()), lowest), False
 
     def _compile(self) -> None:
         """Run the kernels once, so that no joint state has to wait for them."""

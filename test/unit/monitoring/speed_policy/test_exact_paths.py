@@ -52,11 +52,12 @@ class Paths:
 
     def least(self, q, v, seconds=60.0):
         count = len(self.model.pairs)
-        return self._exact.least(
+        least, self.is_inside = self._exact.least(
             np.arange(count), self.path(q, v), self._weights, self.model.distances(q, exact=True),
             np.full(count, STOP), np.full(count, ENOUGH), RESOLUTION,
             time.thread_time() + seconds,
         )  # fmt: skip
+        return least
 
     def truth(self, q, v):
         rows = self.path(q, v)
@@ -89,6 +90,17 @@ def test_bounds_are_below_the_truth_and_near_it_where_it_matters(paths):
         assert (least[~away] <= STOP).all()
         near = np.minimum(truth, ENOUGH) - paths.half(q, v) - 2.0 * RESOLUTION
         assert (least[away] >= near[away]).all()
+
+
+def test_fast_motions_are_found_within_the_stop_distance(paths):
+    seen = 0
+    for q, v in clear_motions(paths.model, 6):
+        least = paths.least(q, 4.0 * v)
+        if paths.is_inside.any():
+            assert (least[paths.is_inside] <= STOP).all()
+            assert (paths.truth(q, 4.0 * v)[paths.is_inside] <= STOP).all()
+            seen += 1
+    assert seen > 0
 
 
 def test_successive_cycles_of_a_motion_measure_little(paths):
