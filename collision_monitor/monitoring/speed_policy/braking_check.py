@@ -247,11 +247,10 @@ class BrakingCheck:
         count = paths.fine_search(inputs) if is_fine else paths.coarse_search(inputs)
         if count == 0:
             return 0
-        rows = paths.rows[:count]
-        goes_on = rows[:, LEAST] >= rows[:, DISTANCE] - 2.0 * self._settings.resolution
+        rows = paths.rows[:count].copy()
         pairs = rows[:, PAIR].astype(int)
         is_nearest = pairs == paths.number_of(nearest.links)
-        enough = self._released(paths.thresholds[pairs, 1])
+        stop, enough = paths.thresholds[pairs, 0], self._released(paths.thresholds[pairs, 1])
         distances = np.full(count, nearest.distance)  # no pair is closer
         if not is_nearest.all():
             # Farther away than this, a pair does not matter: now, or after it has braked.
@@ -263,18 +262,22 @@ class BrakingCheck:
             distances[is_nearest] = nearest.distance
         for row in np.flatnonzero(is_nearest):
             rows[row, RATE] = _rate_of(paths, inputs, nearest, rows[row])
+        is_parting = rows[:, RATE] > self._settings.parting_speed
         least = np.maximum(rows[:, LEAST], distances - rows[:, TRAVEL])
-        is_inside = np.zeros(count, dtype=bool)
-        if not is_fine:
-            is_inside = self._raise_least(inputs, rows, distances, enough, least)
-        rows[:, LEAST] = np.minimum(least, distances)
-        rows[:, DISTANCE] = distances
-        parting = rows[:, RATE] > self._settings.parting_speed
-        parting &= (rows[:, LEAST] <= enough) & ~is_inside
+        is_inside, goes_on = np.zeros((2, count), dtype=bool)
         if is_fine:
-            rows[parting & goes_on, LEAST] = rows[parting & goes_on, DISTANCE]
-        elif parting.any():
-            self._ignore_paths_of_parting(inputs, rows, parting)
+            goes_on = self._goes_on(rows)
+        else:
+            is_inside = self._raise_least(inputs, rows, distances, enough, least)
+            is_unproven = (least <= stop) & (distances > stop)
+            which = (is_unproven | is_parting & (least <= enough)) & ~is_inside
+            if which.any():
+                of_leaves, goes_on = self._search_leaves(inputs, rows, which)
+                least = np.maximum(least, of_leaves)
+        ignored = is_parting & goes_on & ~is_inside & (least <= enough)
+        rows[:, LEAST] = np.where(ignored, distances, np.minimum(least, distances))
+        rows[:, DISTANCE] = distances
+        paths.rows[:count] = rows
         return count
 
     def _raise_least(
@@ -303,22 +306,26 @@ class BrakingCheck:
         least[is_open] = np.maximum(least[is_open], found)
         return is_inside
 
-    def _ignore_paths_of_parting(
-        self, inputs: BrakingInputs, rows: np.ndarray, parting: np.ndarray
-    ) -> None:
-        """Set LEAST to the distance now for ``parting`` pairs that do not turn back while braking.
+    def _search_leaves(
+        self, inputs: BrakingInputs, rows: np.ndarray, which: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """LEAST (k,) of the leaves for pairs ``which`` (k,), and `_goes_on`, by a finer search.
 
-        The leaves show which turn back: that takes a finer search.
+        Infinity for those that it does not find: they stay beyond their warning distance and what
+        is needed for a release. Other pairs get -inf.
         """
-        kept = rows.copy()
-        classes = np.unique(rows[parting, GROUP]).astype(int)
-        count = self._paths.fine_search(inputs, classes)
+        count = self._paths.fine_search(inputs, np.unique(rows[which, GROUP]).astype(int))
         fine = self._paths.rows[:count]
-        turns_back = fine[:, LEAST] < fine[:, DISTANCE] - 2.0 * self._settings.resolution
-        onward = set(fine[~turns_back, PAIR].tolist())
-        goes_on = parting & np.array([pair in onward for pair in kept[:, PAIR].tolist()])
-        kept[goes_on, LEAST] = kept[goes_on, DISTANCE]
-        self._paths.rows[: len(kept)] = kept
+        places = {pair: k for k, pair in enumerate(fine[:, PAIR].tolist())}
+        mine = [k for k in np.flatnonzero(which).tolist() if rows[k, PAIR] in places]
+        its = [places[pair] for pair in rows[mine, PAIR].tolist()]
+        least, goes_on = np.where(which, np.inf, -np.inf), np.zeros(len(rows), dtype=bool)
+        least[mine], goes_on[mine] = fine[its, LEAST], self._goes_on(fine)[its]
+        return least, goes_on
+
+    def _goes_on(self, rows: np.ndarray) -> np.ndarray:
+        """(k,) whether leaves of a pair that moves apart do not turn back while it brakes."""
+        return rows[:, LEAST] >= rows[:, DISTANCE] - 2.0 * self._settings.resolution
 
     def _released(self, warn: np.ndarray) -> np.ndarray:
         """Distances (k,) beyond which pairs with these warning distances hold no flag, metres."""

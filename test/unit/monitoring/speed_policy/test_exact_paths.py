@@ -4,12 +4,15 @@
 
 import math
 import time
+from functools import partial
 
 import numpy as np
 import pytest
+from support.ros.live_cases import ur5
 
 from collision_monitor import CollisionModel
 from collision_monitor.cli.demo import package_file
+from collision_monitor.monitoring.speed_policy.braking_check import BrakingCheck, Measured
 from collision_monitor.monitoring.speed_policy.braking_paths import (
     BrakingInputs,
     ModelBrakingPaths,
@@ -125,3 +128,26 @@ def test_a_robot_that_stands_keeps_its_distances(paths):
     q = next(clear_motions(paths.model, 1))[0]
     now = paths.model.distances(q, exact=True)
     assert paths.least(q, np.zeros_like(q)) == pytest.approx(now, abs=1e-12)
+
+
+def test_at_no_speed_shapes_stop_a_robot_that_their_leaves_let_go_on():
+    model = ur5()
+    names = [*model.joint_names]
+    rng, seen, spared = np.random.default_rng(11), 0, 0
+    for q in model.random_configurations(300, 11):
+        if model.distance(q).distance <= 0.0:
+            continue
+        velocities = rng.uniform(0.0, 20.0) * rng.uniform(-1.0, 1.0, len(names))
+        stops = []
+        for phase in ("leaf", "auto"):
+            check = BrakingCheck(model, np.full(len(names), 40.0))
+            thresholds = np.tile([0.005, 0.02], (len(model.pairs), 1))
+            check.set_thresholds(thresholds)
+            check.prepare_exact()
+            exact = None if phase == "leaf" else partial(model.exact_bounds, q)
+            clearance = model.distance(q, exact=phase == "auto", depth=False)
+            stops.append(check.decide(q, velocities, Measured(clearance, exact=exact)).stop)
+        assert stops[1] <= stops[0]
+        seen += not stops[0]
+        spared += stops[0] and not stops[1]
+    assert seen > 5 and spared > 0
