@@ -103,6 +103,7 @@ setup(
             "pytest-xdist>=3.7",  # --no-loadscope-reorder
             "hypothesis>=6.80",
             "pycollada>=0.7",
+            "python-fcl>=0.7",
             "griffe2md>=1.5,<1.6",  # writes docs/api.md; another version may format differently
             "ruff>=0.6",
             "colcon-common-extensions>=0.3",

@@ -244,15 +244,17 @@ class ExactDistance:
         self,
         q: np.ndarray,
         pairs: np.ndarray,
-        out: np.ndarray,
-        within: np.ndarray,
+        leaves: np.ndarray,
+        within: float | np.ndarray,
         loose: float,
         seconds: float,
     ) -> np.ndarray:
-        """Raise distances of leaves, up to ``within``, to what is known of the shapes.
+        """Distances of leaves, those up to ``within`` raised to what is known of the shapes.
 
         Measures one pair, and further ones until ``seconds`` are over.
         """
+        pairs, out = np.ascontiguousarray(pairs, dtype=np.int64), np.array(leaves, dtype=float)
+        within = np.array(np.broadcast_to(within, pairs.shape), dtype=float)
         end, unsure = time.thread_time() + seconds, np.empty(len(out))
         while True:
             code = nearest_query.exact_bounds(

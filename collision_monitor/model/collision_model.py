@@ -280,11 +280,9 @@ class CollisionModel:
         Raises:
             ConfigurationError: q has the wrong shape or a value that is not finite.
         """
-        which = np.ascontiguousarray(pairs, dtype=np.int64)
         return self._exactly().bound(
-            self._configuration(q), which, np.array(leaves, dtype=float),
-            np.array(np.broadcast_to(within, which.shape), dtype=float), loose, seconds,
-        )  # fmt: skip
+            self._configuration(q), pairs, leaves, within, loose, seconds
+        )
 
     def prepare_exact(self, depths: bool = True) -> None:
         """Build the hierarchies over all triangles and compile the exact queries.
@@ -318,11 +316,6 @@ class CollisionModel:
         ranks = self.link_names.index(pair[0]), self.link_names.index(pair[1])
         return self._exactly().crossing(self._configuration(q), ranks, int(most))
 
-    @property
-    def exact_shapes(self) -> ExactShapes:
-        """The shapes of all links and obstacles, as exact queries see them."""
-        return self._exact_shapes
-
     def __getstate__(self) -> dict[str, Any]:
         # What is ready for exact queries knows addresses of this process alone.
         return self.__dict__ | {"_exact": None}
@@ -333,7 +326,7 @@ class CollisionModel:
             refusal = weakref.WeakMethod(self.refusal)
             rank = {name: k for k, name in enumerate(self.link_names)}
             self._exact = ExactDistance(
-                self._exact_shapes, (self._numbers, self._index),
+                self.exact_shapes, (self._numbers, self._index),
                 np.array([[rank[a], rank[b]] for a, b in self.pairs], np.int64).reshape(-1, 2),
                 self.pairs.__getitem__, lambda code, q: refusal()(code, q),
             )  # fmt: skip
@@ -662,7 +655,7 @@ class CollisionModel:
         self._leaf_links = [leaf.link for leaf in self.leaves]
         shapes = {**links, **obstacles}
         rank = {name: k for k, name in enumerate(names)}
-        self._exact_shapes = ExactShapes(
+        self.exact_shapes = ExactShapes(
             {name: LinkShapes(shapes[name], body_of[name], pose_of[name]) for name in names},
             [rank[name] for name in self._leaf_links],
             self.hierarchy,
@@ -733,7 +726,7 @@ class CollisionModel:
         # Before any query: the arrays are work space, too.
         self.content = content_key(
             self._numbers, self._index, self.lower, self.upper, self.joint_names,
-            self._obstacle_names, self._exact_shapes.content,
+            self._obstacle_names, self.exact_shapes.content,
         )  # fmt: skip
         self._usual: dict[bool, UsualDistances] = {}
 

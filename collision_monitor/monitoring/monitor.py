@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from enum import IntEnum
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -403,11 +404,15 @@ class Monitor:
         self._fault, self._fault_time = text, now
 
     def _measured(self, now: float) -> Measured:
+        clearance, live, q = self._measure(), self._measure_live(now), self.buffer.q
         if self.narrow_phase == "leaf":
-            return Measured(self._measure(), self._measure_live(now))
+            return Measured(clearance, live)
+        # At the start nothing is known of any pair, and no joint state waits.
+        seconds = _NARROW_PHASE_SECONDS if self.updates else _FIRST_SECONDS
         return Measured(
-            self._measure(), self._measure_live(now), self._exact_bounds, self._live_bounds
-        )
+            clearance, live, partial(self.model.exact_bounds, q, seconds=seconds),
+            None if live is None else partial(self.live.exact_bounds, q, seconds=seconds),
+        )  # fmt: skip
 
     def _measure(self) -> Clearance:
         q = self.buffer.q
@@ -433,22 +438,6 @@ class Monitor:
         if clearance is not None and not math.isfinite(clearance.distance):
             raise CollisionMonitorError(f"the result is {clearance.distance}")
         return clearance
-
-    def _exact_bounds(
-        self, pairs: np.ndarray, leaves: np.ndarray, within: np.ndarray, loose: float
-    ) -> np.ndarray:
-        return self.model.exact_bounds(self.buffer.q, pairs, leaves, within, loose, self._seconds)
-
-    def _live_bounds(
-        self, pairs: np.ndarray, leaves: np.ndarray, within: np.ndarray, loose: float
-    ) -> np.ndarray:
-        return self.live.exact_bounds(self.buffer.q, pairs, leaves, within, loose, self._seconds)
-
-    @property
-    def _seconds(self) -> float:
-        """For exact distances of further pairs."""
-        # At the start nothing is known of any pair, and no joint state waits.
-        return _NARROW_PHASE_SECONDS if self.updates else _FIRST_SECONDS
 
     def distances(self) -> np.ndarray:
         """Signed distances (len(pairs),) of all pairs at the last joint positions, metres.

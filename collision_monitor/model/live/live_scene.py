@@ -396,7 +396,7 @@ class LiveScene:
         """
         if not self.objects:
             return None
-        if exact and any(each.is_allowed.any() for each in self.objects.values()):
+        if exact and self._each_pair():
             return self._exactly().nearest(q)
         self._settle()
         result = query.distance(self._room.numbers, self._room.index, q)
@@ -419,11 +419,7 @@ class LiveScene:
         seconds: float = 0.0,
     ) -> np.ndarray:
         """As `CollisionModel.exact_bounds`, of pairs of ``pair_table``."""
-        which = np.ascontiguousarray(pairs, dtype=np.int64)
-        return self._exactly().bound(
-            q, which, np.array(leaves, dtype=float),
-            np.array(np.broadcast_to(within, which.shape), dtype=float), loose, seconds,
-        )  # fmt: skip
+        return self._exactly().bound(q, pairs, leaves, within, loose, seconds)
 
     def link_or_object(self, number: int) -> str:
         """Name of a link, or of the object in a slot, by its row of ``pair_table``."""

@@ -118,7 +118,7 @@ class ObjectShapes:
         return self._exact.nearest(q, depth=False)
 
     def bound(
-        self, q: np.ndarray, pairs: np.ndarray, leaves: np.ndarray, within: np.ndarray,
+        self, q: np.ndarray, pairs: np.ndarray, leaves: np.ndarray, within: float | np.ndarray,
         loose: float, seconds: float,
     ) -> np.ndarray:  # fmt: skip
         """As `CollisionModel.exact_bounds`."""
