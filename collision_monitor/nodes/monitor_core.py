@@ -49,7 +49,7 @@ from collision_monitor.nodes.parameters.monitor_parameters import (
     settings_of,
     thresholds_of,
 )
-from collision_monitor.nodes.parameters.parameter import declare_parameters, not_finite
+from collision_monitor.nodes.parameters.parameter import changed_values, declare_parameters
 from collision_monitor.nodes.parameters.robot_parameters import declare_robots, recipe_of
 from collision_monitor.nodes.recorder import Recorder
 from collision_monitor.nodes.robot_loader import RobotLoader, build_monitor
@@ -78,9 +78,7 @@ class MonitorCore:
         """
         self._node = node
         bridge_logs(node)
-        self._values = declare_parameters(node, PARAMETERS)
-        if reason := refusal(self._values):
-            raise CollisionMonitorError(reason)
+        self._values = declare_parameters(node, PARAMETERS, refusal)
         self._file_rules = file_rules(self._values)
         check_behaviour(self._values, self._file_rules)
         # In a process beside this one while the robot is loaded here.
@@ -355,14 +353,13 @@ class MonitorCore:
     # -- parameters ------------------------------------------------------------------
 
     def _on_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
-        wanted = {p.name: p.value for p in parameters if p.name in self._values}
+        wanted, reason = changed_values(self._values, parameters, refusal)
+        if reason := reason or self._narrow_phase_refusal(wanted):
+            return SetParametersResult(successful=False, reason=reason)
         values = {**self._values, **wanted}
         model = None if self._monitor is None else self._monitor.model
         limits = None if self._monitor is None else self._limits
         try:
-            reason = not_finite(wanted) or refusal(values) or self._narrow_phase_refusal(wanted)
-            if reason:
-                return SetParametersResult(successful=False, reason=reason)
             rules = file_rules(values) if "thresholds_file" in wanted else self._file_rules
             check_behaviour(values, rules, model, limits)
         except CollisionMonitorError as error:

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 import time
 from collections.abc import Callable, Mapping
@@ -21,8 +20,8 @@ from visualization_msgs.msg import MarkerArray
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.monitoring.data_health.watchdogs import Watchdogs
 from collision_monitor.monitoring.joint_states.cell_buffer import CellBuffer
-from collision_monitor.monitoring.monitor import Level, Monitor, MonitorState
-from collision_monitor.nodes.common.executor import log_at
+from collision_monitor.monitoring.monitor import Monitor, MonitorState
+from collision_monitor.nodes.common.executor import StateLog
 from collision_monitor.nodes.common.messages import LATCHED, VALUES
 from collision_monitor.nodes.recorder import RecordedPublisher, Recorder
 from collision_monitor.robot.pairs import by_reason
@@ -39,9 +38,8 @@ class MonitorReport:
 
     def __init__(self, node: Node) -> None:
         """Start counting."""
-        self._node = node
+        self._log = StateLog(node, _LOG_SECONDS)
         self.messages = 0
-        self._logged: dict[Level, float] = {}
         self._mark = (time.monotonic(), 0, 0.0)  # start time, messages then, last rate
 
     def values(
@@ -97,15 +95,8 @@ class MonitorReport:
 
     def log(self, state: MonitorState) -> None:
         """Log a change of level; the same level at most every few seconds."""
-        now = time.monotonic()
-        if now - self._logged.get(state.level, -math.inf) < _LOG_SECONDS:
-            return
-        self._logged[state.level] = now
-        text = f"{state.level.name}: {state.message}"
-        severity = logging.WARNING if state.level is Level.WARN else logging.ERROR
-        if state.level is Level.OK or state.cause == "waiting":
-            severity = logging.INFO
-        log_at(self._node.get_logger(), severity, text)
+        kind = "waiting" if state.cause == "waiting" else state.level
+        self._log.add(state.level, kind, f"{state.level.name}: {state.message}")
 
 
 def log_robot(log: Any, monitor: Monitor) -> None:

@@ -4,30 +4,25 @@
 
 from __future__ import annotations
 
-import logging
 import math
 import time
 import traceback
+from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticStatus
-from rcl_interfaces.msg import SetParametersResult
-from rclpy.clock import Clock, ClockType
-from rclpy.node import Node
-from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile, qos_profile_sensor_data
 from rclpy.timer import Timer
 from sensor_msgs.msg import JointState
-from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory
 from visualization_msgs.msg import MarkerArray
 
 from collision_monitor.errors import AdjustmentError, CollisionMonitorError, TrajectoryError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.monitoring.monitor import Level, MonitorState
-from collision_monitor.nodes.common.executor import bridge_logs, log_at, run_program
+from collision_monitor.nodes.common.executor import StateLog, run_program
 from collision_monitor.nodes.common.messages import (
     LATCHED,
     VALUES,
@@ -35,8 +30,8 @@ from collision_monitor.nodes.common.messages import (
     seconds_of,
     time_message,
 )
+from collision_monitor.nodes.common.robot_node import RobotNode
 from collision_monitor.nodes.markers.markers import MarkerBuilder, PathMarkers
-from collision_monitor.nodes.parameters.parameter import declare_parameters, not_finite
 from collision_monitor.nodes.parameters.self_collision_parameters import (
     PARAMETERS,
     arm_names,
@@ -72,7 +67,6 @@ from collision_monitor.self_collision.filter.trajectory_filter import (
 from collision_monitor.self_collision.motion_clearance import approach_points
 from collision_monitor.self_collision.solvers import missing
 
-_WATCHDOG_SECONDS = 0.05
 _POLL_SECONDS = 0.005
 _LOG_SECONDS = 1.0
 _MARKER_WAYPOINTS = 100
@@ -80,7 +74,7 @@ Work = tuple[Adjusted, JointTrajectory]
 _COMMANDS = QoSProfile(depth=10)
 
 
-class SelfCollisionNode(Node):
+class SelfCollisionNode(RobotNode):
     """Adjusts trajectories of two arms so that they keep apart; holds the arms otherwise."""
 
     def __init__(self, **options: Any) -> None:
@@ -90,11 +84,7 @@ class SelfCollisionNode(Node):
             CollisionMonitorError: parameters that contradict each other, or a robot
                 given by parameter whose arms cannot be monitored.
         """
-        super().__init__("self_collision", **options)
-        bridge_logs(self)
-        self._values = declare_parameters(self, PARAMETERS)
-        if reason := refusal(self._values):
-            raise CollisionMonitorError(reason)
+        super().__init__("self_collision", PARAMETERS, refusal, **options)
         self._shortage = Shortage(missing())
         for text in self._shortage.warnings:
             self.get_logger().warning(text)
@@ -105,24 +95,18 @@ class SelfCollisionNode(Node):
         self._running_goal: object = None
         self._last: tuple[Job, Adjusted] | None = None  # what the markers show
         self._markers_of: PathMarkers | None = None
-        self._description = ""
         self._serial = 0
         self._report = Report(Level.STALE, "waiting", "waiting for a robot description")
         self._published: tuple | None = None
-        self._logged: dict[str, float] = {}
-        # A steady clock: a watchdog on simulated time would sleep while that stands still.
-        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._log = StateLog(self, _LOG_SECONDS)
+        self._next_markers = -math.inf
         self._polling: Timer | None = None
         self._trajectory = self.create_publisher(JointTrajectory, "~/joint_trajectory", _COMMANDS)
         self._state = self.create_publisher(DiagnosticStatus, "~/state", LATCHED)
         self._markers = self.create_publisher(MarkerArray, "~/markers", VALUES)
         self._publish_state()
-        self.add_on_set_parameters_callback(self._on_parameters)
         self._relay = self._make_relay()
-        if self._values["robot_description"]:
-            self._load(self._values["robot_description"])
-        else:
-            self.create_subscription(String, "robot_description", self._on_description, LATCHED)
+        self._start()
         self.create_subscription(
             JointState, "joint_states", self._on_joint_state, qos_profile_sensor_data
         )
@@ -130,8 +114,6 @@ class SelfCollisionNode(Node):
             JointTrajectory, "~/desired_trajectory", self._on_desired, _COMMANDS
         )
         self.create_subscription(JointTrajectory, "~/desired_point", self._on_point, _COMMANDS)
-        self._next_beat = self._next_markers = -math.inf
-        self.create_timer(_WATCHDOG_SECONDS, self._watch, clock=self._steady)
 
     def close(self) -> None:
         """Publish that trajectories are no longer forwarded."""
@@ -158,7 +140,7 @@ class SelfCollisionNode(Node):
         return FollowJointTrajectoryRelay(self, action_type, action, self._on_goal, self._goal_over)
 
     def _load(self, description: str) -> None:
-        """Load a robot; work for an earlier one is dropped."""
+        """As of `RobotNode`; work for an earlier robot is dropped."""
         start, v = time.monotonic(), self._values
         model = CollisionModel.from_urdf(
             description,
@@ -406,28 +388,17 @@ class SelfCollisionNode(Node):
 
     # -- robot and parameters --------------------------------------------------------
 
-    def _on_description(self, message: String) -> None:
-        if message.data == self._description:
-            return
-        try:
-            self._load(message.data)
-        except CollisionMonitorError as error:
-            self._serial += 1
-            reason = f"robot_description cannot be used: {error}"
-            self._report_event(Level.ERROR, "no robot", reason)
+    def _refuse_description(self, reason: str) -> None:
+        self._serial += 1
+        self._report_event(Level.ERROR, "no robot", reason)
 
-    def _on_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
-        wanted = {p.name: p.value for p in parameters if p.name in self._values}
-        if reason := not_finite(wanted) or refusal({**self._values, **wanted}):
-            return SetParametersResult(successful=False, reason=reason)
-        self._values.update(wanted)
+    def _use_values(self, changed: Mapping[str, Any]) -> None:
         if self._filter is not None:
             supervisor = self._filter.supervisor
             supervisor.set_distances(self._values["safe_distance"], self._values["danger_distance"])
             supervisor.monitor.joint_state_timeout = self._values["joint_state_timeout"]
         self._stream = None
         self._next_markers = -math.inf
-        return SetParametersResult(successful=True)
 
     # -- state and markers -----------------------------------------------------------
 
@@ -456,8 +427,7 @@ class SelfCollisionNode(Node):
         """Publish the state and markers at their rates, and changes at once."""
         self._poll()
         now = time.monotonic()
-        if now >= self._next_beat:
-            self._next_beat = max(self._next_beat, now - 0.1) + 1.0 / self._values["state_rate"]
+        if self._beat_is_due(now):
             self._publish_state()
         else:
             self._publish_if_news()
@@ -475,7 +445,7 @@ class SelfCollisionNode(Node):
         report = self._now_report() if report is None else report
         if report.key != self._published:
             self._published = report.key
-            self._log(report)
+            self._log.add(report.level, report.event, f"{report.level.name}: {report.reason}")
         v, robot, extra = self._values, "", {"request": str(self._serial)}
         extra["safe_distance"] = f"{v['safe_distance']:g}"
         extra["danger_distance"] = f"{v['danger_distance']:g}"
@@ -493,17 +463,6 @@ class SelfCollisionNode(Node):
         values = report.key_values(extra)
         message = diagnostic(report.level, self.get_name(), report.reason, robot, values)
         self._state.publish(message)
-
-    def _log(self, report: Report) -> None:
-        """Log a change; the same event at most once a second."""
-        now = time.monotonic()
-        if now - self._logged.get(report.event, -math.inf) < _LOG_SECONDS:
-            return
-        self._logged[report.event] = now
-        severity = logging.WARNING if report.level is Level.WARN else logging.ERROR
-        if report.level is Level.OK or report.event == "waiting":
-            severity = logging.INFO
-        log_at(self.get_logger(), severity, f"{report.level.name}: {report.reason}")
 
     def _send_markers(self) -> None:
         if self._last is None or self._filter is None:

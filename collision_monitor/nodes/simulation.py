@@ -4,30 +4,25 @@
 
 from __future__ import annotations
 
-import logging
 import math
 import time
 from collections.abc import Mapping
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticStatus
-from rcl_interfaces.msg import SetParametersResult
-from rclpy.clock import Clock, ClockType
-from rclpy.node import Node
-from rclpy.parameter import Parameter
 from rclpy.timer import Timer
 from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Bool, Float64, String
+from std_msgs.msg import Bool, Float64
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
-from collision_monitor.errors import CollisionMonitorError, SimulationError, TrajectoryError
+from collision_monitor.errors import SimulationError, TrajectoryError
 from collision_monitor.monitoring.joint_states.joint_state_buffer import name_some
 from collision_monitor.monitoring.monitor import Level
-from collision_monitor.nodes.common.executor import bridge_logs, log_at, run_program
+from collision_monitor.nodes.common.executor import StateLog, run_program
 from collision_monitor.nodes.common.messages import LATCHED, VALUES, diagnostic, time_message
-from collision_monitor.nodes.parameters.parameter import declare_parameters, not_finite
+from collision_monitor.nodes.common.robot_node import RobotNode
 from collision_monitor.nodes.parameters.simulation_parameters import (
     PARAMETERS,
     refusal,
@@ -107,7 +102,7 @@ def contacts_status(
     return diagnostic(Level.OK, name, text, robot, values)
 
 
-class SimulationNode(Node):
+class SimulationNode(RobotNode):
     """A simulated robot that follows trajectories and reports contacts."""
 
     def __init__(self, **options: Any) -> None:
@@ -117,13 +112,10 @@ class SimulationNode(Node):
             CollisionMonitorError: parameters that contradict each other, MuJoCo missing, or a
                 robot given by parameter that cannot be simulated.
         """
-        super().__init__("simulation", **options)
-        bridge_logs(self)
-        self._values = declare_parameters(self, PARAMETERS)
-        if reason := refusal(self._values):
-            raise CollisionMonitorError(reason)
+        super().__init__("simulation", PARAMETERS, refusal, **options)
+        self._log = StateLog(self)
         self._simulation: Simulation | None = None
-        self._robot, self._description = "", ""
+        self._robot = ""
         self._fault = ""
         self._refused = ""
         self._request = 0
@@ -134,20 +126,14 @@ class SimulationNode(Node):
         self._scale = SpeedScale(
             self._values["heed_speed_scale"], self._values["speed_scale_timeout"]
         )
-        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._stepper: Timer | None = None
-        self._next_beat = self._next_feedback = -math.inf
+        self._next_feedback = -math.inf
         self._make_publishers()
-        self.add_on_set_parameters_callback(self._on_parameters)
         self._action = self._make_action()
-        if self._values["robot_description"]:
-            self._load(self._values["robot_description"])
-        else:
-            self.create_subscription(String, "robot_description", self._on_description, LATCHED)
+        self._start()
         self.create_subscription(JointTrajectory, "~/joint_trajectory", self._on_trajectory, 10)
         self.create_subscription(Float64, "~/speed_scale", self._on_speed_scale, 10)
         self.create_service(Trigger, "~/reset", self._on_reset)
-        self.create_timer(0.05, self._watch, clock=self._steady)
 
     # -- set-up ----------------------------------------------------------------------
 
@@ -175,7 +161,7 @@ class SimulationNode(Node):
         )
 
     def _load(self, description: str) -> None:
-        """Load a robot in place of an earlier one, whose trajectories end."""
+        """As of `RobotNode`; trajectories of an earlier robot end."""
         start, v = time.monotonic(), self._values
         simulation = Simulation.from_urdf(
             description,
@@ -193,7 +179,8 @@ class SimulationNode(Node):
             simulation.continue_from(self._simulation.time)
             if self._action is not None:
                 self._action.watch(self._simulation)
-        self._simulation, self._description, self._fault = simulation, description, ""
+        self._simulation, self._description = simulation, description
+        self._fault = self._refused = ""
         self._robot = simulation.robot.name
         self._scale = SpeedScale(v["heed_speed_scale"], v["speed_scale_timeout"])
         self._pacer = Pacer(v["real_time_factor"])
@@ -207,6 +194,7 @@ class SimulationNode(Node):
         if simulation.contacts:
             names = [" - ".join(pair) for pair in simulation.contacts]
             self.get_logger().warning(f"in contact at the start positions: {name_some(names)}")
+        self._publish_state()
 
     def _restart_timer(self) -> None:
         if self._stepper is not None:
@@ -303,28 +291,18 @@ class SimulationNode(Node):
         response.success, response.message = True, "the robot is back at its start positions"
         return response
 
-    def _on_description(self, message: String) -> None:
-        if message.data == self._description:
-            return
-        try:
-            self._load(message.data)
-        except CollisionMonitorError as error:
-            self._refused = f"robot_description cannot be used: {error}"
-            self._request += 1
+    def _refuse_description(self, reason: str) -> None:
+        self._refused = reason
+        self._request += 1
         self._publish_state()
 
-    def _on_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
-        wanted = {p.name: p.value for p in parameters if p.name in self._values}
-        if reason := not_finite(wanted) or refusal({**self._values, **wanted}):
-            return SetParametersResult(successful=False, reason=reason)
-        self._values.update(wanted)
+    def _use_values(self, changed: Mapping[str, Any]) -> None:
         self._scale.enabled = self._values["heed_speed_scale"]
         self._scale.timeout = self._values["speed_scale_timeout"]
-        if "real_time_factor" in wanted:
-            self._pacer.factor = wanted["real_time_factor"]
+        if "real_time_factor" in changed:
+            self._pacer.factor = changed["real_time_factor"]
             if self._simulation is not None:
                 self._restart_timer()
-        return SetParametersResult(successful=True)
 
     # -- state and contacts -----------------------------------------------------------
 
@@ -346,9 +324,7 @@ class SimulationNode(Node):
 
     def _watch(self) -> None:
         """Publish the state at its rate, and changes at once."""
-        now = time.monotonic()
-        if now >= self._next_beat:
-            self._next_beat = max(self._next_beat, now - 0.1) + 1.0 / self._values["state_rate"]
+        if self._beat_is_due(time.monotonic()):
             self._publish_state()
             self._publish_contacts()
         elif self._status()[:2] + (self._request,) != self._published:
@@ -358,8 +334,7 @@ class SimulationNode(Node):
         level, event, text = self._status()
         if (level, event, self._request) != self._published:
             self._published = level, event, self._request
-            severities = {Level.ERROR: logging.ERROR, Level.WARN: logging.WARNING}
-            log_at(self.get_logger(), severities.get(level, logging.INFO), text)
+            self._log.add(level, event, text)
         values = {"event": event, "request": str(self._request)}
         if self._simulation is not None:
             values["time"] = f"{self._simulation.time:.3f}"

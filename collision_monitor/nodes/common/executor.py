@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import argparse
 import logging
+import math
 import re
 import signal
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -22,6 +24,7 @@ from rclpy.subscription import Subscription
 from rclpy.utilities import remove_ros_args
 
 from collision_monitor.errors import CollisionMonitorError, RosArgumentsError
+from collision_monitor.monitoring.monitor import Level
 
 _SIGNAL_SECONDS = 0.2  # between two checks for a signal, where no timer runs
 
@@ -34,6 +37,26 @@ def log_at(logger: Any, severity: int, text: str) -> None:
         logger.warning(text)
     else:
         logger.info(text)
+
+
+class StateLog:
+    """Logs states of a node at the severity of their level, one of each kind at a time."""
+
+    def __init__(self, node: Node, seconds: float = 0.0) -> None:
+        """``seconds``: least time between two states of the same kind."""
+        self._logger, self._seconds = node.get_logger(), seconds
+        self._logged: dict[Any, float] = {}
+
+    def add(self, level: Level, kind: Any, text: str) -> None:
+        """Log a state; ``kind`` "waiting" is no fault."""
+        now = time.monotonic()
+        if now - self._logged.get(kind, -math.inf) < self._seconds:
+            return
+        self._logged[kind] = now
+        severity = logging.WARNING if level is Level.WARN else logging.ERROR
+        if level is Level.OK or kind == "waiting":
+            severity = logging.INFO
+        log_at(self._logger, severity, text)
 
 
 class LogBridge(logging.Handler):

@@ -5,13 +5,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
 from rclpy.node import Node
+from rclpy.parameter import Parameter as RosParameter
+
+from collision_monitor.errors import CollisionMonitorError
 
 
 @dataclass(frozen=True)
@@ -39,20 +42,36 @@ class Parameter:
 fixed = partial(Parameter, read_only=True)
 
 
-def declare_parameters(node: Node, parameters: Sequence[Parameter]) -> dict[str, Any]:
-    """Declare them all; returns their values by name."""
-    return {
+# Why values cannot be used together, or empty.
+Refusal = Callable[[Mapping[str, Any]], str]
+
+
+def declare_parameters(
+    node: Node, parameters: Sequence[Parameter], refusal: Refusal = lambda values: ""
+) -> dict[str, Any]:
+    """Declare them all; returns their values by name.
+
+    Raises:
+        CollisionMonitorError: the values are refused.
+    """
+    values = {
         p.name: node.declare_parameter(p.name, p.default, p.descriptor()).value
         for p in parameters
     }
+    if reason := refusal(values):
+        raise CollisionMonitorError(reason)
+    return values
 
 
-def not_finite(values: Mapping[str, Any]) -> str:
-    """Message about the first value that is not finite, or empty: ROS ranges accept NaN."""
-    for name, value in values.items():
-        if isinstance(value, float) and not math.isfinite(value):
-            return f"{name}: {value} is not a finite number"
-    return ""
+def changed_values(
+    values: Mapping[str, Any], parameters: Iterable[RosParameter], refusal: Refusal
+) -> tuple[dict[str, Any], str]:
+    """Those of ``values`` that are set, and why they cannot be; the reason is empty if they can."""
+    changed = {p.name: p.value for p in parameters if p.name in values}
+    for name, value in changed.items():
+        if isinstance(value, float) and not math.isfinite(value):  # ROS ranges accept NaN
+            return changed, f"{name}: {value} is not a finite number"
+    return changed, refusal({**values, **changed})
 
 
 def not_positive(values: Mapping[str, Any], names: Iterable[str]) -> str:

@@ -1,0 +1,89 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""What the nodes ``self_collision`` and ``simulation`` share: parameters, a robot, a heartbeat."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from rcl_interfaces.msg import SetParametersResult
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from rclpy.parameter import Parameter as RosParameter
+from std_msgs.msg import String
+
+from collision_monitor.errors import CollisionMonitorError
+from collision_monitor.nodes.common.executor import bridge_logs
+from collision_monitor.nodes.common.messages import LATCHED
+from collision_monitor.nodes.parameters.parameter import (
+    Parameter,
+    Refusal,
+    changed_values,
+    declare_parameters,
+)
+
+_WATCHDOG_SECONDS = 0.05
+
+
+class RobotNode(Node):
+    """A node with one robot, from the parameter or the topic ``robot_description``.
+
+    A subclass calls `_start` when its publishers exist. It has the methods ``_load(description)``,
+    which raises CollisionMonitorError and keeps the earlier robot, ``_refuse_description(reason)``,
+    ``_use_values(changed)`` after parameters were set, and ``_watch()`` for the watchdog.
+    ``_steady`` is a clock for timers: simulated time may stand still.
+    """
+
+    def __init__(
+        self, name: str, parameters: Sequence[Parameter], refusal: Refusal, **options: Any
+    ) -> None:
+        """Declare parameters.
+
+        Raises:
+            CollisionMonitorError: parameters that contradict each other.
+        """
+        super().__init__(name, **options)
+        bridge_logs(self)
+        self._refusal = refusal
+        self._values = declare_parameters(self, parameters, refusal)
+        self._description = ""
+        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._next_beat = -math.inf
+
+    def _start(self) -> None:
+        """Load the robot given by parameter, or wait for one; start the watchdog.
+
+        Raises:
+            CollisionMonitorError: the robot given by parameter cannot be used.
+        """
+        self.add_on_set_parameters_callback(self._on_parameters)
+        if self._values["robot_description"]:
+            self._load(self._values["robot_description"])
+        else:
+            self.create_subscription(String, "robot_description", self._on_description, LATCHED)
+        self.create_timer(_WATCHDOG_SECONDS, self._watch, clock=self._steady)
+
+    def _on_description(self, message: String) -> None:
+        if message.data == self._description:
+            return
+        try:
+            self._load(message.data)
+        except CollisionMonitorError as error:
+            self._refuse_description(f"robot_description cannot be used: {error}")
+
+    def _on_parameters(self, parameters: list[RosParameter]) -> SetParametersResult:
+        changed, reason = changed_values(self._values, parameters, self._refusal)
+        if reason:
+            return SetParametersResult(successful=False, reason=reason)
+        self._values.update(changed)
+        self._use_values(changed)
+        return SetParametersResult(successful=True)
+
+    def _beat_is_due(self, now: float) -> bool:
+        """Whether to repeat the state at ``now``, steady seconds, to keep its mean rate."""
+        if now < self._next_beat:
+            return False
+        self._next_beat = max(self._next_beat, now - 0.1) + 1.0 / self._values["state_rate"]
+        return True
