@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -274,35 +275,34 @@ class SceneTopics:
 
     def _on_scene(self, message: MarkerArray) -> None:
         self._received = time.monotonic()
-        before = self.fault(self._received)
-        for marker in message.markers:
-            self._take_in(self._take_marker, marker)
-        self.keeper.retry(self.q)  # attachments that were requested before their object
-        self._report(before)
+        with self._reporting():
+            for marker in message.markers:
+                self._take_in(self._take_marker, marker)
+            self.keeper.retry(self.q)  # attachments that were requested before their object
 
     def _on_attach(self, message: MarkerArray) -> None:
-        before = self.fault(time.monotonic())
-        for marker in message.markers:
-            self._take_in(self._take_attached, marker)
-        self._report(before)
+        with self._reporting():
+            for marker in message.markers:
+                self._take_in(self._take_attached, marker)
 
     def _on_planning_scene(self, message: Any) -> None:
         self._received = time.monotonic()
-        before = self.fault(self._received)
-        self._planning.take(message)
-        self._report(before)
+        with self._reporting():
+            self._planning.take(message)
 
     def _on_lost(self, topic: str, count: int) -> None:
         """Report lost messages as a fault until the scene is cleared."""
-        before = self.fault(time.monotonic())
-        self._lost[topic] = self._lost.get(topic, 0) + count
-        self._report(before)
+        with self._reporting():
+            self._lost[topic] = self._lost.get(topic, 0) + count
 
     def _take_in(self, take: Callable[[Marker], None], marker: Marker) -> None:
         take_in(self.keeper, marker_name(marker), take, marker, self._expiry(marker))
 
-    def _report(self, before: str) -> None:
-        """Publish and log a change of the fault at once."""
+    @contextmanager
+    def _reporting(self) -> Iterator[None]:
+        """Publish and log at once if the work changes the fault."""
+        before = self.fault(time.monotonic())
+        yield
         now = time.monotonic()
         fault = self.fault(now)
         if fault != before:
@@ -348,18 +348,14 @@ class SceneTopics:
     def _want(
         self, marker: Marker, shape: Shape | np.ndarray | MeshFile | Triangles, touch: Any
     ) -> None:
-        name = marker_name(marker)
         if not marker.header.frame_id:
             raise LiveSceneError("header.frame_id is empty")
-        frame = marker.header.frame_id
         source = marker if self._is_recorded else None
-        self.want(
-            Wish(
-                name, None, frame, pose_of(marker.pose), frozenset(touch), self._expiry(marker),
-                source,
-            ),
-            shape,
+        wish = Wish(
+            marker_name(marker), None, marker.header.frame_id, pose_of(marker.pose),
+            frozenset(touch), self._expiry(marker), source,
         )  # fmt: skip
+        self.want(wish, shape)
 
     def want(self, wish: Wish, shape: Shape | np.ndarray | MeshFile | Triangles) -> None:
         """Add an object, now or when its leaves are fitted."""
@@ -376,15 +372,14 @@ class SceneTopics:
             self.keeper.want(replace(wish, shape=shape))
 
     def _take_leaves(self, name: str, made: np.ndarray | CollisionMonitorError) -> None:
-        before = self.fault(time.monotonic())
         wish = self.keeper.wishes.get(name)
         if wish is None:
             return
-        if isinstance(made, CollisionMonitorError):
-            self.keeper.refuse(name, str(made), wish.expires)
-        else:
-            self.keeper.fill(name, made)
-        self._report(before)
+        with self._reporting():
+            if isinstance(made, CollisionMonitorError):
+                self.keeper.refuse(name, str(made), wish.expires)
+            else:
+                self.keeper.fill(name, made)
 
     # -- attached objects --------------------------------------------------------------
 
