@@ -16,7 +16,7 @@ from enum import Enum
 import numpy as np
 
 from collision_monitor.errors import TrajectoryError
-from collision_monitor.monitoring.joint_states.joint_state_buffer import name_some
+from collision_monitor.motion.received_points import Rows, checked_points, checked_rows
 from collision_monitor.motion.trajectory import Trajectory
 
 # Below this the scale is 0: one that falls with the distance never reaches 0 itself.
@@ -58,9 +58,6 @@ class SpeedScale:
             silence = now - self._received
             return f"no speed scale for {silence:.2f} s, {self.timeout:g} s are allowed"
         return "the speed scale is 0"
-
-
-Rows = Sequence[Sequence[float]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,47 +104,14 @@ def checked_command(
         TrajectoryError: names, numbers or times that cannot be right.
     """
     names = tuple(joint_names)
-    if not names:
-        raise TrajectoryError("names no joints")
-    if len(set(names)) < len(names):
-        twice = next(name for k, name in enumerate(names) if name in names[:k])
-        raise TrajectoryError(f"names joint '{twice}' twice")
-    if unknown := [name for name in names if name not in set(robot_joints)]:
-        raise TrajectoryError(
-            f"names '{unknown[0]}', which the robot does not move; its joints are "
-            f"{name_some(list(robot_joints), 20)}"
-        )
-    if not len(positions):
-        raise TrajectoryError("has no points")
-    clock = np.array(times, dtype=float)
-    if clock.shape != (len(positions),):
-        raise TrajectoryError(f"has {len(clock)} times for {len(positions)} points")
-    if not (np.isfinite(clock).all() and clock[0] >= 0.0 and (np.diff(clock) > 0.0).all()):
-        raise TrajectoryError(
-            f"has times {name_some([f'{t:g}' for t in clock.tolist()], 6)}: they must begin at 0 "
-            "or later, and increase"
-        )
-    tables = [_table("positions", positions, names)]
-    for what, rows in (("velocities", velocities), ("accelerations", accelerations)):
-        given = any(len(row) for row in rows)
-        tables.append(_table(what, rows, names) if given else None)
-    if tables[2] is not None and tables[1] is None:
+    clock, table = checked_points(robot_joints, names, times, positions)
+    rates = [
+        checked_rows(field, rows, names) if any(map(len, rows)) else None
+        for field, rows in (("velocities", velocities), ("accelerations", accelerations))
+    ]
+    if rates[1] is not None and rates[0] is None:
         raise TrajectoryError("has accelerations without velocities: give both, or positions alone")
-    return Command(names, clock, *tables, start)
-
-
-def _table(what: str, rows: Rows, names: tuple[str, ...]) -> np.ndarray:
-    for k, row in enumerate(rows):
-        if len(row) != len(names):
-            raise TrajectoryError(f"point {k} has {len(row)} {what} for {len(names)} joints")
-    table = np.array([list(row) for row in rows], dtype=float)
-    bad = np.argwhere(~np.isfinite(table))
-    if len(bad):
-        k, j = bad[0]
-        raise TrajectoryError(
-            f"point {k}: {what} of joint '{names[j]}' are {table[k, j]}; a finite number is needed"
-        )
-    return table
+    return Command(names, clock, table, *rates, start)
 
 
 class Phase(Enum):

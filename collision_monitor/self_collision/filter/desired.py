@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 import numpy as np
 
 from collision_monitor.errors import TrajectoryError
 from collision_monitor.monitoring.joint_states.joint_state_buffer import name_some
 from collision_monitor.motion.motion import Motion
+from collision_monitor.motion.received_points import checked_points
 
 # One point without a time is reached no faster than its joints may move, nor sooner than this.
 _SHORTEST = 0.1
@@ -59,9 +59,8 @@ def checked(
     Raises:
         TrajectoryError: names, numbers, times or start that cannot be right.
     """
-    names = _checked_names(desired.joint_names, arm_joints, present)
-    positions = _checked_positions(desired, names)
-    times = _checked_times(desired, len(positions))
+    names = desired.joint_names
+    times, positions = _points_of_arms(desired, arm_joints, present)
     here = np.array([present[name] for name in names])
     if times[0] == 0.0 and len(times) == 1:
         times = _shortest_time(names, positions, here, velocity_limits)
@@ -86,15 +85,13 @@ def checked_point(
         TrajectoryError: more points or none, names or numbers that cannot be right, or a
             joint of an arm that is not named.
     """
-    names = _checked_names(desired.joint_names, arm_joints, robot_joints)
     if len(desired.positions) != 1:
         raise TrajectoryError(f"has {len(desired.positions)} points; a desired point is one")
-    missing = [name for name in arm_joints if name not in names]
+    _, positions = _points_of_arms(desired, arm_joints, robot_joints)
+    missing = [name for name in arm_joints if name not in desired.joint_names]
     if missing:
         raise TrajectoryError(f"does not name {_quoted(missing)}; a stream moves both arms")
-    positions = _checked_positions(desired, names)
-    _checked_times(desired, 1)
-    return dict(zip(names, positions[0].tolist(), strict=True))
+    return dict(zip(desired.joint_names, positions[0].tolist(), strict=True))
 
 
 def _shortest_time(
@@ -116,67 +113,26 @@ def _shortest_time(
     return np.array([max(_SHORTEST, float(needed.max()))])
 
 
-def _checked_names(
-    names: tuple[str, ...], arm_joints: Collection[str], robot_joints: Collection[str]
-) -> tuple[str, ...]:
-    if not names:
-        raise TrajectoryError("names no joints")
-    twice = [name for k, name in enumerate(names) if name in names[:k]]
-    if twice:
-        raise TrajectoryError(f"names joint {_quoted(twice)} twice")
-    places = ((robot_joints, "the robot does not have"), (arm_joints, "is of neither arm"))
-    for where, reason in places:
-        if others := [name for name in names if name not in where]:
-            raise TrajectoryError(
-                f"names {_quoted(others)}, which {reason}; the arms' joints are "
-                f"{name_some(sorted(arm_joints), 20)}"
-            )
-    return names
+def _points_of_arms(
+    desired: DesiredTrajectory, arm_joints: Collection[str], robot_joints: Collection[str]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Times and positions, as of `checked_points`."""
+    names = desired.joint_names
+    times, positions = checked_points(robot_joints, names, desired.times, desired.positions)
+    if others := [name for name in names if name not in arm_joints]:
+        raise TrajectoryError(
+            f"names {_quoted(others)}, which is of neither arm; the arms' joints are "
+            f"{name_some(sorted(arm_joints), 20)}"
+        )
+    for field, counts in (desired.extras or {}).items():
+        for k, count in enumerate(counts):
+            if count not in (0, len(names)):
+                raise TrajectoryError(f"point {k} has {count} {field} for {len(names)} joints")
+    return times, positions
 
 
 def _quoted(names: Sequence[str]) -> str:
     return name_some([f"'{name}'" for name in names])
-
-
-def _checked_positions(desired: DesiredTrajectory, names: tuple[str, ...]) -> np.ndarray:
-    if not len(desired.positions):
-        raise TrajectoryError("has no points")
-    lengths = {"positions": list(map(len, desired.positions)), **(desired.extras or {})}
-    for field, counts in lengths.items():
-        right = {len(names)} if field == "positions" else {0, len(names)}
-        if set(counts) <= right:
-            continue
-        k, count = next((k, count) for k, count in enumerate(counts) if count not in right)
-        raise TrajectoryError(f"point {k} has {count} {field} for {len(names)} joints")
-    positions = np.fromiter(chain.from_iterable(desired.positions), dtype=float)
-    positions = positions.reshape(-1, len(names))
-    bad = np.argwhere(~np.isfinite(positions))
-    if len(bad):
-        k, j = bad[0]
-        raise TrajectoryError(
-            f"point {k}: position of joint '{names[j]}' is {positions[k, j]}; a finite number is "
-            "needed"
-        )
-    return positions
-
-
-def _checked_times(desired: DesiredTrajectory, count: int) -> np.ndarray:
-    times = np.array(desired.times, dtype=float)
-    if times.shape != (count,):
-        raise TrajectoryError(f"{len(times)} times for {count} points")
-    bad = np.flatnonzero(~np.isfinite(times) | (times < 0.0))
-    if len(bad):
-        raise TrajectoryError(
-            f"point {bad[0]} is to be reached {times[bad[0]]:g} s after the start; times begin at 0"
-        )
-    late = np.flatnonzero(np.diff(times) <= 0.0)
-    if len(late):
-        k = int(late[0]) + 1
-        raise TrajectoryError(
-            f"point {k} is to be reached at {times[k]:g} s, not after point {k - 1} at "
-            f"{times[k - 1]:g} s: times must increase"
-        )
-    return times
 
 
 def distance_from(motion: Motion, present: Mapping[str, float]) -> tuple[str, float]:

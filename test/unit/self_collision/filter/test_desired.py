@@ -88,7 +88,7 @@ def test_one_point_at_time_0_needs_a_velocity_limit(limit):
     [
         ((), "names no joints"),
         (("r1", "r2", "r1", "l2"), "names joint 'r1' twice"),
-        (("r1", "r2", "l1", "elbow"), "names 'elbow', which the robot does not have.*l1, l2, r1"),
+        (("r1", "r2", "l1", "elbow"), "'elbow', which the robot does not move.*torso, r1"),
         (("r1", "r2", "l1", "torso"), "names 'torso', which is of neither arm.*l1, l2, r1"),
     ],
 )
@@ -107,9 +107,9 @@ NAN_ROW = [0.1, math.nan, 0.3, 0.0]
         ((0.0, 1.0), (HERE, THERE[:3]), "point 1 has 3 positions for 4 joints"),
         ((0.0, 1.0), (HERE, [*THERE, 0.0]), "point 1 has 5 positions for 4 joints"),
         ((0.0, 1.0), (HERE, []), "point 1 has 0 positions for 4 joints"),
-        ((0.0, 1.0), (HERE, NAN_ROW), "point 1: position of joint 'r2' is nan"),
-        ((0.0, 1.0), (HERE, [math.inf] * 4), "point 1: position of joint 'r1' is inf"),
-        ((0.0, 1.0), (NAN_ROW, HERE), "point 0: position of joint 'r2' is nan"),
+        ((0.0, 1.0), (HERE, NAN_ROW), "point 1: positions of joint 'r2' are nan"),
+        ((0.0, 1.0), (HERE, [math.inf] * 4), "point 1: positions of joint 'r1' are inf"),
+        ((0.0, 1.0), (NAN_ROW, HERE), "point 0: positions of joint 'r2' are nan"),
         ((0.0, 2.0, 1.0), (HERE, THERE, HERE), "point 2 .* at 1 s, not after point 1 at 2 s"),
         ((0.0, 1.0, 1.0), (HERE, THERE, HERE), "point 2 .* at 1 s, not after point 1 at 1 s"),
         ((0.0, 0.0), (HERE, THERE), "point 1 .* at 0 s, not after"),
@@ -143,7 +143,7 @@ def test_a_point_of_a_stream_names_every_joint_of_both_arms_in_any_order():
         (ARMS, [], [], "has 0 points"),
         (ARMS[:3], [0.1], [HERE[:3]], "does not name 'l2'"),
         ((*ARMS, "torso"), [0.1], [[*HERE, 0.4]], "'torso', which is of neither arm"),
-        (ARMS, [0.1], [NAN_ROW], "'r2' is nan"),
+        (ARMS, [0.1], [NAN_ROW], "'r2' are nan"),
         (ARMS, [-0.1], [HERE], "-0.1 s after the start"),
     ],
 )
