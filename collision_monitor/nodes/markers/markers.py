@@ -118,11 +118,20 @@ def _remark(left_out: list[int], levels: frozenset[int] | range, depth: int) -> 
     return ""
 
 
+def _marker(
+    frame: str, namespace: str, number: int, kind: int = 0, action: int = Marker.ADD
+) -> Marker:
+    marker = Marker(ns=namespace, id=number, type=kind, action=action)
+    marker.header.frame_id = frame
+    marker.pose.orientation.w = 1.0
+    return marker
+
+
 def gone(levels: tuple[int, ...], frame: str, stamp: Time) -> MarkerArray:
     """Deletes the boxes of levels."""
-    markers = [Marker(ns=AABB, id=level, action=Marker.DELETE) for level in levels]
+    markers = [_marker(frame, AABB, level, action=Marker.DELETE) for level in levels]
     for marker in markers:
-        marker.header.frame_id, marker.header.stamp = frame, stamp
+        marker.header.stamp = stamp
     return MarkerArray(markers=markers)
 
 
@@ -169,10 +178,8 @@ class MarkerBuilder:
         self._contact.color = marker_colour((0.95, 0.1, 0.65), 1.0)
 
     def _marker(self, kind: int, namespace: str, number: int, size: float) -> Marker:
-        marker = Marker(ns=namespace, id=number, type=kind)
-        marker.header.frame_id = self._model.root
+        marker = _marker(self._model.root, namespace, number, kind)
         marker.lifetime = duration_message(self._lifetime)
-        marker.pose.orientation.w = 1.0
         marker.scale.x = marker.scale.y = marker.scale.z = size
         return marker
 
@@ -276,25 +283,6 @@ _BEFORE_COLOUR, _AFTER_COLOUR = (0.85, 0.3, 0.1), (0.1, 0.6, 0.25)
 _FIELD_COLOUR, _DANGER_COLOUR = (0.95, 0.7, 0.1), (0.8, 0.0, 0.0)
 
 
-def _marker(kind: int, namespace: str, number: int, frame: str, stamp: Time) -> Marker:
-    marker = Marker(ns=namespace, id=number, type=kind, action=Marker.ADD)
-    marker.header.frame_id, marker.header.stamp = frame, stamp
-    marker.pose.orientation.w = 1.0
-    return marker
-
-
-def _path(
-    points: np.ndarray, namespace: str, number: int, colour: tuple, frame: str, stamp: Time
-) -> Marker:
-    marker = _marker(Marker.LINE_STRIP, namespace, number, frame, stamp)
-    marker.scale.x = 0.008
-    marker.color = marker_colour(colour, 0.9)
-    # RViz refuses a line of one point
-    rows = points if len(points) > 1 else np.repeat(points, 2, axis=0)
-    marker.points = [marker_point(p) for p in rows]
-    return marker
-
-
 class PathMarkers:
     """Markers of one adjustment after the other.
 
@@ -324,37 +312,43 @@ class PathMarkers:
         which the field pushes the arm. Its length is the missing distance, and it is red below
         danger_distance.
         """
-        frame, markers = self._frame, []
-        for side in (0, 1):
+        markers = [
+            self._path(points[:, side], namespace, side, colour)
+            for side in (0, 1)
             for points, namespace, colour in (
                 (before.points, BEFORE, _BEFORE_COLOUR),
                 (after.points, AFTER, _AFTER_COLOUR),
-            ):
-                path = points[:, side]
-                markers.append(_path(path, namespace, side, colour, frame, stamp))
-        arrows = list(self._field(before, safe_distance, danger_distance, stamp))
+            )
+        ]
+        arrows = list(self._field(before, safe_distance, danger_distance))
         gone = [
-            Marker(ns=FIELD, id=number, action=Marker.DELETE)
+            _marker(self._frame, FIELD, number, action=Marker.DELETE)
             for number in range(len(arrows), self._arrows)
         ]
-        for marker in gone:
-            marker.header.frame_id, marker.header.stamp = frame, stamp
         self._arrows = len(arrows)
-        for marker in (*markers, *arrows):
-            marker.lifetime = duration_message(lifetime)
+        markers += [*arrows, *gone]
+        for marker in markers:
+            marker.header.stamp, marker.lifetime = stamp, duration_message(lifetime)
         first = [Marker(action=Marker.DELETEALL)] if self._is_first else []
         self._is_first = False
-        return MarkerArray(markers=[*first, *markers, *arrows, *gone])
+        return MarkerArray(markers=[*first, *markers])
 
-    def _field(
-        self, before: ApproachPoints, safe: float, danger: float, stamp: Time
-    ) -> Iterator[Marker]:
+    def _path(self, points: np.ndarray, namespace: str, number: int, colour: Rgb) -> Marker:
+        marker = _marker(self._frame, namespace, number, Marker.LINE_STRIP)
+        marker.scale.x = 0.008
+        marker.color = marker_colour(colour, 0.9)
+        # RViz refuses a line of one point
+        rows = points if len(points) > 1 else np.repeat(points, 2, axis=0)
+        marker.points = [marker_point(p) for p in rows]
+        return marker
+
+    def _field(self, before: ApproachPoints, safe: float, danger: float) -> Iterator[Marker]:
         rows = np.flatnonzero(before.distances < safe)
         sides = ((0, -1.0), (1, 1.0))
         for number, (row, (side, sign)) in enumerate(itertools.product(rows, sides)):
             distance = before.distances[row]
             colour = _DANGER_COLOUR if distance < danger else _FIELD_COLOUR
-            marker = _marker(Marker.ARROW, FIELD, number, self._frame, stamp)
+            marker = _marker(self._frame, FIELD, number, Marker.ARROW)
             start = before.points[row, side]
             tip = start + sign * (safe - distance) * before.directions[row]
             marker.points = [marker_point(start), marker_point(tip)]
