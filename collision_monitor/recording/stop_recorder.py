@@ -23,9 +23,8 @@ from typing import Any, Protocol
 
 from collision_monitor.errors import MissingDependencyError, RecordingError
 from collision_monitor.recording import write_mcap
+from collision_monitor.recording.write_mcap import HEAD
 
-# Before each message: nanoseconds of recording, channel, bytes that follow. As in write_mcap.py.
-HEAD = struct.Struct("<qHI")
 _SEGMENT = 1 << 18  # bytes that are dropped at once
 _MEGABYTE = 1 << 20
 _LONGEST = 3.0  # times `after`, from the first stop of a file to its end

@@ -7,7 +7,7 @@ monitor in the same process would often wait for the interpreter. It is started 
 imports nothing of this package, to start fast.
 
 Input: eight bytes with the length of a JSON object (``path``, ``channels``, ``metadata``), that
-object, and messages to the end, each behind `_HEAD`. Output: one line of JSON, ``path`` or
+object, and messages to the end, each behind `HEAD`. Output: one line of JSON, ``path`` or
 ``error``. The file is written completely or not at all, and none is overwritten.
 """
 
@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 _LENGTH = struct.Struct("<Q")
-_HEAD = struct.Struct("<qHI")  # nanoseconds, channel, bytes of the message
+HEAD = struct.Struct("<qHI")  # nanoseconds, channel, bytes of the message
 
 
 def numbered(path: Path) -> Iterator[Path]:
@@ -40,8 +40,8 @@ def messages_of(data: bytes) -> Iterator[tuple[int, int, bytes]]:
     """(nanoseconds, channel, message) one after another."""
     at = 0
     while at < len(data):
-        nanoseconds, channel, size = _HEAD.unpack_from(data, at)
-        at += _HEAD.size
+        nanoseconds, channel, size = HEAD.unpack_from(data, at)
+        at += HEAD.size
         yield nanoseconds, channel, data[at : at + size]
         at += size
 
