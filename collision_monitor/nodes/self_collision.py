@@ -55,11 +55,11 @@ from collision_monitor.nodes.trajectories.trajectory_messages import (
     motion_message,
     point_message,
 )
+from collision_monitor.self_collision.adjustment import Adjustment
 from collision_monitor.self_collision.arms import find_arms
 from collision_monitor.self_collision.filter.background_worker import BackgroundWorker
 from collision_monitor.self_collision.filter.hold_supervisor import HoldSupervisor, names_of
 from collision_monitor.self_collision.filter.trajectory_filter import (
-    Adjusted,
     FilterSettings,
     Job,
     TrajectoryFilter,
@@ -70,7 +70,7 @@ from collision_monitor.self_collision.solvers import missing
 _POLL_SECONDS = 0.005
 _LOG_SECONDS = 1.0
 _MARKER_WAYPOINTS = 100
-Work = tuple[Adjusted, JointTrajectory]
+Work = tuple[Adjustment, float, JointTrajectory]  # with its seconds
 _COMMANDS = QoSProfile(depth=10)
 
 
@@ -93,7 +93,7 @@ class SelfCollisionNode(RobotNode):
         self._worker: BackgroundWorker | None = None
         self._computing: tuple[Job, Future[Work]] | None = None
         self._running_goal: object = None
-        self._last: tuple[Job, Adjusted] | None = None  # what the markers show
+        self._last: tuple[Job, Adjustment] | None = None  # what the markers show
         self._markers_of: PathMarkers | None = None
         self._serial = 0
         self._report = Report(Level.STALE, "waiting", "waiting for a robot description")
@@ -283,12 +283,13 @@ class SelfCollisionNode(RobotNode):
             seconds = time.monotonic() - job.submitted
             self._refuse(reason, job.owner, refusal_values(error, job.settings.method, seconds))
             return
-        adjusted, message = future.result()
-        self._last = job, adjusted
+        adjustment, seconds, message = future.result()
+        self._last = job, adjustment
         self._next_markers = -math.inf
-        values = adjustment_values(adjusted.adjustment, adjusted.seconds)
+        values = adjustment_values(adjustment, seconds)
+        motion, clock = adjustment.motion, self._seconds()
         try:
-            release = self._filter.release(job, adjusted, self._seconds(), time.monotonic())
+            release = self._filter.release(job, motion, clock, time.monotonic())
         except CollisionMonitorError as error:
             self._refuse(str(error), job.owner, values)
             return
@@ -297,9 +298,9 @@ class SelfCollisionNode(RobotNode):
             message.header.stamp = time_message(release.start)
         self._running_goal = job.owner
         self._send(message, job.owner)
-        how = "adjusted" if adjusted.adjustment.changed else "unchanged"
+        how = "adjusted" if adjustment.changed else "unchanged"
         text = f"forwarded, {how}: {len(release.motion.times)} waypoints"
-        if adjusted.adjustment.changed:
+        if adjustment.changed:
             change = float(values["largest_change"])
             text += f", '{values['largest_change_joint']}' by up to {change:.3g}"
         if release.notes:
@@ -467,12 +468,12 @@ class SelfCollisionNode(RobotNode):
     def _send_markers(self) -> None:
         if self._last is None or self._filter is None:
             return
-        job, adjusted = self._last
+        job, adjustment = self._last
         model = self._filter.supervisor.model
         right = names_of(model, self._filter.arms[0])
         before, after = (
             approach_points(model, right, motion, job.held, _MARKER_WAYPOINTS)
-            for motion in (adjusted.adjustment.desired, adjusted.adjustment.motion)
+            for motion in (adjustment.desired, adjustment.motion)
         )
         self._markers.publish(
             self._markers_of.build(
@@ -488,8 +489,9 @@ class SelfCollisionNode(RobotNode):
 
 def _work(trajectory_filter: TrajectoryFilter, job: Job) -> Work:
     """Adjust in a thread, and make the message, which is slow for many points."""
-    adjusted = trajectory_filter.adjust(job)
-    return adjusted, motion_message(adjusted.adjustment.motion)
+    start = time.monotonic()
+    adjustment = trajectory_filter.adjust(job)
+    return adjustment, time.monotonic() - start, motion_message(adjustment.motion)
 
 
 def main(args: list[str] | None = None) -> None:

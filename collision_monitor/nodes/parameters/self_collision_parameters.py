@@ -9,9 +9,8 @@ from typing import Any
 
 from collision_monitor.nodes.parameters import monitor_parameters
 from collision_monitor.nodes.parameters.parameter import Parameter, fixed, not_positive, too_slow
+from collision_monitor.self_collision.adjustment import METHODS, YIELDING
 
-METHODS = ("robust", "published")
-YIELDING = ("both", "left", "right")
 GUARDS = ("running", "always")
 _CHAIN = ("right_base_link", "right_tip_link", "left_base_link", "left_tip_link")
 _SHARED = (

@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from action_msgs.msg import GoalStatus
@@ -22,6 +22,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from collision_monitor.errors import TrajectoryError
 from collision_monitor.nodes.common.messages import duration_message, seconds_of
+from collision_monitor.simulation.simulation import Simulation
 from collision_monitor.simulation.trajectory_execution import Phase, Run
 
 _ACTION = "~/follow_joint_trajectory"
@@ -243,15 +244,6 @@ class FollowJointTrajectoryRelay(_DeferredActionServer):
 # -- of the simulation -----------------------------------------------------------------
 
 
-class Arm(Protocol):
-    """The part of a simulation that the action uses."""
-
-    joint_names: Sequence[str]
-    time: float
-    q: np.ndarray
-    target: np.ndarray
-
-
 class _Goal:
     """A goal under way: its handle, its run, and how long the last point has been commanded."""
 
@@ -304,29 +296,29 @@ class TrajectoryAction(_DeferredActionServer):
         goal.cancelled = True
         self._drop(goal.run)
 
-    def watch(self, arm: Arm) -> None:
+    def watch(self, simulation: Simulation) -> None:
         """End the goals that are reached or missed; to be called after time has passed."""
         for goal in list(self._goals):
-            outcome = self._outcome(goal, arm)
+            outcome = self._outcome(goal, simulation)
             if outcome is not None:
                 self._goals.remove(goal)
                 how, code, text = outcome
                 self._execute(goal.handle, how, self._result(code, text))
 
-    def feed_back(self, arm: Arm) -> None:
+    def feed_back(self, simulation: Simulation) -> None:
         """Publish the feedback of all goals."""
         for goal in self._goals:
-            columns = self._columns(goal, arm)
+            columns = self._columns(goal, simulation)
             feedback = self._type.Feedback()
             feedback.joint_names = list(goal.run.command.joint_names)
-            wanted, actual = arm.target[columns], arm.q[columns]
+            wanted, actual = simulation.target[columns], simulation.q[columns]
             feedback.desired.positions = wanted.tolist()
             feedback.actual.positions = actual.tolist()
             feedback.error.positions = (wanted - actual).tolist()
             feedback.desired.time_from_start = duration_message(goal.run.elapsed)
             goal.handle.publish_feedback(feedback)
 
-    def _outcome(self, goal: _Goal, arm: Arm) -> tuple[str, int, str] | None:
+    def _outcome(self, goal: _Goal, simulation: Simulation) -> tuple[str, int, str] | None:
         """(how it ends, error code, text), or None while it is active."""
         result = self._type.Result
         if goal.cancelled:
@@ -334,21 +326,21 @@ class TrajectoryAction(_DeferredActionServer):
         phase = goal.run.phase
         if phase in (Phase.REPLACED, Phase.DROPPED):
             return "abort", result.INVALID_GOAL, f"given up: {phase.value}"
-        if fault := self._beyond_path(goal, arm):
+        if fault := self._beyond_path(goal, simulation):
             self._drop(goal.run)
             return "abort", result.PATH_TOLERANCE_VIOLATED, fault
         if phase is not Phase.DONE:
             return None
         if goal.done_at is None:
-            goal.done_at = arm.time
-        names, columns = goal.run.command.joint_names, self._columns(goal, arm)
+            goal.done_at = simulation.time
+        names, columns = goal.run.command.joint_names, self._columns(goal, simulation)
         given = self._given(goal.handle.request.goal_tolerance)
         allowed = np.array([given.get(name, self._tolerance()) for name in names])
-        off = np.abs(goal.run.command.positions[-1] - arm.q[columns])
+        off = np.abs(goal.run.command.positions[-1] - simulation.q[columns])
         if (off <= allowed).all():
             return "succeed", result.SUCCESSFUL, ""
         patience = seconds_of(goal.handle.request.goal_time_tolerance) or _SETTLE
-        if arm.time - goal.done_at <= patience:
+        if simulation.time - goal.done_at <= patience:
             return None
         worst = int((off - allowed).argmax())
         text = (
@@ -357,12 +349,12 @@ class TrajectoryAction(_DeferredActionServer):
         )
         return "abort", result.GOAL_TOLERANCE_VIOLATED, text
 
-    def _beyond_path(self, goal: _Goal, arm: Arm) -> str:
+    def _beyond_path(self, goal: _Goal, simulation: Simulation) -> str:
         """Which joint is farther from where it should be than the goal allows; empty for none."""
         for name, most in self._given(goal.handle.request.path_tolerance).items():
             if name in goal.run.command.joint_names:
-                k = list(arm.joint_names).index(name)
-                off = abs(float(arm.target[k] - arm.q[k]))
+                k = list(simulation.joint_names).index(name)
+                off = abs(float(simulation.target[k] - simulation.q[k]))
                 if off > most:
                     return f"joint '{name}' is {off:.4g} off its path, {most:g} is allowed"
         return ""
@@ -373,6 +365,6 @@ class TrajectoryAction(_DeferredActionServer):
         return {item.name: item.position for item in tolerances or () if item.position > 0.0}
 
     @staticmethod
-    def _columns(goal: _Goal, arm: Arm) -> list[int]:
-        names = list(arm.joint_names)
+    def _columns(goal: _Goal, simulation: Simulation) -> list[int]:
+        names = list(simulation.joint_names)
         return [names.index(name) for name in goal.run.command.joint_names]

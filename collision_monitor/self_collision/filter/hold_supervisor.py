@@ -73,6 +73,9 @@ class HoldSupervisor:
     count. While it lasts, a motion may be allowed that leads away
     (`allow_leaving`): it is stopped by a second order if it leads nearer again.
     Times are seconds of a steady clock.
+
+    Attributes:
+        distance: of the arms at the last joint state, metres; NaN while it is unknown.
     """
 
     def __init__(
@@ -103,7 +106,7 @@ class HoldSupervisor:
         self.events = 0
         self._nearest = math.inf  # where a motion that leads away began
         self._may_leave = False
-        self._distance = math.nan
+        self.distance = math.nan
 
     @property
     def model(self) -> CollisionModel:
@@ -125,7 +128,7 @@ class HoldSupervisor:
     ) -> tuple[MonitorState, bool]:
         """The verdict after a joint state (see `Monitor.update`), and whether to hold now."""
         state = self.monitor.update(names, positions, now, stamp, lag)
-        self._distance = state.distance
+        self.distance = state.distance
         if state.clearance is None:
             return state, False
         return state, self._judge(state.clearance.distance)
@@ -149,16 +152,11 @@ class HoldSupervisor:
 
     def allow_leaving(self) -> None:
         """A motion that leads away has begun: hold again only if it leads nearer instead."""
-        self._may_leave, self._nearest = True, self._distance
+        self._may_leave, self._nearest = True, self.distance
 
     def state(self, now: float) -> MonitorState:
         """The verdict at ``now``, without news."""
         return self.monitor.state(now)
-
-    @property
-    def distance(self) -> float:
-        """The arms' distance at the last joint state, metres; NaN when it is not known."""
-        return self._distance
 
     def doubt(self, now: float) -> str:
         """Why the present state cannot be relied upon; empty when it can."""

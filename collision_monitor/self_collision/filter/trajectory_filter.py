@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -65,14 +64,6 @@ class Job:
     events: int = 0
     submitted: float = 0.0
     owner: object = None
-
-
-@dataclass(frozen=True, eq=False)
-class Adjusted:
-    """What came of a job, and how many seconds it took."""
-
-    adjustment: Adjustment
-    seconds: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,15 +176,15 @@ class TrajectoryFilter:
 
     # -- the work --------------------------------------------------------------------
 
-    def adjust(self, job: Job) -> Adjusted:
+    def adjust(self, job: Job) -> Adjustment:
         """Adjust; always in one and the same thread.
 
         Raises:
             AdjustmentError and other CollisionMonitorError: there is no safe adjustment.
         """
-        began, s = time.monotonic(), job.settings
+        s = job.settings
         moved = job.motion.joint_names
-        adjustment = adjust(
+        return adjust(
             self._model,
             job.motion,
             self.arms,
@@ -206,18 +197,16 @@ class TrajectoryFilter:
             held={name: value for name, value in job.held.items() if name not in moved},
             acceleration_limits=s.acceleration_limit or None,
         )
-        return Adjusted(adjustment, time.monotonic() - began)
 
     # -- after -----------------------------------------------------------------------
 
-    def release(self, job: Job, adjusted: Adjusted, clock: float, now: float) -> Release:
-        """What to send now; from here on it counts as under way.
+    def release(self, job: Job, motion: Motion, clock: float, now: float) -> Release:
+        """What to send now of an adjusted ``motion``; from here on it counts as under way.
 
         Raises:
             TrajectoryError: the robot is not any more where it was when the trajectory came,
                 or its joint state is unknown.
         """
-        motion = adjusted.adjustment.motion
         _require_sound(motion, job.motion.joint_names)
         if doubt := self.supervisor.doubt(now):
             raise TrajectoryError(f"while it was adjusted the joint state was lost: {doubt}")

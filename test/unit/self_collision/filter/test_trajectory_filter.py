@@ -3,7 +3,6 @@
 """The gate: what passes between whoever wants two arms to move and the controller."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,7 +14,6 @@ from collision_monitor.self_collision.filter import trajectory_filter as traject
 from collision_monitor.self_collision.filter.desired import DesiredTrajectory
 from collision_monitor.self_collision.filter.hold_supervisor import HoldSupervisor
 from collision_monitor.self_collision.filter.trajectory_filter import (
-    Adjusted,
     FilterSettings,
     TrajectoryFilter,
 )
@@ -44,8 +42,7 @@ class Cell:
         return self.filter.job(desired, start, settings, CLOCK, NOW)
 
     def release(self, job, motion=None, clock=CLOCK + 0.2, now=NOW):
-        adjustment = SimpleNamespace(motion=job.motion if motion is None else motion)
-        return self.filter.release(job, Adjusted(adjustment, 0.1), clock, now)
+        return self.filter.release(job, job.motion if motion is None else motion, clock, now)
 
 
 @pytest.fixture
@@ -72,8 +69,7 @@ def test_the_work_is_handed_to_the_library_with_all_its_settings(cell, monkeypat
         safe_distance=0.2, danger_distance=0.1, method="published", yielding="left",
         tip_weight=3.0, acceleration_limit=4.0,
     )  # fmt: skip
-    adjusted = cell.filter.adjust(job)
-    assert adjusted.adjustment == "an adjustment" and adjusted.seconds >= 0.0
+    assert cell.filter.adjust(job) == "an adjustment"
     model = asked.pop("model")
     assert model is not MODEL and model is not cell.supervisor.model and model.pairs == MODEL.pairs
     assert asked == {
@@ -89,7 +85,7 @@ def test_the_work_is_handed_to_the_library_with_all_its_settings(cell, monkeypat
 def test_the_library_takes_what_it_is_handed(cell, names):
     columns = [JOINTS.index(name) for name in names]
     rows = [[row[k] for k in columns] for row in (FAR, FARTHER)]
-    adjustment = cell.filter.adjust(cell.job(names, rows)).adjustment
+    adjustment = cell.filter.adjust(cell.job(names, rows))
     assert adjustment.motion.joint_names == names
     assert adjustment.motion.positions[[0, -1]].tolist() == rows
     assert adjustment.certified >= SETTINGS.safe_distance
@@ -99,7 +95,7 @@ def test_arms_that_all_but_touch_are_led_away(cell):
     cell.stand(apart(0.001))
     job = cell.job(rows=(apart(0.001), FAR), start_tolerance=0.01)
     assert job.settings.danger_distance == 0.0
-    motion = cell.filter.adjust(job).adjustment.motion
+    motion = cell.filter.adjust(job).motion
     assert motion.positions[[0, -1]].tolist() == [apart(0.001), FAR]
 
 
