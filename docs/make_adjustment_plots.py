@@ -29,12 +29,12 @@ from support.robots.dual_arm_cases import (
 from collision_monitor.self_collision.field.repulsion_field_adjustment import adjust_published
 from collision_monitor.self_collision.margins import Problem
 from collision_monitor.self_collision.motion_clearance import LinearField
-from collision_monitor.self_collision.sqp_adjustment import adjust_robust
+from collision_monitor.self_collision.sqp_adjustment import RobustAdjustment
 
 DOCS = Path(__file__).resolve().parent
 METHODS: dict[str, Callable[[Problem], np.ndarray]] = {
     "published": adjust_published,
-    "robust": adjust_robust,
+    "robust": lambda problem: RobustAdjustment(problem).run(),
 }
 COLOURS = ("#1d3557", "#e76f51")  # one a method
 BEFORE, SAFE, DANGER = "#8d99ae", "#2a9d8f", "#d62828"

@@ -42,18 +42,6 @@ _FINEST = 300  # rows that may all be knots
 _EASE = 1e-3  # m that a pair may come nearer than at the start, while it is led out
 
 
-def adjust_robust(problem: Problem) -> np.ndarray:
-    """The desired motion, changed where it must be, (n, nq); certified at d_saf at every instant.
-
-    First and last configurations are kept. A motion that starts below d_saf, but not below
-    d_dan, is led out first, and certified not to come nearer than it starts until then.
-
-    Raises:
-        AdjustmentError: naming waypoint, time, pair and distance; ``safe_prefix`` is (k, nq).
-    """
-    return RobustAdjustment(problem).run()
-
-
 class RobustAdjustment:
     """One motion being adjusted.
 
@@ -77,7 +65,14 @@ class RobustAdjustment:
         self.limits = np.repeat(self._safe[None, :], max(1, len(self._desired) - 1), axis=0)
 
     def run(self) -> np.ndarray:
-        """See `adjust_robust`."""
+        """The desired motion, changed where it must be, (n, nq); certified at d_saf throughout.
+
+        First and last configurations are kept. A motion that starts below d_saf, but not below
+        d_dan, is led out first, and certified not to come nearer than it starts until then.
+
+        Raises:
+            AdjustmentError: naming waypoint, time, pair and distance; ``safe_prefix`` is (k, nq).
+        """
         self._refuse_bad_goal()
         rows = self._desired.copy()
         at = self._lead_out(rows)  # knot from which on all limits are kept

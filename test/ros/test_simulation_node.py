@@ -179,6 +179,7 @@ def test_a_robot_can_come_by_topic_and_another_after_it():
     descriptions.publish(String(data=ARMS))
     cell.ready()
     wait(cell, 1.0)
+    assert cell.values["event"] == "holding"  # the refusal is over
     before = cell.now
     descriptions.publish(String(data=ARMS.replace('"r"', '"other"')))
     cell.until(lambda: "other" in cell.last.name)

@@ -1,23 +1,29 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Trajectories as messages: nothing is lost, and nothing is added."""
+"""Trajectories and streams of points as messages."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.robots.two_slides import ARMS, JOINTS, apart, model
 from support.ros.ros_graph import rclpy  # noqa: F401  skips where there is no rclpy
 
 from builtin_interfaces.msg import Duration, Time  # isort: skip
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # isort: skip
 
-from collision_monitor.motion.motion import Motion  # isort: skip
+from collision_monitor.errors import AdjustmentError, TrajectoryError  # isort: skip
+from collision_monitor.monitoring.monitor import Level
+from collision_monitor.motion.motion import Motion
 from collision_monitor.nodes.common.messages import duration_message, seconds_of
 from collision_monitor.nodes.trajectories.trajectory_messages import (
+    PointStreaming,
     desired_of,
     motion_message,
     point_message,
 )
+from collision_monitor.self_collision.filter.hold_supervisor import HoldSupervisor
+from collision_monitor.self_collision.filter.trajectory_filter import TrajectoryFilter
 
 
 @given(st.integers(0, 10**6), st.integers(0, 10**9 - 1))
@@ -70,3 +76,82 @@ def test_one_point_has_the_order_that_is_asked_for():
     (point,) = message.points
     assert list(point.positions) == [2.0, 1.0]
     assert point.time_from_start == Duration(sec=0, nanosec=250_000_000)
+
+
+# -- streams of desired points -------------------------------------------------------------
+
+MODEL = model()
+VALUES = {
+    "safe_distance": 0.1, "danger_distance": 0.05, "yielding": "both", "stream_horizon": 1.0,
+    "stream_timeout": 0.5,
+}  # fmt: skip
+NOW, CLOCK = 100.0, 5000.0
+
+
+class Robot:
+    """Stands somewhere, and is sent points."""
+
+    def __init__(self, gap):
+        self.supervisor = HoldSupervisor(MODEL, ARMS)
+        self.filter = TrajectoryFilter(MODEL, ARMS, self.supervisor)
+        self.stream = PointStreaming(MODEL, self.filter, VALUES)
+        self.supervisor.update((*JOINTS, "mast_joint"), [*apart(gap), 0.0], NOW)
+
+    def follow(self, gap, span=0.1, stamp=None, clock=CLOCK):
+        wanted = dict(zip(JOINTS, apart(gap), strict=True))
+        message = point_message(JOINTS, wanted, span, stamp)
+        return self.stream.follow(message, clock, NOW)
+
+
+def gap_of(followed):
+    (point,) = followed.message.points
+    r_x, _, l_x, _ = point.positions
+    return 1.0 + l_x - r_x - 0.2
+
+
+def test_a_point_that_keeps_apart_goes_out_as_it_came():
+    followed = Robot(0.5).follow(0.48)
+    assert gap_of(followed) == pytest.approx(0.48, abs=1e-9)
+    assert followed.message.joint_names == list(JOINTS)
+    assert followed.message.header.stamp == Time()
+    assert followed.message.points[0].time_from_start.nanosec == 100_000_000
+    assert followed.ahead == pytest.approx(0.1)
+    assert (followed.level, followed.text) == (Level.OK, "streaming")
+    assert followed.values["stream_points"] == "1"
+
+
+def test_one_that_leads_together_is_adjusted_and_said():
+    robot = Robot(0.12)
+    followed = robot.follow(0.0, 0.5)
+    assert gap_of(followed) >= 0.1 - 1e-6
+    assert followed.level is Level.WARN and "adjusted" in followed.text
+    assert followed.values["stream_adjusted"] == "1"
+    assert {followed.values["link_a"], followed.values["link_b"]} == {"r_ball", "l_ball"}
+
+
+def test_a_stamp_ahead_is_kept_and_one_that_is_over_means_now():
+    robot = Robot(0.5)
+    ahead = robot.follow(0.49, 0.1, Time(sec=5000, nanosec=200_000_000))
+    assert ahead.message.header.stamp == Time(sec=5000, nanosec=200_000_000)
+    assert ahead.ahead == pytest.approx(0.3)
+    late = robot.follow(0.48, 0.1, Time(sec=5000, nanosec=300_000_000), CLOCK + 0.5)
+    assert late.message.header.stamp == Time()
+    assert late.message.points[0].time_from_start.nanosec == 0
+    assert late.level is Level.WARN and "late" in late.text and late.ahead < 0.0
+
+
+def test_nothing_goes_out_from_below_the_danger_distance():
+    robot = Robot(0.03)
+    with pytest.raises(AdjustmentError, match="0.0300 m apart"):
+        robot.follow(0.5)
+
+
+def test_nothing_goes_out_while_a_trajectory_is_under_way_or_nothing_is_known():
+    robot = Robot(0.5)
+    robot.filter.begin(CLOCK, 10.0)
+    with pytest.raises(TrajectoryError, match="while a trajectory is being executed"):
+        robot.follow(0.5)
+    robot.filter.over()
+    assert robot.follow(0.5).level is Level.OK
+    with pytest.raises(TrajectoryError, match="is unknown: joint states are"):
+        robot.stream.follow(point_message(JOINTS, dict.fromkeys(JOINTS, 0.0), 0.1), CLOCK, NOW + 9)

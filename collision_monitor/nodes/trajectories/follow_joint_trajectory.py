@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from action_msgs.msg import GoalStatus
@@ -22,8 +22,10 @@ from trajectory_msgs.msg import JointTrajectory
 
 from collision_monitor.errors import TrajectoryError
 from collision_monitor.nodes.common.messages import duration_message, seconds_of
-from collision_monitor.simulation.simulation import Simulation
 from collision_monitor.simulation.trajectory_execution import Phase, Run
+
+if TYPE_CHECKING:
+    from collision_monitor.simulation.simulation import Simulation
 
 _ACTION = "~/follow_joint_trajectory"
 _SETTLE = 2.0  # s after the last point, if a goal has no goal_time_tolerance
