@@ -121,10 +121,8 @@ class MonitorCore:
         self._published: tuple[Level, str, str] | None = None
         self._topics = MonitorTopics(
             self._node,
-            {
-                "distances_rate": self._timed(self._send_distances),
-                "marker_rate": self._timed(self._send_markers),
-            },
+            self._timed(self._send_distances),
+            self._timed(self._send_markers),
             self._recorder,
         )
         self._services = MonitorServices(self._node, lambda: self._monitor, self._refresh)
@@ -144,9 +142,7 @@ class MonitorCore:
             )
         if not self._robots.missing:
             try:
-                self._load_first(
-                    recipe_of(self._values, self._robots.sources, self._prepared != "leaf")
-                )
+                self._load_first(self._recipe())
             except CollisionMonitorError:
                 self.cleanup()
                 raise
@@ -208,13 +204,16 @@ class MonitorCore:
         text = f"waiting for a robot description on {topics}" if topics else _LOADING
         return MonitorState(Level.STALE, text, "waiting")
 
+    def _recipe(self) -> Recipe:
+        return recipe_of(self._values, self._robots.sources, self._prepared != "leaf")
+
     def _on_description(self) -> None:
         """Load the first robot here; a later description beside the monitored robot."""
         if self._robots.missing:
             self._idle = self._waiting()
             self._refresh()
             return
-        recipe = recipe_of(self._values, self._robots.sources, self._prepared != "leaf")
+        recipe = self._recipe()
         if self._monitor is not None:
             self._loader.request(recipe)
             return
@@ -325,7 +324,7 @@ class MonitorCore:
             state = self._with_refusal(state)
         if state.clearance is not None:
             self._topics.cycle(state)
-        if (state.level, state.cause, state.action) != self._published:
+        if _key(state) != self._published:
             self._publish_state(state)
         if cycles.add(start, time.monotonic(), lag_at_start):
             self._refresh()
@@ -444,7 +443,7 @@ class MonitorCore:
             watchdogs.publishers.update(topic, count, now)
         state = self._current_state()
         is_news = self._stop_service.update(_is_stop(state))
-        is_news |= (state.level, state.cause, state.action) != self._published
+        is_news |= _key(state) != self._published
         period = 1.0 / self._values["state_rate"]
         if now >= self._next_beat - 0.5 * self._watch_period():
             # The mean rate of heartbeats is kept, whatever the period of the watchdog is.
@@ -460,8 +459,8 @@ class MonitorCore:
     def _publish_state(self, state: MonitorState) -> None:
         if not self._is_active:
             return
-        if (state.level, state.cause, state.action) != self._published:
-            self._published = (state.level, state.cause, state.action)
+        if _key(state) != self._published:
+            self._published = _key(state)
             self._stop_service.update(_is_stop(state))
             self._report.log(state)
         self._topics.state(self._status(state), state)
@@ -522,6 +521,11 @@ class MonitorCore:
         )
         for message in messages:
             self._topics.markers.publish(message)
+
+
+def _key(state: MonitorState) -> tuple[Level, str, str]:
+    """A state is published at once when this changes."""
+    return state.level, state.cause, state.action
 
 
 def _is_stop(state: MonitorState) -> bool:

@@ -162,10 +162,11 @@ class MonitorTopics:
     def __init__(
         self,
         node: Node,
-        on_demand: Mapping[str, Callable[[], None]],
+        send_distances: Callable[[], None],
+        send_markers: Callable[[], None],
         recorder: Recorder | None = None,
     ) -> None:
-        """``on_demand``: callback of a topic, by the parameter with its rate."""
+        """``send_distances`` and ``send_markers`` are called while these have subscribers."""
         self._node, self._recorder = node, recorder
         # A steady clock: a watchdog on simulated time would sleep while that stands still.
         self.clock = Clock(clock_type=ClockType.STEADY_TIME)
@@ -183,8 +184,8 @@ class MonitorTopics:
             self.distances, self.markers, self.diagnostics,
         )  # fmt: skip
         self._on_demand = {
-            name: ({"distances_rate": self.distances, "marker_rate": self.markers}[name], callback)
-            for name, callback in on_demand.items()
+            "distances_rate": (self.distances, send_distances),
+            "marker_rate": (self.markers, send_markers),
         }
         self._timers: dict[str, Any] = {}
         self._scale_is_used = True

@@ -259,9 +259,9 @@ def _who_can_yield(
             f"{', '.join(arms[0].joint_names + arms[1].joint_names)}"
         )
     able = "both" if all(moved) else "right" if moved[0] else "left"
-    if yielding == "both" or able == "both":
-        return able if yielding == "both" else yielding
-    if yielding != able:
+    if yielding == "both":
+        return able
+    if able not in ("both", yielding):
         raise ConfigurationError(
             f"yielding: the {yielding} arm is to give way, but the motion names none of its joints"
         )

@@ -97,18 +97,12 @@ def _stem_within(tree: Tree, joints: list[Joint]) -> list[Joint] | str:
     if not joints:
         return "has no moving joints"
     ancestors = {joint.name: {j.name for j in tree.path(joint.parent)} for joint in joints}
-    first = joints[0]  # depth first: if any joint carries all others, it is this one
-    if any(first.name not in ancestors[joint.name] for joint in joints[1:]):
-        return "is not one chain"
-    stem = [first]
-    rest = joints[1:]
-    while rest:
-        head = rest[0]
-        if any(head.name not in ancestors[joint.name] for joint in rest[1:]):
-            break  # a hand
-        stem.append(head)
-        rest = rest[1:]
-    return stem
+    stem: list[Joint] = []
+    for k, joint in enumerate(joints):  # depth first: if any carries all others, it is the first
+        if any(joint.name not in ancestors[other.name] for other in joints[k + 1 :]):
+            break  # a hand, or no chain at all
+        stem.append(joint)
+    return stem or "is not one chain"
 
 
 def _rigid_below(tree: Tree, joint: Joint) -> set[str]:

@@ -233,7 +233,7 @@ class PointStream:
         if ahead < -self.timeout:
             raise TrajectoryError(f"was due {-ahead:.3g} s ago: too old to follow")
         going = self.active(now)
-        dt = due - (self._due if going and self._due is not None else now)
+        dt = due - (self._due if going else now)
         if dt <= 0.0:
             if going:
                 raise TrajectoryError(
