@@ -22,6 +22,7 @@ from collision_monitor.cli.options import (
     print_json,
 )
 from collision_monitor.cli.robots import add_model_arguments, load_model
+from collision_monitor.common.text import shortened
 from collision_monitor.errors import (
     AdjustmentError,
     ConfigurationError,
@@ -181,10 +182,8 @@ def _held(text: str, model: CollisionModel, motion: Motion) -> dict[str, float]:
         name for name in model.joint_names if name not in motion.joint_names and name not in given
     ]
     if still:
-        more = f" and {len(still) - 6} more" if len(still) > 6 else ""
         _print_error(
-            f"note: held at zero, or at the nearer limit (--q sets them): {', '.join(still[:6])}"
-            f"{more}"
+            f"note: held at zero, or at the nearer limit (--q sets them): {shortened(still, 6)}"
         )
     return given
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from collision_monitor.cli.options import counted, output_path, png_path, print_json, text_table
 from collision_monitor.cli.robots import add_model_arguments, load_model
+from collision_monitor.common.text import shortened
 from collision_monitor.fitting.leaves_file import write_leaves
 from collision_monitor.fitting.stand_off import stand_off
 from collision_monitor.geometry.leaf import Leaf, moved
@@ -210,8 +211,8 @@ def _left_out(model: CollisionModel) -> str:
     left_out = len(model.unmonitored_pairs)
     lines = [f"{len(model.pairs)} pairs checked, {left_out} left out" + (":" if left_out else "")]
     for reason, pairs in by_reason(model.unmonitored_pairs).items():
-        names = ", ".join(f"{a} - {b}" for a, b in pairs[:_MOST_NAMED])
-        more = f", and {len(pairs) - _MOST_NAMED} more (--json)" if len(pairs) > _MOST_NAMED else ""
+        names = shortened([f"{a} - {b}" for a, b in pairs], _MOST_NAMED)
+        more = " (--json)" if len(pairs) > _MOST_NAMED else ""
         lines.append(f"  {reason}: {names}{more}")
     return "\n".join(lines)
 

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import json
 import math
 import os
@@ -16,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from collision_monitor.common.text import closest
 from collision_monitor.errors import ConfigurationError, MotionError
 from collision_monitor.model.collision_model import CollisionModel
 
@@ -112,11 +112,9 @@ def parse_positions(text: str, model: CollisionModel) -> dict[str, float]:
                 f"--q: {entry!r} is not of the form joint=value, such as {example}"
             )
         if name not in model.joint_names:
-            close = difflib.get_close_matches(name, model.joint_names, 3, 0.4)
             raise ConfigurationError(
-                f"--q: '{model.name}' has no joint {name!r} to set; "
-                f"{'close to it' if close else 'there are'}: "
-                f"{', '.join(close or model.joint_names)}"
+                f"--q: '{model.name}' has no joint {name!r} to set; it has "
+                f"{closest(name, model.joint_names, 20)}"
             )
         if name in positions:
             raise ConfigurationError(f"--q: joint {name!r} is given twice")

@@ -17,7 +17,6 @@ shapes has to be there: one that is forgotten would be one that nobody watches.
 
 from __future__ import annotations
 
-import difflib
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -27,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from collision_monitor.common.disk_cache import content_key
+from collision_monitor.common.text import did_you_mean
 from collision_monitor.errors import LeavesError, SceneError
 from collision_monitor.geometry.leaf import Leaf
 from collision_monitor.robot.description import Robot
@@ -180,8 +180,7 @@ def _got(value: object) -> str:
 
 def _check_link(path: str, link: object, robot: Robot) -> None:
     if link not in robot.links:
-        close = difflib.get_close_matches(str(link), robot.links, 1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
+        hint = f"; {close}" if (close := did_you_mean(link, robot.links)) else ""
         raise LeavesError(f"{path}: the robot {robot.name!r} has no such link{hint}")
     if not robot.links[link].shapes:
         raise LeavesError(

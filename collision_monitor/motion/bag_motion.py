@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 from scipy.interpolate import PPoly
 
+from collision_monitor.common.text import shortened
 from collision_monitor.errors import MotionError, TrajectoryError
 from collision_monitor.motion.bags import STATES, CommandMessage, StateMessage, Topic, read_topics
 from collision_monitor.motion.trajectory import Trajectory, hermite, joined, raised, shifted
@@ -75,7 +76,7 @@ def read_bag(
         for seconds, end in ((late, "first"), (early, "last")):
             if seconds > _HELD:
                 warnings.append(
-                    f"{path}: nothing is known of {', '.join(joints[:5])} in the {end} "
+                    f"{path}: nothing is known of {shortened(joints)} in the {end} "
                     f"{seconds:.3g} s: held"
                 )
     trajectory = Trajectory(

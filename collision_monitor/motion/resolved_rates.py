@@ -18,6 +18,7 @@ import numpy as np
 from scipy.integrate import DOP853, OdeSolution
 from scipy.spatial.transform import Rotation
 
+from collision_monitor.common.text import shortened
 from collision_monitor.errors import MotionError
 from collision_monitor.robot.bodies import Bodies, Jacobians
 from collision_monitor.robot.poses import rotation_about
@@ -103,7 +104,8 @@ class ResolvedRates:
             MotionError: an unknown link or joint, or none that moves the link.
         """
         if link not in bodies.link_bodies:
-            raise MotionError(f"the robot has no link {link!r}; it has {_some(bodies.link_bodies)}")
+            known = shortened(map(repr, bodies.link_bodies), 20)
+            raise MotionError(f"the robot has no link {link!r}; it has {known}")
         self._bodies, self._link, self._line = bodies, link, line
         self._body = bodies.link_bodies[link]
         self._q = np.array(q, dtype=float)
@@ -115,7 +117,8 @@ class ResolvedRates:
         movers = [bodies.joint_names[column] for column in columns]
         for name in joint_names or ():
             if name not in movers:
-                raise MotionError(f"joint {name!r} does not move {link!r}; {_some(movers)} do")
+                known = shortened(map(repr, movers), 20)
+                raise MotionError(f"joint {name!r} does not move {link!r}; {known} do")
         self.columns = np.array(
             [c for c, name in zip(columns, movers, strict=True) if name in (joint_names or movers)],
             dtype=np.int64,
@@ -187,8 +190,3 @@ class ResolvedRates:
         ahead = self._line.ahead(np.array([s]), pose[None])[0]
         metres, radians = np.linalg.norm(ahead[:3]), np.linalg.norm(ahead[3:])
         return bool(metres > _LOST[0] * self.reach or radians > _LOST[1])
-
-
-def _some(names: Sequence[str]) -> str:
-    names = list(names)
-    return ", ".join(map(repr, names[:20])) + (" and more" if len(names) > 20 else "")

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import difflib
 import fnmatch
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -12,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import numpy as np
 from scipy.interpolate import PPoly
 
+from collision_monitor.common.text import did_you_mean, shortened
 from collision_monitor.errors import MotionError
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.robot.bodies import leading_joint
@@ -76,7 +76,7 @@ def on_robot(
         )
     both = given & held.keys()
     if both:
-        names = _list(sorted(both))
+        names = _quoted(sorted(both))
         raise MotionError(f"{where}: held: {names}: the motion itself moves what is held")
     at_rest = {j.name: held.get(j.name, _rest(j)) for j in own if j.name not in given}
     for name, value in at_rest.items():
@@ -106,10 +106,8 @@ def led_by(joint_names: Iterable[str], robot: Robot) -> frozenset[str]:
     return frozenset(leader for leader in leaders if leader is not None)
 
 
-def _list(names: Sequence[str]) -> str:
-    """Names in quotes, twenty at most."""
-    more = f" and {len(names) - 20} more" if len(names) > 20 else ""
-    return ", ".join(repr(name) for name in names[:20]) + more
+def _quoted(names: Sequence[str]) -> str:
+    return shortened(map(repr, names), 20)
 
 
 def _named(
@@ -131,10 +129,10 @@ def _named(
             unknown.append(name)
     if unknown:
         moving = [name for name, joint in joints.items() if joint.moves]
-        close = difflib.get_close_matches(unknown[0], moving, 1)
-        hint = f"did you mean {close[0]!r}? It has " if close else "it has "
+        hint = f"{close} It" if (close := did_you_mean(unknown[0], moving)) else "it"
         raise MotionError(
-            f"{where}: robot {robot.name!r} has no joint {_list(unknown)}; {hint}{_list(moving)}"
+            f"{where}: robot {robot.name!r} has no joint {_quoted(unknown)}; {hint} has "
+            f"{_quoted(moving)}"
         )
     return named
 

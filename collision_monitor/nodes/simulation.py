@@ -17,8 +17,8 @@ from std_msgs.msg import Bool, Float64
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
+from collision_monitor.common.text import shortened
 from collision_monitor.errors import SimulationError, TrajectoryError
-from collision_monitor.monitoring.joint_states.joint_state_buffer import name_some
 from collision_monitor.monitoring.monitor import Level
 from collision_monitor.nodes.common.executor import StateLog, run_program
 from collision_monitor.nodes.common.messages import LATCHED, VALUES, diagnostic, time_message
@@ -193,7 +193,7 @@ class SimulationNode(RobotNode):
         )
         if simulation.contacts:
             names = [" - ".join(pair) for pair in simulation.contacts]
-            self.get_logger().warning(f"in contact at the start positions: {name_some(names)}")
+            self.get_logger().warning(f"in contact at the start positions: {shortened(names)}")
         self._publish_state()
 
     def _restart_timer(self) -> None:

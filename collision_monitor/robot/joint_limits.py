@@ -21,7 +21,6 @@ counts as well. Scaling factors are not used; other keys of a joint are named in
 
 from __future__ import annotations
 
-import difflib
 import logging
 import math
 import os
@@ -31,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from collision_monitor.common.safe_yaml import read_document
+from collision_monitor.common.text import closest, shortened
 from collision_monitor.errors import JointLimitsError
 from collision_monitor.robot.description import Robot
 from collision_monitor.robot.yaml_values import finite_number, shown
@@ -137,10 +137,9 @@ def read_joint_limits(
     unknown = [name for name in limits if name not in joint_names]
     known = {name: found for name, found in limits.items() if name in joint_names}
     if not known:
-        close = difflib.get_close_matches(unknown[0], joint_names, 3, 0.4) if unknown else ()
         raise JointLimitsError(
-            f"{path}: no joint of the robot is in it ({', '.join(unknown[:5]) or 'it is empty'}); "
-            f"the robot has {', '.join(close or joint_names[:5])}"
+            f"{path}: no joint of the robot is in it ({shortened(unknown) or 'it is empty'}); "
+            f"the robot has {closest(unknown[0] if unknown else '', joint_names)}"
         )
     if unknown:
         logger.warning("%s: unknown joints are ignored: %s", path, ", ".join(unknown))

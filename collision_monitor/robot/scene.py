@@ -47,7 +47,6 @@ under the joint's name, to which obstacles are fixed.
 
 from __future__ import annotations
 
-import difflib
 import logging
 import math
 import os
@@ -62,6 +61,7 @@ from typing import Any
 import numpy as np
 
 from collision_monitor.common.magnitudes import beyond_reason, too_small
+from collision_monitor.common.text import did_you_mean
 from collision_monitor.errors import SceneError
 from collision_monitor.geometry.meshes import MeshLoader
 from collision_monitor.robot.description import MOVING_JOINT_KINDS, Joint, Link, Robot, Shape
@@ -218,8 +218,7 @@ def _pairs(path: str, item: object, known: Collection[str]) -> list[tuple[str, s
         return list(found.values())
     for name in item:
         if not isinstance(name, str) or name not in known:
-            close = difflib.get_close_matches(name, known, 1) if isinstance(name, str) else ()
-            hint = f"; did you mean {close[0]!r}?" if close else ""
+            hint = f"; {close}" if (close := did_you_mean(name, known)) else ""
             raise SceneError(f"{path}: {shown(name)} is neither a link nor an obstacle{hint}")
     if item[0] == item[1]:
         raise SceneError(f"{path}: both names are {item[0]!r}")

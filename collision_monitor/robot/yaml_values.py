@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import os
 import reprlib
@@ -17,6 +16,7 @@ import numpy as np
 
 from collision_monitor.common.magnitudes import beyond_reason
 from collision_monitor.common.safe_yaml import read_document
+from collision_monitor.common.text import did_you_mean, shortened
 from collision_monitor.errors import SceneError
 from collision_monitor.robot.poses import (
     pose,
@@ -55,8 +55,7 @@ class Entry:
         self._separator = "." if path.endswith("]") else ": "
         for key in data:
             if key not in keys:
-                close = difflib.get_close_matches(str(key), keys, 1)
-                hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(keys)}"
+                hint = did_you_mean(key, keys) or f"known: {', '.join(keys)}"
                 self.fail(key, f"unknown key; {hint}")
 
     def __contains__(self, key: str) -> bool:
@@ -97,8 +96,7 @@ class Entry:
         """Return a text out of several."""
         value = self.text(key)
         if value not in choices:
-            close = difflib.get_close_matches(value, choices, 1)
-            hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(choices[:20])}"
+            hint = did_you_mean(value, choices) or f"known: {shortened(choices, 20)}"
             self.fail(key, f"unknown {what} {value!r}; {hint}")
         return value
 

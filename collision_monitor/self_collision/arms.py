@@ -4,13 +4,13 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+from collision_monitor.common.text import closest, did_you_mean
 from collision_monitor.errors import ArmsError
 from collision_monitor.robot.bodies import leading_joint
 from collision_monitor.robot.description import Joint, Robot
@@ -126,12 +126,15 @@ def _named(tree: Tree, groups: dict[str, Arm | str], name: str) -> Arm:
         raise ArmsError(f"group {name!r} {found}; an arm is one chain ({_known(groups)})")
     base, colon, tip = (part.strip() for part in name.partition(":"))
     if not colon:
-        raise ArmsError(f"no group {name!r}{_close_to(name, groups, 0.5)} ({_known(groups)})")
+        hint = f"; {close}" if (close := did_you_mean(name, groups)) else ""
+        raise ArmsError(f"no group {name!r}{hint} ({_known(groups)})")
     links = tree.robot.links
     for link in (base, tip):
         if link not in links:
-            near = _close_to(link, links, 0.4)
-            raise ArmsError(f"arm {name!r}: '{tree.robot.name}' has no link {link!r}{near}")
+            raise ArmsError(
+                f"arm {name!r}: '{tree.robot.name}' has no link {link!r}; it has "
+                f"{closest(link, links)}"
+            )
     path = tree.path(tip)
     parents = [joint.parent for joint in path]
     if base not in parents:
@@ -140,11 +143,6 @@ def _named(tree: Tree, groups: dict[str, Arm | str], name: str) -> Arm:
     if not joints:
         raise ArmsError(f"arm {name!r}: no joint moves between {base!r} and {tip!r}")
     return _arm(tree, f"{base}..{tip}", joints, tip)
-
-
-def _close_to(name: str, names: Iterable[str], cutoff: float) -> str:
-    close = difflib.get_close_matches(name, list(names), 3, cutoff)
-    return f"; close to it: {', '.join(close)}" if close else ""
 
 
 def _known(groups: dict[str, Arm | str]) -> str:

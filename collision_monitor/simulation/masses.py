@@ -11,7 +11,7 @@ import numpy as np
 import trimesh
 from scipy.spatial import ConvexHull, QhullError
 
-from collision_monitor.monitoring.joint_states.joint_state_buffer import name_some
+from collision_monitor.common.text import shortened
 from collision_monitor.robot.bodies import Bodies
 from collision_monitor.robot.description import Robot, Shape
 from collision_monitor.robot.urdf.inertials import Inertial
@@ -78,7 +78,7 @@ def link_masses(
         if name in robot.links and not item.is_possible
     ]
     if unreal:
-        warnings.append(f"links {name_some(unreal)}: no solid has their inertia; it is raised")
+        warnings.append(f"links {shortened(unreal)}: no solid has their inertia; it is raised")
     members: dict[int, list[str]] = {}
     for link, body in bodies.link_bodies.items():
         members.setdefault(body, []).append(link)
@@ -91,7 +91,7 @@ def link_masses(
         weightless.append(carrier)
     if weightless:
         warnings.append(
-            f"links {name_some(weightless)}: no mass is given; that of their shapes as water is "
+            f"links {shortened(weightless)}: no mass is given; that of their shapes as water is "
             "taken"
         )
     return {name: item for name, item in masses.items() if item.mass > 0.0}, warnings

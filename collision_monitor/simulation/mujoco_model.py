@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from collision_monitor.common.optional_dependencies import optional_dependency
-from collision_monitor.monitoring.joint_states.joint_state_buffer import name_some
+from collision_monitor.common.text import shortened
 from collision_monitor.robot.bodies import Bodies, leading_joint, rigid_bodies
 from collision_monitor.robot.description import Joint, Robot, Shape
 from collision_monitor.robot.pairs import NEIGHBOURS, UnmonitoredPair, neighbours
@@ -156,7 +156,7 @@ def simulated_robot(
     if always:
         names = [" - ".join(sorted(pair)) for pair in always]
         warnings.append(
-            f"{name_some(names)}: their convex hulls touch in nearly every configuration, so they "
+            f"{shortened(names)}: their convex hulls touch in nearly every configuration, so they "
             "may pass through each other in the simulation"
         )
     return builder.compile({**reasons, **always}, builder.warnings, warnings)
@@ -241,7 +241,7 @@ class _Builder:
                 unlimited.append(joint.name)
         if unlimited:
             self.warnings.append(
-                f"joints {name_some(unlimited)}: no effort limit is given; their servos are as "
+                f"joints {shortened(unlimited)}: no effort limit is given; their servos are as "
                 "strong as they like"
             )
 

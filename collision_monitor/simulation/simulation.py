@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from collision_monitor.common.text import shortened
 from collision_monitor.errors import ConfigurationError, SimulationError
-from collision_monitor.monitoring.joint_states.joint_state_buffer import name_some
 from collision_monitor.robot.scene import load_scene
 from collision_monitor.robot.srdf import load_srdf
 from collision_monitor.robot.urdf.inertials import read_friction, read_inertials
@@ -165,7 +165,7 @@ class Simulation:
             logger.warning(
                 "the robot cannot hold itself at its start: joint %s (N m or N); springs that "
                 "carry it are not in a URDF; effort_limits false lets servos be stronger",
-                name_some(overloaded),
+                shortened(overloaded),
             )
         return simulation
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.interpolate import PPoly
 
+from collision_monitor.common.text import shortened
 from collision_monitor.motion.motion_files import LoadedMotion
 from collision_monitor.motion.trajectory import Trajectory, joined
 from collision_monitor.motion.violation import Code, Violation
@@ -200,11 +201,10 @@ def torques_together(
         for rows in found.values()
     ]
     if varies:
-        shown = ", ".join(sorted(coupled_joints)[:8])
-        more = f" and {len(coupled_joints) - 8} more" if len(coupled_joints) > 8 else ""
         notes.append(
-            f"torques of {shown}{more} depend on when motions begin beside each other: they are "
-            f"those of {STARTS} starts spread over the range, not of all"
+            f"torques of {shortened(sorted(coupled_joints), 8)} depend on when motions begin "
+            f"beside each other: they are those of {STARTS} starts spread over the range, not of "
+            "all"
         )
     return max(checks, key=_strain), tuple(violations), tuple(notes)
 

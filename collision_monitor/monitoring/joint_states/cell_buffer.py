@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from collision_monitor.common.text import shortened
 from collision_monitor.errors import ConfigurationError, JointStateError
 from collision_monitor.monitoring.joint_states.joint_state_buffer import (
     JointState,
     JointStateBuffer,
-    name_some,
 )
 
 # Lists of names that are cached; only a faulty publisher sends more.
@@ -136,8 +136,8 @@ class CellBuffer:
         robots = dict.fromkeys(owner for owner in owners if owner is not None)
         if not robots:
             raise JointStateError(
-                f"joint state contains no joint of {name_some(self._names)}; received: "
-                f"{name_some(names) or 'none'}; expected: {name_some(self.joint_names)}"
+                f"joint state contains no joint of {shortened(self._names)}; received: "
+                f"{shortened(names) or 'none'}; expected: {shortened(self.joint_names)}"
             )
         if len(robots) == 1:
             return [_Route(*robots, list(names), None)]

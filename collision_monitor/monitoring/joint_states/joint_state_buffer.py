@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from collision_monitor.common.text import shortened
 from collision_monitor.errors import JointStateError
 from collision_monitor.monitoring.data_health.clock import FUTURE_SECONDS
 
@@ -53,12 +54,6 @@ class _Layout(NamedTuple):
     source: np.ndarray  # indices into the message
     target: np.ndarray  # indices into q, ascending
     in_order: bool  # whether the positions of the message are exactly those entries, in order
-
-
-def name_some(names: Sequence[str], most: int = 4) -> str:
-    """The first few names, and the number of the others."""
-    rest = len(names) - most
-    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
 
 
 class JointStateBuffer:
@@ -284,7 +279,7 @@ class JointStateBuffer:
                 return _Layout(np.empty(0, dtype=int), np.empty(0, dtype=int), False)
             raise JointStateError(
                 "joint state contains no joint of this robot; received: "
-                f"{name_some(names) or 'none'}; expected: {name_some(self.joint_names)}"
+                f"{shortened(names) or 'none'}; expected: {shortened(self.joint_names)}"
             )
         target, source = np.array(sorted(ours)).T.copy()
         if len(set(target.tolist())) < len(target):
@@ -328,7 +323,7 @@ class JointStateBuffer:
             if not self._heard.any():
                 return "no joint state received yet"
             heard = zip(self.joint_names, self._heard, strict=True)
-            return f"no joint state yet for {name_some([name for name, yes in heard if not yes])}"
+            return f"no joint state yet for {shortened([name for name, yes in heard if not yes])}"
         return (
             "the first joint state is all zeros: accepted once it has repeated for "
             f"{self.zero_confirmation:g} s"
@@ -348,7 +343,7 @@ class JointStateBuffer:
         if not old:
             return ""
         every = len(old) == len(self.joint_names)
-        which = "all joints" if every else name_some(old)
+        which = "all joints" if every else shortened(old)
         return f"joint states are {self.age(now):.2f} s old ({which})"
 
     def older_than(self, seconds: float, now: float) -> list[str]:

@@ -21,6 +21,7 @@ from urdf_parser_py.xml_reflection import core as parser_core
 
 from collision_monitor.common.magnitudes import too_small
 from collision_monitor.common.safe_xml import parse_xml
+from collision_monitor.common.text import shortened
 from collision_monitor.errors import RobotDescriptionError
 from collision_monitor.geometry.meshes import MeshLoader
 from collision_monitor.robot.description import Link, Robot, Shape
@@ -114,9 +115,6 @@ def _raise_cycle(
     )
 
 
-_MOST_NAMED = 8
-
-
 def load_robot(
     source: str | bytes | os.PathLike,
     package_dirs: Sequence[str | os.PathLike] = (),
@@ -161,9 +159,7 @@ def load_robot(
 
 
 def _named(links: Sequence[str]) -> str:
-    names = ", ".join(map(repr, links[:_MOST_NAMED]))
-    more = f" and {len(links) - _MOST_NAMED} more" if len(links) > _MOST_NAMED else ""
-    return f"link{'s' if len(links) > 1 else ''} {names}{more}"
+    return f"link{'s' if len(links) > 1 else ''} {shortened(map(repr, links), 8)}"
 
 
 def _visual_hint(only_visual: Sequence[str]) -> str:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from collision_monitor.common.text import shortened
 from collision_monitor.errors import TrajectoryError
-from collision_monitor.monitoring.joint_states.joint_state_buffer import name_some
 from collision_monitor.motion.motion import Motion
 from collision_monitor.motion.received_points import checked_points
 
@@ -122,7 +122,7 @@ def _points_of_arms(
     if others := [name for name in names if name not in arm_joints]:
         raise TrajectoryError(
             f"names {_quoted(others)}, which is of neither arm; the arms' joints are "
-            f"{name_some(sorted(arm_joints), 20)}"
+            f"{shortened(sorted(arm_joints), 20)}"
         )
     for field, counts in (desired.extras or {}).items():
         for k, count in enumerate(counts):
@@ -132,7 +132,7 @@ def _points_of_arms(
 
 
 def _quoted(names: Sequence[str]) -> str:
-    return name_some([f"'{name}'" for name in names])
+    return shortened([f"'{name}'" for name in names])
 
 
 def distance_from(motion: Motion, present: Mapping[str, float]) -> tuple[str, float]:

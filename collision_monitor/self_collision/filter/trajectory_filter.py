@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from collision_monitor.common.text import shortened
 from collision_monitor.errors import CollisionMonitorError, TrajectoryError
 from collision_monitor.model.collision_model import CollisionModel
-from collision_monitor.monitoring.joint_states.joint_state_buffer import name_some
 from collision_monitor.motion.motion import Motion
 from collision_monitor.self_collision.adjustment import Adjustment, adjust
 from collision_monitor.self_collision.arms import Arm
@@ -155,7 +155,7 @@ class TrajectoryFilter:
                 missing = [name for name in arm.joint_names if name not in there]
                 raise TrajectoryError(
                     f"names {len(there)} of the {len(arm.joint_names)} joints of '{arm.name}', "
-                    f"but not {name_some(missing)}: all joints of an arm or none"
+                    f"but not {shortened(missing)}: all joints of an arm or none"
                 )
             if there:
                 named.append(side)
@@ -170,7 +170,7 @@ class TrajectoryFilter:
         others = [name for name in self._moving if name not in names]
         if others:
             raise TrajectoryError(
-                f"does not name {name_some(others)}, which an earlier trajectory still moves for "
+                f"does not name {shortened(others)}, which an earlier trajectory still moves for "
                 f"{self._until - clock:.3g} s: name both arms, or wait"
             )
 

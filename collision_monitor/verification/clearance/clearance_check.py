@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from collision_monitor.common.text import shortened
 from collision_monitor.continuous.clearance_scan import LIMITS, Wanted
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.model.thresholds import Thresholds
@@ -129,9 +130,8 @@ def _violations(study: Study, series: ClearanceSeries, k: int) -> list[Violation
             doubts = series.doubts[unknown, k]
             times = np.where(np.isnan(doubts), series.when[unknown, k], doubts)
             nearest = lower[unknown].argmin()
-            shown = ", ".join(f"{time:.3f}" for time in times[:_SHOWN])
-            more = f" and {len(times) - _SHOWN} more" if len(times) > _SHOWN else ""
-            text = f"not told from {limits[m]:g} m ({_CODES[m].value}) at {shown} s{more}"
+            shown = shortened([f"{time:.3f} s" for time in times], _SHOWN)
+            text = f"not told from {limits[m]:g} m ({_CODES[m].value}) at {shown}"
             found.append(
                 Violation(
                     Code.UNDECIDED, subject, float(times[0]), float(times[nearest]),

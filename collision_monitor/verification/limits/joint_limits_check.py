@@ -9,7 +9,6 @@ A trajectory is a piecewise polynomial, so its extremes are found exactly, betwe
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from scipy.interpolate import PPoly
 from scipy.optimize import brentq
 from scipy.special import comb
 
+from collision_monitor.common.text import closest
 from collision_monitor.errors import TrajectoryError
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.motion.violation import Code, Violation
@@ -188,9 +188,9 @@ def with_followers(trajectory: Trajectory, robot: Robot) -> Trajectory:
         if trajectory.joint_names.count(name) > 1:
             raise TrajectoryError(f"joint {name!r} is there twice")
         if name not in joints:
-            close = difflib.get_close_matches(name, joints, 3, 0.4) or list(joints)[:8]
             raise TrajectoryError(
-                f"robot {robot.name!r} has no joint {name!r} that moves; it has {', '.join(close)}"
+                f"robot {robot.name!r} has no joint {name!r} that moves; it has "
+                f"{closest(name, joints)}"
             )
     names, columns = list(trajectory.joint_names), [trajectory.polynomial.c]
     for joint in joints.values():

@@ -9,7 +9,6 @@ momentum stays zero. Under uniform gravity such a robot falls as a whole, withou
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -20,6 +19,7 @@ from scipy.linalg.lapack import dposv
 from scipy.spatial.transform import Rotation
 
 from collision_monitor.common.optional_dependencies import optional_dependency
+from collision_monitor.common.text import closest
 from collision_monitor.errors import DynamicsError
 from collision_monitor.robot.bodies import Bodies, rigid_bodies
 from collision_monitor.robot.description import Robot
@@ -202,8 +202,7 @@ def _order(drive: np.ndarray) -> np.ndarray | None:
 
 
 def _unknown(what: str, name: str, known: Sequence[str] | Mapping) -> str:
-    close = difflib.get_close_matches(name, known, 3, 0.4) or list(known)[:8]
-    return f"{what} {name!r} is unknown; there are {', '.join(close)}"
+    return f"{what} {name!r} is unknown; there are {closest(name, known)}"
 
 
 def _notes(

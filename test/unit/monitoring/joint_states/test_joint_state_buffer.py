@@ -15,7 +15,6 @@ from collision_monitor.monitoring.joint_states.joint_state_buffer import (
     _HISTORY_ROWS,
     JointHistory,
     JointStateBuffer,
-    name_some,
 )
 
 NAMES = ("a", "b", "c")
@@ -277,11 +276,6 @@ def test_ever_new_lists_of_names_do_not_fill_the_memory():
     for k in range(1000):
         send(b, ["a", f"x{k}"], [1.0, 2.0], now=0.0)
     assert len(b._layouts) <= 64 and len(b.unknown_names) <= 65
-
-
-def test_long_lists_are_cut():
-    assert name_some(list("abcdef")) == "a, b, c, d and 2 more"
-    assert name_some(["a"]) == "a"
 
 
 @given(

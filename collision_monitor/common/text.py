@@ -1,0 +1,26 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Names in messages: lists cut short, and known names like a misspelt one."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterable
+
+
+def shortened(names: Iterable[str], most: int = 4) -> str:
+    """The first ``most`` names, and the number of the others: ``a, b and 3 more``."""
+    names = list(names)
+    rest = len(names) - most
+    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def did_you_mean(name: object, known: Collection[str]) -> str:
+    """``did you mean 'x'?`` with the most similar known name; empty if none is similar."""
+    close = difflib.get_close_matches(str(name), known, 1)
+    return f"did you mean {close[0]!r}?" if close else ""
+
+
+def closest(name: str, known: Collection[str], most: int = 8) -> str:
+    """Up to three known names that are similar; if none is, the first ``most``."""
+    return shortened(difflib.get_close_matches(name, known, 3, 0.4) or known, most)

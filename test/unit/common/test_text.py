@@ -1,0 +1,25 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Names in messages."""
+
+from collision_monitor.common.text import closest, did_you_mean, shortened
+
+JOINTS = {f"joint_{k}": k for k in range(10)}
+
+
+def test_a_long_list_of_names_ends_with_the_number_of_the_others():
+    assert shortened(list("abcdef")) == "a, b, c, d and 2 more"
+    assert shortened(iter("abcd")) == "a, b, c, d"
+    assert shortened("abc", 2) == "a, b and 1 more"
+    assert shortened([]) == ""
+
+
+def test_the_most_similar_name_is_suggested_if_any_is_similar():
+    assert did_you_mean("jiont_3", JOINTS) == "did you mean 'joint_3'?"
+    assert did_you_mean("elbow", JOINTS) == did_you_mean(7, JOINTS) == ""
+
+
+def test_without_similar_names_the_first_known_ones_are_listed():
+    assert closest("joint_4x", JOINTS).split(", ")[0] == "joint_4"
+    assert closest("joint_4x", JOINTS).count(",") == 2
+    assert closest("zzz", JOINTS, 3) == "joint_0, joint_1, joint_2 and 7 more"
