@@ -13,6 +13,7 @@ from lxml import etree
 from collision_monitor.acm.matrix import default_pose, where_links_meet
 from collision_monitor.acm.pair_search import Ground, Meeting, Verdict
 from collision_monitor.common.safe_xml import parse_xml
+from collision_monitor.common.text import counted
 from collision_monitor.errors import SemanticDescriptionError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.robot.pairs import neighbours
@@ -130,7 +131,7 @@ def grounds(verdict: Verdict) -> str:
     if verdict.ground is Ground.RIGID:
         return f"rigidly joined, {kind} meet"
     if verdict.ground is Ground.PROOF:
-        return f"never: proved by {_count(verdict.boxes, 'box', 'boxes')}"
+        return f"never: proved by {counted(verdict.boxes, 'box', 'boxes')}"
     if verdict.meeting is Meeting.NEVER:
         where = (
             f", all in the {verdict.unproved:.1%} of the ranges that is not proved"
@@ -138,17 +139,13 @@ def grounds(verdict: Verdict) -> str:
             else ""
         )
         return (
-            f"never in {_count(verdict.samples, 'sample', 'samples')}{where}: "
+            f"never in {counted(verdict.samples, 'sample')}{where}: "
             f"less than {verdict.share[1]:.2g} of all configurations"
         )
-    samples = _count(verdict.samples, "sample", "samples")
+    samples = counted(verdict.samples, "sample")
     if verdict.meets == 0:
         return f"{kind}: at a configuration that was searched for, in none of {samples}"
     return f"{kind}: in {verdict.meets} of {samples}"
-
-
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
 
 
 # -- an SRDF with pairs exempted, all else of a given one kept --

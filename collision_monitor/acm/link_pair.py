@@ -173,18 +173,9 @@ class LinkPair:
         return q
 
 
-def _to_base(bodies: Bodies, body: int) -> list[int]:
-    """Joints that carry a body, the nearest first."""
-    found = []
-    while body > 0:
-        found.append(body - 1)
-        body = int(bodies.parents[body - 1])
-    return found
-
-
 def between(bodies: Bodies, body_a: int, body_b: int) -> tuple[list[int], list[int]]:
     """Joints from body A down to the body that carries both, and from there to B."""
-    up, down = _to_base(bodies, body_a), _to_base(bodies, body_b)
+    up, down = (bodies.chain(body)[::-1].tolist() for body in (body_a, body_b))
     while up and down and up[-1] == down[-1]:
         up.pop()
         down.pop()

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from collision_monitor.cli.options import counted, output_path, png_path, print_json, text_table
+from collision_monitor.cli.options import output_path, png_path, print_json, text_table
 from collision_monitor.cli.robots import add_model_arguments, load_model
-from collision_monitor.common.text import shortened
+from collision_monitor.common.text import counted, shortened
 from collision_monitor.fitting.leaves_file import write_leaves
 from collision_monitor.fitting.stand_off import stand_off
 from collision_monitor.geometry.leaf import Leaf, moved

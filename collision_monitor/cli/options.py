@@ -181,11 +181,6 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     )
 
 
-def counted(number: int, noun: str) -> str:
-    """A number with its noun, such as ``1 pair`` or ``2 pairs``."""
-    return f"{number} {noun}{'s'[: number != 1]}"
-
-
 def discard_output() -> None:
     """Send further output nowhere: flushing it at exit would fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Names in messages: lists cut short, and known names like a misspelt one."""
+"""Names and numbers in messages: lists cut short, names like a misspelt one, plurals."""
 
 from __future__ import annotations
 
@@ -24,3 +24,8 @@ def did_you_mean(name: object, known: Collection[str]) -> str:
 def closest(name: str, known: Collection[str], most: int = 8) -> str:
     """Up to three known names that are similar; if none is, the first ``most``."""
     return shortened(difflib.get_close_matches(name, known, 3, 0.4) or known, most)
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """A number with its noun, such as ``1 pair`` or ``2 pairs``."""
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from collision_monitor.common.optional_dependencies import optional_dependency
 from collision_monitor.errors import MissingDependencyError, MotionError
 from collision_monitor.motion.points import Points, checked_values, joint_names, points_of
 
@@ -82,12 +83,8 @@ def read_topics(path: Path, names: Sequence[str] = ()) -> list[Topic]:
 
 
 def _library(name: str) -> ModuleType:
-    try:
+    with optional_dependency("reading ROS 2 bags needs rosbags", "verify"):
         return import_module(name)
-    except ImportError:
-        raise MissingDependencyError(
-            "reading ROS 2 bags needs rosbags: pip install 'collision_monitor[verify]'"
-        ) from None
 
 
 def bag_location(path: Path) -> Path:

@@ -35,11 +35,11 @@ class Trapezoid:
 
     def __post_init__(self) -> None:
         """Raise MotionError for times that make no profile."""
-        if not _SHORTEST <= self.tf <= _LONGEST:
-            raise MotionError(f"tf is {self.tf:g} s; {_SHORTEST:g} to {_LONGEST:g} s are right")
         for name, value in (("tsa", self.tsa), ("tsd", self.tsd)):
             if not (math.isfinite(value) and value >= 0.0):
                 raise MotionError(f"{name} is {value:g} s; it should be zero or more")
+        if not _SHORTEST <= self.tf <= _LONGEST:
+            raise MotionError(f"tf is {self.tf:g} s; {_SHORTEST:g} to {_LONGEST:g} s are right")
         if self.tsa + self.tsd > self.tf * (1.0 + 1e-12):
             raise MotionError(
                 f"tf is {self.tf:g} s, but the ramps tsa and tsd alone take "
@@ -57,9 +57,6 @@ class Trapezoid:
         change = abs(change)
         if not (math.isfinite(rate) and rate > 0.0):
             raise MotionError(f"a peak rate of {rate:g} is not above zero")
-        for name, value in (("tsa", tsa), ("tsd", tsd)):
-            if not (math.isfinite(value) and value >= 0.0):
-                raise MotionError(f"{name} is {value:g} s; it should be zero or more")
         ramps = 0.5 * (tsa + tsd)
         if change / rate < ramps * (1.0 - 1e-12):
             raise MotionError(

@@ -283,6 +283,5 @@ def publishable(
 def _in_ament_index(uri: str, path: Path) -> bool:
     """Whether RViz finds the file of a package:// URI where it was found here."""
     package = uri.removeprefix("package://").split("/")[0]
-    prefixes = os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)
-    shares = [Path(prefix, "share", package) for prefix in prefixes if prefix]
+    shares = [prefix / "share" / package for prefix in _path_list("AMENT_PREFIX_PATH")]
     return uri.startswith("package://") and any(share in path.parents for share in shares)

@@ -225,20 +225,26 @@ def _copy(
     return copy
 
 
-def _checked_numbers(text: str, count: int, label: str, what: tuple[str, str]) -> str:
-    """Return the numbers of an attribute, written so that every parser reads them."""
-    words = text.split()
+def attribute_numbers(
+    text: str, count: int, label: str, may_be_infinite: bool = False
+) -> list[float]:
+    """Return the numbers of an attribute; RobotDescriptionError begins with ``label``."""
     expected = "a number" if count == 1 else f"{count} numbers"
     try:
         # Python alone would take 1_000 for a number.
-        values = [float(word) if "_" not in word else float("") for word in words]
+        values = [float(word) if "_" not in word else float("") for word in text.split()]
     except ValueError:
         values = []
     if len(values) != count:
         raise RobotDescriptionError(f"{label}: expected {expected}, got {text!r:.80}")
-    infinite = what in _MAY_BE_INFINITE
-    if any(math.isnan(v) or (math.isinf(v) and not infinite) for v in values):
+    if any(math.isnan(v) or (math.isinf(v) and not may_be_infinite) for v in values):
         raise RobotDescriptionError(f"{label}: expected finite numbers, got {text!r:.80}")
+    return values
+
+
+def _checked_numbers(text: str, count: int, label: str, what: tuple[str, str]) -> str:
+    """Return the numbers of an attribute, written so that every parser reads them."""
+    values = attribute_numbers(text, count, label, what in _MAY_BE_INFINITE)
     if what[0] not in _OF_ANY_SIZE:
         for value in values:
             if problem := beyond_reason(value, what[1] in ("size", "radius", "length")):

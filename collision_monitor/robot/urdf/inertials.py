@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from dataclasses import dataclass
 
@@ -14,6 +13,7 @@ from lxml import etree
 from collision_monitor.common.safe_xml import XmlDocument, parse_xml
 from collision_monitor.errors import RobotDescriptionError
 from collision_monitor.robot.poses import pose_from_xyz_rpy
+from collision_monitor.robot.urdf.elements import attribute_numbers
 
 _MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 _ROUNDING = 1e-6  # of the largest principal moment: files have six digits
@@ -93,14 +93,7 @@ def _numbers(
     label = f"{document.where(element)}: {user}: <{element.tag} {attribute}=...>"
     if text is None:
         raise RobotDescriptionError(f"{label} is missing")
-    try:
-        values = [float(word) for word in text.split()]
-    except ValueError:
-        values = []
-    if len(values) != count or not all(map(math.isfinite, values)):
-        expected = "a finite number" if count == 1 else f"{count} finite numbers"
-        raise RobotDescriptionError(f"{label}: expected {expected}, got {text!r:.80}")
-    return values
+    return attribute_numbers(text, count, label)
 
 
 # -- friction of joints --
@@ -135,14 +128,10 @@ def read_friction(source: str | bytes | os.PathLike) -> dict[str, JointFriction]
 
 
 def _friction_value(element: etree._Element, key: str, joint: str, document: XmlDocument) -> float:
-    text = element.get(key, "0")
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not (math.isfinite(value) and value >= 0.0):
+    user = f"joint {joint!r}"
+    (value,) = _numbers(element, key, 1, user, document, "0")
+    if value < 0.0:
         raise RobotDescriptionError(
-            f"{document.where(element)}: joint {joint!r}: <dynamics {key}=...>: expected a finite "
-            f"number that is not below zero, got {text!r:.80}"
+            f"{document.where(element)}: {user}: <dynamics {key}=...>: {value:g} is below zero"
         )
     return value

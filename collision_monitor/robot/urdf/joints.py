@@ -9,6 +9,7 @@ mimic joints at their offsets: they become fixed joints. Warnings name these joi
 from __future__ import annotations
 
 import math
+from graphlib import CycleError, TopologicalSorter
 
 import numpy as np
 from urdf_parser_py import urdf as parser
@@ -28,8 +29,7 @@ _MOST_NAMED = 8
 def find_mimics(urdf: parser.Robot, elements: Elements) -> tuple[dict[str, Mimic], list[str]]:
     """Return the mimic of every moving joint that has one, and names of others that have one.
 
-    Raises RobotDescriptionError where a joint mimics an unknown or fixed joint,
-    itself, or others in a cycle.
+    Raises RobotDescriptionError where a joint mimics an unknown or fixed joint, or itself.
     """
     ignored: list[str] = []
     by_name = {joint.name: joint for joint in urdf.joints}
@@ -56,43 +56,35 @@ def find_mimics(urdf: parser.Robot, elements: Elements) -> tuple[dict[str, Mimic
                 1.0 if multiplier is None else multiplier,
                 0.0 if offset is None else offset,
             )
-    _refuse_cycle(found, elements)
     return found, ignored
 
 
-def _refuse_cycle(mimics: dict[str, Mimic], elements: Elements) -> None:
-    fine: set[str] = set()
-    for start in mimics:
-        chain = {start: None}
-        last = start
-        while last in mimics and last not in fine:
-            last = mimics[last].joint
-            if last in chain:
-                cycle = [*chain][[*chain].index(last) :]
-                names = " -> ".join(map(repr, [*cycle[:_MOST_NAMED], last]))
-                more = f" ({len(cycle)} joints)" if len(cycle) > _MOST_NAMED else ""
-                where = elements.joints[elements.joint_numbers[last]]
-                raise RobotDescriptionError(
-                    f"{where}: joints mimic each other in a cycle: {names}{more}"
-                )
-            chain[last] = None
-        fine.update(chain)
+def _leaders_first(mimics: dict[str, Mimic], elements: Elements) -> list[str]:
+    """Names of mimic joints and their leaders, each leader before those that mimic it."""
+    try:
+        order = TopologicalSorter({name: (mimic.joint,) for name, mimic in mimics.items()})
+        return list(order.static_order())
+    except CycleError as error:
+        cycle = error.args[1][::-1]  # the first name is the last too
+        names = " -> ".join(map(repr, [*cycle[:-1][:_MOST_NAMED], cycle[-1]]))
+        more = f" ({len(cycle) - 1} joints)" if len(cycle) > _MOST_NAMED + 1 else ""
+        where = elements.joints[elements.joint_numbers[cycle[0]]]
+        raise RobotDescriptionError(
+            f"{where}: joints mimic each other in a cycle: {names}{more}"
+        ) from None
 
 
-def held_positions(urdf: parser.Robot, mimics: dict[str, Mimic]) -> dict[str, float]:
-    """Return the constant position of every joint that mimics a held one, also at second hand."""
+def held_positions(
+    urdf: parser.Robot, mimics: dict[str, Mimic], elements: Elements
+) -> dict[str, float]:
+    """Return the constant position of every joint that mimics a held one, also at second hand.
+
+    Raises RobotDescriptionError where joints mimic each other in a cycle.
+    """
     held = {joint.name: 0.0 for joint in urdf.joints if joint.type in ("floating", "planar")}
-    free: set[str] = set()  # known to follow none that is held
-    for start in mimics:
-        chain = [start]
-        while chain[-1] in mimics and chain[-1] not in held and chain[-1] not in free:
-            chain.append(mimics[chain[-1]].joint)
-        if chain[-1] not in held:
-            free.update(chain)
-        else:
-            for name in reversed(chain[:-1]):
-                mimic = mimics[name]
-                held[name] = mimic.multiplier * held[mimic.joint] + mimic.offset
+    for name in _leaders_first(mimics, elements):
+        if name in mimics and (mimic := mimics[name]).joint in held:
+            held[name] = mimic.multiplier * held[mimic.joint] + mimic.offset
     return held
 
 
@@ -109,7 +101,7 @@ def convert_joints(
     """
     assumptions: dict[str, list[str]] = {}  # joints by what is assumed of them
     mimics, ignored = find_mimics(urdf, elements)
-    held = held_positions(urdf, mimics)
+    held = held_positions(urdf, mimics, elements)
     joints = tuple(_convert(urdf.joints[n], elements, mimics, held, assumptions) for n in order)
     if ignored:
         assumptions["their <mimic> is ignored, since they have no axis to follow on"] = ignored

@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator, Sequence
+from graphlib import CycleError, TopologicalSorter
 
 import numpy as np
 from lxml import etree
@@ -79,40 +80,28 @@ def depth_first(urdf: parser.Robot, elements: Elements) -> tuple[str, list[int]]
             f"{elements.document.name}: {len(roots)} root links, a robot has one: "
             + ", ".join(map(repr, roots))
         )
-    order = _walk(roots, urdf)
-    if len(order) < len(urdf.joints):
-        _raise_cycle(urdf, elements, parent_joint, set(order))
-    return roots[0], order
+    try:
+        TopologicalSorter({joint.child: (joint.parent,) for joint in urdf.joints}).prepare()
+    except CycleError as error:
+        cycle = error.args[1]
+        raise RobotDescriptionError(
+            f"{elements.joints[parent_joint[cycle[1]]]}: the links form a cycle: "
+            + " -> ".join(map(repr, cycle))
+        ) from None
+    return roots[0], _walk(roots[0], urdf)
 
 
-def _walk(roots: list[str], urdf: parser.Robot) -> list[int]:
+def _walk(root: str, urdf: parser.Robot) -> list[int]:
     children: dict[str, list[int]] = {}
     for number, joint in enumerate(urdf.joints):
         children.setdefault(joint.parent, []).append(number)
     order: list[int] = []
-    waiting = [number for root in roots for number in reversed(children.get(root, []))]
+    waiting = children.get(root, [])[::-1]
     while waiting:
         number = waiting.pop()
         order.append(number)
         waiting += reversed(children.get(urdf.joints[number].child, []))
     return order
-
-
-def _raise_cycle(
-    urdf: parser.Robot, elements: Elements, parent_joint: dict[str, int], reached: set[int]
-) -> None:
-    # Links that are not reached from the root have a cycle among their ancestors.
-    number = next(n for n in range(len(urdf.joints)) if n not in reached)
-    path: list[int] = []
-    while number not in path:
-        path.append(number)
-        number = parent_joint[urdf.joints[number].parent]
-    cycle = path[path.index(number) :][::-1]
-    names = [urdf.joints[n].parent for n in cycle]
-    raise RobotDescriptionError(
-        f"{elements.joints[cycle[0]]}: the links form a cycle: "
-        + " -> ".join(repr(name) for name in [*names, names[0]])
-    )
 
 
 def load_robot(

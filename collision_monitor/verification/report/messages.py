@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 from xml.etree import ElementTree
 
+from collision_monitor.common.text import counted
 from collision_monitor.motion.violation import Code, Violation
 from collision_monitor.verification.verification import Check, Moment, Verdict, Verification
 
@@ -85,7 +86,7 @@ def headline(result: Verification) -> str:
         more = f", and {len(unsafe) - 1} more" if len(unsafe) > 1 else ""
         return f"{word}: {brief(unsafe[0])}{more}"
     warnings = len(result.violations)
-    return word + (f", with {warnings} warning{'s' * (warnings > 1)}" if warnings else "")
+    return word + (f", with {counted(warnings, 'warning')}" if warnings else "")
 
 
 def as_data(result: Verification) -> dict[str, Any]:

@@ -19,6 +19,7 @@ import numpy as np
 
 from collision_monitor.common.atomic_file import write_text
 from collision_monitor.common.optional_dependencies import optional_dependency
+from collision_monitor.common.text import counted
 from collision_monitor.errors import MissingDependencyError
 from collision_monitor.motion.violation import Code
 from collision_monitor.verification.clearance.clearance_check import ClearanceCheck
@@ -345,7 +346,7 @@ def _row(check: Check, result: Verification) -> dict[str, str]:
     if check.skipped:
         look, word, text = "left", "not done", check.skipped
     elif unsafe:
-        look, word, text = "", "not safe", f"{unsafe} violation{'s' * (unsafe > 1)}"
+        look, word, text = "", "not safe", counted(unsafe, "violation")
     elif mine:
-        look, word, text = "warning", "warning", f"{len(mine)} warning{'s' * (len(mine) > 1)}"
+        look, word, text = "warning", "warning", counted(len(mine), "warning")
     return {"name": check.name, "look": look, "word": word, "text": text}

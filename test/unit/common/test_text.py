@@ -1,8 +1,8 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Names in messages."""
+"""Names and numbers in messages."""
 
-from collision_monitor.common.text import closest, did_you_mean, shortened
+from collision_monitor.common.text import closest, counted, did_you_mean, shortened
 
 JOINTS = {f"joint_{k}": k for k in range(10)}
 
@@ -23,3 +23,8 @@ def test_without_similar_names_the_first_known_ones_are_listed():
     assert closest("joint_4x", JOINTS).split(", ")[0] == "joint_4"
     assert closest("joint_4x", JOINTS).count(",") == 2
     assert closest("zzz", JOINTS, 3) == "joint_0, joint_1, joint_2 and 7 more"
+
+
+def test_nouns_follow_their_number():
+    assert [counted(k, "pair") for k in (0, 1, 2)] == ["0 pairs", "1 pair", "2 pairs"]
+    assert [counted(k, "box", "boxes") for k in (1, 2)] == ["1 box", "2 boxes"]

@@ -45,12 +45,12 @@ def test_an_inertia_that_no_body_has_is_known():
     [
         ("<inertial/>", "link 'a': <inertial> has no <mass>"),
         ('<inertial><mass value="-1"/></inertial>', "a mass of -1 kg is below zero"),
-        ('<inertial><mass value="nan"/></inertial>', "<mass value=...>: expected a finite number"),
+        ('<inertial><mass value="nan"/></inertial>', "<mass value=...>: expected finite numbers"),
         ('<inertial><mass/></inertial>', "<mass value=...> is missing"),
         ('<inertial><mass value="1"/></inertial>' * 2, "a second <inertial>"),
         (
             '<inertial><origin xyz="1 2"/><mass value="1"/></inertial>',
-            "<origin xyz=...>: expected 3 finite numbers, got '1 2'",
+            "<origin xyz=...>: expected 3 numbers, got '1 2'",
         ),
     ],
 )
