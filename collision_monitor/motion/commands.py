@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from scipy.interpolate import PPoly
 
+from collision_monitor.common.magnitudes import beyond_reason
 from collision_monitor.errors import MotionError, SceneError
 from collision_monitor.motion.line_motion import follow_line
 from collision_monitor.motion.resolved_rates import CartesianLine
@@ -26,10 +27,9 @@ from collision_monitor.motion.trapezoid import Trapezoid
 from collision_monitor.motion.violation import Violation
 from collision_monitor.robot.bodies import link_poses, rigid_bodies
 from collision_monitor.robot.description import Robot
-from collision_monitor.robot.yaml_values import Entry, rotation_of
+from collision_monitor.robot.yaml_values import Entry, position_of, rotation_of
 
 _BOTH = ("mode", "unit", "start", "target", "tf", "tsa", "tsd")
-_LARGEST = 1e6  # rad or m that are no mistake
 _JOINT_KEYS = (*_BOTH, "rate", "profiles")
 _LINE_KEYS = (*_BOTH, "link", "pose", "speed", "turning", "moving")
 
@@ -201,8 +201,8 @@ def _joints(
     positions = {}
     for name in data:
         positions[name] = entry.number(name) * _factor(robot, name, radians)
-        if abs(positions[name]) > _LARGEST:
-            entry.fail(name, f"{positions[name]:g} is beyond reason")
+        if problem := beyond_reason(positions[name]):
+            entry.fail(name, problem)
     return positions
 
 
@@ -220,10 +220,7 @@ def _ramps(entry: Entry, rates: tuple[str, ...], factors: tuple[float, ...]) -> 
 
 
 def _pose(pose: Entry, radians: float) -> tuple[np.ndarray | None, np.ndarray | None]:
-    position = np.array(pose.numbers("position", 3)) if "position" in pose else None
-    if position is not None and np.abs(position).max() > _LARGEST:
-        pose.fail("position", f"{position.tolist()} is beyond reason")
-    rotation = rotation_of(pose, "quaternion", radians)
+    position, rotation = position_of(pose), rotation_of(pose, "quaternion", radians)
     if position is None and rotation is None:
         pose.fail("position", "a position, or rpy, or a quaternion x, y, z, w is needed")
     return position, rotation

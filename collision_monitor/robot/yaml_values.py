@@ -135,12 +135,21 @@ class Entry:
 
 def pose_of(entry: Entry) -> np.ndarray:
     """Return the pose (4, 4) of the keys position, and rpy or orientation; identity without."""
-    position = entry.numbers("position", 3) if "position" in entry else (0.0, 0.0, 0.0)
+    position, rotation = position_of(entry), rotation_of(entry)
+    return pose(
+        np.eye(3) if rotation is None else rotation, np.zeros(3) if position is None else position
+    )
+
+
+def position_of(entry: Entry) -> np.ndarray | None:
+    """Return the position (3,) under the key position, metres; None without."""
+    if "position" not in entry:
+        return None
+    position = entry.numbers("position", 3)
     for value in position:
         if problem := beyond_reason(value):
             entry.fail("position", problem)
-    rotation = rotation_of(entry)
-    return pose(np.eye(3) if rotation is None else rotation, position)
+    return np.array(position)
 
 
 def rotation_of(

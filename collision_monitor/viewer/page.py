@@ -25,7 +25,6 @@ from collision_monitor.viewer.address import (
     Address,
     aim_camera,
     free_address,
-    require_viser,
     start_server,
     stop_server,
 )
@@ -91,7 +90,6 @@ class Page:
             MotionError: a motion names an unknown joint.
             ConfigurationError: a joint has no finite limits.
         """
-        require_viser()
         self._model = model
         self._q = np.array(q, dtype=float)
         self._warn, self._stop = warn, stop

@@ -134,7 +134,7 @@ class Scanner:
             center = 0.5 * (low + high)
             self._radii[leaves + link] = (np.linalg.norm(ends - center, axis=2) + radii).max()
             self._link_centers[link] = view.leaf_bodies[first, 0], *center
-        chains = [_chain(view.joint_table[:, 0], body) for body in range(len(view.poses))]
+        chains = [tuple(model.bodies.chain(body).tolist()) for body in range(len(view.poses))]
         bodies = self._link_centers[:, 0].astype(int)
         self.firsts = np.array(
             [_parting(chains[bodies[a]], chains[bodies[b]]) for a, b in view.pairs.tolist()],
@@ -256,15 +256,6 @@ class Scanner:
             np.empty(order),
             np.empty(parts),
         )
-
-
-def _chain(parents: np.ndarray, body: int) -> tuple[int, ...]:
-    """Joints from the base to ``body``, as the kernels number them."""
-    joints = []
-    while body > 0:
-        joints.append(body - 1)
-        body = int(parents[body - 1])
-    return tuple(reversed(joints))
 
 
 def _parting(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, int]:

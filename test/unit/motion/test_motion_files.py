@@ -128,8 +128,10 @@ def test_what_cannot_be_used_is_refused_with_the_file(tmp_path, name, data, says
 
 
 def test_files_that_are_not_there(tmp_path):
-    for name in ("none", "none.csv", "none.yaml"):
-        with pytest.raises(MotionError, match=name):
+    for name, says in (
+        ("none", "cannot be read"), ("none.csv", "no such file"), ("none.yaml", "no such file")
+    ):  # fmt: skip
+        with pytest.raises(MotionError, match=f"{name}: {says}"):
             load_trajectory(tmp_path / name, ROBOT)
 
 

@@ -193,11 +193,6 @@ def test_bad_files_are_refused_by_point(tmp_path, text, says):
     assert "motion.yaml" in str(caught.value)
 
 
-def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(MotionError, match=r"none\.yaml: no such file"):
-        read_motion(tmp_path / "none.yaml")
-
-
 @pytest.mark.parametrize(
     "key", ["joint_names: [a]\npoints: [*a30]", "joint_names: *a30\npoints: []",
             "joint_names: [a]\npoints: [{positions: [*a30]}]"]

@@ -80,7 +80,7 @@ def test_joints_that_the_robot_lacks_are_named(tmp_path, caplog):
         found = read_joint_limits(file(tmp_path, MOVEIT), ["a", "d", "x"])
     assert list(found) == ["a", "d"]
     assert "unknown joints are ignored: b, c, e, f" in caplog.text
-    with pytest.raises(JointLimitsError, match=r"no joint of the robot .*\(a, b, c, d and 2 more\)"):
+    with pytest.raises(JointLimitsError, match=r"no joint of the robot .*\(a, .* and 2 more\)"):
         read_joint_limits(file(tmp_path, MOVEIT), ["x", "y"])
 
 
