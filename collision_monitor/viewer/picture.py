@@ -14,7 +14,7 @@ import numpy as np
 from collision_monitor.common.optional_dependencies import optional_dependency
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.viewer.clearance_display import clearance_colour
-from collision_monitor.viewer.surfaces import Surface, capsule_surface, shape_surface
+from collision_monitor.viewer.surfaces import capsule_surface, shape_surface
 
 _LINK_COLOR = "#8d99ae"
 _OBSTACLE_COLOR = "#c9b79c"
@@ -29,12 +29,6 @@ def require_pyvista() -> Any:
     with optional_dependency("pictures need pyvista", "picture"):
         import pyvista
     return pyvista
-
-
-def _mesh(pyvista: Any, surface: Surface) -> Any:
-    vertices, triangles = surface
-    faces = np.column_stack([np.full(len(triangles), 3), triangles])
-    return pyvista.PolyData(vertices, faces.ravel())
 
 
 @contextmanager
@@ -176,7 +170,7 @@ def _place(
     poses = model.link_poses(q)
     for link in model.robot.links.values():
         for shape in link.shapes:
-            mesh = _mesh(pyvista, shape_surface(shape))
+            mesh = pyvista.make_tri_mesh(*shape_surface(shape))
             plotter.add_mesh(
                 mesh.transform(poses[link.name], inplace=False),
                 smooth_shading=True,
@@ -185,7 +179,7 @@ def _place(
                 **_look(link.name, _LINK_COLOR, marked),
             )
     for obstacle in model.scene.obstacles:
-        mesh = _mesh(pyvista, shape_surface(obstacle.shape))
+        mesh = pyvista.make_tri_mesh(*shape_surface(obstacle.shape))
         plotter.add_mesh(
             mesh.transform(poses[obstacle.link], inplace=False),
             **_look(obstacle.name, _OBSTACLE_COLOR, marked),
@@ -202,7 +196,7 @@ def _place_leaves(
         if leaf.link in obstacles:
             continue
         plotter.add_mesh(
-            _mesh(pyvista, capsule_surface(p0, p1, leaf.radius, _SIDES)),
+            pyvista.make_tri_mesh(*capsule_surface(p0, p1, leaf.radius, _SIDES)),
             color=clearance_colour(nearest[leaf.link], warn, stop),
             opacity=0.28,
             smooth_shading=True,

@@ -58,11 +58,8 @@ def capsule_surface(
     )
     vertices = np.array(ball.vertices)
     if length > 0.0:
-        z = axis / length
-        x = np.cross(np.eye(3)[np.abs(z).argmin()], z)
-        x /= np.linalg.norm(x)
         vertices[:, 2] += np.where(vertices[:, 2] > 1e-9 * radius, length, 0.0)
-        vertices = vertices @ np.array([x, np.cross(z, x), z])
+        vertices = vertices @ trimesh.geometry.align_vectors([0.0, 0.0, 1.0], axis)[:3, :3].T
     return vertices + p0, np.array(ball.faces)
 
 
