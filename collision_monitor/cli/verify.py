@@ -387,7 +387,9 @@ def _write(
     """Write the requested files; returns their names."""
     written: list[str] = []
     if options.report:
-        path, *pages = write_reports(options.report, model, results)
+        from collision_monitor.viewer.picture import render
+
+        path, *pages = write_reports(options.report, model, results, render)
         beside = f" and {pages[0].name} to {pages[-1].name} beside it" if pages else ""
         written.append(f"{path}{beside}")
     if options.junit:

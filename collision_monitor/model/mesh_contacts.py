@@ -1,9 +1,9 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""In what part of given configurations the shapes of two links meet.
+"""In which of given configurations the shapes of two links meet.
 
 Exact, on the triangles (by the library coal), and so independent of how tightly
-leaves have been fitted. For load time: the answers are kept on disk.
+leaves have been fitted. For load time.
 """
 
 from __future__ import annotations
@@ -15,62 +15,9 @@ from types import ModuleType
 
 import numpy as np
 
-from collision_monitor.common.disk_cache import Store, content_key
 from collision_monitor.errors import MissingDependencyError
 from collision_monitor.robot.description import Robot, Shape
 from collision_monitor.robot.insides import Inside
-from collision_monitor.robot.scene import Obstacle
-
-# To be changed whenever the same input gives another answer.
-_VERSION = 2
-
-
-def meeting_shares(
-    robot: Robot,
-    link_poses: Mapping[str, np.ndarray],
-    pairs: Sequence[tuple[str, str]],
-    threshold: float = 0.95,
-    obstacles: Sequence[Obstacle] = (),
-    store: Store | None = None,
-) -> np.ndarray:
-    """Part (len(pairs),) of the configurations in which the shapes of each pair meet.
-
-    Shapes meet where their surfaces touch or cross, or one is wholly inside the other
-    (of meshes, inside a closed one). A pair without shapes never meets.
-
-    Args:
-        robot: whose links are asked about.
-        link_poses: (n, 4, 4) poses of links in the base frame at n configurations, as by
-            `batch_poses.link_poses`; of all links in ``pairs``, and those that carry
-            an obstacle in them.
-        pairs: names of links or obstacles.
-        threshold: a pair is given up once its part must stay below this. Its result is
-            what the part could have been at most then: below ``threshold``, but above
-            the truth. At or above ``threshold``, and for a threshold of 0, all are exact.
-        obstacles: of the scene, if ``pairs`` names any.
-        store: where answers are kept; the user's cache by default.
-
-    Raises:
-        MissingDependencyError: the library coal is not installed, and an answer not known.
-    """
-    shapes = {name: link.shapes for name, link in robot.links.items()}
-    poses = dict(link_poses)
-    for obstacle in obstacles:
-        shapes[obstacle.name] = (obstacle.shape,)
-        if obstacle.link in poses:
-            poses[obstacle.name] = poses[obstacle.link]
-    digests = {
-        name: content_key(*(shape.content for shape in shapes[name]), poses[name])
-        for name in dict.fromkeys(name for pair in pairs for name in pair)
-    }
-    key = content_key("meeting", _VERSION, threshold, [(digests[a], digests[b]) for a, b in pairs])
-    with Store("contacts") if store is None else store as kept:
-        shares = kept.get(key)
-        if not isinstance(shares, list) or len(shares) != len(pairs):
-            solids = {name: Solid(shapes[name], poses[name]) for name in digests}
-            shares = [LinkContacts(solids[a], solids[b]).share(threshold) for a, b in pairs]
-            kept.set(key, shares)
-    return np.array(shares, dtype=float)
 
 
 def where_they_meet(
@@ -78,7 +25,8 @@ def where_they_meet(
 ) -> np.ndarray:
     """Whether (n,) the shapes of two links of ``robot`` meet, configuration by configuration.
 
-    As `meeting_shares`, but not kept.
+    Shapes meet where their surfaces touch or cross, or one is wholly inside the other (of meshes,
+    inside a closed one).
 
     Raises:
         MissingDependencyError: the library coal is not installed.
@@ -129,7 +77,11 @@ class LinkContacts:
         return False
 
     def share(self, threshold: float) -> float:
-        """Part of the configurations in which the shapes meet; see `meeting_shares`."""
+        """Part of the configurations in which the shapes meet; 0 without shapes.
+
+        ``threshold``: the count is given up once the part must stay below it. The result is what
+        the part could have been at most then: below ``threshold``, but above the truth.
+        """
         count, misses = len(self._far), int(self._far.sum())
         if count == 0 or not self._a.pieces or not self._b.pieces:
             return 0.0

@@ -18,6 +18,7 @@ from collision_monitor.errors import (
 )
 from collision_monitor.model.proximity import Proximity
 from collision_monitor.motion.motion import Motion
+from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.robot.bodies import link_poses
 from collision_monitor.self_collision.arms import Arm, find_arms
 from collision_monitor.self_collision.field.repulsion_field_adjustment import adjust_published
@@ -25,7 +26,6 @@ from collision_monitor.self_collision.margins import Margins, Problem, choose_ma
 from collision_monitor.self_collision.motion_clearance import (
     failures,
     field_along,
-    own_contacts,
 )
 from collision_monitor.self_collision.preparation import (
     checked,
@@ -37,6 +37,12 @@ from collision_monitor.self_collision.preparation import (
 )
 from collision_monitor.self_collision.retiming import retime as new_times
 from collision_monitor.self_collision.sqp_adjustment import RobustAdjustment
+from collision_monitor.verification.clearance.clearance_check import (
+    Certifier,
+    CollisionVerdict,
+    check_clearance,
+)
+from collision_monitor.verification.clearance.schedule import Schedule
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
@@ -172,16 +178,13 @@ def adjust(
         for arm in arms
     )
     yielding = _who_can_yield(yielding, columns, arms)
-    proximity = Proximity(model)
     able = np.concatenate([columns[k] for k in {"right": (0,), "left": (1,)}.get(yielding, (0, 1))])
-    times, strict = 1, frozenset()
+    times = 1
     while True:
         motion = refined(given, times)
         desired = configurations(model, motion, held or {})
         rates = _rate_limits(model, motion, acceleration_limits, velocity_limits)
-        margins = choose_margins(
-            model, arms, desired, safe_distance, danger_distance, strict, able
-        )
+        margins = choose_margins(model, arms, desired, safe_distance, danger_distance, able)
         if method == "published" and not every_pair:
             between = sides(model, arms).between  # as in the paper
             margins = Margins(
@@ -196,8 +199,10 @@ def adjust(
         problem = Problem(
             model, arms, motion.times, desired, columns, margins, yielding, tip_weight
         )
+        proximity = problem.proximity()
         try:
             adjusted, limits = (_robust if method == "robust" else _published)(problem, proximity)
+            _refuse_contact(problem, adjusted)
         except AdjustmentError as error:
             # With more waypoints there may be room where there was none; not at the ends.
             at_an_end = error.safe_prefix is None
@@ -206,14 +211,11 @@ def adjust(
                 continue
             prefix = _prefix(model, motion, problem, proximity, error.safe_prefix)
             raise _renumbered(error, given, prefix) from None
-        touching = strict.union(own_contacts(problem, proximity, adjusted))
-        if touching == strict:
-            found = _report(problem, motion, method, adjusted, limits, proximity)
-            if not retime:
-                return found
-            times = new_times(motion.times, found.motion.positions, *rates)
-            return replace(found, motion=replace(found.motion, times=times))
-        strict = touching
+        found = _report(problem, motion, method, adjusted, limits, proximity)
+        if not retime:
+            return found
+        times = new_times(motion.times, found.motion.positions, *rates)
+        return replace(found, motion=replace(found.motion, times=times))
 
 
 def _robust(problem: Problem, proximity: Proximity) -> tuple[np.ndarray, np.ndarray]:
@@ -233,6 +235,26 @@ def _published(problem: Problem, proximity: Proximity) -> tuple[np.ndarray, np.n
             waypoint, float(problem.times[waypoint]), pair, distance, adjusted[: waypoint + 1],
         )  # fmt: skip
     return adjusted, problem.margins.safe[None, :]
+
+
+def _refuse_contact(problem: Problem, adjusted: np.ndarray) -> None:
+    """Raise AdjustmentError if any pair of the model touches, or may touch, on the way."""
+    model, times = problem.model, problem.times
+    motion = Trajectory.through(model.joint_names, times, adjusted)
+    if Certifier(model).certify(Schedule(model, motion)):
+        return
+    found = check_clearance(model, motion, exact=True)
+    if found.ok:
+        return
+    (a, b), time = found.pair, float(times[0]) + found.time
+    waypoint = int(np.searchsorted(times, time, side="right")) - 1
+    touch = "touch" if found.verdict is CollisionVerdict.COLLIDES else "may touch"
+    safe = adjusted[: waypoint + (time > times[0])]
+    raise AdjustmentError(
+        f"waypoint {waypoint} at {time:g} s: '{a}' and '{b}' {touch} on the way; the joints that "
+        "may be changed cannot part them, or no way around was found",
+        waypoint, time, (a, b), found.at_least, safe,
+    )  # fmt: skip
 
 
 # -- what comes in -------------------------------------------------------------------
@@ -337,6 +359,8 @@ def _prefix(
             return None
         bad = failures(proximity, problem.desired, safe, first_only=True)
         rows = problem.desired[: bad[0].segment + 1 if bad else len(problem.desired)]
+    if not len(rows):
+        return None
     columns = [model.joint_names.index(name) for name in motion.joint_names]
     return Motion(motion.joint_names, motion.times[: len(rows)], rows[:, columns])
 

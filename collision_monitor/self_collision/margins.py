@@ -14,6 +14,7 @@ import numpy as np
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.model.proximity import Proximity
 from collision_monitor.self_collision.arms import Arm
+from collision_monitor.self_collision.mesh_proximity import MeshProximity, carriers
 from collision_monitor.self_collision.preparation import is_number
 
 if TYPE_CHECKING:
@@ -25,25 +26,30 @@ _SAMPLES = 400
 # otherwise: two shoulders.
 _BY_DESIGN = 0.5
 _BETWEEN_BY_DESIGN = 0.95
-_ROOM = 0.03  # m by which leaves of one arm may come nearer, where meshes are looked at afterwards
-# Leaves that overlap in this part of the samples say nothing of a pair.
-_LOOSE = 0.9
 _EASE = 4e-3  # m below what the desired motion has: room to move past it
+# Links of one arm whose leaves come nearer than this are measured on meshes: leaves would leave
+# them no room.
+_NEAR_ITSELF = 0.03
+# m between meshes of an eased pair whose leaves overlap, unless it usually is nearer.
+_CONTACT_MARGIN = 5e-3
+_PART_OF_ENDS = 0.5  # of the distance that such a pair has where the motion begins or ends
 
 
 @dataclass(frozen=True, eq=False)
 class Margins:
-    """Distances between leaves for every pair of ``model.pairs``, metres.
+    """Distances to keep for every pair of ``model.pairs``, metres; between leaves, or meshes.
 
     Attributes:
         safe: (pairs,) d_saf; -inf where a pair is not monitored.
         danger: (pairs,) d_dan, never above ``safe``.
         eased: (pairs,) bool: monitored, but only may not come nearer than desired; None: no pair.
+        on_meshes: (pairs,) bool: distances of these are between meshes; None: no pair.
     """
 
     safe: np.ndarray
     danger: np.ndarray
     eased: np.ndarray | None = None
+    on_meshes: np.ndarray | None = None
 
     @property
     def kept(self) -> np.ndarray:
@@ -75,6 +81,13 @@ class Problem:
     margins: Margins
     yielding: str = "both"
     tip_weight: float = 0.0
+
+    def proximity(self) -> Proximity:
+        """A new work space for the distances that ``margins`` are about."""
+        on_meshes = self.margins.on_meshes
+        if on_meshes is None or not on_meshes.any():
+            return Proximity(self.model)
+        return MeshProximity(self.model, on_meshes)
 
     @property
     def yielding_columns(self) -> np.ndarray:
@@ -110,23 +123,17 @@ def sides(model: CollisionModel, arms: tuple[Arm, Arm]) -> Sides:
     return Sides((a != b) & (a > 0) & (b > 0), (a > 0) != (b > 0), (a == b) & (a > 0))
 
 
-def carriers(model: CollisionModel) -> dict[str, str]:
-    """The link that each name in ``model.link_names`` moves with: itself, or its carrier."""
-    obstacles = {obstacle.name: obstacle.link for obstacle in model.scene.obstacles}
-    return {name: obstacles.get(name, name) for name in model.link_names}
-
-
 # By model: samples take longer than all the rest for a motion on which nothing is near.
 _MOST_KNOWN = 64
-_KNOWN: WeakKeyDictionary[CollisionModel, dict[tuple, tuple]] = WeakKeyDictionary()
+_KNOWN: WeakKeyDictionary[CollisionModel, dict[tuple, np.ndarray]] = WeakKeyDictionary()
 
 
-def _shares(
+def _share_below(
     proximity: Proximity, arms: tuple[Arm, Arm], kinds: Sides, rest: np.ndarray, safe: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Parts (pairs,) of sampled configurations in which a pair is below ``safe``, and below 0.
+) -> np.ndarray:
+    """Part (pairs,) of sampled configurations in which a pair that is not inside is below ``safe``.
 
-    Joints of no arm are as in ``rest`` (nq,). Inside one arm only pairs below 0 count.
+    Joints of no arm are as in ``rest`` (nq,).
     """
     model = proximity.model
     columns = [model.joint_names.index(name) for arm in arms for name in arm.joint_names]
@@ -138,13 +145,11 @@ def _shares(
             known.clear()  # sensor noise of other joints makes every motion a new key
         rows = np.repeat(rest[None, :], _SAMPLES, axis=0)
         rows[:, columns] = model.random_configurations(_SAMPLES)[:, columns]
-        asked = np.where(kinds.outside | kinds.between, safe, np.where(kinds.inside, 0.0, -np.inf))
-        below, overlapping = np.zeros((2, len(model.pairs)))
+        asked = np.where(kinds.outside | kinds.between, safe, -np.inf)
+        below = np.zeros(len(model.pairs))
         for row in rows:
-            near = proximity.near(row, asked, 0.0)
-            below[near.pairs] += 1.0 / _SAMPLES
-            overlapping[near.pairs[near.distances < 0.0]] += 1.0 / _SAMPLES
-        known[key] = below, overlapping
+            below[proximity.near(row, asked, 0.0).pairs] += 1.0 / _SAMPLES
+        known[key] = below
     return known[key]
 
 
@@ -164,28 +169,29 @@ def choose_margins(
     desired: np.ndarray,
     safe_distance: float,
     danger_distance: float,
-    strict: Collection[int] | None = None,
     yielding: Collection[int] | None = None,
 ) -> Margins:
     """d_saf and d_dan of every pair for a desired motion (n, nq).
 
     Between the arms, and between an arm and all else, they are ``safe_distance`` and
-    ``danger_distance``. Where the motion itself begins or ends nearer to something else than
-    another arm, that distance is kept instead, but no less than ``danger_distance``: a hand is
-    sent to a table on purpose. Pairs inside one arm, and pairs that are nearer than
-    ``safe_distance`` in most configurations of the arms (between the arms: in nearly all), cannot
-    keep that: they only may not come nearer than the desired motion brings them, or than
-    ``danger_distance``, whichever is less; if they are ``danger_distance`` apart in most
-    configurations, no nearer than the motion begins or ends.
+    ``danger_distance``. Where the motion itself ends nearer, that distance is kept instead, but no
+    less than ``danger_distance``: a hand is sent to a table on purpose. The same holds where it
+    begins nearer to something else than another arm. Pairs whose leaves are nearer than
+    ``safe_distance`` where the motion begins or ends are measured between their meshes.
 
-    ``strict``: pairs inside one arm for which that holds; the others have some room, for a caller
-    that looks at their meshes afterwards (`own_contacts`). None: all of them.
+    *Eased* are pairs inside one arm, and pairs that are nearer than ``safe_distance`` in most
+    configurations of the arms (between the arms: in nearly all, or nearer than ``danger_distance``
+    in most). They only may not come nearer than the desired motion brings them, or than
+    ``danger_distance``, whichever is less; if they are ``danger_distance`` apart in most
+    configurations, no nearer than the motion begins or ends. Where their leaves overlap on the
+    desired motion, or those of one arm nearly do, their meshes are kept apart instead: by 5 mm, by
+    two fifths of their usual distance, or by half of what they have where the motion begins or
+    ends, whichever is least.
 
     ``yielding``: columns of q that an adjustment may change; None: all of both arms. What else
     takes part only may not be nearer than ``danger_distance``: nothing here can mend it.
 
-    Pairs that the arms' joints do not move against each other are not monitored, nor are those
-    whose leaves overlap nearly always, because leaves tell nothing about them.
+    Pairs that the arms' joints do not move against each other are not monitored.
 
     Raises:
         ConfigurationError: a distance that is no finite number of at least 0, danger above safe, or
@@ -199,16 +205,17 @@ def choose_margins(
             f"danger_distance: {danger_distance!r} m is above safe_distance, {safe_distance!r} m"
         )
     kinds = sides(model, arms)
-    strict = np.arange(len(model.pairs)) if strict is None else np.array(sorted(strict), dtype=int)
     columns = [model.joint_names.index(name) for arm in arms for name in arm.joint_names]
     moved = _moved_apart(model, columns)
     as_desired = moved & ~_moved_apart(model, columns if yielding is None else yielding)
     proximity = Proximity(model)
-    part = np.where(kinds.between, _BETWEEN_BY_DESIGN, _BY_DESIGN) - 1e-9
-    share, overlapping = _shares(proximity, arms, kinds, desired[0], float(safe_distance))
-    nearer, _ = _shares(proximity, arms, kinds, desired[0], float(danger_distance))
-    close, touching = share >= part, nearer >= part
-    moved &= overlapping < _LOOSE  # leaves tell nothing about them
+    below_safe, below_danger = (
+        _share_below(proximity, arms, kinds, desired[0], float(distance)) + 1e-9
+        for distance in (safe_distance, danger_distance)
+    )
+    touching = below_danger >= np.where(kinds.between, _BETWEEN_BY_DESIGN, _BY_DESIGN)
+    close = below_safe >= np.where(kinds.between, _BETWEEN_BY_DESIGN, _BY_DESIGN)
+    close |= below_danger >= _BY_DESIGN
     if (between := moved & kinds.between).any() and close[between].all():
         raise ConfigurationError(
             f"safe_distance: {safe_distance!r} m: all links of '{arms[0].name}' are closer to "
@@ -216,25 +223,44 @@ def choose_margins(
         )
     eased = moved & (kinds.inside | ((kinds.between | kinds.outside) & close))
     kept = moved & (kinds.between | kinds.outside) & ~eased
-    ends = np.minimum(model.distances(desired[0]), model.distances(desired[-1])) - _EASE
-    meant = np.clip(ends, danger_distance, safe_distance)
+    start, goal = model.distances(desired[0]), model.distances(desired[-1])
+    # Leaves do not decide whether a motion may begin or end somewhere.
+    on_meshes = kept & (np.minimum(start, goal) < safe_distance)
+    near = np.flatnonzero(on_meshes)
+    if len(near):
+        start[near], goal[near] = (model.surface_distances(q, near) for q in desired[[0, -1]])
+    ends = np.minimum(start, goal) - _EASE
+    # A motion that starts near the other arm is led out; one that ends in it has no way.
+    between_ends = np.where(goal >= danger_distance, goal - _EASE, np.inf)
+    meant = np.where(kinds.outside, ends, between_ends).clip(danger_distance, safe_distance)
     meant[as_desired] = danger_distance
-    safe = np.where(kept, np.where(kinds.outside, meant, float(safe_distance)), -np.inf)
+    safe = np.where(kept, meant, -np.inf)
     danger = np.where(kept, float(danger_distance), -np.inf)
     if eased.any():
-        least = np.full(len(model.pairs), float(danger_distance))
-        asked = np.where(eased, float(danger_distance), -np.inf)
+        asked = np.where(eased, max(float(danger_distance), _NEAR_ITSELF), -np.inf)
+        least = np.full(len(model.pairs), np.inf)
         for row in desired:
             near = proximity.near(row, asked)
             np.minimum.at(least, near.pairs, near.distances)
-        # What could be d_dan apart may be nearer only where the motion begins or ends so, and
-        # arms must not overlap: else a large d_saf would let them run into each other.
-        could = ~kinds.inside & ~touching
-        least = np.where(could, np.minimum(ends + _EASE, danger_distance), least)
-        least = np.where(could & kinds.between, np.maximum(least, 0.0), least)
-        # No room below zero, unless the leaves overlap on the desired motion already.
-        bound = np.where(least < 0.0, least - _EASE, np.maximum(least - _EASE, 0.0))
-        loosely = np.setdiff1d(np.flatnonzero(kinds.inside), strict)
-        bound[loosely] = least[loosely] - _ROOM
-        safe[eased] = danger[eased] = bound[eased]
-    return Margins(safe, danger, eased)
+        # What could be d_dan apart may be nearer only where the motion begins or ends so: else a
+        # large d_saf would let arms run into each other.
+        least = np.where(kinds.inside | touching, least, ends + _EASE)
+        chosen = np.flatnonzero(eased & (least < np.where(kinds.inside, _NEAR_ITSELF, 0.0)))
+        on_meshes[chosen] = True
+        least = np.maximum(np.minimum(least, danger_distance) - _EASE, 0.0)
+        least[chosen] = np.minimum(_mesh_limits(model, chosen, desired), danger_distance)
+        safe[eased] = danger[eased] = least[eased]
+    return Margins(safe, danger, eased, on_meshes)
+
+
+def _mesh_limits(model: CollisionModel, pairs: np.ndarray, desired: np.ndarray) -> np.ndarray:
+    """Metres (k,) by which the meshes of eased pairs, by their index (k,), are kept apart."""
+    limits = np.full(len(model.pairs), _CONTACT_MARGIN)
+    if len(pairs):
+        usual = model.usual_distances()
+        for k, pair in usual.structural(model.pairs, _CONTACT_MARGIN, _CONTACT_MARGIN).items():
+            limits[k] = pair.stop
+        ends = [model.surface_distances(q, pairs) for q in (desired[0], desired[-1])]
+        ends = np.maximum(np.min(ends, axis=0), 0.0)
+        limits[pairs] = np.minimum(limits[pairs], _PART_OF_ENDS * ends)
+    return limits[pairs]

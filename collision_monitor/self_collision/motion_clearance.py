@@ -1,23 +1,19 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""What holds along a motion: the repulsion field, clearances, certificates, contacts of an arm."""
+"""What holds along a motion: the repulsion field, clearances, certificates."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass
-from types import SimpleNamespace
 
 import numpy as np
 
 from collision_monitor.model.collision_model import CollisionModel
-from collision_monitor.model.mesh_contacts import meeting_shares
 from collision_monitor.model.proximity import Proximity
 from collision_monitor.motion.motion import Motion
-from collision_monitor.robot.bodies import link_poses
-from collision_monitor.self_collision.margins import Margins, Problem, carriers, sides
+from collision_monitor.self_collision.margins import Margins
 
 _WIDER = (0.05, 0.4, 1.6)  # m above d_saf at which the closest pair is looked for, in turn
 
@@ -200,41 +196,6 @@ def failures(
             if first_only:
                 break
     return found
-
-
-# -- contacts inside one arm ------------------------------------------------------------
-
-
-def own_contacts(problem: Problem, proximity: Proximity, adjusted: np.ndarray) -> list[int]:
-    """Pairs inside one arm whose meshes meet in more rows of ``adjusted`` (n, nq) than desired.
-
-    Decided by the meshes, because leaves of links next but one to each other overlap in many
-    harmless poses; and at the rows alone, which are close together where it matters.
-
-    Raises:
-        MissingDependencyError: the library coal is not installed, and leaves do overlap.
-    """
-    inside = sides(problem.model, problem.arms).inside & (problem.margins.safe > -np.inf)
-    asked = np.where(inside, 0.0, -np.inf)
-    overlapping: dict[int, list[int]] = {}
-    for k, q in enumerate(adjusted):
-        for pair in proximity.near(q, asked, 0.0).pairs:
-            overlapping.setdefault(int(pair), []).append(k)
-    return [
-        pair
-        for pair, rows in overlapping.items()
-        if _meeting_share(problem.model, pair, adjusted[rows])
-        > _meeting_share(problem.model, pair, problem.desired[rows])
-    ]
-
-
-def _meeting_share(model: CollisionModel, pair: int, rows: np.ndarray) -> float:
-    """Part of ``rows`` (n, nq) in which the meshes of a pair meet."""
-    names, obstacles, carrier = model.pairs[pair], model.scene.obstacles, carriers(model)
-    poses = link_poses(model.bodies, sorted({carrier[name] for name in names}), rows)
-    no_cache = SimpleNamespace(get=lambda key: None, set=lambda key, value: None)
-    store = nullcontext(no_cache)  # no motion comes twice
-    return float(meeting_shares(model.robot, poses, [names], 0.0, obstacles, store=store)[0])
 
 
 # -- nearest points of the arms, for a display ------------------------------------------

@@ -14,6 +14,7 @@ import numpy as np
 
 from collision_monitor.errors import ConfigurationError, MotionError
 from collision_monitor.motion.motion import Motion
+from collision_monitor.verification.clearance.schedule import rest_configuration
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
@@ -101,8 +102,8 @@ def refined(motion: Motion, times: int = 1) -> Motion:
 def configurations(model: CollisionModel, motion: Motion, held: Mapping[str, float]) -> np.ndarray:
     """(n, nq) all joints of the model along a motion that is `checked`.
 
-    ``held``: positions of joints, which count where the motion does not name them; 0 within limits
-    otherwise.
+    ``held``: positions of joints that the motion does not name; the others as in
+    `rest_configuration`.
 
     Raises:
         MotionError: a position beyond the limits.
@@ -121,13 +122,7 @@ def configurations(model: CollisionModel, motion: Motion, held: Mapping[str, flo
 
 
 def _all_joints(model: CollisionModel, motion: Motion, held: Mapping[str, float]) -> np.ndarray:
-    rest = np.clip(0.0, model.lower, model.upper)
-    for name, value in held.items():
-        if name not in model.joint_names:
-            raise ConfigurationError(f"held: '{model.name}' has no joint '{name}'")
-        if not is_number(value):
-            raise ConfigurationError(f"held: {value!r} for '{name}' is not a finite number")
-        rest[model.joint_names.index(name)] = value
+    rest = rest_configuration(model, held)
     rows = np.repeat(rest[None, :], len(motion.times), axis=0)
     rows[:, [model.joint_names.index(name) for name in motion.joint_names]] = motion.positions
     return rows

@@ -16,7 +16,6 @@ from __future__ import annotations
 import numpy as np
 
 from collision_monitor.errors import AdjustmentError
-from collision_monitor.model.proximity import Proximity
 from collision_monitor.self_collision.detour import find_detour
 from collision_monitor.self_collision.margins import Problem
 from collision_monitor.self_collision.motion_clearance import Failure, failures
@@ -55,7 +54,7 @@ class RobustAdjustment:
         self._problem = problem
         self._desired = np.asarray(problem.desired, dtype=float)
         self._safe = problem.margins.safe
-        self._proximity = Proximity(problem.model)
+        self._proximity = problem.proximity()
         self._columns = problem.yielding_columns
         limits = problem.model.lower, problem.model.upper
         self._lower, self._upper = (limit[self._columns] for limit in limits)

@@ -24,8 +24,8 @@ FLOORS = [
     {"fitting", "hierarchy", "motion", "recording"},
     {"mesh_distance", "batch_clear", "continuous"},
     {"model"},
-    {"monitoring", "acm", "viewer"},
-    {"self_collision", "simulation", "verification", "published"},
+    {"monitoring", "acm", "viewer", "verification"},
+    {"self_collision", "simulation", "published"},
     {"nodes"},
     {"cli", "__init__", "__main__"},
 ]

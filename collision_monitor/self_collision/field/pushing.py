@@ -9,7 +9,8 @@ import numpy as np
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.robot.bodies import Bodies, Jacobians
 from collision_monitor.self_collision.field.nine_cases import control_points, leaf_gaps
-from collision_monitor.self_collision.margins import Problem, carriers, sides
+from collision_monitor.self_collision.margins import Problem, sides
+from collision_monitor.self_collision.mesh_proximity import carriers
 
 ROUNDS = 300  # pushes of one configuration; a few are usual
 _HOLDING = 40  # pushes that keep the tips; later ones do not

@@ -70,6 +70,10 @@ class Streamer:
         """
         q = self._configuration("q", q)
         margins = choose_margins(self.model, self.arms, q[None, :], *self._distances)
+        problem = Problem(
+            self.model, self.arms, np.zeros(1), q[None, :], self._columns, margins, self._yielding
+        )
+        self._proximity = problem.proximity()
         near = self._proximity.near(q, margins.danger)
         if len(near.pairs):
             k = int(near.distances.argmin())
@@ -81,9 +85,6 @@ class Streamer:
                 distance=distance,
             )
         self._limits = margins.safe
-        problem = Problem(
-            self.model, self.arms, np.zeros(1), q[None, :], self._columns, margins, self._yielding
-        )
         columns = problem.yielding_columns
         self._stepper = Stepper(
             self._proximity, columns, self._limits, joint_weights(problem, (0.5, 0.5)), _BUFFER

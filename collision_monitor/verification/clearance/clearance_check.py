@@ -183,7 +183,7 @@ class Certifier:
             if not (np.isfinite(value) and value > 0.0):
                 raise ConfigurationError(f"{name}: {value!r} is not a number above 0")
         self.scanner = Scanner(model)
-        self._level = exact_level(self.scanner, exact)
+        self._level = exact_level(self.scanner, exact, depth=False)
         self._wanted = Wanted(_NO_SERIES, 0.0, 0.0, resolution)
         self._instant = instant
 

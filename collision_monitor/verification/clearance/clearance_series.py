@@ -121,8 +121,7 @@ class ClearanceSettings:
     """How a clearance over time is computed.
 
     Attributes:
-        held: positions of joints that nothing moves; else 0, or the middle of their limits where
-            0 is beyond them.
+        held: positions of joints that nothing moves; else 0, or the nearer limit.
         exact: whether pairs whose leaves do not keep a threshold are measured between their
             shapes; or what measures them.
         exact_pairs: indices of pairs that are measured so in any case.

@@ -313,8 +313,9 @@ class ShapeDecider:
     were nearest last: along a motion that is a good guess.
     """
 
-    def __init__(self, model: CollisionModel) -> None:
-        self._model = model
+    def __init__(self, model: CollisionModel, depth: bool = True) -> None:
+        """``depth``: as in `CollisionModel.distance`."""
+        self._model, self._depth = model, depth
         self._alone: dict[int, CollisionModel] = {}
 
     def __call__(self, q: np.ndarray, pair: int) -> tuple[float, np.ndarray]:
@@ -322,15 +323,18 @@ class ShapeDecider:
         alone = self._alone.get(pair)
         if alone is None:
             alone = self._alone[pair] = self._model.twin([self._model.pairs[pair]])
-        found = alone.distance(q, exact=True)
+        found = alone.distance(q, exact=True, depth=self._depth)
         return found.distance, found.points
 
 
-def exact_level(scanner: Scanner, exact: Decider | bool) -> ExactLevel | None:
+def exact_level(
+    scanner: Scanner, exact: Decider | bool, depth: bool = True
+) -> ExactLevel | None:
     """The level for ``exact``: shapes (True), none (False), or a function that measures distances.
 
     Such a function may measure larger bodies than the shapes, so their hulls are not used then.
+    ``depth``: of shapes, as in `CollisionModel.distance`.
     """
     if exact is True:
-        return ExactLevel(scanner, ShapeDecider(scanner.model), link_hulls(scanner.model))
+        return ExactLevel(scanner, ShapeDecider(scanner.model, depth), link_hulls(scanner.model))
     return ExactLevel(scanner, exact) if exact else None

@@ -79,8 +79,7 @@ class Schedule:
     ) -> None:
         """Put ``motion`` together, and check that it fits to the model.
 
-        ``held``: positions of joints that nothing drives; else 0, or the middle of their limits
-        where 0 is beyond them.
+        ``held``: positions of joints that nothing drives; else 0, or the nearer limit.
 
         Raises:
             TrajectoryError: no trajectory, a joint that the model lacks or that is driven twice,
@@ -96,7 +95,7 @@ class Schedule:
         self.begin = min(part.earliest for part in self.parts)
         ends = [p.middle + p.width + p.trajectory.duration for p in self.parts]
         self.end = max(*ends, self.begin + 1e-9)
-        self.rest = _rest(model, held or {})
+        self.rest = rest_configuration(model, held or {})
         self.path_of = np.full(len(model.joint_names), -1)
         self._columns = [self._place(model, k) for k in range(len(self.parts))]
         self._driven = model.bodies.columns
@@ -213,10 +212,15 @@ def _check_ways(trajectory: Trajectory, prefix: str) -> None:
         )
 
 
-def _rest(model: CollisionModel, held: Mapping[str, float]) -> np.ndarray:
-    """(nq,) positions of joints that nothing drives."""
-    beyond = (model.lower > 0.0) | (model.upper < 0.0)
-    rest = np.where(beyond, 0.5 * (model.lower + model.upper), 0.0)
+def rest_configuration(model: CollisionModel, held: Mapping[str, float]) -> np.ndarray:
+    """(nq,) positions of joints that nothing drives.
+
+    Those of ``held``; else 0, or the nearer limit.
+
+    Raises:
+        ConfigurationError: ``held`` names an unknown joint, or a value is not a number.
+    """
+    rest = np.clip(0.0, model.lower, model.upper)
     for name, value in held.items():
         if name not in model.joint_names:
             raise ConfigurationError(f"held: '{model.name}' has no joint '{name}'")

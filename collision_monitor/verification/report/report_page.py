@@ -8,7 +8,7 @@ import base64
 import math
 import os
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from importlib.resources import files
@@ -218,9 +218,14 @@ _LOOKS = {Verdict.SAFE: "safe", Verdict.NOT_SAFE: "unsafe", Verdict.NOT_CHECKED:
 
 
 def write_reports(
-    path: str | os.PathLike, model: CollisionModel, results: Sequence[Verification]
+    path: str | os.PathLike,
+    model: CollisionModel,
+    results: Sequence[Verification],
+    render: Callable[..., object] | None = None,
 ) -> list[Path]:
     """Write the page of one motion to ``path``; of several a list, and ``name-1.html`` and so on.
+
+    ``render``: `viewer.picture.render`, for pictures of the nearest moment; None: no pictures.
 
     Returns the paths that were written.
 
@@ -230,18 +235,23 @@ def write_reports(
     """
     path = Path(path)
     if len(results) == 1:
-        write_text(path, report(model, results[0]))
+        write_text(path, report(model, results[0], render=render))
         return [path]
     numbers = range(1, len(results) + 1)
     pages = [path.with_name(f"{path.stem}-{k}{path.suffix}") for k in numbers]
     for one, result in zip(pages, results, strict=True):
-        write_text(one, report(model, result, path.name))
+        write_text(one, report(model, result, path.name, render))
     write_text(path, listing(results, [one.name for one in pages]))
     return [path, *pages]
 
 
-def report(model: CollisionModel, result: Verification, back: str = "") -> str:
-    """The page of one motion; ``back``: the page of all motions.
+def report(
+    model: CollisionModel,
+    result: Verification,
+    back: str = "",
+    render: Callable[..., object] | None = None,
+) -> str:
+    """The page of one motion; ``back``: the page of all motions; ``render`` as above.
 
     Raises:
         MissingDependencyError: jinja2 or matplotlib is not installed.
@@ -265,7 +275,10 @@ def report(model: CollisionModel, result: Verification, back: str = "") -> str:
         headline=headline(result),
         made_at=_now(),
         checks=[_row(check, result) for check in result.checks],
-        pictures=[base64.b64encode(picture).decode() for picture in pictures(model, result)],
+        pictures=[
+            base64.b64encode(picture).decode()
+            for picture in (pictures(model, result, render) if render else [])
+        ],
         sections=[
             {**vars(section), "images": [svg(plot) for plot in section.plots]}
             for section in sections
@@ -276,13 +289,13 @@ def report(model: CollisionModel, result: Verification, back: str = "") -> str:
     )
 
 
-def pictures(model: CollisionModel, result: Verification) -> list[bytes]:
+def pictures(
+    model: CollisionModel, result: Verification, render: Callable[..., object]
+) -> list[bytes]:
     """PNGs of the nearest moment, the whole and its nearest points; none if not drawn here."""
     worst = result.worst
     if worst is None:
         return []
-    from collision_monitor.viewer.picture import render
-
     # From the side of the robot where the two are near.
     middle = np.mean([point for ends in model.leaf_segments(worst.q) for point in ends], axis=0)
     beside = worst.points.mean(axis=0) - middle

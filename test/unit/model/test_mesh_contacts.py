@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """In which configurations meshes meet: against the library fcl, and by construction."""
 
-import sys
 from itertools import combinations
 
 import numpy as np
@@ -11,22 +10,18 @@ import trimesh
 from scipy.spatial.transform import Rotation
 from support.robots import robots
 
-from collision_monitor.common import disk_cache
-from collision_monitor.errors import MissingDependencyError
 from collision_monitor.model import mesh_contacts
-from collision_monitor.model.mesh_contacts import meeting_shares, where_they_meet
+from collision_monitor.model.mesh_contacts import LinkContacts, Solid, where_they_meet
 from collision_monitor.robot.bodies import link_poses, rigid_bodies
 from collision_monitor.robot.description import Link, Robot, Shape
 from collision_monitor.robot.insides import Inside
-from collision_monitor.robot.scene import Obstacle
 from collision_monitor.robot.urdf.urdf import load_robot
 
 
-@pytest.fixture(autouse=True)
-def cache(tmp_path, monkeypatch):
-    """A cache of its own."""
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    monkeypatch.delenv(disk_cache.SWITCH, raising=False)
+def meeting_shares(robot, poses, pairs, threshold=0.95):
+    """Part of the configurations in which each pair meets."""
+    solids = {name: Solid(robot.links[name].shapes, poses[name]) for pair in pairs for name in pair}
+    return np.array([LinkContacts(solids[a], solids[b]).share(threshold) for a, b in pairs])
 
 
 def at(*rows):
@@ -142,32 +137,6 @@ def test_links_without_shapes_never_meet_and_no_pairs_are_no_shares():
     assert meeting_shares(robot, poses, []).shape == (0,)
 
 
-def test_obstacles_move_with_the_link_that_carries_them():
-    robot = two((mesh_shape(BALL),), (mesh_shape(BALL),))
-    obstacle = Obstacle("tool", "b", Shape("box", at([0, 0, 1])[0], (0.2, 0.2, 0.2)))
-    poses = {"a": at(*[[0, 0, 0]] * 2), "b": at([0, 0, -1], [0, 0, 0])}
-    shares = meeting_shares(robot, poses, [("a", "tool"), ("a", "b")], 0.0, obstacles=[obstacle])
-    assert shares == pytest.approx([0.5, 0.5])
-
-
-def test_answers_are_kept_until_anything_changes(monkeypatch):
-    robot = two((mesh_shape(BALL),), (Shape("sphere", np.eye(4), (0.1,)),))
-    poses = {"a": at(*[[0, 0, 0]] * 2), "b": at([0.1, 0, 0], [0.5, 0, 0])}
-    first = meeting_shares(robot, poses, [("a", "b")], 0.0)
-    monkeypatch.setitem(sys.modules, "coal", None)
-    assert meeting_shares(robot, poses, [("a", "b")], 0.0) == first == [0.5]
-    moved = {**poses, "b": at([0.1, 0, 0], [0.1, 0, 0])}
-    thicker = two((mesh_shape(BALL),), (Shape("sphere", np.eye(4), (0.2,)),))
-    for changed in (
-        (robot, moved, [("a", "b")], 0.0),
-        (robot, poses, [("a", "b")], 0.5),
-        (robot, poses, [("a", "b"), ("a", "b")], 0.0),
-        (thicker, poses, [("a", "b")], 0.0),
-    ):
-        with pytest.raises(MissingDependencyError, match="pip install coal"):
-            meeting_shares(*changed)
-
-
 def scenario(name, count, seed=0):
     """(robot, poses, pairs over different bodies) of a real robot."""
     files = robots.require(name)
@@ -234,7 +203,6 @@ def test_real_robots_meet_where_fcl_says_so(name, count, monkeypatch):
     robot, poses, pairs = scenario(name, count)
     with_insides = meeting_shares(robot, poses, pairs, 0.0)
     monkeypatch.setattr(mesh_contacts, "_one_holds_the_other", lambda *_: False)
-    monkeypatch.setenv(disk_cache.SWITCH, "off")
     shares = meeting_shares(robot, poses, pairs, 0.0)
     reference = fcl_shares(robot, poses, pairs)
     both = zip(pairs, zip(shares, reference, strict=True), strict=True)

@@ -18,9 +18,19 @@ from support.robots.dual_arm_cases import (
     largest_deviation,
     largest_step,
     refined,
+    segment_distances,
 )
 from support.robots.planar_arms import JOINTS as PLANAR
-from support.robots.planar_arms import SRDF, arm_distance, ball, meeting, planar_model, planar_urdf
+from support.robots.planar_arms import RADIUS as PLANAR_RADIUS
+from support.robots.planar_arms import (
+    SRDF,
+    arm_distance,
+    ball,
+    meeting,
+    planar_model,
+    planar_urdf,
+    points,
+)
 
 from collision_monitor import CollisionModel
 from collision_monitor.errors import (
@@ -63,8 +73,19 @@ def fitted(with_scene=False):
 MOTION = read_motion(ROOT / "config/dual_arm_motion.csv")
 
 
+def measured(model, margins, q):
+    """Distances of leaves, or of meshes where the margins say so and they do not touch."""
+    distances = model.distances(q)
+    on_meshes = np.zeros(0, dtype=int)
+    if margins.on_meshes is not None:
+        on_meshes = np.flatnonzero(margins.on_meshes)
+    exact = model.surface_distances(q, on_meshes) if len(on_meshes) else np.zeros(0)
+    distances[on_meshes] = np.where(exact > 0.0, exact, distances[on_meshes])
+    return distances
+
+
 def check_report(model, found):
-    """Every number of an adjustment, worked out again by model.distances and pose by pose."""
+    """Every number of an adjustment, worked out again pose by pose."""
     margins, names = found.margins, found.motion.joint_names
     columns = [model.joint_names.index(name) for name in names]
     rest = np.clip(0.0, model.lower, model.upper)
@@ -75,7 +96,7 @@ def check_report(model, found):
         for k, row in enumerate(positions):
             q = rest.copy()
             q[columns] = row
-            distances = model.distances(q)
+            distances = measured(model, margins, q)
             missing = margins.safe - distances
             expected = missing[missing > 0.0].sum()
             expected = np.inf if (distances < margins.danger).any() else expected
@@ -160,6 +181,7 @@ def test_the_robot_as_it_is_with_its_meshes(method, with_scene):
     assert found.certified == 0.1
     if method == "robust":
         assert len(others) > (100 if with_scene else 5)
+        fine = np.array([measured(model, found.margins, q) for q in refined(rows, 5)])
         assert fine[:, others].min() >= found.certified_elsewhere - 1e-9
         assert 0.05 <= found.certified_elsewhere <= 0.1
         assert (fine >= found.margins.safe - 1e-9).all()  # eased pairs too
@@ -173,7 +195,8 @@ def test_the_robot_as_it_is_with_its_meshes(method, with_scene):
 def test_the_published_method_may_have_to_keep_every_pair(tmp_path):
     found = adjust(fitted(True), MOTION, method="published", every_pair=True, **CLOSE)
     assert found.method == "published" and found.changed and found.certified == 0.1
-    fine = np.array([fitted(True).distances(q) for q in refined(found.motion.positions, 5)])
+    model, fine = fitted(True), refined(found.motion.positions, 5)
+    fine = np.array([measured(model, found.margins, q) for q in fine])
     assert (fine >= found.margins.safe - 1e-9).all()
     others = adjust(fitted(True), MOTION, **CLOSE).margins.kept
     assert (found.margins.kept == others).all() and found.certified_elsewhere < 0.1
@@ -186,9 +209,10 @@ def test_the_published_method_may_have_to_keep_every_pair(tmp_path):
     (tmp_path / "scene.yaml").write_text(scene)
     model = model.with_scene(load_scene(tmp_path / "scene.yaml", model.robot))
     motion = Motion(JOINTS, np.arange(40.0), way)
-    assert not adjust(model, motion, method="published", **CLOSE).changed
-    with pytest.raises(AdjustmentError, match="'ball'.*try method robust"):
-        adjust(model, motion, method="published", every_pair=True, **CLOSE)
+    ways = ((False, "'ball' touch on the way"), (True, "'ball'.*try method robust"))
+    for every_pair, says in ways:
+        with pytest.raises(AdjustmentError, match=says):
+            adjust(model, motion, method="published", every_pair=every_pair, **CLOSE)
 
 
 # -- motions of all sorts ------------------------------------------------------------------
@@ -376,6 +400,25 @@ def test_a_folded_arm_finds_the_way_that_a_stiff_one_does_not():
         return
     assert min(map(arm_distance, refined(found.motion.positions))) >= 0.05 - 1e-9
     assert np.array_equal(found.motion.positions[-1], motion.positions[-1])
+
+
+def test_an_arm_does_not_go_through_itself():
+    text = planar_urdf().replace(f'radius="{PLANAR_RADIUS}"', 'radius="0.045"')
+    model = CollisionModel.from_urdf(text, srdf=SRDF)
+    rows = np.zeros((41, 6))
+    rows[:, 1] = rows[:, 2] = 2.0 * np.sin(np.linspace(0.0, np.pi, 41))
+    rows[:, 3] = 1.0  # the other arm is out of the way
+
+    def to_itself(q):
+        return float(segment_distances(*points(q)[0])) - 0.09
+
+    assert min(map(to_itself, rows)) < -0.01
+    names = model.joint_names
+    found = adjust(model, Motion(names, np.arange(41.0), rows))
+    assert found.changed
+    assert min(map(to_itself, refined(found.motion.positions, 20))) > 0.004
+    with pytest.raises(AdjustmentError, match="'right_1' and 'right_3'.*the goal itself"):
+        adjust(model, Motion(names, np.arange(21.0), rows[:21]))
 
 
 def test_an_obstacle_between():

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from support.robots.dual_arm_cases import PAPER, RADIUS, ROOT, capsule_model
 from support.robots.planar_arms import RADIUS as PLANAR_RADIUS
 from support.robots.planar_arms import arm_distance, meeting, planar_model
-from support.robots.toys import chain
 from support.robots.two_slides import ARMS, JOINTS, distance, model
 from support.robots.two_slides import RADIUS as BALL_RADIUS
 
@@ -19,15 +18,14 @@ from collision_monitor import CollisionModel
 from collision_monitor.model.proximity import Proximity
 from collision_monitor.motion import read_motion
 from collision_monitor.motion.motion import Motion
-from collision_monitor.self_collision.arms import Arm, find_arms
+from collision_monitor.self_collision.arms import find_arms
 from collision_monitor.self_collision.filter.hold_supervisor import pairs_between
-from collision_monitor.self_collision.margins import Margins, Problem, choose_margins
+from collision_monitor.self_collision.margins import Margins, choose_margins
 from collision_monitor.self_collision.motion_clearance import (
     LinearField,
     approach_points,
     failures,
     field_along,
-    own_contacts,
 )
 
 # -- the linear repulsion field: its three zones, its index, and what it refuses ---------
@@ -268,47 +266,6 @@ def test_one_row_is_tested_where_it_is():
 
 def test_pairs_that_take_no_part_are_not_looked_at():
     assert failures(PROXIMITY, meeting(25), np.full(len(MODEL.pairs), -np.inf)) == []
-
-
-# -- links of one arm that touch after an adjustment, and did not before -----------------
-
-
-CHAIN = CollisionModel.from_urdf(chain(6))  # balls of 0.1 m, one metre apart
-OPEN = np.zeros(5)
-# Three turns of 2 rad bring the fourth ball to 0.168 m from the first: 2 sin(3) / (2 sin(1)).
-FOLDED = np.array([0.0, 2.0, 2.0, 0.0, 0.0])
-
-
-def touching(desired, adjusted):
-    arms = (
-        Arm("right", CHAIN.joint_names, ("l1", "l2", "l3", "l4", "l5"), "l5"),
-        Arm("left", (), (), "l0"),
-    )
-    margins = Margins(*np.full((2, len(CHAIN.pairs)), -1.0))
-    times = np.arange(float(len(desired)))
-    columns = (np.arange(5), np.arange(0))
-    problem = Problem(CHAIN, arms, times, desired, columns, margins)
-    pairs = own_contacts(problem, Proximity(CHAIN), adjusted)
-    return {frozenset(CHAIN.pairs[pair]) for pair in pairs}
-
-
-def test_what_touches_anew_is_named():
-    rows = np.array([OPEN, FOLDED, OPEN])
-    assert touching(np.array([OPEN] * 3), rows) == {frozenset(("l1", "l4"))}
-
-
-@pytest.mark.parametrize("rows", [[OPEN, OPEN], [FOLDED, FOLDED]], ids=["open", "folded"])
-def test_what_touches_as_desired_is_not_the_adjustments_doing(rows):
-    assert touching(np.array(rows), np.array(rows)) == set()
-
-
-def test_pairs_that_take_no_part_have_no_contacts():
-    rows = np.array([OPEN, FOLDED])
-    arms = (Arm("right", CHAIN.joint_names, ("l1",), "l1"), Arm("left", (), (), "l0"))
-    margins = Margins(*np.full((2, len(CHAIN.pairs)), -np.inf))
-    columns = (np.arange(5), np.arange(0))
-    problem = Problem(CHAIN, arms, np.arange(2.0), np.array([OPEN] * 2), columns, margins)
-    assert own_contacts(problem, Proximity(CHAIN), rows) == []
 
 
 # -- control points: the nearest points of two arms along a motion -----------------------

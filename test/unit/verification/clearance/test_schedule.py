@@ -53,11 +53,11 @@ def test_a_prefix_tells_whose_joints_they_are(model):
         Schedule(model, Scheduled(line("1", 1.0), prefix="c_"))
 
 
-def test_joints_that_cannot_be_at_zero_rest_in_the_middle():
+def test_joints_that_cannot_be_at_zero_rest_at_the_nearer_limit():
     text = robot(link("base"), link("arm"), joint("turn", "base", "arm"), joint_at("lift"))
     model = CollisionModel.from_urdf(text)
     schedule = Schedule(model, line("turn", 1.0))
-    assert schedule.configuration(0.0).tolist() == [0.0, 0.75]
+    assert schedule.configuration(0.0).tolist() == [0.0, 0.5]
 
 
 def test_a_part_alone_has_a_time_of_its_own(model):

@@ -18,6 +18,7 @@ from collision_monitor.verification.report.report_page import (
     report,
     write_reports,
 )
+from collision_monitor.viewer.picture import render
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("pyvista")
@@ -27,7 +28,8 @@ pytest.importorskip("jinja2")
 @pytest.fixture(scope="module")
 def pages():
     """Text by verdict."""
-    return {r.verdict.value: report(model(), r) for r in (safe(), colliding(), unchecked())}
+    results = safe(), colliding(), unchecked()
+    return {r.verdict.value: report(model(), r, render=render) for r in results}
 
 
 @pytest.mark.parametrize("result", [safe, colliding, unchecked])
@@ -95,7 +97,7 @@ def test_several_motions_get_a_page_each_and_one_that_lists_them(tmp_path):
 
 def test_a_start_that_is_not_known_is_told_at_the_nearest_moment():
     moment = replace(colliding().worst, starts=(("door.csv", 2.5),))
-    text = report(model(), replace(colliding(), worst=moment))
+    text = report(model(), replace(colliding(), worst=moment), render=render)
     assert "where door.csv begins at 2.500 s" in text
 
 

@@ -1,0 +1,123 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Near pairs and certificates, in which some pairs of links are measured between their meshes."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from collision_monitor.continuous.scan_space import Motion
+from collision_monitor.model.proximity import Certificate, Near, Proximity
+from collision_monitor.robot.bodies import Jacobians
+from collision_monitor.verification.clearance.mesh_level import (
+    ExactLevel,
+    ShapeDecider,
+    link_hulls,
+)
+from collision_monitor.verification.clearance.scanner import Scanner
+
+if TYPE_CHECKING:
+    from collision_monitor.model.collision_model import CollisionModel
+
+_INSTANT = 1e-3  # of a segment: shorter pieces are not divided
+
+
+def carriers(model: CollisionModel) -> dict[str, str]:
+    """The link that each name in ``model.link_names`` moves with: itself, or its carrier."""
+    obstacles = {obstacle.name: obstacle.link for obstacle in model.scene.obstacles}
+    return {name: obstacles.get(name, name) for name in model.link_names}
+
+
+class MeshProximity(Proximity):
+    """As `Proximity`, with the distances of some pairs between their meshes and other shapes.
+
+    Leaves of two links of one arm overlap in many harmless poses, so they cannot show that the
+    links are apart.
+    """
+
+    def __init__(self, model: CollisionModel, on_meshes: np.ndarray) -> None:
+        """``on_meshes`` (pairs,) bool: the pairs that are measured between meshes."""
+        super().__init__(model)
+        self._on_meshes = on_meshes
+        self._decider = ShapeDecider(model, depth=False)
+        self._level = ExactLevel(Scanner(model), self._decider, link_hulls(model))
+        bodies, carrier = model.bodies.link_bodies, carriers(model)
+        self._pair_bodies = {
+            pair: [bodies[carrier[name]] for name in model.pairs[pair]]
+            for pair in np.flatnonzero(on_meshes).tolist()
+        }
+
+    def near(self, q: np.ndarray, limits: np.ndarray, spread: float = np.inf) -> Near:
+        """As `Proximity.near`; a row for each pair on meshes, with -1 for its leaves.
+
+        Where the meshes of a pair touch, the leaves show how to part them: it keeps their rows.
+        """
+        near = super().near(q, limits, spread)
+        on_meshes = self._on_meshes[near.pairs]
+        if not on_meshes.any():
+            return near
+        kept, rows = ~on_meshes, []
+        jacobians = Jacobians(self.model.bodies, q)
+        for pair in np.unique(near.pairs[on_meshes]).tolist():
+            distance, points = self._decider(q, pair)
+            if distance <= 0.0:
+                kept |= near.pairs == pair
+            elif distance < limits[pair]:
+                normal = (points[1] - points[0]) / np.linalg.norm(points[1] - points[0])
+                first, second = (
+                    jacobians.of_point(body, point)[:3]
+                    for body, point in zip(self._pair_bodies[pair], points, strict=True)
+                )
+                rows.append((pair, distance, points, normal, normal @ (second - first)))
+        by_leaves = Near(*(getattr(near, field.name)[kept] for field in fields(Near)))
+        if not rows:
+            return by_leaves
+        between_meshes = (np.full((len(rows), 2), -1), *map(np.array, zip(*rows, strict=True)))
+        return Near(
+            *(
+                np.concatenate([getattr(by_leaves, field.name), values])
+                for field, values in zip(fields(Near), between_meshes, strict=True)
+            )
+        )
+
+    def certify(
+        self, start: np.ndarray, end: np.ndarray, limits: np.ndarray, resolution: float = 1e-5
+    ) -> Certificate:
+        """As `Proximity.certify`; ``distance`` is between meshes for a pair on meshes."""
+        by_leaves = np.where(self._on_meshes, -np.inf, limits)
+        answer = super().certify(start, end, by_leaves, resolution)
+        if not answer.holds:
+            return answer
+        motion = _Straight(start, end, len(self.model.bodies.columns))
+        for pair in np.flatnonzero(self._on_meshes & (limits > -np.inf)).tolist():
+            asked = motion, pair, float(limits[pair]), 0.0, 1.0, _INSTANT
+            if self._level.keeps(*asked):
+                continue
+            first = self._level.first_below(*asked)
+            if not first < np.inf:
+                return Certificate(False, False, 0.5, pair, float(limits[pair]), answer.tests)
+            distance, _ = self._decider(start + first * (end - start), pair)
+            return Certificate(False, True, first, pair, float(distance), answer.tests)
+        return answer
+
+
+class _Straight:
+    """What `ExactLevel` asks of a schedule, of all joints moving evenly within one second."""
+
+    parts = (None,)
+    starts = widths = np.zeros(1)
+
+    def __init__(self, start: np.ndarray, end: np.ndarray, joints: int) -> None:
+        self.rest = start
+        count = len(start)
+        self._motion = Motion(
+            np.array([0.0, 1.0]), np.column_stack([start, end - start]).ravel(),
+            np.array([0, 0, 1, count]), np.arange(count), 2, np.zeros(joints, dtype=np.int64),
+        )  # fmt: skip
+
+    def packed(self) -> Motion:
+        """The path as the kernels read it."""
+        return self._motion
