@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""``adjust``: a motion of two arms made free of collision, or the reason why not."""
+"""``adjust``: a motion of arms made free of collision, or the reason why not."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ EXIT_NO_ADJUSTMENT = 1
 _READ = ("motion", "urdf", "srdf", "scene", "leaves", "limits")
 
 
-def _two_names(text: str) -> tuple[str, str]:
+def _names(text: str) -> tuple[str, ...]:
     names = tuple(name.strip() for name in text.split(","))
-    if len(names) != 2 or not all(names):
+    if not all(names):
         raise argparse.ArgumentTypeError(
-            f"{text!r} is not two names with a comma between, such as right_arm,left_arm"
+            f"{text!r} is not one name or several with commas between, such as right_arm,left_arm"
         )
     return names
 
@@ -51,9 +51,9 @@ def add_parser(commands: Any) -> None:
     """Add the command to the subparsers."""
     parser = commands.add_parser(
         "adjust",
-        help="make a motion of two arms free of collision",
+        help="make a motion of one arm or more free of collision",
         description=(
-            "Change a motion of two arms as little as possible so that they keep their distance "
+            "Change a motion of arms as little as possible so that they keep their distance "
             "from each other and from everything else, at every instant, within the limits of "
             "the joints. Exit code 0: adjusted, or safe as it is; 1: there is no safe "
             "adjustment, and why; 2: input that cannot be used."
@@ -85,12 +85,13 @@ def add_parser(commands: Any) -> None:
         "(default %(default)s)",
     )  # fmt: skip
     parser.add_argument(
-        "--arms", type=_two_names, metavar="RIGHT,LEFT",
-        help="two groups of the SRDF, or two base_link:tip_link; detected if not given",
+        "--arms", type=_names, metavar="RIGHT,LEFT",
+        help="groups of the SRDF, or base_link:tip_link, of one arm or more; detected if not given",
     )  # fmt: skip
     parser.add_argument(
-        "--yielding", choices=("both", "left", "right"), default="both",
-        help="which arm gives way (default %(default)s)",
+        "--yielding", default="both", metavar="ARM",
+        help="which arm gives way: both for all, left or right of two, or its name "
+        "(default %(default)s)",
     )  # fmt: skip
     parser.add_argument(
         "--tip-weight", type=not_negative, default=0.0, metavar="W",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from collision_monitor.cli.adjust_report import sides_of
 from collision_monitor.common.optional_dependencies import optional_dependency
 from collision_monitor.errors import MotionError
 
@@ -85,14 +86,14 @@ def _changed_joints(adjustment: Adjustment) -> dict[str, list[int]]:
     """Columns of the joints that change, by arm."""
     changed = np.abs(adjustment.joint_change).max(axis=0) > 0.0
     groups = {}
-    for side, arm in zip(("right", "left"), adjustment.arms, strict=True):
+    for side, arm in zip(sides_of(adjustment), adjustment.arms, strict=True):
         columns = [
             k
             for k, name in enumerate(adjustment.motion.joint_names)
             if changed[k] and name in arm.joint_names
         ]
         if columns:
-            groups[f"{arm.name} ({side})"] = columns
+            groups[arm.name if side == arm.name else f"{arm.name} ({side})"] = columns
     return groups
 
 

@@ -34,6 +34,12 @@ def units(model: CollisionModel) -> dict[str, str]:
     return {joint.name: "m" if joint.kind == "prismatic" else "rad" for joint in model.robot.joints}
 
 
+def sides_of(adjustment: Adjustment) -> tuple[str, ...]:
+    """``right`` and ``left`` for two arms; else the names of the arms."""
+    arms = adjustment.arms
+    return ("right", "left") if len(arms) == 2 else tuple(arm.name for arm in arms)
+
+
 def report(
     model: CollisionModel, adjustment: Adjustment, safe: float, danger: float
 ) -> dict[str, Any]:
@@ -55,7 +61,7 @@ def report(
         "danger_distance": danger,
         "arms": {
             side: {"name": arm.name, "joints": list(arm.joint_names), "tip": arm.tip_link}
-            for side, arm in zip(("right", "left"), adjustment.arms, strict=True)
+            for side, arm in zip(sides_of(adjustment), adjustment.arms, strict=True)
         },
         "waypoints": len(motion.times),
         "window": window,
@@ -67,7 +73,9 @@ def report(
         },
         "tip_displacement": {
             side: {"value": float(moved.max()), **_at(adjustment, moved.argmax())}
-            for side, moved in zip(("right", "left"), adjustment.tip_displacement.T, strict=True)
+            for side, moved in zip(
+                sides_of(adjustment), adjustment.tip_displacement.T, strict=True
+            )
         },
         "clearance": {
             "before": {
@@ -142,11 +150,15 @@ def _amount(value: float, unit: str) -> str:
 def text(result: Mapping[str, Any]) -> str:
     """A short report of what `report` found, and of the file that was written."""
     clearance, pairs, arms = result["clearance"], result["pairs"], result["arms"]
-    rows = [("arms", f"{arms['right']['name']} (right), {arms['left']['name']} (left)")]
+    names = [
+        arm["name"] if arm["name"] == side else f"{arm['name']} ({side})"
+        for side, arm in arms.items()
+    ]
+    rows = [("arms" if len(names) > 1 else "arm", ", ".join(names))]
     if result["window"]:
         first, last = result["window"]["first"], result["window"]["last"]
         change, tips = result["largest_change"], result["tip_displacement"]
-        moved = (f"{1000.0 * tips[side]['value']:.1f} mm {side}" for side in ("right", "left"))
+        moved = (f"{1000.0 * tip['value']:.1f} mm {side}" for side, tip in tips.items())
         rows += [
             ("changed", f"t = {first['time']:g} .. {last['time']:g} s, waypoints "
              f"{first['waypoint']} .. {last['waypoint']} of {result['waypoints']}"),

@@ -128,6 +128,14 @@ class Proximity:
             self._gradients[:count],
         )
 
+    def nearest(self, q: np.ndarray, limits: np.ndarray) -> tuple[int, float] | None:
+        """The nearest pair of links at ``q`` below its limit, and its distance; None: no pair."""
+        near = self.near(q, limits, 0.0)
+        if not len(near.pairs):
+            return None
+        first = int(near.distances.argmin())
+        return int(near.pairs[first]), float(near.distances[first])
+
     def certify(
         self, start: np.ndarray, end: np.ndarray, limits: np.ndarray, resolution: float = 1e-5
     ) -> Certificate:

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The linear repulsion field, and motions of two arms adjusted by it (Wu et al., 2018).
+"""The linear repulsion field, and motions of arms adjusted to be safe (Wu et al., 2018).
 
 ::
 
@@ -12,7 +12,7 @@
 
 from collision_monitor.errors import AdjustmentError, ArmsError
 from collision_monitor.self_collision.adjustment import Adjustment, adjust
-from collision_monitor.self_collision.arms import Arm, find_arms
+from collision_monitor.self_collision.arms import Arm, find_arms, find_chains
 from collision_monitor.self_collision.field.nine_cases import ControlPoints, control_points
 from collision_monitor.self_collision.filter.point_stream import Streamer
 from collision_monitor.self_collision.motion_clearance import LinearField
@@ -27,5 +27,6 @@ __all__ = [
     "Streamer",
     "adjust",
     "find_arms",
+    "find_chains",
     "control_points",
 ]

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Motions of two arms made free of self-collision: `adjust`, and what it returns."""
+"""Motions of arms made free of collision: `adjust`, and what it returns."""
 
 from __future__ import annotations
 
@@ -20,9 +20,15 @@ from collision_monitor.model.proximity import Proximity
 from collision_monitor.motion.motion import Motion
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.robot.bodies import link_poses
-from collision_monitor.self_collision.arms import Arm, find_arms
+from collision_monitor.self_collision.arms import Arm, find_chains
 from collision_monitor.self_collision.field.repulsion_field_adjustment import adjust_published
-from collision_monitor.self_collision.margins import Margins, Problem, choose_margins, sides
+from collision_monitor.self_collision.margins import (
+    Margins,
+    Problem,
+    choose_margins,
+    sides,
+    yielding_arms,
+)
 from collision_monitor.self_collision.motion_clearance import (
     failures,
     field_along,
@@ -48,7 +54,7 @@ if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
 
 METHODS = ("robust", "published")
-YIELDING = ("both", "left", "right")
+YIELDING = ("both", "left", "right")  # of two arms; an arm's own name does as well
 _FINER = 4  # times as many waypoints, where what is given leaves no way
 _MOST_FINE = 1500  # waypoints
 _MOST_TIP_WEIGHT = 1e6  # rad/m: joints count for nothing then
@@ -62,10 +68,10 @@ class Adjustment:
     Attributes:
         motion: the adjusted and re-timed motion, with the joints of the desired one.
         desired: the desired motion at the same waypoints, with its own times.
-        arms: the right and the left arm.
+        arms: of two, the right one first.
         method: ``robust`` or ``published``.
         joint_change: (n, joints) adjusted minus desired positions, rad or m.
-        tip_displacement: (n, 2) displacement of the tips of the right and the left arm, m.
+        tip_displacement: (n, arms) displacement of the tips, m.
         index_before: (n,) index F of the desired motion, m; infinite below d_dan.
         index_after: (n,) index F of the adjusted motion, m.
         clearance_before: (n,) minimum distance of the pairs that are kept apart, between leaves,
@@ -82,7 +88,7 @@ class Adjustment:
 
     motion: Motion
     desired: Motion
-    arms: tuple[Arm, Arm]
+    arms: tuple[Arm, ...]
     method: str
     joint_change: np.ndarray
     tip_displacement: np.ndarray
@@ -114,7 +120,7 @@ class Adjustment:
 def adjust(
     model: CollisionModel,
     motion: Motion,
-    arms: tuple[Arm, Arm] | Sequence[str] | None = None,
+    arms: Sequence[Arm] | Sequence[str] | None = None,
     *,
     safe_distance: float = 0.1,
     danger_distance: float = 0.05,
@@ -128,13 +134,13 @@ def adjust(
     position_limits: Mapping[str, tuple[float, float]] | None = None,
     retime: bool = True,
 ) -> Adjustment:
-    """Adjust a motion of two arms so that it is free of self-collision at every instant.
+    """Adjust a motion of one arm or more so that it is free of collision at every instant.
 
     Args:
         model: the robot and its scene.
-        motion: the desired motion, of joints of both arms or of one (the other is held) and any
-            other joints.
-        arms: two arms, the names of two (see `find_arms`), or None to detect them.
+        motion: the desired motion, of joints of all arms or of some (the others are held) and any
+            other joints, of moving obstacles too.
+        arms: arms, their names (see `find_chains`), or None to detect them.
         safe_distance: d_saf, the clearance to keep between leaves, metres.
         danger_distance: d_dan; a motion that starts nearer is rejected, metres.
         method: ``robust`` (all pairs, all waypoints together) or ``published`` (Wu et al., 2018,
@@ -142,7 +148,8 @@ def adjust(
         every_pair: whether the result of ``published`` must be certified for all pairs that
             ``robust`` keeps. It is rejected otherwise: this method does not move an arm away from
             anything but the other arm.
-        yielding: the arm that gives way: ``both``, ``left`` or ``right``.
+        yielding: the arm that gives way: ``both`` for all, ``left`` or ``right`` of two, or its
+            name.
         tip_weight: weight of tip displacement against joint displacement, rad/m, from 0 to 1e6;
             ``robust`` only. Redundant joints then move first.
         held: positions of joints that the motion does not name, rad or m; by default 0, or the
@@ -165,9 +172,10 @@ def adjust(
         NothingToCheckError: no checked pair contains a link of an arm.
         MissingDependencyError: a solver is not installed.
     """
-    _check_options(method, yielding, tip_weight)
-    if arms is None or len(arms) != 2 or isinstance(arms[0], str):
-        arms = find_arms(model.robot, model.semantics, arms)
+    if not arms or not all(isinstance(arm, Arm) for arm in arms):
+        arms = find_chains(model.robot, model.semantics, arms)
+    arms = tuple(arms)
+    _check_options(method, arms, tip_weight)
     model = within(model, position_limits)
     given = checked(model, motion)
     model = standing(model, given, held or {})
@@ -178,7 +186,7 @@ def adjust(
         for arm in arms
     )
     yielding = _who_can_yield(yielding, columns, arms)
-    able = np.concatenate([columns[k] for k in {"right": (0,), "left": (1,)}.get(yielding, (0, 1))])
+    able = np.concatenate([columns[k] for k in yielding_arms(arms, yielding)])
     times = 1
     while True:
         motion = refined(given, times)
@@ -192,9 +200,9 @@ def adjust(
                 np.where(between, margins.danger, -np.inf),
             )
         if not (margins.safe > -np.inf).any():
+            names = " or ".join(f"'{arm.name}'" for arm in arms)
             raise NothingToCheckError(
-                f"'{model.name}': no pair of links is checked in which '{arms[0].name}' or "
-                f"'{arms[1].name}' takes part"
+                f"'{model.name}': no pair of links is checked in which {names} takes part"
             )
         problem = Problem(
             model, arms, motion.times, desired, columns, margins, yielding, tip_weight
@@ -260,34 +268,33 @@ def _refuse_contact(problem: Problem, adjusted: np.ndarray) -> None:
 # -- what comes in -------------------------------------------------------------------
 
 
-def _check_options(method: str, yielding: str, tip_weight: float) -> None:
-    for name, value, known in (("method", method, METHODS), ("yielding", yielding, YIELDING)):
-        if value not in known:
-            raise ConfigurationError(f"{name}: {value!r} is not one of {', '.join(known)}")
+def _check_options(method: str, arms: Sequence[Arm], tip_weight: float) -> None:
+    if method not in METHODS:
+        raise ConfigurationError(f"method: {method!r} is not one of {', '.join(METHODS)}")
+    if method == "published" and len(arms) != 2:
+        raise ConfigurationError(
+            f"method: published is for two arms, not for {len(arms)}; robust is for any number"
+        )
     if not (is_number(tip_weight) and 0.0 <= tip_weight <= _MOST_TIP_WEIGHT):
         raise ConfigurationError(
             f"tip_weight: {tip_weight!r} is not a number from 0 to {_MOST_TIP_WEIGHT:g}"
         )
 
 
-def _who_can_yield(
-    yielding: str, columns: tuple[np.ndarray, np.ndarray], arms: tuple[Arm, Arm]
-) -> str:
+def _who_can_yield(yielding: str, columns: Sequence[np.ndarray], arms: Sequence[Arm]) -> str:
     """``yielding``, or the only arm that the motion moves."""
-    moved = [len(c) > 0 for c in columns]
-    if not any(moved):
+    moved = [k for k, own in enumerate(columns) if len(own)]
+    if not moved:
         raise MotionError(
-            f"the motion names no joint of '{arms[0].name}' or '{arms[1].name}': "
-            f"{', '.join(arms[0].joint_names + arms[1].joint_names)}"
+            f"the motion names no joint of {' or '.join(repr(arm.name) for arm in arms)}: "
+            f"{', '.join(name for arm in arms for name in arm.joint_names)}"
         )
-    able = "both" if all(moved) else "right" if moved[0] else "left"
-    if yielding == "both":
-        return able
-    if able not in ("both", yielding):
+    asked = yielding_arms(arms, yielding)
+    if not set(asked) & set(moved):
         raise ConfigurationError(
             f"yielding: the {yielding} arm is to give way, but the motion names none of its joints"
         )
-    return yielding
+    return arms[moved[0]].name if len(moved) == 1 else yielding
 
 
 # -- what goes out -------------------------------------------------------------------

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Which joints and links are the right arm, and which the left."""
+"""Which joints and links are the arms of a robot, and which of two is the right one."""
 
 from __future__ import annotations
 
@@ -68,11 +68,63 @@ def find_arms(
             raise ArmsError(
                 f"arms {names!r}: two names are needed, of SRDF groups or base_link:tip_link"
             )
-        first, second = (_named(tree, groups, name.strip()) for name in names)
-        swapped = (side(first.name), side(second.name)) == ("left", "right")
-        arms = (second, first) if swapped else (first, second)
+        arms = _all_named(tree, groups, names)
     _require_apart(robot, *arms)
     return arms
+
+
+def find_chains(
+    robot: Robot, semantics: Semantics | None, names: Sequence[str] | None = None
+) -> tuple[Arm, ...]:
+    """The arms of a robot, of which there may be one, two or more.
+
+    As `find_arms`, for any number of ``names``. Without names: two arms, or else the only one: the
+    longest group that is a chain, or the longest chain of the URDF.
+
+    Raises:
+        ArmsError: as `find_arms`.
+    """
+    tree = Tree(robot)
+    groups = {} if semantics is None else _groups(tree, semantics)
+    if names is not None:
+        if isinstance(names, str) or not len(names):
+            raise ArmsError(
+                f"arms {names!r}: at least one name is needed, of SRDF groups or "
+                "base_link:tip_link"
+            )
+        arms = _all_named(tree, groups, names)
+    else:
+        arms = _from_groups(tree, groups) or _from_names(tree) or _only_one(tree, groups)
+    for pair in combinations(arms, 2):
+        _require_apart(robot, *pair)
+    return arms
+
+
+def _all_named(
+    tree: Tree, groups: dict[str, Arm | str], names: Sequence[str]
+) -> tuple[Arm, ...]:
+    """Arms by their names; of two the right one first, if their names state the sides."""
+    arms = tuple(_named(tree, groups, name.strip()) for name in names)
+    return arms[::-1] if [side(arm.name) for arm in arms] == ["left", "right"] else arms
+
+
+def _only_one(tree: Tree, groups: dict[str, Arm | str]) -> tuple[Arm]:
+    """The longest chain that is no leg, neck or gripper: of the groups, or else of the URDF."""
+    joints = {joint.name: joint for joint in tree.robot.joints}
+    arms = [arm for arm in groups.values() if isinstance(arm, Arm) and not _other(tree, arm)]
+    arms = [arm for arm in arms if not is_hand(joints[arm.joint_names[-1]])]
+    if not arms:
+        stems = [tree.stem(joint) for joint in independent(tree.robot.joints)]
+        for stem in stems:
+            tip = tree.tip_of(stem[-1])
+            arms.append(_arm(tree, f"{stem[0].parent}..{tip}", stem, tip))
+        arms = [arm for arm in arms if not _other(tree, arm)]
+    if not arms:
+        raise ArmsError(
+            f"'{tree.robot.name}': no arm found: no group that is a chain, and no chain of joints; "
+            f"name a group, or base_link:tip_link ({_known(groups)})"
+        )
+    return (max(arms, key=lambda arm: len(arm.joint_names)),)
 
 
 def _groups(tree: Tree, semantics: Semantics) -> dict[str, Arm | str]:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
@@ -60,24 +60,24 @@ class Margins:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What a method of adjustment is given: a desired motion of two arms, and clearances to keep.
+    """What a method of adjustment is given: a desired motion of arms, and clearances to keep.
 
     Attributes:
         model: the robot and its scene.
-        arms: right and left.
+        arms: of two, the right one first.
         times: (n,) seconds, increasing.
         desired: (n, nq) configurations of all joints of the model.
-        columns: columns of q of the right and of the left arm.
+        columns: columns of q of each arm.
         margins: d_saf and d_dan of every pair.
-        yielding: which arm gives way: ``both``, ``left`` or ``right``.
+        yielding: which arm gives way: ``both`` for all, ``left`` or ``right`` of two, or a name.
         tip_weight: weight of tip displacement against joint displacement, rad/m.
     """
 
     model: CollisionModel
-    arms: tuple[Arm, Arm]
+    arms: tuple[Arm, ...]
     times: np.ndarray
     desired: np.ndarray
-    columns: tuple[np.ndarray, np.ndarray]
+    columns: tuple[np.ndarray, ...]
     margins: Margins
     yielding: str = "both"
     tip_weight: float = 0.0
@@ -91,17 +91,30 @@ class Problem:
 
     @property
     def yielding_columns(self) -> np.ndarray:
-        """Columns of q of the arms that give way, right before left."""
-        sides = {"right": (0,), "left": (1,), "both": (0, 1)}[self.yielding]
-        return np.concatenate([self.columns[k] for k in sides])
+        """Columns of q of the arms that give way, in the order of ``arms``."""
+        return np.concatenate([self.columns[k] for k in yielding_arms(self.arms, self.yielding)])
+
+
+def yielding_arms(arms: Sequence[Arm], yielding: str) -> tuple[int, ...]:
+    """Which of ``arms`` give way, by their index.
+
+    Raises:
+        ConfigurationError: ``yielding`` is no name of an arm, nor one of the words for them.
+    """
+    known = {arm.name: (k,) for k, arm in enumerate(arms)} | {"both": tuple(range(len(arms)))}
+    if len(arms) == 2:
+        known |= {"right": (0,), "left": (1,)}
+    if yielding not in known:
+        raise ConfigurationError(f"yielding: {yielding!r} is not one of {', '.join(known)}")
+    return known[yielding]
 
 
 @dataclass(frozen=True, eq=False)
 class Sides:
-    """What each pair of ``model.pairs`` is to two arms; masks (pairs,).
+    """What each pair of ``model.pairs`` is to the arms; masks (pairs,).
 
     Attributes:
-        between: one link of each arm.
+        between: links of two arms.
         outside: a link of an arm, and one that neither arm moves, or an obstacle.
         inside: both links of the same arm.
     """
@@ -111,13 +124,13 @@ class Sides:
     inside: np.ndarray
 
 
-def sides(model: CollisionModel, arms: tuple[Arm, Arm]) -> Sides:
+def sides(model: CollisionModel, arms: Sequence[Arm]) -> Sides:
     """Sort the pairs of a model by the arms that their links belong to.
 
     An obstacle that is fixed to a link of an arm is carried, and a part of that arm.
     """
-    right, left = (frozenset(arm.links) for arm in arms)
-    of = {name: (at in right) + 2 * (at in left) for name, at in carriers(model).items()}
+    number = {link: k for k, arm in enumerate(arms, start=1) for link in arm.links}
+    of = {name: number.get(at, 0) for name, at in carriers(model).items()}
     a = np.array([of[first] for first, _ in model.pairs], dtype=int)
     b = np.array([of[second] for _, second in model.pairs], dtype=int)
     return Sides((a != b) & (a > 0) & (b > 0), (a > 0) != (b > 0), (a == b) & (a > 0))
@@ -129,7 +142,7 @@ _KNOWN: WeakKeyDictionary[CollisionModel, dict[tuple, np.ndarray]] = WeakKeyDict
 
 
 def _share_below(
-    proximity: Proximity, arms: tuple[Arm, Arm], kinds: Sides, rest: np.ndarray, safe: float
+    proximity: Proximity, arms: Sequence[Arm], kinds: Sides, rest: np.ndarray, safe: float
 ) -> np.ndarray:
     """Part (pairs,) of sampled configurations in which a pair that is not inside is below ``safe``.
 
@@ -165,7 +178,7 @@ def _moved_apart(model: CollisionModel, columns: Collection[int]) -> np.ndarray:
 
 def choose_margins(
     model: CollisionModel,
-    arms: tuple[Arm, Arm],
+    arms: Sequence[Arm],
     desired: np.ndarray,
     safe_distance: float,
     danger_distance: float,
@@ -219,7 +232,7 @@ def choose_margins(
     if (between := moved & kinds.between).any() and close[between].all():
         raise ConfigurationError(
             f"safe_distance: {safe_distance!r} m: all links of '{arms[0].name}' are closer to "
-            f"those of '{arms[1].name}' in nearly all configurations: no pair would be monitored"
+            f"those of '{arms[-1].name}' in nearly all configurations: no pair would be monitored"
         )
     eased = moved & (kinds.inside | ((kinds.between | kinds.outside) & close))
     kept = moved & (kinds.between | kinds.outside) & ~eased

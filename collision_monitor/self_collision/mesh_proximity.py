@@ -83,6 +83,21 @@ class MeshProximity(Proximity):
             )
         )
 
+    def nearest(self, q: np.ndarray, limits: np.ndarray) -> tuple[int, float] | None:
+        """As `Proximity.nearest`; a pair on meshes counts with the distance of its meshes."""
+        by_leaves, found = super().near(q, limits, 0.0), None
+        for k in np.argsort(by_leaves.distances):
+            pair, distance = int(by_leaves.pairs[k]), float(by_leaves.distances[k])
+            if found is not None and distance >= found[1]:
+                break
+            if self._on_meshes[pair]:
+                between_meshes = float(self._decider(q, pair)[0])
+                if between_meshes > 0.0:
+                    distance = between_meshes
+            if distance < limits[pair] and (found is None or distance < found[1]):
+                found = pair, distance
+        return found
+
     def certify(
         self, start: np.ndarray, end: np.ndarray, limits: np.ndarray, resolution: float = 1e-5
     ) -> Certificate:

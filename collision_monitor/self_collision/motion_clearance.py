@@ -147,10 +147,9 @@ def closest_pair(
         return 0, np.inf
     largest = float(safe[candidates].max())
     for more in _WIDER:
-        near = proximity.near(q, np.where(candidates, largest + more, -np.inf), 0.0)
-        if len(near.pairs):
-            first = int(near.distances.argmin())
-            return int(near.pairs[first]), float(near.distances[first])
+        found = proximity.nearest(q, np.where(candidates, largest + more, -np.inf))
+        if found is not None:
+            return found
     distances = np.where(candidates, proximity.model.distances(q), np.inf)
     first = int(distances.argmin())
     return first, float(distances[first])

@@ -279,7 +279,7 @@ class RobustAdjustment:
             raise self._error(0, *worst, "the start is in the danger zone already")
         stepper = Stepper(
             self._proximity, self._columns, self._safe,
-            joint_weights(self._problem, (0.5, 0.5)), _BUFFER,
+            joint_weights(self._problem), _BUFFER,
         )  # fmt: skip
         led = self._walk(stepper, rows[0], 0, len(self._knots) - 1)
         knot = next((k for k, row in enumerate(self._knots) if self._worst(led[row]) is None), None)

@@ -145,39 +145,39 @@ class Stepper:
 # -- weights ---------------------------------------------------------------------------
 
 
-def shares(problem: Problem, proximity: Proximity, rows: np.ndarray) -> tuple[float, float]:
-    """Shares of the right and the left arm over desired ``rows`` (n, nq); their sum is 1.
+def shares(problem: Problem, proximity: Proximity, rows: np.ndarray) -> np.ndarray:
+    """Shares (arms,) of the arms over desired ``rows`` (n, nq); their sum is 1.
 
-    By the rates at which each approaches the other, n . v of the nearest points (Wu et al.,
-    2018; clamped at zero, one half each when neither approaches), weighted by the
-    repulsion of each near pair.
+    By the rates at which each approaches what is near, n . v of the nearest points (Wu et al.,
+    2018; clamped at zero, the same for all when none approaches), weighted by the repulsion of
+    each near pair.
     """
     limits = problem.margins.safe
-    right, left = problem.columns
-    rates = np.zeros(2)
+    count = len(problem.columns)
+    rates = np.zeros(count)
     for k in range(len(rows) - 1):
         near = proximity.near(rows[k], limits)
         if len(near.pairs) == 0:
             continue
         force = limits[near.pairs] - near.distances
         step = rows[k + 1] - rows[k]
-        for side, columns in enumerate((right, left)):
+        for arm, columns in enumerate(problem.columns):
             closing = np.maximum(0.0, -near.gradients[:, columns] @ step[columns])
-            rates[side] += force @ closing
+            rates[arm] += force @ closing
     total = rates.sum()
-    share = rates / total if total > 0.0 else np.array([0.5, 0.5])
-    share = (share + _LEAST) / (1.0 + 2.0 * _LEAST)
-    return float(share[0]), float(share[1])
+    share = rates / total if total > 0.0 else np.full(count, 1.0 / count)
+    return (share + _LEAST) / (1.0 + count * _LEAST)
 
 
-def joint_weights(problem: Problem, share: tuple[float, float]) -> np.ndarray:
+def joint_weights(problem: Problem, share: np.ndarray | None = None) -> np.ndarray:
     """Diagonal H (m, m) of the joints that may move: dear for the arm with the lesser share.
 
     Two changes against one constraint are as the inverse weights; with equal shares H is 1.
     """
-    if problem.yielding != "both":
+    if share is None or problem.yielding != "both":
         return np.eye(len(problem.yielding_columns))
-    parts = [np.full(len(c), 0.5 / s) for c, s in zip(problem.columns, share, strict=True)]
+    equal = 1.0 / len(share)
+    parts = [np.full(len(c), equal / s) for c, s in zip(problem.columns, share, strict=True)]
     return np.diag(np.concatenate(parts))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.robot.bodies import Bodies, Jacobians
 from collision_monitor.self_collision.field.nine_cases import control_points, leaf_gaps
-from collision_monitor.self_collision.margins import Problem, sides
+from collision_monitor.self_collision.margins import Problem, sides, yielding_arms
 from collision_monitor.self_collision.mesh_proximity import carriers
 
 ROUNDS = 300  # pushes of one configuration; a few are usual
@@ -47,11 +47,10 @@ class Clearing:
         self._holding = _HOLDING if hold_tips else 0
         self._desired, self._bodies = problem.desired, problem.model.bodies
         self.pairs = CrossPairs(problem)
+        able = yielding_arms(problem.arms, problem.yielding)
         self.arms = tuple(
-            PushedArm(problem.model, columns, arm.tip_link, problem.yielding in ("both", side))
-            for arm, columns, side in zip(
-                problem.arms, problem.columns, ("right", "left"), strict=True
-            )
+            PushedArm(problem.model, columns, arm.tip_link, k in able)
+            for k, (arm, columns) in enumerate(zip(problem.arms, problem.columns, strict=True))
         )
         self._shares: dict[tuple[int, int], float] = {}
 

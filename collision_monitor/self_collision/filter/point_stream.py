@@ -87,7 +87,7 @@ class Streamer:
         self._limits = margins.safe
         columns = problem.yielding_columns
         self._stepper = Stepper(
-            self._proximity, columns, self._limits, joint_weights(problem, (0.5, 0.5)), _BUFFER
+            self._proximity, columns, self._limits, joint_weights(problem), _BUFFER
         )
         limits = self.model.velocity_limits
         self._fastest = np.where(limits > 0.0, limits, np.inf)

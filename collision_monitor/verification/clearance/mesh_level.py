@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from scipy.spatial import ConvexHull, QhullError
@@ -38,6 +39,7 @@ Piece = tuple[float, float, np.ndarray, np.ndarray]
 _TOUCH = -1e-12  # a distance of 0 is a collision
 _PARTED = 1e-9  # m: nearer points have no direction
 _DEPTH_SHARE, _DEPTH_BIN_SHARE = 0.1, 0.3  # of penetration depths, which take long to refine
+_ROUNDED = 1e-9  # m: qhull may leave out corners that stick out by rounding alone
 _SIDES = 64  # of the prism that stands for a cylinder: 0.12 % larger at its corners
 
 
@@ -250,8 +252,17 @@ def _halves(time: float, half: float, starts: np.ndarray, widths: np.ndarray) ->
     return [(time, half, starts + sign * step, widths - step) for sign in (1, -1)]
 
 
+_HULLS: WeakKeyDictionary[CollisionModel, Hulls] = WeakKeyDictionary()
+
+
 def link_hulls(model: CollisionModel) -> Hulls:
     """Points whose hulls hold the links of ``model``, in the order of ``model.link_names``."""
+    if model not in _HULLS:
+        _HULLS[model] = _link_hulls(model)
+    return _HULLS[model]
+
+
+def _link_hulls(model: CollisionModel) -> Hulls:
     shapes = {name: link.shapes for name, link in model.robot.links.items()}
     carriers = {name: name for name in shapes}
     for obstacle in model.scene.obstacles:
@@ -276,7 +287,7 @@ def hull_points(shapes: Sequence[Shape]) -> np.ndarray:
 def _of_shape(shape: Shape) -> np.ndarray:
     radius = 0.0
     if shape.kind == "mesh":
-        places = _corners(shape.vertices)
+        places, radius = _corners(shape.vertices), _ROUNDED
     elif shape.kind == "box":
         signs = np.array(np.meshgrid(*[(-0.5, 0.5)] * 3)).reshape(3, -1).T
         places = signs * np.asarray(shape.size)
@@ -297,13 +308,10 @@ def _of_shape(shape: Shape) -> np.ndarray:
 def _corners(vertices: np.ndarray) -> np.ndarray:
     """Those of the hull; all where they have no volume."""
     try:
-        hull = ConvexHull(vertices)
+        chosen = ConvexHull(vertices).vertices
     except (QhullError, ValueError):
-        return np.asarray(vertices, dtype=float)
-    # Qhull may merge facets and leave out points that stick out by rounding alone.
-    out = (hull.equations[:, :3] @ vertices.T + hull.equations[:, 3:]).max(axis=0) > -1e-9
-    out[hull.vertices] = True
-    return np.asarray(vertices[out], dtype=float)
+        chosen = slice(None)
+    return np.asarray(vertices[chosen], dtype=float)
 
 
 class ShapeDecider:

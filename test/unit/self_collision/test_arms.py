@@ -13,6 +13,7 @@ from collision_monitor.robot.urdf.urdf import load_robot
 from collision_monitor.self_collision.arms import (
     Tree,
     find_arms,
+    find_chains,
     is_hand,
     mirrored,
     mirrored_limbs,
@@ -102,6 +103,28 @@ def test_one_arm_is_not_two(name, with_srdf):
     with pytest.raises(ArmsError, match="no two arms found") as caught:
         find_arms(robot, semantics if with_srdf else None)
     assert f"'{robot.name}'" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["panda", "ur5", "xarm7"])
+@pytest.mark.parametrize("with_srdf", [True, False], ids=["srdf", "urdf"])
+def test_the_only_arm_is_found(name, with_srdf):
+    robot, semantics = load(name)
+    (arm,) = find_chains(robot, semantics if with_srdf else None)
+    count = {"panda": 7, "ur5": 6, "xarm7": 7}[name]
+    assert arm.joint_names == tuple(j.name for j in robot.joints if j.moves)[:count]
+
+
+def test_any_number_of_arms_has_names():
+    robot = two_arms()
+    semantics = groups(robot, first=to("a3"), second=to("b3"))
+    assert find_chains(robot, semantics) == find_arms(robot, semantics)
+    for names in (["second"], ["first", "second"]):
+        assert [arm.name for arm in find_chains(robot, semantics, names)] == names
+    for names in ([], "first"):
+        with pytest.raises(ArmsError, match="at least one name"):
+            find_chains(robot, semantics, names)
+    with pytest.raises(ArmsError, match="no arm found"):
+        find_chains(load_robot(chain(1)), None)
 
 
 def two_arms(torso="revolute", fingers=""):
