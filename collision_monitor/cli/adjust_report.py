@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
     from collision_monitor.self_collision.adjustment import Adjustment
 
+_SHOWN = 8  # eased pairs in the text
 ADJUSTED, SAFE, FAILED = "adjusted", "already safe", "no safe adjustment"
 
 
@@ -111,19 +112,26 @@ def report(
 
 
 def _pairs(model: CollisionModel, adjustment: Adjustment) -> dict[str, Any]:
-    """Numbers of pairs kept apart, eased and not looked at; the distance of the worst eased one."""
+    """Numbers of pairs kept apart, eased and not looked at; what each eased pair keeps."""
     margins = adjustment.margins
+    eased = np.flatnonzero((margins.safe > -np.inf) & ~margins.kept)
+    keeps = [
+        {
+            "pair": list(model.pairs[k]),
+            "value": float(margins.safe[k]),
+            "between": "meshes" if margins.on_meshes is not None and margins.on_meshes[k]
+            else "leaves",
+        }
+        for k in eased[np.argsort(margins.safe[eased], kind="stable")]
+    ]  # fmt: skip
     kept = int(margins.kept.sum())
-    eased = (margins.safe > -np.inf) & ~margins.kept
-    worst = None
-    if eased.any():
-        k = int(np.where(eased, margins.safe, np.inf).argmin())
-        worst = {"pair": list(model.pairs[k]), "value": float(margins.safe[k])}
+    nearest = {name: keeps[0][name] for name in ("pair", "value")} if keeps else None
     return {
         "kept": kept,
-        "eased": int(eased.sum()),
-        "not_looked_at": len(model.pairs) - kept - int(eased.sum()),
-        "nearest_eased": worst,
+        "eased": len(keeps),
+        "not_looked_at": len(model.pairs) - kept - len(keeps),
+        "nearest_eased": nearest,
+        "eased_keep": keeps,
     }
 
 
@@ -181,17 +189,15 @@ def text(result: Mapping[str, Any]) -> str:
             head = ""
     rows.append(("pairs", f"{pairs['kept']} are kept apart"))
     if pairs["eased"]:
-        worst = pairs["nearest_eased"]
-        overlap = " (leaves overlap)" if worst["value"] < 0.0 else ""
-        rows += [
-            ("", f"{pairs['eased']} are eased: they may only not come nearer than the desired "
-             "motion brings them;"),
-            ("", f"the nearest, {' - '.join(worst['pair'])}, keeps {worst['value']:.4f} m"
-             f"{overlap}"),
-        ]  # fmt: skip
+        rows.append(("", f"{pairs['eased']} are eased; each keeps at every instant, at least:"))
+        for each in pairs["eased_keep"][:_SHOWN]:
+            where = f"{1000.0 * each['value']:.1f} mm between {each['between']}"
+            rows.append(("", f"  {' - '.join(each['pair'])}: {where}"))
+        if pairs["eased"] > _SHOWN:
+            rows.append(("", f"  and {pairs['eased'] - _SHOWN} more (--json lists them)"))
     if pairs["not_looked_at"]:
-        why = "not arm against arm" if result["method"] == "published" else "no arm is in them"
-        rows.append(("", f"{pairs['not_looked_at']} are not looked at: {why}"))
+        why = "not arm against arm" if result["method"] == "published" else "no arm moves them"
+        rows.append(("", f"{pairs['not_looked_at']} others do not touch ({why})"))
     duration = result["duration"]
     slower = duration["after"] - duration["before"]
     share = slower / duration["before"] if duration["before"] else 0.0

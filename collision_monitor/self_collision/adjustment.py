@@ -42,7 +42,7 @@ from collision_monitor.self_collision.preparation import (
     within,
 )
 from collision_monitor.self_collision.retiming import retime as new_times
-from collision_monitor.self_collision.sqp_adjustment import RobustAdjustment
+from collision_monitor.self_collision.sqp_adjustment import BUFFER, RobustAdjustment
 from collision_monitor.verification.clearance.clearance_check import (
     Certifier,
     CollisionVerdict,
@@ -57,6 +57,8 @@ METHODS = ("robust", "published")
 YIELDING = ("both", "left", "right")  # of two arms; an arm's own name does as well
 _FINER = 4  # times as many waypoints, where what is given leaves no way
 _MOST_FINE = 1500  # waypoints
+# Pieces that each piece of the motion is cut into, and metres kept above limits on the way.
+_ATTEMPTS = ((1, BUFFER), (_FINER, BUFFER), (_FINER, 4.0 * BUFFER))
 _MOST_TIP_WEIGHT = 1e6  # rad/m: joints count for nothing then
 _RAMP = 0.5  # s to the velocity limit: the acceleration limit where none is given
 
@@ -187,8 +189,9 @@ def adjust(
     )
     yielding = _who_can_yield(yielding, columns, arms)
     able = np.concatenate([columns[k] for k in yielding_arms(arms, yielding)])
-    times = 1
+    attempts = list(_ATTEMPTS if method == "robust" else _ATTEMPTS[:2])
     while True:
+        times, buffer = attempts.pop(0)
         motion = refined(given, times)
         desired = configurations(model, motion, held or {})
         rates = _rate_limits(model, motion, acceleration_limits, velocity_limits)
@@ -209,13 +212,16 @@ def adjust(
         )
         proximity = problem.proximity()
         try:
-            adjusted, limits = (_robust if method == "robust" else _published)(problem, proximity)
+            if method == "robust":
+                work = RobustAdjustment(problem, buffer)
+                adjusted, limits = work.run(), work.limits
+            else:
+                adjusted, limits = _published(problem, proximity)
             _refuse_contact(problem, adjusted)
         except AdjustmentError as error:
             # With more waypoints there may be room where there was none; not at the ends.
             at_an_end = error.safe_prefix is None
-            if times == 1 and not at_an_end and _FINER * len(motion.times) <= _MOST_FINE:
-                times = _FINER
+            if attempts and not at_an_end and _FINER * len(given.times) <= _MOST_FINE:
                 continue
             prefix = _prefix(model, motion, problem, proximity, error.safe_prefix)
             raise _renumbered(error, given, prefix) from None
@@ -224,11 +230,6 @@ def adjust(
             return found
         times = new_times(motion.times, found.motion.positions, *rates)
         return replace(found, motion=replace(found.motion, times=times))
-
-
-def _robust(problem: Problem, proximity: Proximity) -> tuple[np.ndarray, np.ndarray]:
-    work = RobustAdjustment(problem)
-    return work.run(), work.limits
 
 
 def _published(problem: Problem, proximity: Proximity) -> tuple[np.ndarray, np.ndarray]:

@@ -31,7 +31,7 @@ from collision_monitor.self_collision.stepper import (
 _KNOT = np.radians(7.0)  # rad or m between knots, where waypoints are nearer than that
 _PAD = 0.25  # rad or m of the desired motion before and behind what is too near
 _SUBSTEP = np.radians(1.0)
-_BUFFER = 0.003  # m kept above limits while walking
+BUFFER = 0.003  # m kept above limits while walking
 _NEED = 0.002  # m kept above limits at knots and half-way, for dips in between
 _PACE = 1.08  # of the desired motion's largest step: the largest one of the adjusted motion
 _ROUNDS = 3  # programs a try
@@ -49,9 +49,12 @@ class RobustAdjustment:
             of the margins but where the motion is led out of its start.
     """
 
-    def __init__(self, problem: Problem) -> None:
-        """Prepare for ``problem``; `run` does the work."""
-        self._problem = problem
+    def __init__(self, problem: Problem, buffer: float = BUFFER) -> None:
+        """Prepare for ``problem``; `run` does the work.
+
+        ``buffer``: metres kept above limits while a first motion is sought, for dips between rows.
+        """
+        self._problem, self._buffer = problem, buffer
         self._desired = np.asarray(problem.desired, dtype=float)
         self._safe = problem.margins.safe
         self._proximity = problem.proximity()
@@ -122,7 +125,7 @@ class RobustAdjustment:
         inside = rows[self._knots[low] : self._knots[high] + 1]
         share = shares(self._problem, self._proximity, inside)
         weights = joint_weights(self._problem, share)
-        stepper = Stepper(self._proximity, self._columns, self._safe, weights, _BUFFER)
+        stepper = Stepper(self._proximity, self._columns, self._safe, weights, self._buffer)
         start = rows[self._knots[low]]
         first = self._walk(stepper, start, low, high)
         while not is_at(first[-1], self._desired[self._knots[high]]):
@@ -268,7 +271,8 @@ class RobustAdjustment:
     def _refuse_bad_goal(self) -> None:
         worst = self._worst(self._desired[-1])
         if worst:
-            raise self._error(len(self._desired) - 1, *worst, "the goal itself is too near")
+            last = len(self._desired) - 1
+            raise self._error(last, *worst, f"the goal itself is too near{self._accepted(*worst)}")
 
     def _lead_out(self, rows: np.ndarray) -> int:
         """Lead a start that is too near out; the knot at which it is (0 for a good start)."""
@@ -276,10 +280,11 @@ class RobustAdjustment:
         if worst is None:
             return 0
         if worst[1] < self._problem.margins.danger[worst[0]]:
-            raise self._error(0, *worst, "the start is in the danger zone already")
+            reason = f"the start is in the danger zone already{self._accepted(*worst)}"
+            raise self._error(0, *worst, reason)
         stepper = Stepper(
             self._proximity, self._columns, self._safe,
-            joint_weights(self._problem), _BUFFER,
+            joint_weights(self._problem), self._buffer,
         )  # fmt: skip
         led = self._walk(stepper, rows[0], 0, len(self._knots) - 1)
         knot = next((k for k, row in enumerate(self._knots) if self._worst(led[row]) is None), None)
@@ -292,6 +297,12 @@ class RobustAdjustment:
         if bad:
             raise self._between(rows, 0, rows[: last + 1], bad[0])
         return knot
+
+    def _accepted(self, pair: int, distance: float) -> str:
+        """With which distances the motion could begin or end there."""
+        if distance < 1e-3 or not self._problem.margins.kept[pair]:
+            return ""
+        return f"; a danger distance of at most {np.floor(1e3 * distance) / 1e3:g} m allows it"
 
     def _start_limits(self, q: np.ndarray) -> np.ndarray:
         limits = self._safe.copy()

@@ -1,0 +1,56 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""What `adjust` makes of random motions, judged by the certificate of `verify` and by coal.
+
+Straight motions of all arms between random poses that `adjust` takes as a start, with defaults;
+with ``--touching`` only those on which links touch. Wrong is a result that the certificate does
+not show to be free of contact, or in which pinocchio and coal find a contact at 10 instants
+between waypoints. Seconds are of the processor.
+
+    python benchmarks/adjusted_motions.py --robots baxter,pr2 --motions 200 --touching
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+from command_line import arguments
+
+import numpy as np  # isort: skip
+from support.robots.judged_motions import judge
+
+from collision_monitor import CollisionModel
+from collision_monitor.self_collision import find_chains
+
+
+def main() -> int:
+    """Print a table; 1 if any result is wrong."""
+    parser = arguments(__doc__, ("baxter", "pr2", "tiago_dual", "talos"))
+    parser.add_argument("--motions", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--touching", action="store_true")
+    options = parser.parse_args()
+    logging.disable(logging.WARNING)
+    print(
+        "| robot | motions | unchanged | adjusted | refused | wrong | median, s | p99, s |\n"
+        + "|---" * 8 + "|"
+    )
+    wrong = 0
+    for name, files in options.robots.items():
+        model = CollisionModel.from_urdf(files.urdf, files.srdf, files.package_dirs)
+        arms = find_chains(model.robot, model.semantics)
+        r = judge(model, files, arms, options.motions, options.seed, options.touching)
+        wrong += len(r.wrong)
+        print(
+            f"| {name} | {len(r.seconds)} | {r.safe} | {r.adjusted} | {len(r.refused)} "
+            f"| {len(r.wrong)} | {np.median(r.seconds):.2f} | {np.quantile(r.seconds, 0.99):.2f} |",
+            flush=True,
+        )
+        for text in (*r.wrong, *r.refused):
+            print(f"{name}: {text}", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
