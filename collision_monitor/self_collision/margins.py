@@ -244,7 +244,8 @@ def choose_margins(
         start[near], goal[near] = (model.surface_distances(q, near) for q in desired[[0, -1]])
     ends = np.minimum(start, goal) - _EASE
     # A motion that starts near the other arm is led out; one that ends in it has no way.
-    between_ends = np.where(goal >= danger_distance, goal - _EASE, np.inf)
+    nearer = (danger_distance <= goal) & (goal < safe_distance)
+    between_ends = np.where(nearer, goal - _EASE, np.inf)
     meant = np.where(kinds.outside, ends, between_ends).clip(danger_distance, safe_distance)
     meant[as_desired] = danger_distance
     safe = np.where(kept, meant, -np.inf)

@@ -356,7 +356,6 @@ def test_input_that_cannot_be_used_is_exit_code_2(place, capsys, monkeypatch, op
         (["--danger-distance", "nan"], "nan is not a finite number"),
         (["--tip-weight", "inf"], "inf is not a finite number"),
         (["--arms", "right_arm,"], "is not one name or several with commas between"),
-        (["--arms", "a,b,c"], "no group 'a'"),
         (["--method", "magic"], "invalid choice: 'magic'"),
         (["--output", "nowhere/out.csv"], "there is no folder nowhere"),
         (["--plot", "nowhere/out.png"], "there is no folder nowhere"),
