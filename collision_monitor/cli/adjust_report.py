@@ -178,7 +178,7 @@ def text(result: Mapping[str, Any]) -> str:
              f"{overlap}"),
         ]  # fmt: skip
     if pairs["not_looked_at"]:
-        why = "not arm against arm" if result["method"] == "published" else "no arm is in them"
+        why = "not arm against arm" if result["method"] != "robust" else "no arm is in them"
         rows.append(("", f"{pairs['not_looked_at']} are not looked at: {why}"))
     duration = result["duration"]
     slower = duration["after"] - duration["before"]

@@ -481,6 +481,7 @@ class SelfCollisionNode(RobotNode):
                 after,
                 job.settings.safe_distance,
                 job.settings.danger_distance,
+                tuple(float(f.max()) for f in (adjustment.index_before, adjustment.index_after)),
                 self.get_clock().now().to_msg(),
                 max(2.0, 3.0 / self._values["marker_rate"]),
             )

@@ -278,7 +278,7 @@ class MarkerBuilder:
 
 # -- an adjustment: paths of the control points before and after, and the repulsion field --
 
-BEFORE, AFTER, FIELD = "before", "after", "field"
+BEFORE, AFTER, FIELD, ZONE, INDEX = "before", "after", "field", "zone", "index"
 _BEFORE_COLOUR, _AFTER_COLOUR = (0.85, 0.3, 0.1), (0.1, 0.6, 0.25)
 _FIELD_COLOUR, _DANGER_COLOUR = (0.95, 0.7, 0.1), (0.8, 0.0, 0.0)
 
@@ -288,7 +288,8 @@ class PathMarkers:
 
     Paths have the ids 0 (right arm) and 1 (left arm) in the namespaces ``before`` and
     ``after``; arrows have ids from 0 on in ``field``, and those no longer needed are deleted. The
-    first message deletes all markers shown before.
+    zones of the field are balls in ``zone``, and the index F is a text in ``index``. The first
+    message deletes all markers shown before.
     """
 
     def __init__(self, frame: str) -> None:
@@ -303,14 +304,15 @@ class PathMarkers:
         after: ApproachPoints,
         safe_distance: float,
         danger_distance: float,
+        index: tuple[float, float],
         stamp: Time,
         lifetime: float = 0.0,
     ) -> MarkerArray:
         """Markers of one adjustment; they vanish after ``lifetime`` seconds, 0: never.
 
-        An arrow shows where the desired motion is nearer than safe_distance, and the direction in
-        which the field pushes the arm. Its length is the missing distance, and it is red below
-        danger_distance.
+        ``index``: the largest F before and after, metres. An arrow shows where the desired motion
+        is nearer than safe_distance, and the direction in which the field pushes the arm. Its
+        length is the missing distance, and it is red below danger_distance.
         """
         markers = [
             self._path(points[:, side], namespace, side, colour)
@@ -326,7 +328,7 @@ class PathMarkers:
             for number in range(len(arrows), self._arrows)
         ]
         self._arrows = len(arrows)
-        markers += [*arrows, *gone]
+        markers += [*arrows, *gone, *self._zones(before, safe_distance, danger_distance, index)]
         for marker in markers:
             marker.header.stamp, marker.lifetime = stamp, duration_message(lifetime)
         first = [Marker(action=Marker.DELETEALL)] if self._is_first else []
@@ -341,6 +343,26 @@ class PathMarkers:
         rows = points if len(points) > 1 else np.repeat(points, 2, axis=0)
         marker.points = [marker_point(p) for p in rows]
         return marker
+
+    def _zones(
+        self, before: ApproachPoints, safe: float, danger: float, index: tuple[float, float]
+    ) -> Iterator[Marker]:
+        """Where the desired motion brings the arms nearest: danger zone, safe zone, and F."""
+        worst = int(before.distances.argmin())
+        at, is_near = before.points[worst, 0], bool(before.distances[worst] < safe)
+        zones = ((danger, _DANGER_COLOUR, 0.45), (safe, _FIELD_COLOUR, 0.2))
+        for number, (radius, colour, alpha) in enumerate(zones):
+            shown = is_near and radius > 0.0
+            action = Marker.ADD if shown else Marker.DELETE
+            marker = _marker(self._frame, ZONE, number, Marker.SPHERE, action)
+            marker.pose.position, marker.color = marker_point(at), marker_colour(colour, alpha)
+            marker.scale.x = marker.scale.y = marker.scale.z = 2.0 * radius
+            yield marker
+        text = _marker(self._frame, INDEX, 0, Marker.TEXT_VIEW_FACING)
+        text.pose.position = marker_point(at + [0.0, 0.0, safe + 0.05])
+        text.scale.z, text.color = 0.04, marker_colour(_WHITE, 1.0)
+        text.text = "F = {:.3g} m before, {:.3g} m after".format(*index)
+        yield text
 
     def _field(self, before: ApproachPoints, safe: float, danger: float) -> Iterator[Marker]:
         rows = np.flatnonzero(before.distances < safe)

@@ -33,7 +33,8 @@ PARAMETERS = (
     Parameter("danger_distance", 0.05, most=10.0,
               text="ERROR and hold the arms when they are closer to each other than this, "
                    "metres; at most safe_distance"),
-    Parameter("method", "robust", text=f"how trajectories are adjusted: {' or '.join(METHODS)}"),
+    Parameter("method", "robust",
+              text="how trajectories are adjusted: robust, or field (also called published)"),
     Parameter("yielding", "both", text=f"which arm gives way: {', '.join(YIELDING)}"),
     Parameter("tip_weight", 0.0, most=1e6,
               text="cost of a metre of tip displacement relative to a radian of joint "
