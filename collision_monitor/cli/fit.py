@@ -132,7 +132,7 @@ def _advice(model: CollisionModel, link: str) -> str:
     """The option that allows tighter leaves of a link."""
     fits, settings = model.fits[link], model.settings
     if any(np.isnan(fit.stand_off) for fit in fits):
-        return "more leaves in the file"
+        return "another fit, or more leaves in the file"
     tolerance, most = settings.leaf_tolerance, settings.max_leaves_per_link
     if all(fit.is_within(tolerance) for fit in fits):
         return f"--leaf-tolerance {0.5 * tolerance:g}"
@@ -228,6 +228,7 @@ def run(options: argparse.Namespace) -> int:
             "made by": "python -m collision_monitor fit",
             "max_leaves_per_link": options.max_leaves,
             "leaf_tolerance": options.leaf_tolerance,
+            "fit": options.fit,
         }
         obstacles = {obstacle.name for obstacle in model.scene.obstacles}
         leaves: dict[str, list[Leaf]] = {}

@@ -151,6 +151,7 @@ class SelfCollisionNode(RobotNode):
             leaf_tolerance=v["leaf_tolerance"],
             leaves=v["leaves"] or None,
             visual_meshes=v["visual_meshes"],
+            fit=v["fit"],
         )
         arms = find_arms(model.robot, model.semantics, arm_names(v))
         supervisor = HoldSupervisor(

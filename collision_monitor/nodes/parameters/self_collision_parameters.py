@@ -15,7 +15,8 @@ GUARDS = ("running", "always")
 _CHAIN = ("right_base_link", "right_tip_link", "left_base_link", "left_tip_link")
 _SHARED = (
     "robot_description", "robot_description_semantic", "package_dirs", "visual_meshes", "scene",
-    "max_leaves_per_link", "leaf_tolerance", "leaves", "zero_state_confirmation", "state_rate",
+    "max_leaves_per_link", "leaf_tolerance", "leaves", "fit", "zero_state_confirmation",
+    "state_rate",
 )  # fmt: skip
 
 PARAMETERS = (
