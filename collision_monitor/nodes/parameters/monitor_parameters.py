@@ -83,6 +83,10 @@ GENERAL = (
     Parameter("show_aabb_levels", "",
               text="levels of the bounding box hierarchy to publish as markers, such as '0-2,5' "
                    "or 'all'; the roots are level 0; empty: none"),
+    Parameter("show_mesh_level", "",
+              text="level of the boxes over the triangles (hierarchy) to publish as markers, such "
+                   "as '3' or 'all' for the deepest, with the boxes of the nearest two links that "
+                   "overlap; '0': the boxes of links; empty: none"),
 )  # fmt: skip
 
 RECORDING = (
@@ -201,7 +205,8 @@ def refusal(values: Mapping[str, Any]) -> str:
     if values["cycle_deadline"] <= 0.0:
         return "cycle_deadline 0: must be above 0; the deadline cannot be disabled"
     try:
-        levels_of(values["show_aabb_levels"])
+        for name in ("show_aabb_levels", "show_mesh_level"):
+            levels_of(values[name], name)
     except ConfigurationError as error:
         return str(error)
     return too_slow(values)
