@@ -101,9 +101,9 @@ def add_parser(commands: Any) -> None:
     checks.add_argument("--warn", type=float, metavar="METRES", help="warn below this distance")
     checks.add_argument("--stop", type=float, metavar="METRES", help="not safe below this distance")
     checks.add_argument(
-        "--level", choices=("auto", "leaf"), default="auto",
+        "--level", choices=("auto", "leaf", "mesh"), default="auto",
         help="auto: pairs that leaves do not clear are decided by their meshes; leaf: they are "
-        "not safe (default %(default)s)",
+        "not safe; mesh: all pairs are measured by their meshes (default %(default)s)",
     )  # fmt: skip
     checks.add_argument(
         "--method", choices=METHODS, default=METHODS[0],
@@ -313,7 +313,8 @@ def _settings(options: argparse.Namespace, model: CollisionModel, other: Robot |
     return Settings(
         thresholds=thresholds,
         limits=joint_limits(model.robot, options.limits) if options.limits else None,
-        exact=options.level == "auto",
+        exact=options.level != "leaf",
+        every_pair_exact=options.level == "mesh",
         method=options.method,
         from_rest=not options.recorded,
         torques=_torques(options),

@@ -47,8 +47,9 @@ def _check_distances(task: Task) -> Outcome:
         found = check_two_levels(task.model, task.parts, settings.thresholds, settings.exact)
         return Outcome(found.violations, [found.text])
     clearance = check_clearance(
-        task.model, task.parts, settings.thresholds, exact=settings.exact or None, told=task.told
-    )
+        task.model, task.parts, settings.thresholds, exact=settings.exact or None, told=task.told,
+        exact_pairs=range(len(task.model.pairs)) if settings.every_pair_exact else (),
+    )  # fmt: skip
     results = {"clearance": clearance, "worst": _worst(task, clearance)}
     return Outcome(clearance.violations, results=results)
 

@@ -70,6 +70,7 @@ class Settings:
         thresholds: distances of pairs.
         limits: of joints, by name; None for those of the URDF.
         exact: decide by the shapes themselves where leaves do not clear a pair.
+        every_pair_exact: measure the shapes of all pairs over the whole motion.
         method: of distances: "continuous", or "two-level" (`clearance.two_level`), which decides
             whether thresholds are kept and measures no curves.
         from_rest: the robot stands before and after the motion.
@@ -80,6 +81,7 @@ class Settings:
     thresholds: Thresholds = field(default_factory=Thresholds)
     limits: Mapping[str, JointLimits] | None = None
     exact: bool = True
+    every_pair_exact: bool = False
     method: str = METHODS[0]
     from_rest: bool = True
     torques: Torques | None = None
