@@ -6,7 +6,7 @@ TEST_ARGS ?=
 DEMO_ARGS ?=
 BENCH_ARGS ?=
 
-.PHONY: help test test-all demo bench lint picture marker-picture view-picture parameters api adjustment-plots verification-plots clean
+.PHONY: help test test-all demo bench lint picture marker-picture view-picture parameters api adjustment-plots verification-plots method-pictures clean
 .DEFAULT_GOAL := help
 
 help:
@@ -22,6 +22,7 @@ help:
 	@echo "make view-picture  take the picture of the page in the browser (needs Chromium)"
 	@echo "make adjustment-plots  plot the published experiment of two arms, before and after"
 	@echo "make verification-plots  verify four motions of the space arm and plot them"
+	@echo "make method-pictures  draw the pictures of docs/methods.md"
 	@echo "make clean    remove $(VENV), caches and build folders"
 	@echo "Another Python: PYTHON=python3.12; another place for the environment: VENV=path"
 
@@ -84,6 +85,14 @@ adjustment-plots: $(VENV)/.has-adjust
 
 verification-plots: $(VENV)/.has-verify
 	PYTHONPATH=test "$(BIN)/python" docs/make_verification_plots.py
+
+method-pictures: $(VENV)/.has-test
+	PYTHONPATH=test "$(BIN)/python" benchmarks/hybrid_tree.py --cycle 0.05 --passes 3 --fit published --plot docs/hybrid_tree.png
+	"$(BIN)/python" -m collision_monitor fit urdf/dual_arm.urdf --srdf urdf/dual_arm.srdf --hierarchy octree --boxes 2 \
+	  --q right_joint_2=-1.4,right_joint_4=-1.3,left_joint_2=1.4,left_joint_4=1.3 --picture docs/octree.png
+	"$(BIN)/python" benchmarks/two_level_check.py --plot docs/two_level.png
+	PYTHONPATH=test "$(BIN)/python" docs/make_verification_plots.py
+	PYTHONPATH=test "$(BIN)/python" docs/make_adjustment_plots.py
 
 clean:
 	rm -rf "$(VENV)" build install log dist *.egg-info .pytest_cache .ruff_cache .hypothesis

@@ -3,12 +3,17 @@
 """The hybrid tree of Zhang et al. against other ways, cycle by cycle, on an arm of its size.
 
     python benchmarks/hybrid_tree.py [--cycle 0.01] [--passes 5] [--max-leaves 1] [--json]
+    python benchmarks/hybrid_tree.py --fit published --plot docs/hybrid_tree.png
 
 The space arm's end moves straight at a laboratory's hull at 0.1 m/s until contact. At every
 cycle every way is asked, one after another in a random order, in one run: a noisy machine is
 noisy to all. `distance`: the nearest pair with its points; `contacts`: the pairs nearer than
 0.1 m (each volume grown by 50 mm), level by level. The peers (`space_arm_peers.py`) watch the
-same bodies; answers are compared before anything is timed.
+same bodies; answers are compared before anything is timed. Those of the paper are all pairs of
+leaves, the tree of AABBs whose bodies are oriented boxes, and a tree of oriented boxes
+(`box_trees.py`); `--plot` draws their times over the cycles, and below them the sensor experiment:
+the distance that is computed, that which a sensor at the tool measures one cycle late, and the
+alarm.
 
 At each cycle a way is asked about the last few cycles and then about this one. The last call is
 what a monitor with a processor of its own sees, and what the columns say. The first call comes
@@ -32,13 +37,14 @@ import numba
 import numpy as np
 import pinocchio as pin
 from command_line import arguments
-from hybrid_tree_report import MARGIN, alarm, report, volumes
+from hybrid_tree_report import MARGIN, alarm, plot, report, sensor_experiment, volumes
 from space_arm_peers import (
     Peer,
     Query,
     all_pairs_contacts,
     all_pairs_distance,
     box,
+    box_tree_contacts,
     bvh,
     compiled_contacts,
     compiled_distance,
@@ -48,12 +54,14 @@ from straight_approach import SPACE_ARM, approach, load_space_arm
 from support.geometry.reference import Reference
 
 from collision_monitor import CollisionModel
+from collision_monitor.fitting.fitter import FITS
 
 BUDGET = 50.0  # us: a tenth of what the paper allows for a cycle
 LEAD = 10  # cycles before this one about which a way is asked first
 SLOW = 1e6  # ns: what takes longer is asked once a cycle
 NOTHING = "nothing"
 PLAIN, FILTERED = ALL = "all pairs, plain", "all pairs, with filters"
+BOXES = "AABB tree refined by OBBs", "OBB tree"
 
 
 @dataclass(frozen=True)
@@ -122,8 +130,13 @@ def ways(model: CollisionModel) -> tuple[dict[str, Way], Peer, Peer]:
             )
             for name in ALL
         },
-        NOTHING: Way(lambda q: None, "-"),
     }
+    shapes = sum(len(link.shapes) for link in model.robot.links.values())
+    for name in BOXES if len(model.leaves) == shapes else ():
+        call, compiled = box_tree_contacts(model, MARGIN, name == BOXES[1])
+        found[name] = Way(call, "contacts")
+        found[f"{name}, compiled"] = Way(compiled, "contacts", "compiled")
+    found[NOTHING] = Way(lambda q: None, "-")
     return found, obb, meshes
 
 
@@ -145,7 +158,13 @@ def compare(
                 raise RuntimeError(f"tree {ours}, {near} and {name} {theirs} differ at {q}")
         true = meshes.least_distance(q)
         links = {frozenset(model.leaves[k].link for k in pair) for pair in near}
-        if 0.0 < true < ours - 1e-6 or not {*map(frozenset, obb.contacts(q))} <= links:
+        touching = {*map(frozenset, obb.contacts(q))}
+        for name in BOXES:
+            pairs = found[name].ask(q) if name in found else ()
+            seen = {frozenset(model.leaves[k].link for k in pair) for pair in pairs}
+            if name in found and not touching <= seen:
+                raise RuntimeError(f"{name} misses {touching - seen} at {q}")
+        if 0.0 < true < ours - 1e-6 or not touching <= links:
             raise RuntimeError(f"triangles at {true} are nearer than leaves at {ours} at {q}")
 
 
@@ -220,7 +239,7 @@ def savings(rows: dict[str, dict], times: dict[str, Times]) -> list[dict]:
             if not r["ours"] and n != NOTHING and r["kind"] == own["kind"]
         ]  # fmt: skip
         same = [n for n in peers if rows[n]["question"] == own["question"]]
-        others = [n for n in same if n.startswith(ALL)]
+        others = [n for n in same if n.startswith(ALL + BOXES)]
         others += [min(g, key=lambda n: rows[n]["median_us"]) for g in (same, peers)]
         for other in dict.fromkeys(others):
             passes = 1.0 - np.median(times[name].hot, 1) / np.median(times[other].hot, 1)
@@ -242,8 +261,10 @@ def main() -> None:
     parser.add_argument("--cycle", type=float, default=0.01, help="seconds")
     parser.add_argument("--passes", type=int, default=5, help="times along the approach")
     parser.add_argument("--max-leaves", type=int, default=1, help="of each link; 1: a leaf a body")
+    parser.add_argument("--fit", choices=FITS, default=FITS[0], help="of the leaves")
+    parser.add_argument("--plot", default="", help="PNG of times, distance and alarm over time")
     options = parser.parse_args()
-    model = load_space_arm(options.max_leaves)
+    model = load_space_arm(options.max_leaves, options.fit)
     rows = approach(model, options.cycle)
     found, obb, meshes = ways(model)
     compare(model, found, obb, meshes, rows[:: max(1, len(rows) // 50)])
@@ -268,7 +289,13 @@ def main() -> None:
         "preemptions": preemptions,
         "alarm": alarm(model, rows),
         "volumes": volumes(model),
+        "fit": options.fit,
     }  # fmt: skip
+    if options.plot:
+        names = ["hybrid tree, level-first", f"{FILTERED}, near", *BOXES]
+        compiled = {name: times.get(f"{name}, compiled") for name in names}
+        shown = {name: np.median(t.hot, axis=0) for name, t in compiled.items() if t is not None}
+        plot(options.plot, shown, sensor_experiment(model, rows, options.cycle), LEAD)
     print(json.dumps(result, indent=2) if options.json else report(result))
 
 

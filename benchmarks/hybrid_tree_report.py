@@ -4,9 +4,14 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
+
 import numpy as np
+from straight_approach import LAB_RADIUS
 
 from collision_monitor import CollisionModel
+from collision_monitor.fitting.shapes import Fit
 
 MARGIN = 0.1  # m: both volumes grown by 50 mm
 PUBLISHED = 0.45  # less time than the algorithms that the paper compares
@@ -17,6 +22,61 @@ def alarm(model: CollisionModel, rows: np.ndarray) -> dict[str, float]:
     distances = model.min_distances(rows)
     k = int(np.argmax(distances <= MARGIN))
     return {"row": k, "distance_m": distances[k], "distance_before_m": distances[k - 1]}
+
+
+@dataclass(frozen=True)
+class Sensor:
+    """The arm approaches the hull as seen by the monitor and by a distance sensor at its tool.
+
+    Attributes:
+        times: (n,) seconds.
+        computed: (n,) distance of the leaves of the tool and the hull, metres.
+        measured: (n,) distance of the foremost point of the tool from the hull in the cycle before.
+        alarm: (n,) bool: a pair of leaves is nearer than the threshold.
+    """
+
+    times: np.ndarray
+    computed: np.ndarray
+    measured: np.ndarray
+    alarm: np.ndarray
+
+
+def sensor_experiment(model: CollisionModel, rows: np.ndarray, cycle: float) -> Sensor:
+    """The experiment of the paper: an ideal sensor along the straight line, one cycle late."""
+    pair = next(pair for pair in model.pairs if set(pair) == {"arm_link_7", "lab_module_1"})
+    computed = model.twin([pair]).min_distances(rows)
+    heights = np.array([model.link_poses(q)["tool"][2, 3] for q in rows]) - LAB_RADIUS
+    measured = np.concatenate([[np.nan], heights[:-1]])
+    times = cycle * np.arange(len(rows))
+    return Sensor(times, computed, measured, model.min_distances(rows) <= MARGIN)
+
+
+def plot(path: str, times: dict[str, np.ndarray], sensor: Sensor, lead: int) -> None:
+    """Write a picture: microseconds of each way over the cycles; distances and the alarm."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9.5, 7.0), layout="constrained")
+    cost, distance, signal = figure.subplots(
+        3, 1, sharex=True, gridspec_kw={"height_ratios": [3, 3, 1]}
+    )
+    for name, values in times.items():
+        cost.plot(sensor.times[lead:], values, linewidth=1.0, label=name)
+    cost.set_ylabel("one cycle, us")
+    cost.set_ylim(bottom=0.0)
+    cost.legend(fontsize=8, ncols=2)
+    distance.plot(sensor.times, 1e3 * sensor.computed, label="computed, tool and hull")
+    distance.plot(
+        sensor.times, 1e3 * sensor.measured, "--", linewidth=1.0, label="sensor, one cycle late"
+    )
+    distance.axhline(1e3 * MARGIN, color="0.4", linewidth=0.8, label="threshold")
+    distance.set_ylabel("distance, mm")
+    distance.legend(fontsize=8)
+    signal.step(sensor.times, sensor.alarm, where="post", color="C3")
+    signal.set_yticks([0, 1], ["clear", "alarm"])
+    signal.set_xlabel("time, s")
+    for axis in (cost, distance, signal):
+        axis.grid(alpha=0.3)
+    figure.savefig(path, dpi=100)
 
 
 def volumes(model: CollisionModel) -> list[dict]:
@@ -32,11 +92,17 @@ def volumes(model: CollisionModel) -> list[dict]:
                 "part": part,
                 "leaves": sum(len(fit.leaves) for fit in fits),
                 "obb_m3": sum(fit.obb_volume for fit in fits),
-                "leaves_m3": sum(fit.union_volume for fit in fits),
+                "leaves_m3": sum(_leaves_volume(fit) for fit in fits),
                 "real_m3": sum(fit.shape_volume for fit in fits),
             }
         )
     return rows
+
+
+def _leaves_volume(fit: Fit) -> float:
+    """Of the leaves of a shape, overlaps once; those of several shapes are added up."""
+    several_shapes = math.isnan(fit.stand_off)  # leaves that were given have one fit for all
+    return sum(leaf.volume for leaf in fit.leaves) if several_shapes else fit.union_volume
 
 
 def report(result: dict) -> str:

@@ -19,6 +19,7 @@ import coal
 import numpy as np
 import pinocchio as pin
 import trimesh
+from box_trees import box_tree
 
 from collision_monitor import CollisionModel
 from collision_monitor.common.compiled import kernel
@@ -131,6 +132,20 @@ def compiled_contacts(model: CollisionModel, margin: float, filters: bool) -> Qu
     """The compiled call of `all_pairs_contacts` alone."""
     numbers, index, found = model._numbers, model._index, np.empty((256, 2), dtype=np.int64)
     return lambda q: _all_pairs_contacts(numbers, index, q, margin, found, filters)
+
+
+def box_tree_contacts(model: CollisionModel, margin: float, oriented: bool) -> tuple[Query, Query]:
+    """A tree of boxes (`box_trees.py`): as `CollisionModel.contacts`, and its compiled call."""
+    compiled = box_tree(model, margin, oriented, lambda shape: fit_box(triangles(shape)[0]))
+
+    def ask(q: np.ndarray) -> list[tuple[int, int]]:
+        _require_length(margin)
+        found, count = compiled(model._configuration(q))
+        if count < 0:
+            raise model.refusal(count, q)
+        return list(map(tuple, found[:count].tolist()))
+
+    return ask, compiled
 
 
 def compiled_tree(model: CollisionModel, margin: float) -> tuple[Query, Query]:

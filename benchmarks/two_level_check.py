@@ -3,6 +3,7 @@
 """The published comparison of the two-level check: all points, one level, two levels.
 
     python benchmarks/two_level_check.py [--blocks N]
+    python benchmarks/two_level_check.py --plot docs/two_level.png     # the picture alone
 
 First as published: the tip of the probe arm, 95 points, compiled, on the same arrays. All points:
 each against the ball. One level: the bound on the way, to the resolution of the points. Two levels:
@@ -160,11 +161,50 @@ def whole_robot(name: str, model: CollisionModel, motion: Trajectory, blocks: in
         print(f"  {key:<44} {'free' if verdict else 'not shown to be free'}")
 
 
+def plot(path: str) -> None:
+    """Draw the tip's distance from the ball at all points, those that are placed and suspects."""
+    from matplotlib.figure import Figure
+
+    model = probe_arm()
+    rows, end = points(trajectory(model.joint_names)), tip(model)
+    at = np.array([1e3 * model.link_poses(q)["tip"][:3, 3] for q in rows])
+    numbers = np.arange(1, len(rows) + 1)
+    figure = Figure(figsize=(9.5, 5.5), layout="constrained")
+    for axis, (name, center) in zip(
+        figure.subplots(2, 1, sharex=True), (("clear", CLEAR), ("near miss", NEAR)), strict=True
+    ):
+        obstacle = box(center)
+        gaps = np.linalg.norm(at - 1e3 * center, axis=1) - 1e3 * obstacle.radius
+        found, printed = end.two_levels(rows, obstacle), end.two_levels(rows, obstacle, True)
+        axis.plot(numbers, gaps, ".-", markersize=3, linewidth=0.8, label="tip to ball")
+        for label, style, chosen in (
+            ("suspects, sound", "o", found.suspects), ("suspects, as printed", "x", printed.suspects)
+        ):  # fmt: skip
+            if chosen:
+                axis.plot(numbers[list(chosen)], gaps[list(chosen)], style, label=label)
+        axis.axhline(0.0, color="C3", linewidth=0.8, label="ball")
+        axis.set_title(
+            f"{name}: {found.tests} tests, {found.placed} of {len(rows)} points placed, "
+            f"{len(found.suspects)} suspects, {len(found.hits)} in the box",
+            loc="left", fontsize=10,
+        )  # fmt: skip
+        axis.set_ylabel("mm")
+        axis.grid(alpha=0.3)
+        axis.legend(fontsize=8)
+    axis.set_xlabel("interpolation point")
+    figure.savefig(path, dpi=100)
+
+
 def main() -> None:
     """Run all of it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--blocks", type=int, default=31)
-    blocks = parser.parse_args().blocks
+    parser.add_argument("--plot", default="", help="PNG of distances and suspects; nothing is timed")
+    options = parser.parse_args()
+    blocks = options.blocks
+    if options.plot:
+        plot(options.plot)
+        return
     as_published(blocks)
     for name, center in (("clear", CLEAR), ("near miss", NEAR)):
         model = probe_arm(center)

@@ -33,7 +33,7 @@ from collision_monitor.self_collision.sqp_adjustment import RobustAdjustment
 
 DOCS = Path(__file__).resolve().parent
 METHODS: dict[str, Callable[[Problem], np.ndarray]] = {
-    "published": adjust_published,
+    "field": adjust_published,
     "robust": lambda problem: RobustAdjustment(problem).run(),
 }
 COLOURS = ("#1d3557", "#e76f51")  # one a method

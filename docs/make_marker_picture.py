@@ -207,7 +207,8 @@ def adjusted(model: CollisionModel, motion: Any) -> RvizTwin:
         for found in (adjustment.desired, adjustment.motion)
     )
     rviz = RvizTwin()
-    rviz.take(PathMarkers(model.root).build(before, after, SAFE, DANGER, Time()))
+    index = adjustment.index_before.max(), adjustment.index_after.max()
+    rviz.take(PathMarkers(model.root).build(before, after, SAFE, DANGER, index, Time()))
     return rviz
 
 

@@ -46,9 +46,11 @@ MORE = {
     "pair_thresholds": "behaviour.md#distances-for-single-pairs", "thresholds_file": "behaviour.md",
     "prediction": "behaviour.md", "latch_stops": "behaviour.md#stops-that-people-end",
     "acknowledge_stops": "behaviour.md#stops-that-people-end", "stop_service": "behaviour.md",
-    "show_aabb_levels": "rviz.md", "marker_rate": "rviz.md", "joint_state_timeout": "safety.md",
+    "show_aabb_levels": "rviz.md", "show_mesh_level": "rviz.md",
+    "marker_rate": "rviz.md", "joint_state_timeout": "safety.md",
     "robots": "robots.md", "record": "record.md", "arms": "self_collision.md",
-    "method": "adjust.md", "heed_speed_scale": "simulation.md",
+    "method": "adjust.md", "fit": "methods.md", "hierarchy": "exact.md",
+    "heed_speed_scale": "simulation.md",
 }  # fmt: skip
 INTRODUCTION = """# Parameters
 

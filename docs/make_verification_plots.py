@@ -39,7 +39,7 @@ def plots(found: Verification) -> list[Plot]:
     """Angles, rates, torques against their limits, and the least distance, as in the paper."""
     position, velocity, *_ = limits_section(found.limits).plots
     return [position, velocity, torque_section(found.torques).plots[-1],
-            clearance_section(found.clearance).plots[0]]  # fmt: skip
+            clearance_section(found.clearance, model()).plots[0]]  # fmt: skip
 
 
 def moment(chapter: Chapter, found: Verification) -> Moment:

@@ -80,9 +80,9 @@ def add_parser(commands: Any) -> None:
         help="clearance between leaves below which the field is infinite (default %(default)s)",
     )  # fmt: skip
     parser.add_argument(
-        "--method", choices=("robust", "published"), default="robust",
-        help="robust: all pairs at once, certified; published: arm against arm as in the paper "
-        "(default %(default)s)",
+        "--method", choices=("robust", "field", "published"), default="robust",
+        help="robust: all pairs at once, certified; field: the repulsion field, arm against arm, "
+        "as in the paper; published: another name of field (default %(default)s)",
     )  # fmt: skip
     parser.add_argument(
         "--arms", type=_names, metavar="RIGHT,LEFT",

@@ -196,7 +196,7 @@ def text(result: Mapping[str, Any]) -> str:
         if pairs["eased"] > _SHOWN:
             rows.append(("", f"  and {pairs['eased'] - _SHOWN} more (--json lists them)"))
     if pairs["not_looked_at"]:
-        why = "not arm against arm" if result["method"] == "published" else "no arm moves them"
+        why = "not arm against arm" if result["method"] != "robust" else "no arm moves them"
         rows.append(("", f"{pairs['not_looked_at']} others do not touch ({why})"))
     duration = result["duration"]
     slower = duration["after"] - duration["before"]

@@ -10,7 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from collision_monitor.cli.options import output_path, png_path, print_json, text_table
+from collision_monitor.cli.options import (
+    output_path,
+    parse_configuration,
+    png_path,
+    print_json,
+    text_table,
+)
 from collision_monitor.cli.robots import add_model_arguments, load_model
 from collision_monitor.common.text import counted, shortened
 from collision_monitor.fitting.leaves_file import write_leaves
@@ -54,6 +60,17 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--picture", type=png_path, metavar="PNG", help="draw the robot in its leaves"
     )
+    parser.add_argument(
+        "--boxes", type=int, metavar="LEVEL",
+        help="in the picture: instead of leaves, this level of the boxes over the triangles, and "
+        "the boxes and triangles of the nearest two links that meet (see --hierarchy); 0: the "
+        "boxes of links",
+    )  # fmt: skip
+    parser.add_argument(
+        "--q", default="", metavar="JOINT=VALUE,...",
+        help="joint positions of the picture, radians or metres; others are at zero, or at the "
+        "nearer limit where zero is outside the limits",
+    )  # fmt: skip
     parser.set_defaults(run=run)
 
 
@@ -132,7 +149,7 @@ def _advice(model: CollisionModel, link: str) -> str:
     """The option that allows tighter leaves of a link."""
     fits, settings = model.fits[link], model.settings
     if any(np.isnan(fit.stand_off) for fit in fits):
-        return "more leaves in the file"
+        return "another fit, or more leaves in the file"
     tolerance, most = settings.leaf_tolerance, settings.max_leaves_per_link
     if all(fit.is_within(tolerance) for fit in fits):
         return f"--leaf-tolerance {0.5 * tolerance:g}"
@@ -228,6 +245,7 @@ def run(options: argparse.Namespace) -> int:
             "made by": "python -m collision_monitor fit",
             "max_leaves_per_link": options.max_leaves,
             "leaf_tolerance": options.leaf_tolerance,
+            "fit": options.fit,
         }
         obstacles = {obstacle.name for obstacle in model.scene.obstacles}
         leaves: dict[str, list[Leaf]] = {}
@@ -236,7 +254,8 @@ def run(options: argparse.Namespace) -> int:
                 leaves.setdefault(leaf.link, []).append(leaf)
         write_leaves(options.output, model.name, leaves, about)
     if options.picture:
-        render(model, np.clip(0.0, model.lower, model.upper), options.picture)
+        q = parse_configuration(options.q, model)
+        render(model, q, options.picture, boxes=options.boxes)
     if options.json:
         print_json(result)
         return 0

@@ -17,11 +17,10 @@ from collision_monitor.cli.options import vector
 from collision_monitor.cli.progress import LiveProgress
 from collision_monitor.common.compiled import log_compiling
 from collision_monitor.errors import ConfigurationError, MissingDependencyError, MotionError
-from collision_monitor.fitting.enclosure import check_enclosing
 from collision_monitor.fitting.fit_settings import FitSettings
-from collision_monitor.fitting.interior_coverage import check_filling
-from collision_monitor.fitting.leaves_file import read_leaves
+from collision_monitor.fitting.fitter import FITS, given_leaves
 from collision_monitor.geometry.leaf import Leaf
+from collision_monitor.mesh_distance.bvh.mesh_tree import KINDS
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.robot.composed import Mounted, compose, compose_semantics
 from collision_monitor.robot.description import Robot
@@ -71,6 +70,15 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
         help="no more leaves are added once their mean distance from the link is below this "
         "(default %(default)s)",
     )  # fmt: skip
+    parser.add_argument(
+        "--fit", choices=FITS, default=FITS[0],
+        help="published: one capsule or sphere for each shape of the robot, as in the paper "
+        "(docs/methods.md); looser (default %(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--hierarchy", choices=KINDS, default="obb",
+        help="bounding volumes over triangles, for exact distances (default %(default)s)",
+    )
 
 
 def load_model(options: argparse.Namespace) -> CollisionModel:
@@ -94,6 +102,8 @@ def make_model(options: argparse.Namespace) -> CollisionModel:
         leaves=options.leaves,
         check_leaves=not options.unchecked_leaves,
         visual_meshes=options.visual_meshes,
+        fit=options.fit,
+        hierarchy=options.hierarchy,
     )
 
 
@@ -160,15 +170,11 @@ def load_cell(options: argparse.Namespace) -> tuple[CollisionModel, Robot | None
     robot = compose(parts, f"{first.name} and {other.name}", root)
     scene = load_scene(options.scene, robot, options.package_dir) if options.scene else None
     settings = FitSettings(options.max_leaves, options.leaf_tolerance)
-    leaves: Mapping[str, Sequence[Leaf]]
-    if options.leaves:
-        leaves = read_leaves(options.leaves, robot)
-        if not options.unchecked_leaves:
-            check_enclosing(robot, leaves)
-            check_filling(robot, leaves)
-    else:
+    leaves = given_leaves(robot, options.leaves, options.fit, not options.unchecked_leaves)
+    if leaves is None:
         leaves = _own_leaves(parts, settings)
-    return CollisionModel(robot, compose_semantics(parts), scene, settings, leaves), other
+    semantics = compose_semantics(parts)
+    return CollisionModel(robot, semantics, scene, settings, leaves, options.hierarchy), other
 
 
 def _own_leaves(parts: Sequence[Mounted], settings: FitSettings) -> dict[str, list[Leaf]]:

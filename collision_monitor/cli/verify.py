@@ -57,6 +57,7 @@ from collision_monitor.verification.report.messages import (
 from collision_monitor.verification.report.report_page import require_report, write_reports
 from collision_monitor.verification.torques.actuators import Drives, read_drives
 from collision_monitor.verification.verification import (
+    METHODS,
     Beside,
     Settings,
     Torques,
@@ -100,9 +101,14 @@ def add_parser(commands: Any) -> None:
     checks.add_argument("--warn", type=float, metavar="METRES", help="warn below this distance")
     checks.add_argument("--stop", type=float, metavar="METRES", help="not safe below this distance")
     checks.add_argument(
-        "--level", choices=("auto", "leaf"), default="auto",
+        "--level", choices=("auto", "leaf", "mesh"), default="auto",
         help="auto: pairs that leaves do not clear are decided by their meshes; leaf: they are "
-        "not safe (default %(default)s)",
+        "not safe; mesh: all pairs are measured by their meshes (default %(default)s)",
+    )  # fmt: skip
+    checks.add_argument(
+        "--method", choices=METHODS, default=METHODS[0],
+        help="continuous: distances of all pairs over time; two-level: only whether they keep "
+        "their thresholds, in as few tests as it takes (default %(default)s)",
     )  # fmt: skip
     checks.add_argument(
         "--recorded", action="store_true",
@@ -215,6 +221,10 @@ def _verify(
         raise MotionError(
             f"--envelopes {options.envelopes}: is for one motion, but {len(paths)} are given"
         )
+    if options.envelopes and options.method == "two-level":
+        raise MotionError(
+            f"--envelopes {options.envelopes}: --method two-level measures no distances over time"
+        )
     with LiveProgress(quiet=options.json) as progress:
         progress.update("loading the robot")
         log_compiling()
@@ -303,7 +313,9 @@ def _settings(options: argparse.Namespace, model: CollisionModel, other: Robot |
     return Settings(
         thresholds=thresholds,
         limits=joint_limits(model.robot, options.limits) if options.limits else None,
-        exact=options.level == "auto",
+        exact=options.level != "leaf",
+        every_pair_exact=options.level == "mesh",
+        method=options.method,
         from_rest=not options.recorded,
         torques=_torques(options),
         beside=[

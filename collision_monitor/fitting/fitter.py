@@ -18,10 +18,19 @@ from pathlib import Path
 import numpy as np
 
 from collision_monitor.common.disk_cache import Store, content_key
+from collision_monitor.errors import FitError
 from collision_monitor.fitting.approach_points import merged
+from collision_monitor.fitting.enclosure import check_enclosing
 from collision_monitor.fitting.fit_settings import FitSettings
+from collision_monitor.fitting.interior_coverage import check_filling
+from collision_monitor.fitting.least_capsule import fit_capsule
+from collision_monitor.fitting.leaves_file import read_leaves
+from collision_monitor.fitting.outermost import outermost
 from collision_monitor.fitting.shapes import Fit, fits_in_own_frame, leaf_rows, leaves_of, placed
-from collision_monitor.robot.description import Shape
+from collision_monitor.fitting.sphere import fit_sphere
+from collision_monitor.geometry.leaf import Leaf
+from collision_monitor.geometry.obb import box_along, fit_box, hull_points
+from collision_monitor.robot.description import Robot, Shape
 
 logger = logging.getLogger(__name__)
 
@@ -185,6 +194,69 @@ def fit_all(
         ]
         for name, keyed in jobs.items()
     }
+
+
+# -- the fit of the paper, for comparison --
+
+FITS = ("optimised", "published")
+_SIDES = 48  # of the prism around a cylinder
+
+
+def given_leaves(
+    robot: Robot,
+    file: str | os.PathLike | Mapping | None = None,
+    fit: str = FITS[0],
+    check: bool = True,
+) -> Mapping[str, Sequence[Leaf]] | None:
+    """Leaves of every link that are not `fit_all`'s: of a file, or of another fit; else None.
+
+    ``check``: whether those of a file must enclose the robot. ``fit``: ``published`` has one leaf
+    for each shape, as Zhang et al. fit it (docs/methods.md).
+
+    Raises:
+        FitError: there is no such fit, or there is a file beside it.
+        LeavesError: the file is invalid, or its leaves do not enclose a link.
+    """
+    if fit not in FITS:
+        raise FitError(f"fit: {fit!r} is not one of {', '.join(FITS)}")
+    if fit != FITS[0]:
+        if file is not None:
+            raise FitError(f"fit: {fit!r} and a file of leaves are both given: leave out one")
+        shapes = {link.name: link.shapes for link in robot.links.values() if link.shapes}
+        return {
+            name: [_published_leaf(shape).moved(shape.pose, name) for shape in own]
+            for name, own in shapes.items()
+        }
+    if file is None:
+        return None
+    leaves = read_leaves(file, robot)
+    if check:
+        check_enclosing(robot, leaves)
+        check_filling(robot, leaves)
+    return leaves
+
+
+def _published_leaf(shape: Shape) -> Leaf:
+    """The capsule along the longest side of the box, or the sphere about its centre: the smaller.
+
+    Shapes that are a leaf themselves stay as they are; a cylinder is the prism around it.
+    """
+    if shape.kind in ("sphere", "capsule"):
+        return fits_in_own_frame(shape, 1, math.inf)[0].leaves[0]
+    if shape.kind == "box":
+        points = np.array(np.meshgrid(*[(-0.5, 0.5)] * 3)).reshape(3, -1).T * shape.size
+    elif shape.kind == "cylinder":
+        import trimesh
+
+        radius, length = shape.size
+        outer = radius / math.cos(math.pi / _SIDES)
+        points = trimesh.creation.cylinder(outer, height=length, sections=_SIDES).vertices
+    else:
+        points = np.asarray(shape.vertices, dtype=float)
+    points = hull_points(points)
+    box = box_along(points, fit_box(outermost(points)).axes)
+    capsule, sphere = fit_capsule(points, box), fit_sphere(points, box)
+    return capsule if capsule.volume <= sphere.volume else sphere
 
 
 def _fit_distinct(jobs: Mapping[str, Job], tolerance: float) -> dict[str, list[Fit]]:

@@ -25,11 +25,8 @@ from collision_monitor.errors import (
     RobotDescriptionError,
 )
 from collision_monitor.fitting.approach_points import watchers_of
-from collision_monitor.fitting.enclosure import check_enclosing
 from collision_monitor.fitting.fit_settings import FitSettings
-from collision_monitor.fitting.fitter import fit_all, needs_watchers
-from collision_monitor.fitting.interior_coverage import check_filling
-from collision_monitor.fitting.leaves_file import read_leaves
+from collision_monitor.fitting.fitter import FITS, fit_all, given_leaves, needs_watchers
 from collision_monitor.fitting.shapes import Fit, fit_of_given
 from collision_monitor.geometry.leaf import Leaf, moved
 from collision_monitor.hierarchy import query
@@ -163,6 +160,7 @@ class CollisionModel:
         check_leaves: bool = True,
         hierarchy: str = "obb",
         visual_meshes: bool = False,
+        fit: str = FITS[0],
     ) -> CollisionModel:
         """Load a robot and, optionally, a scene.
 
@@ -182,23 +180,22 @@ class CollisionModel:
                 ``rss`` or ``octree``. All give the same distances; depths of contacts are
                 estimates and may differ. The default is generally the fastest.
             visual_meshes: whether links without collision geometry use their visual geometry.
+            fit: ``optimised``, or ``published``: one capsule or sphere for each shape of the
+                robot, as Zhang et al. fit it (docs/methods.md), for comparison.
 
         Raises:
             RobotDescriptionError: the URDF cannot be loaded completely.
             MeshError: a mesh is missing, unreadable, empty or not finite.
             SemanticDescriptionError: the SRDF cannot be read.
             SceneError: the scene is invalid.
-            FitError: max_leaves_per_link, leaf_tolerance or hierarchy is invalid.
+            FitError: max_leaves_per_link, leaf_tolerance, hierarchy or fit is invalid.
             LeavesError: the leaves file is invalid, or its leaves do not enclose a link.
         """
         robot = load_robot(urdf, package_dirs, visual_meshes)
         semantics = None if srdf is None else load_srdf(srdf, robot)
         surroundings = None if scene is None else load_scene(scene, robot, package_dirs)
         settings = FitSettings(max_leaves_per_link, leaf_tolerance)
-        given = None if leaves is None else read_leaves(leaves, robot)
-        if given is not None and check_leaves:
-            check_enclosing(robot, given)
-            check_filling(robot, given)
+        given = given_leaves(robot, leaves, fit, check_leaves)
         return cls(robot, semantics, surroundings, settings, given, hierarchy)
 
     def distance(

@@ -505,6 +505,9 @@ class MonitorCore:
             self._topics.markers.publish(MarkerBuilder.clear())
         if remark := self._marker_builder.show_levels(levels_of(v["show_aabb_levels"])):
             self._node.get_logger().warning(f"show_aabb_levels: {remark}")
+        level = max(levels_of(v["show_mesh_level"], "show_mesh_level"), default=-1)
+        if remark := self._marker_builder.show_mesh_level(level):
+            self._node.get_logger().warning(f"show_mesh_level: {remark}")
         thresholds = monitor.behaviour.thresholds
         if monitor.narrow_phase == "leaf":
             nearness = self._nearness.of_leaves(monitor.buffer.q, thresholds)

@@ -151,6 +151,7 @@ class SelfCollisionNode(RobotNode):
             leaf_tolerance=v["leaf_tolerance"],
             leaves=v["leaves"] or None,
             visual_meshes=v["visual_meshes"],
+            fit=v["fit"],
         )
         arms = find_arms(model.robot, model.semantics, arm_names(v))
         supervisor = HoldSupervisor(
@@ -481,6 +482,7 @@ class SelfCollisionNode(RobotNode):
                 after,
                 job.settings.safe_distance,
                 job.settings.danger_distance,
+                tuple(float(f.max()) for f in (adjustment.index_before, adjustment.index_after)),
                 self.get_clock().now().to_msg(),
                 max(2.0, 3.0 / self._values["marker_rate"]),
             )

@@ -53,7 +53,7 @@ from collision_monitor.verification.clearance.schedule import Schedule
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
 
-METHODS = ("robust", "published")
+METHODS = ("robust", "field", "published")  # published: the former name of field
 YIELDING = ("both", "left", "right")  # of two arms; an arm's own name does as well
 _FINER = 4  # times as many waypoints, where what is given leaves no way
 _MOST_FINE = 1500  # waypoints
@@ -71,7 +71,7 @@ class Adjustment:
         motion: the adjusted and re-timed motion, with the joints of the desired one.
         desired: the desired motion at the same waypoints, with its own times.
         arms: of two, the right one first.
-        method: ``robust`` or ``published``.
+        method: ``robust`` or ``field``, as it was asked for.
         joint_change: (n, joints) adjusted minus desired positions, rad or m.
         tip_displacement: (n, arms) displacement of the tips, m.
         index_before: (n,) index F of the desired motion, m; infinite below d_dan.
@@ -145,9 +145,10 @@ def adjust(
         arms: arms, their names (see `find_chains`), or None to detect them.
         safe_distance: d_saf, the clearance to keep between leaves, metres.
         danger_distance: d_dan; a motion that starts nearer is rejected, metres.
-        method: ``robust`` (all pairs, all waypoints together) or ``published`` (Wu et al., 2018,
-            with its printed errors corrected; right arm against left arm only).
-        every_pair: whether the result of ``published`` must be certified for all pairs that
+        method: ``robust`` (all pairs, all waypoints together) or ``field``, the linear repulsion
+            field (Wu et al., 2018, with its printed errors corrected; right arm against left arm
+            only). ``published`` is another name of ``field``.
+        every_pair: whether the result of ``field`` must be certified for all pairs that
             ``robust`` keeps. It is rejected otherwise: this method does not move an arm away from
             anything but the other arm.
         yielding: the arm that gives way: ``both`` for all, ``left`` or ``right`` of two, or its
@@ -196,7 +197,7 @@ def adjust(
         desired = configurations(model, motion, held or {})
         rates = _rate_limits(model, motion, acceleration_limits, velocity_limits)
         margins = choose_margins(model, arms, desired, safe_distance, danger_distance, able)
-        if method == "published" and not every_pair:
+        if method != "robust" and not every_pair:
             between = sides(model, arms).between  # as in the paper
             margins = Margins(
                 np.where(between, margins.safe, -np.inf),

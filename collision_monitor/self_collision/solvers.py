@@ -98,7 +98,7 @@ def _solver(name: str) -> ModuleType:
     except ImportError:
         raise MissingDependencyError(
             "adjusting motions needs daqp and piqp: pip install 'collision_monitor[adjust]'; the "
-            "method published needs neither"
+            "method field needs neither"
         ) from None
 
 

@@ -19,6 +19,7 @@ from collision_monitor.robot.description import Robot
 from collision_monitor.robot.scene import without_joints
 from collision_monitor.verification.clearance.clearance_check import ClearanceCheck, check_clearance
 from collision_monitor.verification.clearance.schedule import Scheduled
+from collision_monitor.verification.clearance.two_level import check_two_levels
 from collision_monitor.verification.limits.joint_limits_check import (
     RATES,
     LimitsCheck,
@@ -41,9 +42,14 @@ from collision_monitor.verification.verification import (
 
 def _check_distances(task: Task) -> Outcome:
     settings = task.settings
+    if settings.method == "two-level":
+        task.told("two-level check", 0.0)
+        found = check_two_levels(task.model, task.parts, settings.thresholds, settings.exact)
+        return Outcome(found.violations, [found.text])
     clearance = check_clearance(
-        task.model, task.parts, settings.thresholds, exact=settings.exact or None, told=task.told
-    )
+        task.model, task.parts, settings.thresholds, exact=settings.exact or None, told=task.told,
+        exact_pairs=range(len(task.model.pairs)) if settings.every_pair_exact else (),
+    )  # fmt: skip
     results = {"clearance": clearance, "worst": _worst(task, clearance)}
     return Outcome(clearance.violations, results=results)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from collision_monitor.errors import ConfigurationError
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.motion.motion_files import LoadedMotion
 from collision_monitor.motion.violation import Code, Violation
@@ -26,6 +27,7 @@ from collision_monitor.verification.torques.torque_check import TorqueCheck
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
 
+METHODS = ("continuous", "two-level")
 _GRAVEST = (Code.COLLISION, Code.UNDECIDED, Code.CLEARANCE_STOP)
 
 
@@ -68,6 +70,9 @@ class Settings:
         thresholds: distances of pairs.
         limits: of joints, by name; None for those of the URDF.
         exact: decide by the shapes themselves where leaves do not clear a pair.
+        every_pair_exact: measure the shapes of all pairs over the whole motion.
+        method: of distances: "continuous", or "two-level" (`clearance.two_level`), which decides
+            whether thresholds are kept and measures no curves.
         from_rest: the robot stands before and after the motion.
         torques: None to leave them out.
         beside: motions that run at the same time.
@@ -76,9 +81,18 @@ class Settings:
     thresholds: Thresholds = field(default_factory=Thresholds)
     limits: Mapping[str, JointLimits] | None = None
     exact: bool = True
+    every_pair_exact: bool = False
+    method: str = METHODS[0]
     from_rest: bool = True
     torques: Torques | None = None
     beside: Sequence[Beside] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse a method that there is not."""
+        if self.method not in METHODS:
+            raise ConfigurationError(
+                f"method {self.method!r} is not one of {', '.join(METHODS)}"
+            )
 
 
 @dataclass(frozen=True, eq=False)

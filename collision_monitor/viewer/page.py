@@ -102,6 +102,7 @@ class Page:
         self._ticks: deque[float] = deque(maxlen=60)
         self._followed: np.ndarray | None = None
         self._by_hand = False
+        self._shows_boxes = False
         self._node: NodeReport | None = None
         self._note, self._shown_status = "", ""
         self._shown_q: np.ndarray | None = None
@@ -153,6 +154,7 @@ class Page:
                 name: gui.add_checkbox(name, on)
                 for name, on in (
                     ("shapes", True), ("leaves", True), ("leaves of obstacles", False),
+                    ("boxes of meshes", False),
                     ("grid", True), ("shadows", shadows),
                 )
             }  # fmt: skip
@@ -254,6 +256,10 @@ class Page:
         self._robot.show_shapes(shown["shapes"])
         self._robot.show_leaves(shown["leaves"])
         self._obstacles.show_leaves(shown["leaves of obstacles"])
+        if shown["boxes of meshes"] != self._shows_boxes:
+            self._shows_boxes = shown["boxes of meshes"]
+            self._robot.show_boxes(self._model if self._shows_boxes else None)
+            self._robot.show_meeting(self._model, self._q)
         self._grid.visible = shown["grid"]
         self._server.scene.configure_default_lights(cast_shadow=shown["shadows"])
 
@@ -315,6 +321,8 @@ class Page:
         self._robot.colour(distances, self._warn, self._stop)
         self._obstacles.colour(distances, self._warn, self._stop)
         self._robot.nearest(self._clearance)
+        if self._shows_boxes:
+            self._robot.show_meeting(model, q)
         self._shown_q = q
 
     def _update_text(self, now: float) -> None:

@@ -13,12 +13,16 @@ import numpy as np
 
 from collision_monitor.common.optional_dependencies import optional_dependency
 from collision_monitor.model.collision_model import CollisionModel
+from collision_monitor.model.mesh_boxes import MeshBoxes
 from collision_monitor.viewer.clearance_display import clearance_colour
 from collision_monitor.viewer.surfaces import capsule_surface, shape_surface
 
 _LINK_COLOR = "#8d99ae"
 _OBSTACLE_COLOR = "#c9b79c"
 _MARKED_COLORS = ("#d62828", "#f08a24")
+_BOX_COLOR, _CROSSING_COLOR = "#3a86d6", "#f21aa6"
+_MOST = 50_000  # boxes and triangles
+_AROUND = 1.0  # of the extent of boxes that meet: half of what is shown around them
 _SIDES = 48  # of a leaf
 _MARGIN = 1.08  # of the picture around what it shows
 _FLATTEST = 2.4  # width over height of a picture that is cut to what it shows
@@ -114,6 +118,7 @@ def render(
     marked: Sequence[str] = (),
     nearest: np.ndarray | None = None,
     close_up: str | os.PathLike = "",
+    boxes: int | None = None,
 ) -> None:
     """Write a PNG of the robot at ``q``: its links, translucent leaves, the nearest points.
 
@@ -123,7 +128,8 @@ def render(
     ``marked`` stand out, and the others let them shine through; such a picture is cut to what it
     shows. ``nearest`` (2, 3) are the points of the marked two that are shown, in the base frame;
     else those of the nearest leaves. ``close_up`` is the path of a second picture of them, from
-    near by.
+    near by. ``boxes``: draw this level of the boxes over the triangles instead of leaves, the boxes
+    that overlap where leaves touch, and the triangles that cross; these are seen from near by.
 
     Raises:
         MissingDependencyError: pyvista is not installed.
@@ -132,8 +138,12 @@ def render(
     with _quiet():
         plotter = pyvista.Plotter(off_screen=True, window_size=list(size))
         try:
-            _place(pyvista, plotter, model, q, marked)
-            if leaves:
+            # Boxes lie inside links: these let them shine through.
+            _place(pyvista, plotter, model, q, marked if boxes is None else ("",))
+            seen = None
+            if boxes is not None:
+                seen = _place_boxes(pyvista, plotter, model, q, boxes)
+            elif leaves:
                 _place_leaves(pyvista, plotter, model, q, warn, stop)
             if nearest is None and model.pairs:
                 nearest = model.distance(q).points
@@ -147,7 +157,7 @@ def render(
                 plotter.add_light(pyvista.Light(light_type="headlight", intensity=0.35))
             plotter.enable_anti_aliasing("ssaa")
             towards, aspect = np.array(direction, dtype=float), size[0] / size[1]
-            filled = _aim(plotter, _drawn(plotter), towards, aspect)
+            filled = _aim(plotter, _drawn(plotter) if seen is None else seen, towards, aspect)
             if marked:
                 plotter.enable_depth_peeling(8)
                 aspect = min(max(filled, aspect), _FLATTEST)
@@ -184,6 +194,37 @@ def _place(
             mesh.transform(poses[obstacle.link], inplace=False),
             **_look(obstacle.name, _OBSTACLE_COLOR, marked),
         )
+
+
+def _place_boxes(
+    pyvista: Any, plotter: Any, model: CollisionModel, q: np.ndarray, level: int
+) -> np.ndarray | None:
+    """Boxes over triangles, of the level; those that overlap, and triangles that cross.
+
+    Returns points (8, 3) around these two, or None where there are none.
+    """
+    found, poses = MeshBoxes(model), model.link_poses(q)
+
+    def lines(edges: np.ndarray, colour: str, width: float) -> None:
+        if len(edges):
+            segments = pyvista.line_segments_from_points(edges.reshape(-1, 3))
+            plotter.add_mesh(segments, color=colour, line_width=width)
+
+    for name in found.of_links:
+        pose = found.pose(poses, name)
+        lines(found.at_level(name, level).moved(pose).edges(), _BOX_COLOR, 1.0)
+    colliding, crossing = found.meeting(model, q, _MOST)
+    lines(colliding, _MARKED_COLORS[0], 2.0)
+    if len(crossing):
+        faces = np.arange(3 * len(crossing)).reshape(-1, 3)
+        mesh = pyvista.make_tri_mesh(crossing.reshape(-1, 3), faces)
+        plotter.add_mesh(mesh, color=_CROSSING_COLOR)
+    if not len(colliding):
+        return None
+    low, high = colliding.min(axis=(0, 1, 2)), colliding.max(axis=(0, 1, 2))
+    half = _AROUND * (high - low).max()
+    corners = np.array(np.meshgrid(*([-half, half],) * 3)).reshape(3, -1).T
+    return 0.5 * (low + high) + corners
 
 
 def _place_leaves(

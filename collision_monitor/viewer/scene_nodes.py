@@ -17,6 +17,7 @@ from scipy.spatial.transform import Rotation
 
 from collision_monitor.hierarchy.clearance import Clearance
 from collision_monitor.model.collision_model import CollisionModel
+from collision_monitor.model.mesh_boxes import MeshBoxes
 from collision_monitor.robot.poses import pose as pose_matrix
 from collision_monitor.robot.poses import rotation_from_quaternion
 from collision_monitor.robot.scene import Obstacle
@@ -29,6 +30,10 @@ _LINK: Rgb = (188, 194, 204)
 _LINE: Rgb = (15, 15, 15)
 _OBSTACLE: Rgb = (201, 183, 156)
 _CHOSEN: Rgb = (95, 155, 215)
+_BOX: Rgb = (58, 134, 214)
+_COLLIDING: Rgb = (214, 40, 40)
+_CROSSING: Rgb = (242, 26, 166)
+_MOST_BOXES = 1000
 _OPACITY = 0.4  # of leaves
 _STEPS = 24  # levels of a colour channel: every change of a colour is a message
 
@@ -85,6 +90,10 @@ class RobotNodes(_LeafNodes):
     def __init__(self, scene: Any, model: CollisionModel) -> None:
         """``scene``: that of a viser server."""
         super().__init__()
+        self._scene = scene
+        self._boxes: list[Any] = []
+        self._meeting: list[Any] = []
+        self._mesh_boxes: MeshBoxes | None = None
         self._frames = {
             name: scene.add_frame(node_path("robot", name), show_axes=False)
             for name in model.robot.links
@@ -135,6 +144,48 @@ class RobotNodes(_LeafNodes):
             end.position = point
         self._label.position = points.mean(axis=0)
         self._label.text = f"{clearance.distance:.3f} m"
+
+    def show_boxes(self, model: CollisionModel | None) -> None:
+        """Show boxes over the triangles of links, of the deepest level that is not too many.
+
+        None hides them.
+        """
+        for node in self._boxes:
+            node.remove()
+        self._boxes, self._mesh_boxes = [], None
+        if model is None:
+            return
+        self._mesh_boxes = found = MeshBoxes(model)
+        level = found.deepest_level(_MOST_BOXES)
+        for obstacle in model.scene.obstacles:  # which the page may move
+            del found.of_links[obstacle.name]
+        for name in found.of_links:
+            edges = found.at_level(name, level).edges()
+            self._boxes.append(self._lines(node_path("robot", name, "boxes"), edges, _BOX, 1.0))
+
+    def _lines(self, path: str, edges: np.ndarray, colour: Rgb, width: float) -> Any:
+        return self._scene.add_line_segments(
+            path, edges.reshape(-1, 2, 3).astype(np.float32), colour, thickness=width,
+            thickness_units="screen",
+        )  # fmt: skip
+
+    def show_meeting(self, model: CollisionModel, q: np.ndarray) -> None:
+        """Draw the boxes of links that overlap where leaves touch, and triangles that cross."""
+        for node in self._meeting:
+            node.remove()
+        self._meeting = []
+        if self._mesh_boxes is None:
+            return
+        colliding, crossing = self._mesh_boxes.meeting(model, q)
+        if len(colliding):
+            self._meeting.append(self._lines("/meeting/boxes", colliding, _COLLIDING, 2.0))
+        if len(crossing):
+            faces = np.arange(3 * len(crossing)).reshape(-1, 3)
+            mesh = self._scene.add_mesh_simple(
+                "/meeting/triangles", crossing.reshape(-1, 3), faces, color=_CROSSING,
+                side="double",
+            )  # fmt: skip
+            self._meeting.append(mesh)
 
     def show_shapes(self, visible: bool) -> None:
         """Show or hide shapes."""

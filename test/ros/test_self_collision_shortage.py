@@ -75,13 +75,13 @@ def test_without_solvers_a_trajectory_comes_out_adjusted_and_certified(started):
     )
     robot.stand(MOTION.positions[0])
     # At the start, before anything was asked for.
-    assert robot.values["missing"] == "daqp, piqp" and robot.values["method"] == "published"
+    assert robot.values["missing"] == "daqp, piqp" and robot.values["method"] == "field"
     assert robot.graph.state.level == WARN and robot.values["event"] == "ready"
-    assert "not installed: daqp, piqp (method published instead of robust)" in robot.message
+    assert "not installed: daqp, piqp (method field instead of robust)" in robot.message
     message = robot.want(MOTION.positions, MOTION.times, seconds=120.0)
     assert message is not None, robot.message
     assert robot.graph.state.level == OK and robot.values["changed"] == "true"
-    assert robot.values["method"] == "published" and robot.values["missing"] == "daqp, piqp"
+    assert robot.values["method"] == "field" and robot.values["missing"] == "daqp, piqp"
     assert float(robot.values["certified_clearance"]) >= SAFE - 1e-9
     assert 0.05 <= float(robot.values["certified_elsewhere"]) <= SAFE  # not the arms alone
     model = CollisionModel.from_urdf(DUAL_ARM, srdf=SRDF)

@@ -114,10 +114,10 @@ def test_nothing_is_said_where_nothing_is_missing():
 @pytest.mark.parametrize(
     ("missing", "method", "said"),
     [
-        (("daqp", "piqp"), "published", ["daqp and piqp. Traj", "Desired points are refused. To"]),
-        (("piqp",), "published", ["not installed: piqp. Trajectories are adjusted by"]),
+        (("daqp", "piqp"), "field", ["daqp and piqp. Traj", "Desired points are refused. To"]),
+        (("piqp",), "field", ["not installed: piqp. Trajectories are adjusted by"]),
         (("toppra",), "robust", ["not installed: toppra. Adjusted"]),
-        (("daqp", "piqp", "toppra"), "published", ["daqp and piqp", "pip install toppra"]),
+        (("daqp", "piqp", "toppra"), "field", ["daqp and piqp", "pip install toppra"]),
     ],
 )
 def test_what_is_missing_is_said_with_what_follows_and_what_to_do(missing, method, said):
@@ -126,8 +126,8 @@ def test_what_is_missing_is_said_with_what_follows_and_what_to_do(missing, metho
     text = " ".join(shortage.warnings)
     assert all(part in text for part in said), text
     assert ("Desired points" in text) is bool(shortage.points) is ("daqp" in missing)
-    assert len(shortage.warnings) == (method == "published") + ("toppra" in missing)
+    assert len(shortage.warnings) == (method == "field") + ("toppra" in missing)
     level, event, reason = shortage.ready
     assert (level, event) == (Level.WARN, "ready")
     assert f"not installed: {', '.join(missing)}" in reason
-    assert ("method published instead of robust" in reason) is (method == "published")
+    assert ("method field instead of robust" in reason) is (method == "field")

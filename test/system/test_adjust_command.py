@@ -86,7 +86,7 @@ def command(folder, *arguments):
 URDF, MOTION = ROOT / "urdf/dual_arm.urdf", ROOT / "config/dual_arm_motion.csv"
 
 
-@pytest.mark.parametrize("method", ["robust", "published"])
+@pytest.mark.parametrize("method", ["robust", "field"])
 def test_the_dual_arm_is_adjusted_and_free_afterwards(tmp_path, method):
     pytest.importorskip("matplotlib")
     done = command(
@@ -138,7 +138,7 @@ def test_input_that_cannot_be_read_is_exit_code_2(tmp_path):
 # -- what is written and said ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", ["robust", "published"])
+@pytest.mark.parametrize("method", ["robust", "field"])
 def test_the_adjusted_motion_is_written_and_reported(place, capsys, method):
     output = place / "adjusted.csv"
     assert run(place, "--output", str(output), "--method", method) == 0

@@ -8,9 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from collision_monitor.errors import CollisionMonitorError, NothingToCheckError
-from collision_monitor.fitting.enclosure import check_enclosing
 from collision_monitor.fitting.fit_settings import FitSettings
-from collision_monitor.fitting.leaves_file import read_leaves
+from collision_monitor.fitting.fitter import FITS, given_leaves
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.robot.composed import Mounted, compose, compose_semantics
 from collision_monitor.robot.poses import pose_from_xyz_rpy
@@ -77,6 +76,8 @@ class Recipe:
     visual_meshes: bool = False
     root: str = "world"
     exact: bool = False
+    fit: str = FITS[0]
+    hierarchy: str = "obb"
 
     def load(self) -> Loaded:
         """Load, fit and compile.
@@ -108,6 +109,8 @@ class Recipe:
             leaf_tolerance=self.leaf_tolerance,
             leaves=self.leaves or None,
             visual_meshes=self.visual_meshes,
+            fit=self.fit,
+            hierarchy=self.hierarchy,
         )
         return Loaded(model)
 
@@ -115,9 +118,7 @@ class Recipe:
         parts = [self._mounted(robot) for robot in self.robots]
         whole = compose(parts, " and ".join(robot.name for robot in self.robots), self.root)
         scene = load_scene(self.scene, whole, self.package_dirs) if self.scene else None
-        leaves = read_leaves(self.leaves, whole) if self.leaves else None
-        if leaves is not None:
-            check_enclosing(whole, leaves)
+        leaves = given_leaves(whole, self.leaves or None, self.fit)
         settings = FitSettings(self.max_leaves_per_link, self.leaf_tolerance)
         joints = {
             robot.name: tuple(robot.prefix + joint.name for joint in part.robot.joints)
@@ -125,7 +126,8 @@ class Recipe:
         }
         if scene is not None and scene.joints:
             joints[SCENE] = tuple(joint.name for joint in scene.joints)
-        model = CollisionModel(whole, compose_semantics(parts), scene, settings, leaves)
+        semantics = compose_semantics(parts)
+        model = CollisionModel(whole, semantics, scene, settings, leaves, self.hierarchy)
         return Loaded(model, joints)
 
     def _mounted(self, source: RobotSource) -> Mounted:

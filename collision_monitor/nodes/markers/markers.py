@@ -18,6 +18,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.live.live_scene import LiveScene
+from collision_monitor.model.mesh_boxes import MeshBoxes
 from collision_monitor.model.tree_boxes import TreeBoxes, edges
 from collision_monitor.monitoring.monitor import Level, MonitorState
 from collision_monitor.nodes.common.messages import duration_message
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from collision_monitor.self_collision.motion_clearance import ApproachPoints
 
 AABB, NEAREST, TOUCHING = "aabb", "nearest", "contact"
+MESH_BOXES, COLLIDING_BOXES = "mesh_boxes", "colliding_boxes"
 ALL = range(10**6)
 
 # Maximum number of boxes shown: each takes 576 bytes of a message.
@@ -39,12 +41,13 @@ _SHOWN = 200
 
 _ALPHA = 0.35
 _UNKNOWN = (0.55, 0.55, 0.6)
+_BOX_COLOUR, _DANGER_COLOUR = (0.35, 0.6, 0.95), (0.8, 0.0, 0.0)
 _WHITE = (0.95, 0.95, 0.95)
 _LEVELS = {Level.OK: CLEAR, Level.WARN: NEAR}
 
 
-def levels_of(text: str) -> frozenset[int] | range:
-    """Levels as a parameter has them: ``0-2,5``, or ``all``; none where it is empty.
+def levels_of(text: str, name: str = "show_aabb_levels") -> frozenset[int] | range:
+    """Levels as the parameter ``name`` has them: ``0-2,5``, or ``all``; none where it is empty.
 
     Raises:
         ConfigurationError: it is of another form.
@@ -58,12 +61,12 @@ def levels_of(text: str) -> frozenset[int] | range:
         last = last if dash else first
         if not (first.isdecimal() and last.isdecimal() and int(first) <= int(last) < len(ALL)):
             raise ConfigurationError(
-                f"show_aabb_levels: {part!r} is not a level or a range; use for example '0-2,5' "
+                f"{name}: {part!r} is not a level or a range; use for example '0-2,5' "
                 "or 'all'"
             )
         if int(last) - int(first) > 100:
             raise ConfigurationError(
-                f"show_aabb_levels: no hierarchy has the levels {part!r}; use 'all'"
+                f"{name}: no hierarchy has the levels {part!r}; use 'all'"
             )
         found.update(range(int(first), int(last) + 1))
     return frozenset(found)
@@ -104,6 +107,54 @@ class AabbMarkers:
                 stamp, self._lifetime, np.array([level]), np.array([Marker.LINE_LIST]), pose,
                 scale, colour, points,
             )  # fmt: skip
+
+
+class MeshBoxMarkers:
+    """Boxes over triangles: a level in ``mesh_boxes``, those that overlap in ``colliding_boxes``.
+
+    Each is one list of lines with the id 0. A level has the boxes above it that are not divided.
+    """
+
+    def __init__(self, model: CollisionModel, level: int, lifetime: float, width: float) -> None:
+        """``level``: 0 are the boxes of links; ``lifetime`` in seconds, ``width`` in metres."""
+        self._model, self._boxes = model, MeshBoxes(model)
+        self.level = min(level, self._boxes.deepest_level(MOST_BOXES))
+        self._edges = {
+            name: self._boxes.at_level(name, self.level).edges() for name in self._boxes.of_links
+        }
+        self.remark = ""
+        if self.level < level:
+            self.remark = (
+                f"level {self.level} is shown: deeper ones have more than {MOST_BOXES} boxes, or "
+                "do not exist"
+            )
+        self._lines = _marker(model.root, MESH_BOXES, 0, Marker.LINE_LIST)
+        self._colliding = _marker(model.root, COLLIDING_BOXES, 0, Marker.LINE_LIST)
+        for marker, colour in ((self._lines, _BOX_COLOUR), (self._colliding, _DANGER_COLOUR)):
+            marker.lifetime, marker.scale.x = duration_message(lifetime), width
+            marker.color = marker_colour(colour, 0.8)
+
+    def markers(self, q: np.ndarray, pair: tuple[str, str] | None) -> list[Marker]:
+        """Both at a configuration; ``pair``: the two nearest links, if they are known."""
+        poses = self._model.link_poses(q)
+        lines = [
+            edges.reshape(-1, 3) @ pose[:3, :3].T + pose[:3, 3]
+            for name, edges in self._edges.items()
+            for pose in (self._boxes.pose(poses, name),)
+        ]
+        self._lines.points = [marker_point(p) for p in np.concatenate(lines)]
+        colliding = np.empty((0, 3))
+        if pair is not None and set(pair) <= self._edges.keys():
+            colliding = self._boxes.colliding(poses, pair)[:MOST_BOXES].reshape(-1, 3)
+        self._colliding.points = [marker_point(p) for p in colliding]
+        self._colliding.action = Marker.ADD if len(colliding) else Marker.DELETE
+        return [self._lines, self._colliding]
+
+    def gone(self) -> list[Marker]:
+        """Both, deleted."""
+        for marker in (self._lines, self._colliding):
+            marker.action, marker.points = Marker.DELETE, []
+        return [self._lines, self._colliding]
 
 
 def _remark(left_out: list[int], levels: frozenset[int] | range, depth: int) -> str:
@@ -169,6 +220,9 @@ class MarkerBuilder:
         self._boxes: AabbMarkers | None = None
         self._levels: frozenset[int] | range = frozenset()
         self._gone: tuple[int, ...] = ()
+        self._mesh_level = -1
+        self._mesh_boxes: MeshBoxMarkers | None = None
+        self._mesh_gone: list[Marker] = []
         self._height = self._text_height()
         self._line = self._marker(Marker.LINE_LIST, NEAREST, 0, 0.1 * self._height)
         self._text = self._marker(Marker.TEXT_VIEW_FACING, NEAREST, 1, self._height)
@@ -210,6 +264,21 @@ class MarkerBuilder:
         self._gone = tuple(set(self._gone).difference(self._boxes.shown))
         return self._boxes.remark
 
+    def show_mesh_level(self, level: int) -> str:
+        """Show this level of boxes over triangles from now on, -1 none; a remark as above."""
+        if level == self._mesh_level:
+            return ""
+        self._mesh_level = level
+        if self._mesh_boxes is not None:
+            self._mesh_gone, self._mesh_boxes = self._mesh_boxes.gone(), None
+        if level < 0:
+            return ""
+        self._mesh_gone = []
+        self._mesh_boxes = MeshBoxMarkers(
+            self._model, level, self._lifetime, 0.03 * self._height
+        )
+        return self._mesh_boxes.remark
+
     def build(
         self, q: np.ndarray, state: MonitorState, stamp: Time, nearness: np.ndarray,
         of_objects: np.ndarray | None = None,
@@ -229,7 +298,11 @@ class MarkerBuilder:
         if self._gone:
             yield gone(self._gone, self._model.root, stamp)
             self._gone = ()
-        markers = [*self._nearest(state), self._crossing(q, state)]
+        markers = [*self._nearest(state), self._crossing(q, state), *self._mesh_gone]
+        self._mesh_gone = []
+        if self._mesh_boxes is not None:
+            pair = None if state.clearance is None else state.clearance.links
+            markers += self._mesh_boxes.markers(q, pair)
         for marker in markers:
             marker.header.stamp = stamp
         yield MarkerArray(markers=markers)
@@ -278,9 +351,9 @@ class MarkerBuilder:
 
 # -- an adjustment: paths of the control points before and after, and the repulsion field --
 
-BEFORE, AFTER, FIELD = "before", "after", "field"
+BEFORE, AFTER, FIELD, ZONE, INDEX = "before", "after", "field", "zone", "index"
 _BEFORE_COLOUR, _AFTER_COLOUR = (0.85, 0.3, 0.1), (0.1, 0.6, 0.25)
-_FIELD_COLOUR, _DANGER_COLOUR = (0.95, 0.7, 0.1), (0.8, 0.0, 0.0)
+_FIELD_COLOUR = (0.95, 0.7, 0.1)
 
 
 class PathMarkers:
@@ -288,7 +361,8 @@ class PathMarkers:
 
     Paths have the ids 0 (right arm) and 1 (left arm) in the namespaces ``before`` and
     ``after``; arrows have ids from 0 on in ``field``, and those no longer needed are deleted. The
-    first message deletes all markers shown before.
+    zones of the field are balls in ``zone``, and the index F is a text in ``index``. The first
+    message deletes all markers shown before.
     """
 
     def __init__(self, frame: str) -> None:
@@ -303,14 +377,15 @@ class PathMarkers:
         after: ApproachPoints,
         safe_distance: float,
         danger_distance: float,
+        index: tuple[float, float],
         stamp: Time,
         lifetime: float = 0.0,
     ) -> MarkerArray:
         """Markers of one adjustment; they vanish after ``lifetime`` seconds, 0: never.
 
-        An arrow shows where the desired motion is nearer than safe_distance, and the direction in
-        which the field pushes the arm. Its length is the missing distance, and it is red below
-        danger_distance.
+        ``index``: the largest F before and after, metres. An arrow shows where the desired motion
+        is nearer than safe_distance, and the direction in which the field pushes the arm. Its
+        length is the missing distance, and it is red below danger_distance.
         """
         markers = [
             self._path(points[:, side], namespace, side, colour)
@@ -326,7 +401,7 @@ class PathMarkers:
             for number in range(len(arrows), self._arrows)
         ]
         self._arrows = len(arrows)
-        markers += [*arrows, *gone]
+        markers += [*arrows, *gone, *self._zones(before, safe_distance, danger_distance, index)]
         for marker in markers:
             marker.header.stamp, marker.lifetime = stamp, duration_message(lifetime)
         first = [Marker(action=Marker.DELETEALL)] if self._is_first else []
@@ -341,6 +416,26 @@ class PathMarkers:
         rows = points if len(points) > 1 else np.repeat(points, 2, axis=0)
         marker.points = [marker_point(p) for p in rows]
         return marker
+
+    def _zones(
+        self, before: ApproachPoints, safe: float, danger: float, index: tuple[float, float]
+    ) -> Iterator[Marker]:
+        """Where the desired motion brings the arms nearest: danger zone, safe zone, and F."""
+        worst = int(before.distances.argmin())
+        at, is_near = before.points[worst, 0], bool(before.distances[worst] < safe)
+        zones = ((danger, _DANGER_COLOUR, 0.45), (safe, _FIELD_COLOUR, 0.2))
+        for number, (radius, colour, alpha) in enumerate(zones):
+            shown = is_near and radius > 0.0
+            action = Marker.ADD if shown else Marker.DELETE
+            marker = _marker(self._frame, ZONE, number, Marker.SPHERE, action)
+            marker.pose.position, marker.color = marker_point(at), marker_colour(colour, alpha)
+            marker.scale.x = marker.scale.y = marker.scale.z = 2.0 * radius
+            yield marker
+        text = _marker(self._frame, INDEX, 0, Marker.TEXT_VIEW_FACING)
+        text.pose.position = marker_point(at + [0.0, 0.0, safe + 0.05])
+        text.scale.z, text.color = 0.04, marker_colour(_WHITE, 1.0)
+        text.text = "F = {:.3g} m before, {:.3g} m after".format(*index)
+        yield text
 
     def _field(self, before: ApproachPoints, safe: float, danger: float) -> Iterator[Marker]:
         rows = np.flatnonzero(before.distances < safe)

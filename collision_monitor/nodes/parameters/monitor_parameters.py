@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from collision_monitor.errors import BehaviourError, ConfigurationError
+from collision_monitor.fitting.fitter import FITS
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.thresholds import Rule, Thresholds, load_thresholds
 from collision_monitor.monitoring.monitor import NARROW_PHASES
@@ -46,6 +47,12 @@ GENERAL = (
     fixed("leaves", "",
           text="YAML file of leaves, as written by 'fit --output', used instead of fitting; "
                "rejected if they do not enclose the robot"),
+    fixed("fit", FITS[0],
+          text="how leaves are fitted: 'optimised', or 'published': one capsule or sphere for each "
+               "shape of the robot, looser, for comparison"),
+    fixed("hierarchy", "obb",
+          text="bounding volumes over triangles: 'obb', 'aabb', 'rss' or 'octree'; all give the "
+               "same distances"),
     Parameter("warn_distance", 0.1, most=10.0,
               text="WARN and slow down when the distance of two links is at or below this, metres"),
     Parameter("stop_distance", 0.02, most=10.0,
@@ -76,6 +83,10 @@ GENERAL = (
     Parameter("show_aabb_levels", "",
               text="levels of the bounding box hierarchy to publish as markers, such as '0-2,5' "
                    "or 'all'; the roots are level 0; empty: none"),
+    Parameter("show_mesh_level", "",
+              text="level of the boxes over the triangles (hierarchy) to publish as markers, such "
+                   "as '3' or 'all' for the deepest, with the boxes of the nearest two links that "
+                   "overlap; '0': the boxes of links; empty: none"),
 )  # fmt: skip
 
 RECORDING = (
@@ -194,7 +205,8 @@ def refusal(values: Mapping[str, Any]) -> str:
     if values["cycle_deadline"] <= 0.0:
         return "cycle_deadline 0: must be above 0; the deadline cannot be disabled"
     try:
-        levels_of(values["show_aabb_levels"])
+        for name in ("show_aabb_levels", "show_mesh_level"):
+            levels_of(values[name], name)
     except ConfigurationError as error:
         return str(error)
     return too_slow(values)

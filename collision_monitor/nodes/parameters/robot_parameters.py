@@ -131,4 +131,6 @@ def recipe_of(
         values["visual_meshes"],
         values["world_frame"],
         exact,
+        values["fit"],
+        values["hierarchy"],
     )

@@ -15,7 +15,8 @@ GUARDS = ("running", "always")
 _CHAIN = ("right_base_link", "right_tip_link", "left_base_link", "left_tip_link")
 _SHARED = (
     "robot_description", "robot_description_semantic", "package_dirs", "visual_meshes", "scene",
-    "max_leaves_per_link", "leaf_tolerance", "leaves", "zero_state_confirmation", "state_rate",
+    "max_leaves_per_link", "leaf_tolerance", "leaves", "fit", "zero_state_confirmation",
+    "state_rate",
 )  # fmt: skip
 
 PARAMETERS = (
@@ -33,7 +34,8 @@ PARAMETERS = (
     Parameter("danger_distance", 0.05, most=10.0,
               text="ERROR and hold the arms when they are closer to each other than this, "
                    "metres; at most safe_distance"),
-    Parameter("method", "robust", text=f"how trajectories are adjusted: {' or '.join(METHODS)}"),
+    Parameter("method", "robust",
+              text="how trajectories are adjusted: robust, or field (also called published)"),
     Parameter("yielding", "both", text=f"which arm gives way: {', '.join(YIELDING)}"),
     Parameter("tip_weight", 0.0, most=1e6,
               text="cost of a metre of tip displacement relative to a radian of joint "

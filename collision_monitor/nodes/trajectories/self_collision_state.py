@@ -63,7 +63,7 @@ class Shortage:
 
     def method(self, wanted: str) -> str:
         """The method that is used instead of ``wanted``: robust needs the solvers."""
-        return "published" if self.solvers else wanted
+        return "field" if self.solvers and wanted == "robust" else wanted
 
     @property
     def warnings(self) -> list[str]:
@@ -73,7 +73,7 @@ class Shortage:
             points = " Desired points are refused." if self.points else ""
             texts.append(
                 f"not installed: {self.solvers}. Trajectories are adjusted by the repulsion field "
-                "(method published), which is slower and only moves the arms apart from each "
+                "(method field), which is slower and only moves the arms apart from each "
                 "other: a trajectory that comes too near to anything else, or begins too near, is "
                 f"refused.{points} To install them: pip install {' '.join(QP_SOLVERS)}"
             )
@@ -97,7 +97,7 @@ class Shortage:
         text = "ready for a trajectory"
         if not self.missing:
             return Level.OK, "ready", text
-        how = " (method published instead of robust)" if self.solvers else ""
+        how = " (method field instead of robust)" if self.solvers else ""
         return Level.WARN, "ready", f"{text}; not installed: {self.names}{how}"
 
 

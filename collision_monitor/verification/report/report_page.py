@@ -63,13 +63,15 @@ class Section:
     rows: Sequence[Sequence[str]] = ()
 
 
-def clearance_section(check: ClearanceCheck) -> Section:
-    """Both envelopes of the least distance, the pairs that came nearest, and a table of these."""
+def clearance_section(check: ClearanceCheck, model: CollisionModel) -> Section:
+    """Least distances by group, both envelopes, the pairs that came nearest, and a table."""
     series = check.series
     rank = {links: k for k, links in enumerate(series.pairs)}
     nearest = [rank[pair.links] for pair in series.minima[:_PAIRS_PLOTTED]]
     alike = _alike(series)
-    plots = [_least(check, columns, len(alike) == 1) for columns in alike]
+    groups = pair_groups(model)
+    plots = [_by_group(check, groups)] if len(groups) > 1 else []
+    plots += [_least(check, columns, len(alike) == 1) for columns in alike]
     plots.append(
         Plot(
             "nearest pairs", "m", series.times,
@@ -94,6 +96,46 @@ def clearance_section(check: ClearanceCheck) -> Section:
         for pair in series.minima[:_PAIRS_LISTED]
     ]
     return Section("Distances", text, plots, head, rows)
+
+
+def pair_groups(model: CollisionModel) -> dict[str, np.ndarray]:
+    """Columns of pairs by what the robot is near to: itself, fixed links, obstacles, scene joints.
+
+    A joint of the scene, such as a solar wing, is a group with all that it moves. Pairs without a
+    link that the robot moves are the group ``scene``.
+    """
+    bodies, own = model.bodies, {joint.name for joint in model.scene.joints}
+    obstacles = {obstacle.name: obstacle.link for obstacle in model.scene.obstacles}
+
+    def moved_by(name: str) -> str:
+        chain = bodies.chain(bodies.link_bodies[obstacles.get(name, name)])
+        joints = [model.joint_names[bodies.columns[k]] for k in chain]
+        if any(joint not in own for joint in joints):
+            return "own links"
+        if joints:
+            return joints[-1]
+        return "obstacles" if name in obstacles else "fixed links"
+
+    found: dict[str, list[int]] = {}
+    for column, pair in enumerate(model.pairs):
+        kinds = [moved_by(name) for name in pair]
+        others = [kind for kind in kinds if kind != "own links"]
+        group = "own links" if not others else others[0] if len(others) == 1 else "scene"
+        found.setdefault(group, []).append(column)
+    return {name: np.array(columns) for name, columns in sorted(found.items())}
+
+
+def _by_group(check: ClearanceCheck, groups: Mapping[str, np.ndarray]) -> Plot:
+    """The least distance of every group of pairs over time."""
+    series = check.series
+    curves = [
+        Curve(name, series.upper[:, columns].min(axis=1)) for name, columns in groups.items()
+    ]
+    first = min((v for v in check.violations if not v.warning), key=lambda v: v.first, default=None)
+    marks = [(first.first, f"{first.code.value} from {first.first:.3f} s")] if first else []
+    return Plot(
+        "least distance by group", "m", series.times, curves, marks, _levels(series.limits)
+    )
 
 
 def _alike(series: ClearanceSeries) -> list[np.ndarray]:
@@ -258,7 +300,7 @@ def report(
     """
     sections: list[Section] = []
     if result.clearance is not None:
-        sections.append(clearance_section(result.clearance))
+        sections.append(clearance_section(result.clearance, model))
     if result.limits is not None:
         sections.append(limits_section(result.limits))
     for companion in result.companions:

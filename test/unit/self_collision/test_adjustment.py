@@ -116,7 +116,7 @@ def check_report(model, found):
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
-@pytest.mark.parametrize("method", ["robust", "published"])
+@pytest.mark.parametrize("method", ["robust", "field"])
 def test_the_cases_are_solved_at_every_instant(case, method):
     found = adjusted(case, method)
     rows = found.motion.positions
@@ -134,7 +134,7 @@ def test_the_cases_are_solved_at_every_instant(case, method):
     assert found.largest_step == pytest.approx(np.radians(largest_step(rows)))
 
 
-@pytest.mark.parametrize("method", ["robust", "published"])
+@pytest.mark.parametrize("method", ["robust", "field"])
 def test_the_paper_s_collision_is_detected_and_gone(method):
     found = adjusted(PAPER, method)
     assert np.flatnonzero(found.index_before > 0.0).tolist() == list(range(41, 60))
@@ -149,7 +149,7 @@ def test_the_paper_s_collision_is_detected_and_gone(method):
     assert found.tip_displacement == pytest.approx(moved, abs=1e-9)
 
 
-@pytest.mark.parametrize("method", ["robust", "published"])
+@pytest.mark.parametrize("method", ["robust", "field"])
 @pytest.mark.parametrize("yielding", ["left", "right"])
 def test_the_arm_that_does_not_yield_is_left_alone(method, yielding):
     found = adjusted(PAPER, method, yielding=yielding)
@@ -167,7 +167,7 @@ def test_a_tip_weight_displaces_tips_less():
 
 
 @pytest.mark.parametrize(
-    ("method", "with_scene"), [("robust", False), ("robust", True), ("published", False)]
+    ("method", "with_scene"), [("robust", False), ("robust", True), ("field", False)]
 )
 def test_the_robot_as_it_is_with_its_meshes(method, with_scene):
     model = fitted(with_scene)
@@ -194,9 +194,9 @@ def test_the_robot_as_it_is_with_its_meshes(method, with_scene):
     check_report(model, found)
 
 
-def test_the_published_method_may_have_to_keep_every_pair(tmp_path):
-    found = adjust(fitted(True), MOTION, method="published", every_pair=True, **CLOSE)
-    assert found.method == "published" and found.changed and found.certified == 0.1
+def test_the_field_may_have_to_keep_every_pair(tmp_path):
+    found = adjust(fitted(True), MOTION, method="field", every_pair=True, **CLOSE)
+    assert found.method == "field" and found.changed and found.certified == 0.1
     model, fine = fitted(True), refined(found.motion.positions, 5)
     fine = np.array([measured(model, found.margins, q) for q in fine])
     assert (fine >= found.margins.safe - 1e-9).all()
@@ -214,7 +214,7 @@ def test_the_published_method_may_have_to_keep_every_pair(tmp_path):
     ways = ((False, "'ball' touch on the way"), (True, "'ball'.*try method robust"))
     for every_pair, says in ways:
         with pytest.raises(AdjustmentError, match=says):
-            adjust(model, motion, method="published", every_pair=every_pair, **CLOSE)
+            adjust(model, motion, method="field", every_pair=every_pair, **CLOSE)
 
 
 # -- motions of all sorts ------------------------------------------------------------------
@@ -223,7 +223,7 @@ def test_the_published_method_may_have_to_keep_every_pair(tmp_path):
 def test_a_safe_motion_comes_back_as_it_was():
     model = capsule_model(PAPER.offset)
     piece = Motion(JOINTS, MOTION.times[:40], MOTION.positions[:40])
-    for method in ("robust", "published"):
+    for method in ("robust", "field"):
         found = adjust(model, piece, method=method, **CLOSE)
         assert not found.changed and found.largest_change == 0.0
         assert np.array_equal(found.motion.positions, piece.positions)
@@ -325,7 +325,7 @@ def check_prefix(model, error, motion, safe, **held):
     assert min(model.distances(row)[between].min() for row in fine) >= safe - 1e-9
 
 
-@pytest.mark.parametrize("method", ["robust", "published"])
+@pytest.mark.parametrize("method", ["robust", "field"])
 def test_a_goal_that_is_too_near(method):
     model = capsule_model(PAPER.offset)
     motion = Motion(JOINTS, 10.0 + MOTION.times[:51], MOTION.positions[:51])
@@ -361,7 +361,7 @@ def test_a_start_between_danger_and_safe_is_led_out(first):
     assert fine[out:].min() >= 0.1 - 1e-9
     assert np.array_equal(rows[[0, -1]], motion.positions[[0, -1]])
     with pytest.raises(AdjustmentError, match="first waypoint is to be kept"):
-        adjust(model, motion, method="published", safe_distance=0.1, danger_distance=0.02)
+        adjust(model, motion, method="field", safe_distance=0.1, danger_distance=0.02)
 
 
 def sweep(count=41):
@@ -568,7 +568,7 @@ def test_limits_of_positions_are_kept_and_the_model_is_not_changed():
         adjust(model, MOTION, position_limits={"left_joint_3": (-0.4, 9.0)}, **CLOSE)
 
 
-@pytest.mark.parametrize("method", ["robust", "published"])
+@pytest.mark.parametrize("method", ["robust", "field"])
 def test_a_robot_that_stands_a_little_beyond_its_limits_is_adjusted(method):
     # At rest right_joint_1 reads beyond its limit, as left_joint_7 does all along.
     rows = MOTION.positions.copy()

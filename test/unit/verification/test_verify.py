@@ -86,6 +86,16 @@ def test_each_check_alone_makes_a_motion_unsafe(settings, code):
     assert {v.code for v in result.violations if not v.warning} == {code}
 
 
+def test_all_pairs_may_be_measured_by_their_shapes():
+    given = motion((0.3, 0.3, 0.3))
+    found = verify(model(), given, Settings(every_pair_exact=True)).clearance
+    assert found.series.exact.all()
+    assert not verify(model(), given, Settings()).clearance.series.exact.all()
+    worst = found.series.minima[0]
+    q = given.trajectory.positions(np.array([worst.time]))[0]
+    assert worst.upper == pytest.approx(model().distance(q, exact=True).distance, abs=1e-9)
+
+
 def test_a_warning_leaves_a_motion_safe():
     settings = Settings(Thresholds(warn=1.79), exact=False)
     result = verify(model(), motion((0.3, 0.3, 0.3)), settings)

@@ -149,6 +149,22 @@ def test_leaves_are_coloured_by_the_clearance_of_their_link(serve):
     assert other[0] > other[1]
 
 
+def test_boxes_of_meshes_and_what_meets_are_shown_while_they_are_wanted(serve):
+    page = serve(load(hierarchy="octree"))
+    nodes = page._robot
+    assert not nodes._boxes and not nodes._meeting
+    page._show["boxes of meshes"].value = True
+    page._apply_show()
+    assert len(nodes._boxes) == sum(bool(link.shapes) for link in page._model.robot.links.values())
+    assert not nodes._meeting
+    page._q = np.array([0.0, 3.1, 0.0])[: len(page._q)]  # the chain folded onto itself
+    later(page)
+    assert nodes._meeting
+    page._show["boxes of meshes"].value = False
+    page._apply_show()
+    assert not nodes._boxes and not nodes._meeting
+
+
 def test_only_what_has_moved_is_sent_again(serve):
     page = serve()
     poses = load().link_poses(np.zeros(3))

@@ -191,3 +191,11 @@ def test_machines_without_a_display_are_not_complained_about(chain, tmp_path, ca
     render(chain, np.array(CLEAR), tmp_path / "some.png", size=(64, 48))
     out, err = capfd.readouterr()
     assert (out, err) == ("", "")
+
+
+def test_boxes_over_triangles_are_drawn_and_red_where_they_meet(picture):
+    model = three('<box size="0.3 0.3 0.3"/>', hierarchy="octree")
+    apart = picture(model, CLEAR, boxes=0)
+    blue = apart[..., 2] - apart[..., 0] > 40
+    assert blue.sum() > 100 and red(apart) == 0
+    assert red(picture(model, CONTACT, boxes=0)) > 100

@@ -20,7 +20,7 @@ pytest.importorskip("rclpy", reason="rclpy is not installed")
 
 from builtin_interfaces.msg import Time  # noqa: E402
 from support.ros.rviz_twin import RvizTwin, markers_of  # noqa: E402
-from visualization_msgs.msg import Marker  # noqa: E402
+from visualization_msgs.msg import Marker, MarkerArray  # noqa: E402
 
 from collision_monitor.nodes.markers.markers import (
     ALL,  # noqa: E402
@@ -287,3 +287,30 @@ def test_what_is_not_shown_any_more_is_gone_without_a_search():
         assert [each() for each in gone] == [None] * 3
     finally:
         gc.enable()
+
+
+def test_boxes_over_triangles_are_shown_and_those_that_meet():
+    model = CollisionModel.from_urdf(
+        robot(
+            link("rail"), link("arm", ""), link("ball"),
+            joint("fix", "rail", "arm", "fixed", xyz="0 0 0"),
+            joint("slide", "arm", "ball", "prismatic", xyz="0 0 0", axis="1 0 0"),
+        ),
+        scene={"obstacles": [{"name": "post", "type": "sphere", "radius": 0.1,
+                              "position": [1.0, 0.0, 0.0]}]},
+    )  # fmt: skip
+    rviz, builder = RvizTwin(), MarkerBuilder(model, 1.5)
+
+    def show(q):
+        rviz.take(MarkerArray(markers=build(model, q, builder=builder)))
+
+    assert builder.show_mesh_level(0) == ""
+    show([0.5])
+    assert len(rviz.shown["mesh_boxes", 0].points) == 24 * len(model.link_names)
+    assert "colliding_boxes" not in rviz.namespaces
+    show([0.9])
+    assert len(rviz.shown["colliding_boxes", 0].points) == 2 * 24
+    assert builder.show_mesh_level(7).startswith("level 0 is shown")
+    assert builder.show_mesh_level(-1) == ""
+    show([0.9])
+    assert not {"mesh_boxes", "colliding_boxes"} & rviz.namespaces

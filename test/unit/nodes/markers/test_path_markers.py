@@ -24,9 +24,9 @@ def points(*distances):
     return ApproachPoints(found, np.tile([1.0, 0.0, 0.0], (len(distances), 1)), np.array(distances))
 
 
-def build(builder, before, after, lifetime=0.0):
-    markers = builder.build(points(*before), points(*after), 0.1, 0.05, STAMP, lifetime).markers
-    markers = [m for m in markers if m.action != Marker.DELETEALL]
+def build(builder, before, after, lifetime=0.0, index=(0.0, 0.0)):
+    message = builder.build(points(*before), points(*after), 0.1, 0.05, index, STAMP, lifetime)
+    markers = [m for m in message.markers if m.action != Marker.DELETEALL]
     assert len({(m.ns, m.id) for m in markers}) == len(markers)
     assert all(m.header.frame_id == "base" and m.header.stamp == STAMP for m in markers)
     return markers
@@ -38,19 +38,19 @@ def coordinates(marker):
 
 def test_paths_of_both_arms_before_and_after():
     markers = build(PathMarkers("base"), (0.3, 0.2), (0.3, 0.25))
-    paths = {(m.ns, m.id): coordinates(m) for m in markers}
+    paths = {(m.ns, m.id): coordinates(m) for m in markers if m.points}
     assert paths == {
         ("before", 0): [(0.0, 0.0, 0.0), (0.0, 1.0, 0.0)],
         ("before", 1): [(0.3, 0.0, 0.0), (0.2, 1.0, 0.0)],
         ("after", 0): [(0.0, 0.0, 0.0), (0.0, 1.0, 0.0)],
         ("after", 1): [(0.3, 0.0, 0.0), (0.25, 1.0, 0.0)],
     }
-    assert {m.type for m in markers} == {Marker.LINE_STRIP}
+    assert {m.type for m in markers if m.ns in ("before", "after")} == {Marker.LINE_STRIP}
 
 
 def test_a_path_of_one_waypoint_is_still_a_line():
     markers = build(PathMarkers("base"), (0.3,), (0.3,))
-    assert all(len(m.points) == 2 for m in markers)
+    assert all(len(m.points) == 2 for m in markers if m.ns in ("before", "after"))
 
 
 def test_arrows_push_the_arms_apart_by_what_is_missing():
@@ -70,6 +70,18 @@ def test_below_the_danger_distance_arrows_are_red():
     assert colours[2].r > 0.5 and colours[2].g < 0.1 and colours[2].b < 0.1
 
 
+def test_the_zones_of_the_field_are_where_the_arms_come_nearest_and_the_index_is_told():
+    builder = PathMarkers("base")
+    markers = build(builder, (0.08, 0.02), (0.1, 0.1), index=(np.inf, 0.0))
+    markers = {(m.ns, m.id): m for m in markers}
+    danger, safe, text = (markers[key] for key in (("zone", 0), ("zone", 1), ("index", 0)))
+    assert (danger.scale.x, safe.scale.x) == (0.1, 0.2)  # diameters
+    assert danger.pose.position == safe.pose.position and danger.pose.position.y == 1.0
+    assert text.text == "F = inf m before, 0 m after"
+    far = {(m.ns, m.id): m for m in build(builder, (0.3,), (0.3,))}
+    assert {far["zone", k].action for k in (0, 1)} == {Marker.DELETE}
+
+
 def test_arrows_that_are_not_needed_any_more_are_deleted_once():
     builder = PathMarkers("base")
     build(builder, (0.08, 0.06, 0.3), (0.1, 0.1, 0.3))
@@ -86,7 +98,7 @@ def test_nothing_is_left_behind_of_an_adjustment_or_of_a_node_before():
     adjustments = [(0.08, 0.06, 0.07), (0.3, 0.3, 0.05)], [(0.08, 0.3)], [(0.3, 0.3)]
     for builder, rows in zip((dead, alive, alive), adjustments, strict=True):
         for row in rows:
-            message = builder.build(points(*row), points(*row), 0.1, 0.05, STAMP, 3.0)
+            message = builder.build(points(*row), points(*row), 0.1, 0.05, (0.0, 0.0), STAMP, 3.0)
             rviz.take(message)
             wanted = {(m.ns, m.id) for m in message.markers if m.action == Marker.ADD}
             assert set(rviz.shown) == wanted

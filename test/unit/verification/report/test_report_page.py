@@ -9,12 +9,16 @@ import lxml.html
 import numpy as np
 import pytest
 from support.files.made_verifications import colliding, model, motion, safe, unchecked
+from support.robots import space_arm_story
+from support.robots.toys import chain
 
+from collision_monitor import CollisionModel
 from collision_monitor.model.thresholds import Rule, Thresholds
 from collision_monitor.verification.clearance.clearance_check import check_clearance
 from collision_monitor.verification.report.messages import headline
 from collision_monitor.verification.report.report_page import (
     clearance_section,
+    pair_groups,
     report,
     write_reports,
 )
@@ -68,7 +72,7 @@ def test_violations_plots_and_the_nearest_moment_are_there(pages):
     assert [(row[0], row[1]) for row in rows] == [
         (v.code.value, v.subject) for v in result.violations
     ]
-    assert len(tree.xpath("//figure/*[local-name()='svg']")) == 5
+    assert len(tree.xpath("//figure/*[local-name()='svg']")) == 6
     picture = tree.xpath("//img/@src")[0]
     assert picture.startswith("data:image/png;base64,iVBOR")
 
@@ -104,13 +108,14 @@ def test_a_start_that_is_not_known_is_told_at_the_nearest_moment():
 def section(thresholds, ends=(0.0, 3.1, 3.1)):
     """Of the chain that folds onto itself; and the check."""
     check = check_clearance(model(), motion(ends).trajectory, thresholds)
-    return clearance_section(check), check
+    return clearance_section(check, model()), check
 
 
 def test_pairs_with_the_same_thresholds_share_a_plot_with_these():
     rules = (Rule("l0 l2", warn=0.3, stop=0.2),)
     found, check = section(Thresholds(warn=0.1, stop=0.05, rules=rules))
-    *least, nearest = found.plots
+    by_group, *least, nearest = found.plots
+    assert [curve.label for curve in by_group.curves] == ["fixed links", "own links"]
     assert [plot.levels for plot in least] == [
         [(0.0, "collision"), (0.05, "stop"), (0.1, "warn")],
         [(0.0, "collision"), (0.2, "stop"), (0.3, "warn")],
@@ -138,4 +143,30 @@ def test_of_many_kinds_of_thresholds_the_rarest_share_a_plot():
     assert len(pairs) >= 3
     rules = tuple(Rule(f"{a} {b}", stop=0.01 * (k + 1)) for k, (a, b) in enumerate(pairs))
     found, _ = section(Thresholds(rules=rules))
-    assert len(found.plots) == min(len(pairs), 5) + 1
+    assert len(found.plots) == 1 + min(len(pairs), 5) + 1
+
+
+def test_pairs_are_grouped_by_what_the_robot_is_near_to():
+    """The space arm, as in the paper: its own links, the cabin that stands still, each wing."""
+    found = pair_groups(space_arm_story.model())
+    pairs = space_arm_story.model().pairs
+    assert set(found) == {"own links", "fixed links", "port_wing", "starboard_wing", "scene"}
+    assert sorted(np.concatenate(list(found.values())).tolist()) == list(range(len(pairs)))
+    for name, words in (
+        ("own links", ("arm_", "arm_")), ("fixed links", ("arm_", "module")),
+        ("port_wing", ("arm_", "port_")), ("starboard_wing", ("arm_", "starboard_")),
+    ):  # fmt: skip
+        for k in found[name]:
+            assert all(word in " ".join(pairs[k]) for word in words)
+    obstacle = {"obstacles": [{"name": "post", "type": "sphere", "radius": 0.1,
+                               "position": [9.0, 0.0, 0.0]}]}  # fmt: skip
+    with_post = pair_groups(CollisionModel.from_urdf(chain(4), scene=obstacle))
+    assert set(with_post) == {"own links", "fixed links", "obstacles"}
+
+
+def test_the_curve_of_a_group_is_that_of_its_nearest_pair():
+    found, check = section(Thresholds())
+    groups = pair_groups(model())
+    for curve in found.plots[0].curves:
+        wanted = check.series.upper[:, groups[curve.label]].min(axis=1)
+        assert (curve.values == wanted).all()
