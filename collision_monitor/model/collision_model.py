@@ -18,6 +18,7 @@ import numpy as np
 from collision_monitor.batch_clear.clear import CLEAR, DOUBTFUL, ClearTables, clear
 from collision_monitor.batch_clear.tables import clear_tables, copied
 from collision_monitor.common.disk_cache import content_key
+from collision_monitor.common.safe_xml import ReceivedText
 from collision_monitor.errors import (
     ConfigurationError,
     FitError,
@@ -61,7 +62,7 @@ from collision_monitor.robot.urdf.urdf import load_robot
 
 logger = logging.getLogger(__name__)
 
-Source = str | bytes | os.PathLike
+Source = str | bytes | os.PathLike | ReceivedText
 
 # Metres about the margin in which rounding could make two ways disagree: a thousand times what
 # it does to robots of this world. Rows this close are decided by `min_distances`.

@@ -19,6 +19,7 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 from visualization_msgs.msg import MarkerArray
 
+from collision_monitor.common.safe_xml import ReceivedText
 from collision_monitor.errors import AdjustmentError, CollisionMonitorError, TrajectoryError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.monitoring.monitor import Level, MonitorState
@@ -139,7 +140,7 @@ class SelfCollisionNode(RobotNode):
             return None
         return FollowJointTrajectoryRelay(self, action_type, action, self._on_goal, self._goal_over)
 
-    def _load(self, description: str) -> None:
+    def _load(self, description: str | ReceivedText) -> None:
         """As of `RobotNode`; work for an earlier robot is dropped."""
         start, v = time.monotonic(), self._values
         model = CollisionModel.from_urdf(

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from collision_monitor.common.safe_xml import ReceivedText
 from collision_monitor.errors import CollisionMonitorError, NothingToCheckError
 from collision_monitor.fitting.enclosure import check_enclosing
 from collision_monitor.fitting.fit_settings import FitSettings
@@ -27,7 +28,7 @@ class RobotSource:
     """One robot.
 
     Attributes:
-        urdf: path, or text.
+        urdf: path, or text; from a topic, `ReceivedText`.
         srdf: path, or text; empty without one.
         name: in its cell; empty for a robot that is alone.
         prefix: put before the names of its links, joints and groups.
@@ -36,7 +37,7 @@ class RobotSource:
         parent: the link that it is fixed to, of a robot before it; empty for the common root.
     """
 
-    urdf: str
+    urdf: str | ReceivedText
     srdf: str = ""
     name: str = ""
     prefix: str = ""

@@ -33,7 +33,8 @@ GENERAL = (
                "checked"),
     fixed("package_dirs", [""],
           text="folders that contain packages, at any depth; searched for package:// before the "
-               "ament index"),
+               "ament index. Descriptions and messages from topics may name files by file:// or a "
+               "path only inside these folders"),
     fixed("visual_meshes", False,
           text="use the visual geometry of links without collision geometry; other links keep "
                "their collision geometry"),

@@ -21,7 +21,7 @@ from urdf_parser_py import urdf as parser
 from urdf_parser_py.xml_reflection import core as parser_core
 
 from collision_monitor.common.magnitudes import too_small
-from collision_monitor.common.safe_xml import parse_xml
+from collision_monitor.common.safe_xml import ReceivedText, parse_xml
 from collision_monitor.common.text import shortened
 from collision_monitor.errors import RobotDescriptionError
 from collision_monitor.geometry.meshes import MeshLoader
@@ -105,11 +105,11 @@ def _walk(root: str, urdf: parser.Robot) -> list[int]:
 
 
 def load_robot(
-    source: str | bytes | os.PathLike,
+    source: str | bytes | os.PathLike | ReceivedText,
     package_dirs: Sequence[str | os.PathLike] = (),
     visual_meshes: bool = False,
 ) -> Robot:
-    """Load a URDF from a path, or from XML as text or bytes.
+    """Load a URDF from a path, or from XML as text or bytes; what a topic sent is `ReceivedText`.
 
     ``package_dirs`` are looked at first for ``package://`` files, see
     `packages.FileFinder`. With ``visual_meshes``, a link that has no collision element takes
@@ -125,7 +125,7 @@ def load_robot(
     joints, warnings = convert_joints(urdf, elements, order)
     if not (document.root.get("name") or "").strip():
         warnings.insert(0, f"{document.name}: the robot has no name, it is called 'robot'")
-    finder = FileFinder(package_dirs, document.path)
+    finder = FileFinder(package_dirs, document.path, document.is_received)
     meshes = MeshLoader()
     links = {}
     for number, link in enumerate(urdf.links):
