@@ -20,6 +20,7 @@ from trajectory_msgs.msg import JointTrajectory
 from visualization_msgs.msg import MarkerArray
 
 from collision_monitor.common.safe_xml import ReceivedText
+from collision_monitor.common.text import metres
 from collision_monitor.errors import AdjustmentError, CollisionMonitorError, TrajectoryError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.monitoring.monitor import Level, MonitorState
@@ -362,7 +363,7 @@ class SelfCollisionNode(RobotNode):
         clearance, supervisor = state.clearance, self._filter.supervisor
         a, b = clearance.links
         text = (
-            f"{a} and {b} are {clearance.distance:.3f} m apart, danger_distance is "
+            f"{a} and {b} are {metres(clearance.distance)} apart, danger_distance is "
             f"{self._values['danger_distance']:g} m"
         )
         clock = self._seconds()
