@@ -34,6 +34,7 @@ from collision_monitor.nodes.common.messages import (
 )
 from collision_monitor.nodes.common.robot_node import RobotNode
 from collision_monitor.nodes.markers.markers import MarkerBuilder, PathMarkers
+from collision_monitor.nodes.parameters.robot_parameters import limits_of
 from collision_monitor.nodes.parameters.self_collision_parameters import (
     PARAMETERS,
     arm_names,
@@ -153,6 +154,7 @@ class SelfCollisionNode(RobotNode):
             leaf_tolerance=v["leaf_tolerance"],
             leaves=v["leaves"] or None,
             visual_meshes=v["visual_meshes"],
+            limits=limits_of(v),
         )
         arms = find_arms(model.robot, model.semantics, arm_names(v))
         supervisor = HoldSupervisor(

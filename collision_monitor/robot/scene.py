@@ -60,6 +60,7 @@ from typing import Any
 
 import numpy as np
 
+from collision_monitor.common.loading_limits import add_triangles, check_count, check_time
 from collision_monitor.common.magnitudes import LARGEST_RATE, beyond_reason, too_small
 from collision_monitor.common.text import did_you_mean, six_digits
 from collision_monitor.errors import SceneError
@@ -128,7 +129,9 @@ def load_scene(
     meshes = MeshLoader()
     joints = _read_joints(f"{name}: joints", top.list("joints"), robot)
     obstacles: dict[str, Obstacle] = {}
+    check_count("max_shapes", len(top.list("obstacles")), name)
     for i, item in enumerate(top.list("obstacles")):
+        check_time("reading the scene")
         obstacle = _obstacle(f"{name}: obstacles[{i}]", item, robot, joints, finder, meshes)
         for known, what in (
             (obstacles, "an obstacle"), (robot.links, "a link of the robot"),
@@ -174,6 +177,7 @@ def _obstacle(
     if kind == "mesh":
         file = finder.find(entry.text("file"), f"{path}.file", SceneError)
         vertices, triangles = meshes.load(file, f"{path}.file", _scale(entry), SceneError)
+        add_triangles(len(triangles), f"{path}: {file}")
         shape = Shape("mesh", placed, (), vertices, triangles, str(file))
     else:
         if kind == "box":

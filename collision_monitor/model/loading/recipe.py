@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from collision_monitor.common.loading_limits import LoadingLimits, limited
 from collision_monitor.common.safe_xml import ReceivedText
 from collision_monitor.errors import CollisionMonitorError, NothingToCheckError
 from collision_monitor.fitting.enclosure import check_enclosing
@@ -67,6 +68,7 @@ class Recipe:
         robots: one without a name, or several with names.
         root: the link without a shape that robots with names stand on.
         exact: whether exact distances are made ready as well.
+        limits: how much loading may take.
     """
 
     robots: tuple[RobotSource, ...]
@@ -78,14 +80,20 @@ class Recipe:
     visual_meshes: bool = False
     root: str = "world"
     exact: bool = False
+    limits: LoadingLimits = LoadingLimits()
 
     def load(self) -> Loaded:
         """Load, fit and compile.
 
         Raises:
+            LoadingLimitError: a limit is exceeded.
             CollisionMonitorError: as `CollisionModel.from_urdf` and `compose`; it names the robot.
             NothingToCheckError: there is no pair of links to check.
         """
+        with limited(self.limits):
+            return self._load()
+
+    def _load(self) -> Loaded:
         loaded = self._one() if not self.robots[0].name else self._several()
         model = loaded.model
         if not model.pairs:

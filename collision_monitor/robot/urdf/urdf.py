@@ -20,8 +20,9 @@ from lxml import etree
 from urdf_parser_py import urdf as parser
 from urdf_parser_py.xml_reflection import core as parser_core
 
+from collision_monitor.common.loading_limits import add_triangles, check_count, check_time
 from collision_monitor.common.magnitudes import too_small
-from collision_monitor.common.safe_xml import ReceivedText, parse_xml
+from collision_monitor.common.safe_xml import ReceivedText, XmlDocument, parse_xml
 from collision_monitor.common.text import shortened
 from collision_monitor.errors import RobotDescriptionError
 from collision_monitor.geometry.meshes import MeshLoader
@@ -118,7 +119,9 @@ def load_robot(
     Raises RobotDescriptionError, and MeshError (one of its kind) for meshes.
     """
     document = parse_xml(source)
+    _check_size(document)
     elements = prune(document, visual_meshes)
+    check_time("reading the robot description")
     urdf = _parse(elements)
     check_names(urdf, elements)
     root, order = depth_first(urdf, elements)
@@ -145,6 +148,16 @@ def load_robot(
             "visual_meshes=True takes their visual geometry"
         )
     return Robot(urdf.name, root, links, joints, tuple(warnings))
+
+
+def _check_size(document: XmlDocument) -> None:
+    """Refuse what is too large before it is parsed, which takes a second for 2000 links."""
+    shapes = [
+        len(found) for link in document.root.iterchildren("link")
+        if (found := link.findall("collision"))
+    ]  # fmt: skip
+    check_count("max_links", len(shapes), document.name)
+    check_count("max_shapes", sum(shapes), document.name)
 
 
 def _named(links: Sequence[str]) -> str:
@@ -197,7 +210,9 @@ def _shape(
         pose = pose_from_xyz_rpy(collision.origin.xyz, collision.origin.rpy)
     if isinstance(geometry, parser.Mesh):
         path = finder.find(geometry.filename, user)
+        check_time("reading meshes")
         vertices, triangles = meshes.load(path, user, geometry.scale or (1.0, 1.0, 1.0))
+        add_triangles(len(triangles), f"{user}: {path}")
         return Shape("mesh", pose, (), vertices, triangles, str(path))
     if isinstance(geometry, parser.Box):
         kind, size = "box", tuple(geometry.size)
