@@ -19,6 +19,10 @@ class MeshError(RobotDescriptionError):
     """A mesh that is missing, unreadable, empty or not finite."""
 
 
+class LoadingLimitError(RobotDescriptionError):
+    """A robot or scene that is larger, or takes longer to load, than the limits of loading."""
+
+
 class SemanticDescriptionError(CollisionMonitorError, ValueError):
     """An SRDF that cannot be read."""
 

@@ -7,15 +7,17 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from collision_monitor.cli.options import vector
+from collision_monitor.cli.options import number, vector
 from collision_monitor.cli.progress import LiveProgress
 from collision_monitor.common.compiled import log_compiling
+from collision_monitor.common.loading_limits import LoadingLimits, limited
 from collision_monitor.errors import ConfigurationError, MissingDependencyError, MotionError
 from collision_monitor.fitting.fit_settings import FitSettings
 from collision_monitor.fitting.fitter import FITS, given_leaves
@@ -79,6 +81,25 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
         "--hierarchy", choices=KINDS, default="obb",
         help="bounding volumes over triangles, for exact distances (default %(default)s)",
     )
+    group = parser.add_argument_group("limits of loading")
+    for name, what in (
+        ("links", "links with shapes"), ("shapes", "shapes and obstacles"),
+        ("triangles", "triangles of all meshes"), ("pairs", "pairs to check"),
+    ):  # fmt: skip
+        group.add_argument(
+            f"--max-{name}", type=int, default=getattr(LoadingLimits, f"max_{name}"), metavar="N",
+            help=f"maximum number of {what} (default %(default)s)",
+        )  # fmt: skip
+    group.add_argument(
+        "--max-load-seconds", type=number(lambda value: value > 0.0, "a time above 0 s"),
+        default=math.inf, metavar="S", help="maximum time to load, fit and compile (default: none)",
+    )  # fmt: skip
+
+
+def loading_limits(options: argparse.Namespace) -> LoadingLimits:
+    """The limits of loading that the arguments give."""
+    names = [field.name for field in fields(LoadingLimits)]
+    return LoadingLimits(**{name: getattr(options, name) for name in names})
 
 
 def load_model(options: argparse.Namespace) -> CollisionModel:
@@ -104,6 +125,7 @@ def make_model(options: argparse.Namespace) -> CollisionModel:
         visual_meshes=options.visual_meshes,
         fit=options.fit,
         hierarchy=options.hierarchy,
+        limits=loading_limits(options),
     )
 
 
@@ -152,6 +174,11 @@ def load_cell(options: argparse.Namespace) -> tuple[CollisionModel, Robot | None
                 option = f"--{name.replace('_', '-')}"
                 raise ConfigurationError(f"{option}: of which robot? --other URDF is missing")
         return make_model(options), None
+    with limited(loading_limits(options)):
+        return _load_both(options)
+
+
+def _load_both(options: argparse.Namespace) -> tuple[CollisionModel, Robot]:
     first = load_robot(options.urdf, options.package_dir, options.visual_meshes)
     other = load_robot(options.other, options.package_dir, options.visual_meshes)
     place = options.other_at or (0.0, 0.0, 0.0)

@@ -7,9 +7,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-# Beyond these, squares and sums of lengths leave the range of floating point numbers, or its
-# precision: a distance would be infinite, zero or no number, which no monitor can act on.
-LARGEST = 1e6  # metres, radians, or without a unit
+import numpy as np
+
+# The bounds of the world, for every input (docs/safety.md). Beyond them, squares and sums leave the
+# range of floating point numbers, or its precision: a distance would be infinite, zero or no
+# number, which no monitor can act on.
+LARGEST = 1e4  # metres of geometry: 10 km; and its angles and factors
+LARGEST_POSITION = 1e9  # of a joint: rad, or m
+LARGEST_LIMIT = 1e6  # metres, of the limits of a joint: large ones often mean none
+LARGEST_RATE = 1e9  # rad/s, m/s, and per second squared
 SMALLEST = 1e-7  # metres, of a size that is not zero
 
 _GRAIN = 1e-3  # metres
@@ -17,13 +23,20 @@ _GRAIN = 1e-3  # metres
 LARGEST_FILE = 100_000_000  # bytes: two million triangles as binary STL
 
 
-def beyond_reason(value: float, is_size: bool = False) -> str:
+def beyond_reason(value: float, is_size: bool = False, largest: float = LARGEST) -> str:
     """Why a number cannot be worked with; empty if it can. A size is a positive length."""
-    if not abs(value) <= LARGEST:
-        return f"{value:g} is beyond reason, {LARGEST:g} is the most"
+    if not abs(value) <= largest:
+        return f"{value:g} is beyond reason, {largest:g} is the most"
     if is_size and 0.0 < value < SMALLEST:
         return f"{value:g} is too small to be a size, {SMALLEST:g} m is the least"
     return ""
+
+
+def any_beyond_reason(values: np.ndarray, largest: float = LARGEST) -> str:
+    """The same for the largest of an array; NaN and infinity are left to others."""
+    values = np.abs(values)
+    most = float(np.max(values, initial=0.0, where=np.isfinite(values)))
+    return beyond_reason(most, largest=largest)
 
 
 def too_small(kind: str, size: Sequence[float]) -> str:

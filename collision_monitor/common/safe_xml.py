@@ -36,13 +36,27 @@ _DECLARED_ENCODING = re.compile(rb"<\?xml\s[^>]*?encoding\s*=\s*[\"']([A-Za-z0-9
 _PROLOG_ITEM = re.compile(r"\s+|<!--.*?-->|<\?.*?\?>", re.DOTALL)
 
 
+@dataclass(frozen=True)
+class ReceivedText:
+    """Text from a topic: XML or an error, never a path.
+
+    It may name fewer files than a document of the user: see `packages.FileFinder`.
+    """
+
+    text: str
+
+
 @dataclass(frozen=True, eq=False)
 class XmlDocument:
-    """A parsed document: ``path`` is None for text, ``name`` is for messages."""
+    """A parsed document: ``path`` is None for text, ``name`` is for messages.
+
+    ``is_received``: whether it was a `ReceivedText`.
+    """
 
     root: etree._Element
     name: str
     path: Path | None = None
+    is_received: bool = False
 
     def where(self, element: etree._Element) -> str:
         """Return ``name:line`` of an element, ``name:65535+`` where the parser lost count."""
@@ -51,7 +65,7 @@ class XmlDocument:
 
 
 def parse_xml(
-    source: str | bytes | os.PathLike,
+    source: str | bytes | os.PathLike | ReceivedText,
     error: type[CollisionMonitorError] = RobotDescriptionError,
     what: str = "robot description",
     huge: bool = False,
@@ -59,7 +73,7 @@ def parse_xml(
     """Parse XML text, bytes or a file; comments and processing instructions are dropped.
 
     A str whose first character (after blanks) is ``<`` is text, any other str is
-    a path; bytes are text. ``what`` names text in messages, and ``huge`` lifts
+    a path; bytes and `ReceivedText` are text. ``what`` names text in messages, and ``huge`` lifts
     the parser's limit of 10 MB for one text node (meshes).
 
     Raises ``error``, naming the file and line: no such file, undecodable, not
@@ -92,12 +106,17 @@ def parse_xml(
         raise error(f"{name}:{line}: not XML: a character that is no Unicode text") from None
     if root.getroottree().docinfo.internalDTD is not None:
         raise error(f"{name}:1: a DOCTYPE is refused")
-    return XmlDocument(root, name, path)
+    return XmlDocument(root, name, path, isinstance(source, ReceivedText))
 
 
 def _read(
-    source: str | bytes | os.PathLike, error: type[CollisionMonitorError], what: str
+    source: str | bytes | os.PathLike | ReceivedText,
+    error: type[CollisionMonitorError],
+    what: str,
 ) -> tuple[str, str, Path | None]:
+    is_received = isinstance(source, ReceivedText)
+    if isinstance(source, ReceivedText):
+        source = source.text
     if isinstance(source, (bytes, bytearray)):
         return _decode(bytes(source), f"<{what}>", error), f"<{what}>", None
     if isinstance(source, str):
@@ -105,6 +124,11 @@ def _read(
         if stripped.startswith("<"):
             # Leading blanks before a declaration are no XML, but common in launch files.
             return "\n" * source[: -len(stripped)].count("\n") + stripped, f"<{what}>", None
+        if is_received:
+            raise error(
+                f"<{what}>:1: not XML: text from a topic must begin with '<', and is never the "
+                "path of a file; give paths as a parameter"
+            )
         if not stripped:
             raise error(f"<{what}>: is empty, expected XML text or the path of a file")
     elif not isinstance(source, os.PathLike):

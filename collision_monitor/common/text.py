@@ -26,6 +26,16 @@ def closest(name: str, known: Collection[str], most: int = 8) -> str:
     return shortened(difflib.get_close_matches(name, known, 3, 0.4) or known, most)
 
 
+def six_digits(values: Iterable[float]) -> tuple[float, ...]:
+    """Numbers rounded to six significant digits, for messages."""
+    return tuple(float(f"{value:.6g}") for value in values)
+
+
+def metres(value: float) -> str:
+    """A length in metres, to the millimetre or with six digits: ``0.123 m``, ``12345.7 m``."""
+    return f"{value:.3f} m" if abs(value) < 999.9995 else f"{value:.6g} m"
+
+
 def counted(number: int, noun: str, plural: str = "") -> str:
     """A number with its noun, such as ``1 pair`` or ``2 pairs``."""
     return f"{number} {noun if number == 1 else plural or noun + 's'}"

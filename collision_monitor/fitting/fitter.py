@@ -13,11 +13,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
+from heapq import heapify, heappop, heappush
 from pathlib import Path
 
 import numpy as np
 
 from collision_monitor.common.disk_cache import Store, content_key
+from collision_monitor.common.loading_limits import check_time
 from collision_monitor.errors import FitError
 from collision_monitor.fitting.approach_points import merged
 from collision_monitor.fitting.enclosure import check_enclosing
@@ -120,20 +122,25 @@ def thin_out(chosen: list[Fit], choices: Sequence[Sequence[Fit]], total: int) ->
     """
     taken = [fits.index(fit) for fit, fits in zip(chosen, choices, strict=True)]
     left = sum(len(fit.leaves) for fit in chosen) - total
-    while left > 0:
-        best, price = None, np.inf
-        for k, fits in enumerate(choices):
-            now = fits[taken[k]]
-            for m in range(taken[k]):
-                fewer = len(now.leaves) - len(fits[m].leaves)
-                volume = now.hull_area * (fits[m].excess - now.excess) / fewer
-                if volume < price:
-                    best, price = (k, m, fewer), volume
-        if best is None:
-            break
-        k, m, fewer = best
+
+    def prices(k: int) -> Iterator[tuple[float, int, int, int]]:
+        """(volume for each leaf less, shape, fit, leaves less) of a shape."""
+        fits = choices[k]
+        now = fits[taken[k]]
+        for m in range(taken[k]):
+            fewer = len(now.leaves) - len(fits[m].leaves)
+            volume = now.hull_area * (fits[m].excess - now.excess) / fewer
+            if volume < np.inf:
+                yield volume, k, m, fewer
+
+    cheapest = [min(prices(k)) for k in range(len(choices)) if any(prices(k))]
+    heapify(cheapest)
+    while left > 0 and cheapest:
+        _, k, m, fewer = heappop(cheapest)
         taken[k] = m
         left -= fewer
+        if any(prices(k)):
+            heappush(cheapest, min(prices(k)))
     return [fits[m] for fits, m in zip(choices, taken, strict=True)]
 
 
@@ -322,6 +329,7 @@ def _fit_slowly(jobs: Mapping[str, Job], tolerance: float) -> Iterator[tuple[str
             }
             for count, future in enumerate(as_completed(waiting), 1):
                 yield waiting[future], future.result()
+                check_time(f"fitting leaves: {count} of {len(jobs)} meshes are done")
                 if time.monotonic() - said > _SECONDS_BETWEEN_WORDS:
                     said = time.monotonic()
                     share = {"share": count / len(jobs)}

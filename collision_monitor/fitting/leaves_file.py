@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from collision_monitor.common.disk_cache import content_key
+from collision_monitor.common.magnitudes import any_beyond_reason, beyond_reason
 from collision_monitor.common.text import did_you_mean
 from collision_monitor.errors import LeavesError, SceneError
 from collision_monitor.geometry.leaf import Leaf
@@ -196,4 +197,9 @@ def _leaf(path: str, item: object, link: str) -> Leaf:
         p0 = p1 = np.array(entry.numbers("center", 3))
     else:
         p0, p1 = (np.array(entry.numbers(key, 3)) for key in ("p0", "p1"))
-    return Leaf(link, p0, p1, entry.number("radius", positive=True))
+    radius = entry.number("radius", positive=True)
+    if problem := any_beyond_reason(np.array([*p0, *p1])):
+        entry.fail("center" if "center" in entry else "p0, p1", problem)
+    if problem := beyond_reason(radius):
+        entry.fail("radius", problem)
+    return Leaf(link, p0, p1, radius)

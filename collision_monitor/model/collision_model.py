@@ -18,11 +18,17 @@ import numpy as np
 from collision_monitor.batch_clear.clear import CLEAR, DOUBTFUL, ClearTables, clear
 from collision_monitor.batch_clear.tables import clear_tables, copied
 from collision_monitor.common.disk_cache import content_key
+from collision_monitor.common.loading_limits import (
+    LoadingLimits,
+    check_count,
+    check_time,
+    limited,
+)
+from collision_monitor.common.safe_xml import ReceivedText
 from collision_monitor.errors import (
     ConfigurationError,
     FitError,
     NothingToCheckError,
-    RobotDescriptionError,
 )
 from collision_monitor.fitting.approach_points import watchers_of
 from collision_monitor.fitting.fit_settings import FitSettings
@@ -49,6 +55,7 @@ from collision_monitor.robot.description import Robot, Shape
 from collision_monitor.robot.pairs import (
     NEIGHBOURS,
     UnmonitoredPair,
+    count_pairs,
     neighbours,
     select_pairs,
 )
@@ -58,7 +65,7 @@ from collision_monitor.robot.urdf.urdf import load_robot
 
 logger = logging.getLogger(__name__)
 
-Source = str | bytes | os.PathLike
+Source = str | bytes | os.PathLike | ReceivedText
 
 # Metres about the margin in which rounding could make two ways disagree: a thousand times what
 # it does to robots of this world. Rows this close are decided by `min_distances`.
@@ -68,8 +75,8 @@ _FLOAT = np.dtype(np.float64)
 # Configurations in which links look at each other; fewer where that would take seconds.
 _WATCH_SAMPLES = 512
 _PAIRS_WATCHED = 400_000
-# Of a robot; obstacles do not count, as they are not checked among each other.
-_MOST_LINKS = 2000
+# Of more links than this, nobody looks at how they approach each other: there are too many pairs.
+_LINKS_WATCHED = 400
 
 
 def _require_length(margin: float) -> None:
@@ -126,12 +133,11 @@ class CollisionModel:
         self.root = robot.root
         self.warnings: tuple[str, ...] = (*robot.warnings, *semantics.warnings)
 
-        shaped = sum(1 for link in robot.links.values() if link.shapes)
-        if shaped > _MOST_LINKS:
-            raise RobotDescriptionError(
-                f"robot {robot.name!r} has {shaped} links with shapes; at most {_MOST_LINKS} can "
-                "be monitored, whose pairs are two million"
-            )
+        shaped = [len(link.shapes) for link in robot.links.values() if link.shapes]
+        check_count("max_links", len(shaped), f"robot {robot.name!r}")
+        check_count(
+            "max_shapes", sum(shaped) + len(scene.obstacles), f"robot {robot.name!r} and its scene"
+        )
         self._number_joints()
         self.hierarchy = hierarchy
         self._reach: np.ndarray | None = None
@@ -161,6 +167,7 @@ class CollisionModel:
         hierarchy: str = "obb",
         visual_meshes: bool = False,
         fit: str = FITS[0],
+        limits: LoadingLimits | None = None,
     ) -> CollisionModel:
         """Load a robot and, optionally, a scene.
 
@@ -182,8 +189,10 @@ class CollisionModel:
             visual_meshes: whether links without collision geometry use their visual geometry.
             fit: ``optimised``, or ``published``: one capsule or sphere for each shape of the
                 robot, as Zhang et al. fit it (docs/methods.md), for comparison.
+            limits: numbers of links, shapes, triangles and pairs, and time that a load may take.
 
         Raises:
+            LoadingLimitError: a limit is exceeded, or the memory.
             RobotDescriptionError: the URDF cannot be loaded completely.
             MeshError: a mesh is missing, unreadable, empty or not finite.
             SemanticDescriptionError: the SRDF cannot be read.
@@ -191,12 +200,13 @@ class CollisionModel:
             FitError: max_leaves_per_link, leaf_tolerance, hierarchy or fit is invalid.
             LeavesError: the leaves file is invalid, or its leaves do not enclose a link.
         """
-        robot = load_robot(urdf, package_dirs, visual_meshes)
-        semantics = None if srdf is None else load_srdf(srdf, robot)
-        surroundings = None if scene is None else load_scene(scene, robot, package_dirs)
-        settings = FitSettings(max_leaves_per_link, leaf_tolerance)
-        given = given_leaves(robot, leaves, fit, check_leaves)
-        return cls(robot, semantics, surroundings, settings, given, hierarchy)
+        with limited(limits):
+            robot = load_robot(urdf, package_dirs, visual_meshes)
+            semantics = None if srdf is None else load_srdf(srdf, robot)
+            surroundings = None if scene is None else load_scene(scene, robot, package_dirs)
+            settings = FitSettings(max_leaves_per_link, leaf_tolerance)
+            given = given_leaves(robot, leaves, fit, check_leaves)
+            return cls(robot, semantics, surroundings, settings, given, hierarchy)
 
     def distance(
         self, q: Sequence[float] | np.ndarray, exact: bool = False, depth: bool = True
@@ -455,13 +465,19 @@ class CollisionModel:
         """
         rank = {name: k for k, name in enumerate(self.link_names)}
         link_of = np.array([rank[name] for name in self._leaf_links])
-        table = np.full((len(rank), len(rank)), -1)
-        for k, (a, b) in enumerate(self.pairs):
-            table[rank[a], rank[b]] = table[rank[b], rank[a]] = k
-        count = np.zeros(len(self.pairs))
+
+        def keys(links: np.ndarray) -> np.ndarray:
+            links = np.sort(links, axis=1)
+            return links[:, 0] * len(rank) + links[:, 1]
+
+        known = keys(np.array([(rank[a], rank[b]) for a, b in self.pairs]).reshape(-1, 2))
+        order = np.argsort(known)
+        known = known[order]
+        count = np.zeros(len(known))
         for q in configurations:
-            links = link_of[self._touching(q, margin)]
-            count[np.unique(table[links[:, 0], links[:, 1]])] += 1
+            check_time("selecting pairs")
+            found = np.unique(keys(link_of[self._touching(q, margin)]))
+            count[order[np.searchsorted(known, found)]] += 1
         return count / len(configurations)
 
     def usual_distances(self, exact: bool = True) -> UsualDistances:
@@ -630,7 +646,8 @@ class CollisionModel:
         self._obstacle_names = list(obstacles)
         self._body_of = body_of
         fitted = links if given is None and known is None else {}
-        watchers = self._watchers(links) if needs_watchers(fitted) else None
+        watched = needs_watchers(fitted) and len(fitted) <= _LINKS_WATCHED
+        watchers = self._watchers(links) if watched else None
         self.fits: dict[str, list[Fit]] = fit_all(fitted, obstacles, self.settings, watchers)
         if known is not None:
             self.fits |= {name: known[name] for name in links}
@@ -690,9 +707,13 @@ class CollisionModel:
     def _select_pairs(self) -> None:
         obstacles = set(self._obstacle_names)
         links = [name for name in self.link_names if name not in obstacles]
-        pairs, unmonitored = select_pairs(
-            links, self._obstacle_names, self._body_of, self._left_out()
-        )
+        left_out = self._left_out()
+        # Not one of millions is listed before it is known that there are not too many.
+        least = count_pairs(links, self._obstacle_names, self._body_of) - len(left_out)
+        check_count("max_pairs", least, f"robot {self.name!r} and its scene")
+        check_time("selecting pairs")
+        pairs, unmonitored = select_pairs(links, self._obstacle_names, self._body_of, left_out)
+        check_count("max_pairs", len(pairs), f"robot {self.name!r} and its scene")
         self.pairs: list[tuple[str, str]] = pairs
         self.unmonitored_pairs: list[UnmonitoredPair] = unmonitored
 

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from collision_monitor.common.disk_cache import Store, content_key
+from collision_monitor.common.loading_limits import check_time
 from collision_monitor.model.mesh_contacts import LinkContacts, Solid
 from collision_monitor.robot.bodies import link_poses
 
@@ -82,6 +83,7 @@ class _Search:
         overlap = model.near_shares(self._everywhere, 0.0)
         at_zero = model.near_shares(self._around_zero, 0.0)
         for k, (a, b) in enumerate(model.pairs):
+            check_time("looking for pairs that overlap by design")
             if a in obstacles or b in obstacles:
                 if overlap[k] >= _NEARLY_ALL:
                     warnings.append(
@@ -112,7 +114,7 @@ class _Search:
         return self._grazing(links) if overlap > 0.0 or at_zero > 0.0 else ""
 
     def _grazing(self, links: tuple[str, str]) -> str:
-        columns = self._joints_between(*links)
+        columns = self._joints_between(*links, max(_GRID))
         if len(columns) not in _GRID:
             return ""
         model = self._model
@@ -161,8 +163,11 @@ class _Search:
                 self._solids[name] = Solid(model.robot.links[name].shapes, poses[name])
         return LinkContacts(*(self._solids[name].at(poses[name]) for name in links))
 
-    def _joints_between(self, a: str, b: str) -> list[int]:
-        """Entries of q on which the pose of one link in the other depends."""
-        bodies = self._model.bodies
-        chains = [set(bodies.chain(bodies.link_bodies[name]).tolist()) for name in (a, b)]
-        return sorted({int(bodies.columns[row]) for row in chains[0] ^ chains[1]})
+    def _joints_between(self, a: str, b: str, most: int) -> list[int]:
+        """Entries of q on which the pose of one link in the other depends, or ``most`` + 1."""
+        bodies, found = self._model.bodies, set()
+        low, high = sorted((bodies.link_bodies[a], bodies.link_bodies[b]))
+        while low != high and len(found) <= most:  # a parent has the lower number
+            found.add(int(bodies.columns[high - 1]))
+            low, high = sorted((low, int(bodies.parents[high - 1])))
+        return sorted(found)

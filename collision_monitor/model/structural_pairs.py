@@ -12,13 +12,14 @@ to pairs with an obstacle of the scene: where that stands is a decision of the u
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from collision_monitor.common.disk_cache import Store, content_key
+from collision_monitor.common.loading_limits import check_time
 
 # To be changed whenever the same input gives another answer.
 _VERSION = 4
@@ -131,6 +132,22 @@ def _share_below(quantiles: np.ndarray, distance: float) -> float:
     return float(np.searchsorted(quantiles, distance, side="right")) / len(quantiles)
 
 
+def _leaf_distances(model: Any, pairs: np.ndarray, samples: np.ndarray) -> np.ndarray:
+    """Distances (samples, k) of the leaves of a part of the pairs."""
+    if not len(pairs):
+        return np.empty((len(samples), 0))
+    if len(pairs) < len(model.pairs) // 4:  # of thousands of links, most are far apart
+        few = model.twin([model.pairs[k] for k in pairs])
+        return np.array([few.distances(q) for q in _in_time(samples)])
+    return np.array([model.distances(q)[pairs] for q in _in_time(samples)])
+
+
+def _in_time(samples: np.ndarray) -> Iterator[np.ndarray]:
+    for q in samples:
+        check_time("measuring how near pairs usually are")
+        yield q
+
+
 def usual_distances(model: Any, exact: bool) -> UsualDistances:
     """Measure the pairs of a CollisionModel that are near in most configurations; kept on disk.
 
@@ -148,9 +165,11 @@ def usual_distances(model: Any, exact: bool) -> UsualDistances:
             near = model.near_shares(samples[: _SAMPLES // 4], REACH)
             pairs = np.flatnonzero(near >= _OFTEN * _SHARE)
             if exact:
-                distances = np.array([model.surface_distances(q, pairs) for q in samples])
+                distances = np.array([
+                    model.surface_distances(q, pairs) for q in _in_time(samples)
+                ])  # fmt: skip
             else:
-                distances = np.array([model.distances(q)[pairs] for q in samples])
+                distances = _leaf_distances(model, pairs, samples)
             quantiles = np.quantile(np.clip(distances, 0.0, REACH), _LEVELS, axis=0).T
             kept = [pairs.tolist(), quantiles.tolist()]
             store.set(key, kept)

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from collision_monitor.common.magnitudes import beyond_reason
 from collision_monitor.common.safe_yaml import read_document
 from collision_monitor.errors import SceneError, ThresholdsError
 from collision_monitor.model.structural_pairs import StructuralPair
@@ -187,4 +188,6 @@ def _distance(entry: Entry, key: str) -> float | None:
     value = entry.number(key)
     if value < 0.0:
         entry.fail(key, f"{value:g} is not a distance of 0 m or more")
+    if problem := beyond_reason(value):
+        entry.fail(key, problem)
     return value

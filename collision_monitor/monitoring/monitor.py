@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from collision_monitor.common.text import metres
 from collision_monitor.errors import (
     CollisionMonitorError,
     ConfigurationError,
@@ -113,15 +114,15 @@ class MonitorState(NamedTuple):
             return decision_message(self.decision, self.pair)
         distance, (a, b) = self.clearance.distance, self.clearance.links
         if self.level is Level.OK:
-            text = f"clear: {distance:.3f} m"
+            text = f"clear: {metres(distance)}"
         elif self.decision is not None and not (self.decision.inside or self.decision.near):
-            text = f"{self.decision.action}, held for a moment: {distance:.3f} m"
+            text = f"{self.decision.action}, held for a moment: {metres(distance)}"
         elif self.level is Level.WARN:
-            text = f"near: {distance:.3f} m"
+            text = f"near: {metres(distance)}"
         elif distance > 0.0:
-            text = f"too close: {distance:.3f} m"
+            text = f"too close: {metres(distance)}"
         else:
-            text = f"collision: {-distance:.3f} m deep"
+            text = f"collision: {metres(-distance)} deep"
         return f"{text} between {a} and {b}"
 
     @property

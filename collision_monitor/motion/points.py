@@ -18,7 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from collision_monitor.common.magnitudes import LARGEST_FILE, read_bounded
+from collision_monitor.common.magnitudes import (
+    LARGEST_FILE,
+    LARGEST_POSITION,
+    LARGEST_RATE,
+    beyond_reason,
+    read_bounded,
+)
 from collision_monitor.common.safe_yaml import read_documents
 from collision_monitor.errors import MotionError
 from collision_monitor.robot.yaml_values import finite_number, shown
@@ -96,7 +102,9 @@ def _row(cells: list[str], header: list[str], where: str) -> list[float]:
         except ValueError:
             value = np.nan
         if not np.isfinite(value):
-            raise MotionError(f"{where}: {cell!r} under {name!r} is not a finite number")
+            raise MotionError(f"{where}: {cell[:80]!r} under {name!r} is not a finite number")
+        if values and (problem := beyond_reason(value, largest=LARGEST_POSITION)):  # time is first
+            raise MotionError(f"{where}: under {name!r}: {problem}")
         values.append(value)
     return values
 
@@ -210,6 +218,8 @@ def checked_values(key: str, values: Any, names: Sequence[str], where: str) -> l
     for name, value, number in zip(names, values, numbers, strict=True):
         if math.isnan(number):
             raise MotionError(f"{where}: {key}: {shown(value)} of {name!r} is not a finite number")
+        if problem := beyond_reason(number, largest=LARGEST_RATE):
+            raise MotionError(f"{where}: {key} too large: {name!r}: {problem}")
     return numbers
 
 

@@ -9,6 +9,7 @@ from itertools import chain
 
 import numpy as np
 
+from collision_monitor.common.magnitudes import LARGEST_RATE, beyond_reason
 from collision_monitor.errors import TrajectoryError
 
 Rows = Sequence[Sequence[float]]
@@ -76,7 +77,12 @@ def checked_rows(field: str, rows: Rows, joint_names: Sequence[str]) -> np.ndarr
     if len(bad):
         k, j = bad[0]
         raise TrajectoryError(
-            f"point {k}: {field} of joint '{joint_names[j]}' are {table[k, j]}; a finite number "
+            f"point {k}: {field} of joint '{joint_names[j]}' are {table[k, j]:g}; a finite number "
             "is needed"
         )
+    far = np.argwhere(np.abs(table) > LARGEST_RATE)
+    if len(far):
+        k, j = far[0]
+        problem = beyond_reason(table[k, j], largest=LARGEST_RATE)
+        raise TrajectoryError(f"point {k}: {field} of joint '{joint_names[j]}': {problem}")
     return table

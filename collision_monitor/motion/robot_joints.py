@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import numpy as np
 from scipy.interpolate import PPoly
 
+from collision_monitor.common.magnitudes import LARGEST_POSITION, any_beyond_reason
 from collision_monitor.common.text import did_you_mean, shortened
 from collision_monitor.errors import MotionError
 from collision_monitor.motion.trajectory import Trajectory
@@ -91,6 +92,8 @@ def on_robot(
         warnings.append(f"{where}: joints that are not named are held: {said}")
     if not np.isfinite(out).all():
         raise MotionError(f"{where}: positions too large, or too near in time, to be computed with")
+    if problem := any_beyond_reason(out[-1], LARGEST_POSITION):
+        raise MotionError(f"{where}: positions too large: {problem}")
     names = tuple(joint.name for joint in own)
     result = Trajectory(names, PPoly(out, motion.polynomial.x))
     for joint in following:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.interpolate import PPoly
 
+from collision_monitor.common.text import six_digits
 from collision_monitor.errors import TrajectoryError
 
 _LONGEST = 1e8  # seconds, three years
@@ -88,7 +89,8 @@ class Trajectory:
                 finite |= np.isnan(part).all(axis=1)
             if not finite.all():
                 row = int(np.flatnonzero(~finite)[0])
-                raise TrajectoryError(f"{name} of point {row} are not finite: {part[row]}")
+                values = six_digits(part[row])
+                raise TrajectoryError(f"{name} of point {row} are not finite: {values}")
         _check_times(times)
         times = times - times[0]
         if len(times) == 1:  # rests

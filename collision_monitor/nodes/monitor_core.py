@@ -291,8 +291,8 @@ class MonitorCore:
         return work
 
     def _scene_fault(self, now: float) -> str:
-        """Why the scene is not fully monitored; empty if it is."""
-        return self._scene.fault(now) or self._cloud.fault(now)
+        """Why the robot or the scene is not fully monitored; empty if it is."""
+        return self._loader.fault or self._scene.fault(now) or self._cloud.fault(now)
 
     # -- joint states ----------------------------------------------------------------
 

@@ -20,6 +20,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from visualization_msgs.msg import Marker, MarkerArray
 
+from collision_monitor.common.safe_xml import ReceivedText
 from collision_monitor.errors import RecordingError
 from collision_monitor.model.live.desired_scene import SceneKeeper, Wish
 from collision_monitor.model.live.scene_file import ObjectNow, as_scene, objects_now
@@ -241,10 +242,12 @@ class Recorder:
         """Record a serialized joint state."""
         self._recorder.add(self._heard(topic, JointState), data)
 
-    def description(self, source: str, topic: str = "robot_description") -> None:
+    def description(
+        self, source: str | ReceivedText, topic: str = "robot_description"
+    ) -> None:
         """Record a description, text or the path of a file."""
-        text = source
-        if not source.lstrip("\ufeff \t\r\n").startswith("<"):
+        text = source.text if isinstance(source, ReceivedText) else source
+        if text is source and not source.lstrip("\ufeff \t\r\n").startswith("<"):
             try:
                 text = Path(source).read_text(encoding="utf-8")
             except (OSError, ValueError):

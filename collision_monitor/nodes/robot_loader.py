@@ -13,8 +13,10 @@ from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
 from collision_monitor.common.compiled import compiling
+from collision_monitor.common.loading_limits import limited
 from collision_monitor.errors import CollisionMonitorError
 from collision_monitor.model.live.live_scene import LiveScene
+from collision_monitor.model.loading.child import Answer
 from collision_monitor.model.loading.process import LoadingProcess
 from collision_monitor.model.loading.recipe import Loaded, Recipe
 from collision_monitor.model.thresholds import Rule
@@ -74,6 +76,7 @@ class RobotLoader:
     Attributes:
         current: recipe of the monitored robot.
         refused: why the newest description is not monitored; empty if it is.
+        fault: the same, if that is not for the description: the process that loaded it was lost.
     """
 
     def __init__(
@@ -92,7 +95,7 @@ class RobotLoader:
         self._timer: Any = None
         self._process: LoadingProcess | None = None
         self.current: Recipe | None = None
-        self.refused = ""
+        self.refused = self.fault = ""
 
     def values(self) -> dict[str, str]:
         """Key-values of the state."""
@@ -109,14 +112,16 @@ class RobotLoader:
         Raises:
             CollisionMonitorError: it cannot be monitored.
         """
-        self._ready(recipe, recipe.load())
-        self.current, self.refused = recipe, ""
+        with limited(recipe.limits):
+            self._ready(recipe, recipe.load())
+        self.current, self.refused, self.fault = recipe, "", ""
 
     def request(self, recipe: Recipe) -> None:
         """Load in the background, unless this robot is monitored or being loaded."""
         if self._process is not None and recipe == self._process.recipe:
             return
         self.cancel()
+        self.fault = ""
         if recipe == self.current:
             self.refused = ""
         else:
@@ -137,12 +142,21 @@ class RobotLoader:
     def forget(self) -> None:
         """Stop loading, and forget the monitored robot."""
         self.cancel()
-        self.current, self.refused = None, ""
+        self.current, self.refused, self.fault = None, "", ""
 
     def _poll(self) -> None:
         process = self._process
-        if process is None or (answer := process.poll()) is None:
+        if process is None:
             return
+        answer = process.poll()
+        if answer is None:
+            most = process.recipe.limits.max_load_seconds
+            if process.seconds <= most:
+                return
+            answer = Answer(
+                error=f"loading was stopped after {process.seconds:.1f} s, the limit "
+                f"max_load_seconds is {most:g}"
+            )
         self.cancel()
         for level, text in answer.log:
             library.log(level, "%s", text)
@@ -157,6 +171,8 @@ class RobotLoader:
                 library.exception("the new robot cannot be monitored")
                 error = f"internal error, {type(problem).__name__}: {problem}"
         self.refused = error
+        if answer.is_lost:
+            self.fault = f"the new robot description is not monitored: {error}"
         if error:
             self._node.get_logger().error(f"new robot description rejected: {error}")
         self._changed()

@@ -16,6 +16,7 @@ from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState as JointStateMessage
 from std_msgs.msg import String
 
+from collision_monitor.common.safe_xml import ReceivedText
 from collision_monitor.errors import JointStateError
 from collision_monitor.model.loading.recipe import RobotSource
 from collision_monitor.monitoring.joint_states.joint_state_buffer import JointState
@@ -137,7 +138,7 @@ class RobotTopics:
         """
         self._node, self._ports = node, ports
         self._described, self._on_joint_state = described, moved
-        self._urdfs: dict[str, str] = {}  # by name of the robot
+        self._urdfs: dict[str, ReceivedText] = {}  # by name of the robot
         self._descriptions: list[Subscription] = []
         self._joint_states: dict[str, JointStateSource] = {}
 
@@ -154,7 +155,7 @@ class RobotTopics:
                 )
 
     def _on_description(self, name: str, message: String) -> None:
-        self._urdfs[name] = message.data
+        self._urdfs[name] = ReceivedText(message.data)
         self._described()
 
     @property

@@ -19,6 +19,8 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 from visualization_msgs.msg import MarkerArray
 
+from collision_monitor.common.safe_xml import ReceivedText
+from collision_monitor.common.text import metres
 from collision_monitor.errors import AdjustmentError, CollisionMonitorError, TrajectoryError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.monitoring.monitor import Level, MonitorState
@@ -32,6 +34,7 @@ from collision_monitor.nodes.common.messages import (
 )
 from collision_monitor.nodes.common.robot_node import RobotNode
 from collision_monitor.nodes.markers.markers import MarkerBuilder, PathMarkers
+from collision_monitor.nodes.parameters.robot_parameters import limits_of
 from collision_monitor.nodes.parameters.self_collision_parameters import (
     PARAMETERS,
     arm_names,
@@ -139,7 +142,7 @@ class SelfCollisionNode(RobotNode):
             return None
         return FollowJointTrajectoryRelay(self, action_type, action, self._on_goal, self._goal_over)
 
-    def _load(self, description: str) -> None:
+    def _load(self, description: str | ReceivedText) -> None:
         """As of `RobotNode`; work for an earlier robot is dropped."""
         start, v = time.monotonic(), self._values
         model = CollisionModel.from_urdf(
@@ -152,6 +155,7 @@ class SelfCollisionNode(RobotNode):
             leaves=v["leaves"] or None,
             visual_meshes=v["visual_meshes"],
             fit=v["fit"],
+            limits=limits_of(v),
         )
         arms = find_arms(model.robot, model.semantics, arm_names(v))
         supervisor = HoldSupervisor(
@@ -362,7 +366,7 @@ class SelfCollisionNode(RobotNode):
         clearance, supervisor = state.clearance, self._filter.supervisor
         a, b = clearance.links
         text = (
-            f"{a} and {b} are {clearance.distance:.3f} m apart, danger_distance is "
+            f"{a} and {b} are {metres(clearance.distance)} apart, danger_distance is "
             f"{self._values['danger_distance']:g} m"
         )
         clock = self._seconds()

@@ -17,6 +17,7 @@ from std_msgs.msg import Bool, Float64
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
+from collision_monitor.common.safe_xml import ReceivedText
 from collision_monitor.common.text import shortened
 from collision_monitor.errors import SimulationError, TrajectoryError
 from collision_monitor.monitoring.monitor import Level
@@ -160,7 +161,7 @@ class SimulationNode(RobotNode):
             lambda: self._values["goal_tolerance"],
         )
 
-    def _load(self, description: str) -> None:
+    def _load(self, description: str | ReceivedText) -> None:
         """As of `RobotNode`; trajectories of an earlier robot end."""
         start, v = time.monotonic(), self._values
         simulation = Simulation.from_urdf(

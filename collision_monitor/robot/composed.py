@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from collision_monitor.common.magnitudes import any_beyond_reason
 from collision_monitor.errors import RobotDescriptionError
 from collision_monitor.robot.description import Joint, Link, Robot
 from collision_monitor.robot.srdf import Semantics
@@ -157,6 +158,8 @@ def _checked_pose(pose: np.ndarray, who: str) -> np.ndarray:
         raise RobotDescriptionError(
             f"{who}: its pose should be a finite matrix (4, 4), got shape {pose.shape}:\n{pose}"
         )
+    if problem := any_beyond_reason(pose[:3, 3]):
+        raise RobotDescriptionError(f"{who}: its position: {problem}")
     rotation = pose[:3, :3]
     skew = np.abs(rotation.T @ rotation - np.eye(3)).max()
     last = np.abs(pose[3] - [0.0, 0.0, 0.0, 1.0]).max()

@@ -29,6 +29,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from collision_monitor.common.magnitudes import LARGEST_RATE, beyond_reason
 from collision_monitor.common.safe_yaml import read_document
 from collision_monitor.common.text import closest, shortened
 from collision_monitor.errors import JointLimitsError
@@ -162,6 +163,8 @@ def _limits(entry: Any, where: str) -> JointLimits:
             value = _number(entry, key, where)
             if value <= 0.0:
                 raise JointLimitsError(f"{where}.{key}: {value:g} is not above zero")
+            if problem := beyond_reason(value, largest=LARGEST_RATE):
+                raise JointLimitsError(f"{where}.{key}: {problem}")
             found[what] = value
     unused = [str(key) for key in entry if key not in _KEYS]
     if unused:

@@ -6,6 +6,8 @@
 folders, AMENT_PREFIX_PATH, ROS_PACKAGE_PATH, the folders above the description
 itself, and the share folder of this Python. A given folder, and one of ROS_PACKAGE_PATH,
 is searched for packages at any depth, as colcon does (`find_packages`).
+
+Descriptions and messages from topics name files in packages and in the given folders only.
 """
 
 from __future__ import annotations
@@ -83,13 +85,17 @@ class FileFinder:
 
     ``package_dirs``: folders that hold packages at any depth, packages themselves, or
     prefixes with a share folder. ``document``: path of the describing file, None
-    for text, whose relative paths start at the working directory.
+    for text, whose relative paths start at the working directory. ``is_received``: the
+    URIs come from a topic. Then ``package://`` names files inside the package only, and paths and
+    ``file://`` files inside ``package_dirs`` only, also through ``..`` and symbolic links. What is
+    outside is refused whether it exists or not.
     """
 
     def __init__(
         self,
         package_dirs: Sequence[str | os.PathLike] = (),
         document: Path | None = None,
+        is_received: bool = False,
     ):
         if isinstance(package_dirs, (str, os.PathLike)):
             package_dirs = (package_dirs,)
@@ -98,6 +104,7 @@ class FileFinder:
         self._packages_below: dict[Path, Packages] = {}  # searched once
         self._repeated: set[str] = set()  # packages found twice, warned of once
         self._document = None if document is None else Path(os.path.abspath(document))
+        self._is_received = is_received
 
     def find(self, uri: str, user: str, error: type[CollisionMonitorError] = MeshError) -> Path:
         """Return the file that ``uri`` means; ``user`` names the caller in messages.
@@ -141,6 +148,9 @@ class FileFinder:
     ) -> Iterator[Path]:
         scheme = _SCHEME.match(uri)
         if scheme is None:
+            if self._is_received:
+                yield from self._listed(_spellings(uri), uri, user, error)
+                return
             for text in _spellings(uri):
                 path = Path(text)
                 for base in [None] if path.is_absolute() else self._bases():
@@ -153,13 +163,56 @@ class FileFinder:
                 raise error(f"{user}: {uri!r} should read package://<package>/<path>")
             for folder in self._packages(package):
                 for text in _spellings(rest):
-                    yield folder / text.lstrip("/")
+                    path = folder / text.lstrip("/")
+                    if self._is_received:
+                        path = Path(os.path.normpath(path))  # ".." behind a link means its target
+                        if not self._is_inside_package(path, folder, package):
+                            raise error(
+                                f"{user}: {uri!r} leads out of the package {package!r}, which is "
+                                "refused for descriptions and messages from topics"
+                            )
+                    yield path
         elif name == "file":
-            yield from map(Path, _spellings(_local_path(uri[scheme.end() :], uri, user, error)))
+            spellings = _spellings(_local_path(uri[scheme.end() :], uri, user, error))
+            if self._is_received:
+                yield from self._listed(spellings, uri, user, error)
+                return
+            yield from map(Path, spellings)
         else:
             raise error(
                 f"{user}: {uri!r}: scheme {name!r} is not supported; use package://, file:// "
                 "or a path (nothing is fetched over the network)"
+            )
+
+    def _is_inside_package(self, path: Path, folder: Path, package: str) -> bool:
+        """Whether the file is in the package; colcon links installed files to the sources."""
+        if not path.is_relative_to(os.path.normpath(folder)):
+            return False
+        target = _resolved(path)
+        return target.is_relative_to(_resolved(folder)) or any(
+            self._is_package(above, package, by_manifest=True) for above in target.parents
+        )
+
+    def _listed(
+        self, spellings: Sequence[str], uri: str, user: str, error: type[CollisionMonitorError]
+    ) -> Iterator[Path]:
+        """Yield the paths inside package_dirs, the working directory of relative ones."""
+        folders = [Path(os.path.abspath(folder)) for folder in self._package_dirs]
+        found = not any(os.path.normpath(text).startswith(("/", "..")) for text in spellings)
+        for folder in folders:
+            for text in spellings:
+                path = Path(os.path.normpath(folder / text))
+                inside = [each for each in folders if path.is_relative_to(each)]
+                if any(_resolved(path).is_relative_to(_resolved(each)) for each in inside):
+                    found = True
+                    yield path
+                elif inside:
+                    found = False  # behind a symbolic link
+        if not found:
+            raise error(
+                f"{user}: {uri!r} is refused: descriptions and messages from topics may name "
+                "package://<package>/<path>, and by file:// or a path only what is inside a folder "
+                "listed in the parameter package_dirs"
             )
 
     def _bases(self) -> list[Path]:
@@ -197,8 +250,8 @@ class FileFinder:
             )
         yield from found
 
-    def _is_package(self, folder: Path, package: str) -> bool:
-        if os.path.basename(os.path.abspath(folder)) == package:
+    def _is_package(self, folder: Path, package: str, by_manifest: bool = False) -> bool:
+        if not by_manifest and os.path.basename(os.path.abspath(folder)) == package:
             return True
         if folder not in self._names:
             self._names[folder] = _package_name(folder)
@@ -240,6 +293,11 @@ def _spellings(text: str) -> list[str]:
     """Return the text as written, and with percent escapes resolved."""
     plain = unquote(text)
     return [text] if plain == text or "\0" in plain else [text, plain]
+
+
+def _resolved(path: Path) -> Path:
+    """The path without symbolic links, whether it exists or not."""
+    return Path(os.path.realpath(path))
 
 
 def _exists(path: Path) -> bool:

@@ -7,6 +7,7 @@ A pair is left out only for a recorded reason.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
@@ -79,6 +80,24 @@ def _candidates(links: Sequence[str], obstacles: Sequence[str], body_of: dict[st
         for b in obstacles:
             if body_of[b] == 0 or rank[a] < rank[b]:
                 yield a, b
+
+
+def count_pairs(
+    links: Sequence[str], obstacles: Sequence[str], body_of: dict[str, int]
+) -> int:
+    """Number of the pairs that `select_pairs` has to decide on, without rigidly joined ones."""
+    own, others = (Counter(body_of[name] for name in names) for names in (links, obstacles))
+    carried = Counter({body: count for body, count in others.items() if body != 0})
+
+    def apart(first: Counter[int], second: Counter[int]) -> int:
+        together = sum(count * second[body] for body, count in first.items())
+        return first.total() * second.total() - together
+
+    still = Counter({0: others[0]})
+    return (
+        apart(own, own) // 2 + apart(own, others) + apart(carried, still)
+        + apart(carried, carried) // 2
+    )  # fmt: skip
 
 
 def select_pairs(

@@ -60,8 +60,9 @@ from typing import Any
 
 import numpy as np
 
-from collision_monitor.common.magnitudes import beyond_reason, too_small
-from collision_monitor.common.text import did_you_mean
+from collision_monitor.common.loading_limits import add_triangles, check_count, check_time
+from collision_monitor.common.magnitudes import LARGEST_RATE, beyond_reason, too_small
+from collision_monitor.common.text import did_you_mean, six_digits
 from collision_monitor.errors import SceneError
 from collision_monitor.geometry.meshes import MeshLoader
 from collision_monitor.robot.description import MOVING_JOINT_KINDS, Joint, Link, Robot, Shape
@@ -128,7 +129,9 @@ def load_scene(
     meshes = MeshLoader()
     joints = _read_joints(f"{name}: joints", top.list("joints"), robot)
     obstacles: dict[str, Obstacle] = {}
+    check_count("max_shapes", len(top.list("obstacles")), name)
     for i, item in enumerate(top.list("obstacles")):
+        check_time("reading the scene")
         obstacle = _obstacle(f"{name}: obstacles[{i}]", item, robot, joints, finder, meshes)
         for known, what in (
             (obstacles, "an obstacle"), (robot.links, "a link of the robot"),
@@ -174,6 +177,7 @@ def _obstacle(
     if kind == "mesh":
         file = finder.find(entry.text("file"), f"{path}.file", SceneError)
         vertices, triangles = meshes.load(file, f"{path}.file", _scale(entry), SceneError)
+        add_triangles(len(triangles), f"{path}: {file}")
         shape = Shape("mesh", placed, (), vertices, triangles, str(file))
     else:
         if kind == "box":
@@ -197,7 +201,7 @@ def _scale(entry: Entry) -> tuple[float, ...]:
     else:
         scale = (entry.number("scale"),) * 3
     if 0.0 in scale:
-        entry.fail("scale", f"no factor may be zero, got {scale}")
+        entry.fail("scale", f"no factor may be zero, got {six_digits(scale)}")
     return scale
 
 
@@ -290,8 +294,12 @@ def _joint(path: str, item: object, robot: Robot, joints: dict[str, Joint]) -> J
     axis = np.array(entry.numbers("axis", 3))
     norm = math.hypot(*axis)
     if not 1e-9 < norm < math.inf:
-        entry.fail("axis", f"{axis.tolist()} has no direction; it should be a unit vector")
-    velocity = entry.number("velocity", positive=True) if "velocity" in entry else math.inf
+        entry.fail("axis", f"{list(six_digits(axis))} has no direction; it should be a unit vector")
+    velocity = math.inf
+    if "velocity" in entry:
+        velocity = entry.number("velocity", positive=True)
+        if problem := beyond_reason(velocity, largest=LARGEST_RATE):
+            entry.fail("velocity", problem)
     return Joint(
         name, kind, _carrier(entry, robot, joints), name, pose_of(entry), axis / norm,
         lower, upper, velocity,

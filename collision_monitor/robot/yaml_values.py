@@ -16,7 +16,7 @@ import numpy as np
 
 from collision_monitor.common.magnitudes import beyond_reason
 from collision_monitor.common.safe_yaml import read_document
-from collision_monitor.common.text import did_you_mean, shortened
+from collision_monitor.common.text import did_you_mean, shortened, six_digits
 from collision_monitor.errors import SceneError
 from collision_monitor.robot.poses import (
     pose,
@@ -168,7 +168,8 @@ def rotation_of(
     quaternion = entry.numbers(key, 4)
     norm = math.hypot(*quaternion)
     if not abs(norm - 1.0) <= _QUATERNION_TOLERANCE:
-        entry.fail(key, f"a quaternion x y z w has norm 1, {list(quaternion)} has {norm:.4g}")
+        given = list(six_digits(quaternion))
+        entry.fail(key, f"a quaternion x y z w has norm 1, {given} has {norm:.4g}")
     return rotation_from_quaternion(quaternion)
 
 

@@ -273,9 +273,9 @@ def _refuse_contact(problem: Problem, adjusted: np.ndarray) -> None:
 def _check_options(method: str, arms: Sequence[Arm], tip_weight: float) -> None:
     if method not in METHODS:
         raise ConfigurationError(f"method: {method!r} is not one of {', '.join(METHODS)}")
-    if method == "published" and len(arms) != 2:
+    if method != "robust" and len(arms) != 2:
         raise ConfigurationError(
-            f"method: published is for two arms, not for {len(arms)}; robust is for any number"
+            f"method: {method} is for two arms, not for {len(arms)}; robust is for any number"
         )
     if not (is_number(tip_weight) and 0.0 <= tip_weight <= _MOST_TIP_WEIGHT):
         raise ConfigurationError(

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from collision_monitor.common.safe_xml import ReceivedText
 from collision_monitor.common.text import shortened
 from collision_monitor.errors import ConfigurationError, SimulationError
 from collision_monitor.robot.scene import load_scene
@@ -87,7 +88,7 @@ class TouchLog:
 
 logger = logging.getLogger(__name__)
 
-Source = str | bytes | os.PathLike
+Source = str | bytes | os.PathLike | ReceivedText
 
 
 class Simulation:

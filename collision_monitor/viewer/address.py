@@ -9,13 +9,14 @@ import io
 import ipaddress
 import socket
 from contextlib import redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from collision_monitor.common.optional_dependencies import optional_dependency
 from collision_monitor.errors import ViewError
+from collision_monitor.viewer.page_guard import PageGuard
 
 LOOPBACK = "127.0.0.1"
 USUAL_PORT = 8080
@@ -23,10 +24,11 @@ USUAL_PORT = 8080
 
 @dataclass(frozen=True)
 class Address:
-    """A numeric host and a port that was free at the time of the call."""
+    """A numeric host and a port that was free at the time of the call; the host as ``given``."""
 
     host: str
     port: int
+    given: str = field(default="", compare=False)
 
     @property
     def is_loopback(self) -> bool:
@@ -56,7 +58,7 @@ def free_address(host: str = LOOPBACK, port: int | None = None) -> Address:
     numeric = _numeric(host)
     wanted = USUAL_PORT if port is None else port
     try:
-        return _bound(numeric, wanted)
+        return replace(_bound(numeric, wanted), given=host)
     except OSError as problem:
         if port is None and problem.errno in (errno.EADDRINUSE, errno.EACCES):
             return free_address(host, 0)
@@ -129,13 +131,21 @@ def start_server(address: Address, title: str) -> Any:
         def request_share_url(self, verbose: bool = True) -> None:
             return None
 
-    with redirect_stdout(io.StringIO()):  # its banner; the caller prints the address
+    guard = PageGuard(address.host, address.given)
+    with redirect_stdout(io.StringIO()), guard.installed():
+        # Its banner is left out: the caller prints the address.
         server = LocalServer(address.host, address.port, label=title, verbose=False)
     if server.get_port() != address.port:  # it tries the next ones silently
         stop_server(server)
         raise ViewError(
             f"port {address.port} of {address.host} is taken: choose another, or 0 for any that "
             "is free"
+        )
+    if not guard.is_installed:
+        stop_server(server)
+        raise ViewError(
+            f"viser {viser.__version__} starts its server in a way that cannot be guarded against "
+            "other web sites: install viser 1.1"
         )
     server.gui.configure_theme(show_logo=False, show_share_button=False)
     server.gui.main_panel.dock_right()

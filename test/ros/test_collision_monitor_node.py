@@ -346,7 +346,12 @@ def test_a_description_from_the_topic_bad_then_good_then_bad(graph, files):
     every = QoSProfile(depth=1000, durability=DurabilityPolicy.TRANSIENT_LOCAL)
     graph.listen("states", DiagnosticStatus, every, "/collision_monitor/state")
     process = graph.start()
+    urdf = files[0]
+    topic.publish(String(data=str(urdf)))  # a file that exists, but topics name none
+    graph.until_level(ERROR, seconds=60.0)
+    assert "not XML" in graph.state.message and str(urdf) not in graph.state.message
     topic.publish(String(data=chain(4).replace('<child link="l3"/>', '<child link="l9"/>')))
+    graph.until(lambda: "l9" in graph.state.message, 60.0)
     graph.until_level(ERROR, seconds=60.0)
     assert "l9" in graph.state.message and graph.heard["safe"][-1].data is False
     assert process.poll() is None

@@ -12,6 +12,7 @@ from weakref import WeakMethod
 
 import numpy as np
 
+from collision_monitor.common.magnitudes import any_beyond_reason, beyond_reason
 from collision_monitor.errors import LiveSceneError
 from collision_monitor.fitting.fast_fit import cover
 from collision_monitor.hierarchy import object_distances, object_slots, query
@@ -243,6 +244,8 @@ class LiveScene:
                 name stays.
         """
         if isinstance(shape, Shape):
+            if problem := any_beyond_reason(np.array(shape.size)):
+                raise LiveSceneError(f"{name}: its size: {problem}")
             rows = cover(shape, self.bounds.leaves_per_object)
             pose = np.asarray(pose, dtype=float) @ shape.pose
             shape = replace(shape, pose=_AT_HOME)
@@ -260,6 +263,8 @@ class LiveScene:
             raise LiveSceneError(f"{name}: leaves of shape {rows.shape}; (k, 7) is right")
         if not (np.isfinite(rows).all() and (rows[:, 6] >= 0.0).all()):
             raise LiveSceneError(f"{name}: its leaves are not finite, or a radius is below 0 m")
+        if problem := any_beyond_reason(rows):
+            raise LiveSceneError(f"{name}: its leaves: {problem}")
         known = self.objects.get(name)
         thing = LiveObject(
             name, link, np.array(pose, dtype=float), rows, frozenset(touch), expires,
@@ -803,6 +808,8 @@ def _require_pose(name: str, pose: np.ndarray) -> None:
     (a, b, c, x), (d, e, f, y), (g, h, i, z), _ = pose.tolist()
     if not math.isfinite(a + b + c + d + e + f + g + h + i + x + y + z):
         raise LiveSceneError(f"{name}: its pose is not finite")
+    if problem := beyond_reason(max(abs(x), abs(y), abs(z))):
+        raise LiveSceneError(f"{name}: its position: {problem}")
     off = max(
         abs(a * a + b * b + c * c - 1.0), abs(d * d + e * e + f * f - 1.0),
         abs(g * g + h * h + i * i - 1.0), abs(a * d + b * e + c * f), abs(a * g + b * h + c * i),

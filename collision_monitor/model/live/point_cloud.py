@@ -10,6 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from collision_monitor.common.compiled import compiling
+from collision_monitor.common.magnitudes import any_beyond_reason
+from collision_monitor.common.text import six_digits
 from collision_monitor.errors import LiveSceneError
 from collision_monitor.model.live import voxels as kernels
 
@@ -59,6 +61,10 @@ def voxels_of(
     Raises:
         LiveSceneError: a point so far away that it cannot be told from its neighbours.
     """
+    if problem := any_beyond_reason(points):
+        raise LiveSceneError(
+            f"cloud: a point is too far away for voxels of {size:g} m: {problem}"
+        )
     kept = np.empty((len(points), 3))
     count, own = kernels.foreign(
         np.ascontiguousarray(points), np.r_[pose[:3, :3].ravel(), pose[:3, 3]],
@@ -70,7 +76,7 @@ def voxels_of(
         far = kernels.voxel_keys(kept, count, float(size), keys)
         if far >= 0:
             raise LiveSceneError(
-                f"cloud: a point at {kept[far].round(3).tolist()} m is too far away for voxels of "
+                f"cloud: a point at {list(six_digits(kept[far]))} m is too far away for voxels of "
                 f"{size:g} m"
             )
         found = np.unique(keys)

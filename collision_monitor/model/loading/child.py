@@ -31,11 +31,13 @@ class Answer(NamedTuple):
         loaded: a pickled `Loaded`; empty where there is none.
         error: why there is none.
         log: what the library said, (level of `logging`, text).
+        is_lost: whether the process ended without an answer; then ``error`` says how.
     """
 
     loaded: bytes = b""
     error: str = ""
     log: tuple[tuple[int, str], ...] = ()
+    is_lost: bool = False
 
 
 class _Collector(logging.Handler):

@@ -78,7 +78,7 @@ class LoadingProcess:
         try:
             answer = pickle.loads(found)
         except Exception:  # cut short, and what is cut short raises anything
-            answer = Answer(error=f"the process that loaded it ended, {_why(code)}")
+            answer = Answer(error=f"the process that loaded it ended, {_why(code)}", is_lost=True)
         self._answer = answer
 
 

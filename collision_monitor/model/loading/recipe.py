@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from collision_monitor.common.loading_limits import LoadingLimits, limited
+from collision_monitor.common.safe_xml import ReceivedText
 from collision_monitor.errors import CollisionMonitorError, NothingToCheckError
 from collision_monitor.fitting.fit_settings import FitSettings
 from collision_monitor.fitting.fitter import FITS, given_leaves
@@ -26,7 +28,7 @@ class RobotSource:
     """One robot.
 
     Attributes:
-        urdf: path, or text.
+        urdf: path, or text; from a topic, `ReceivedText`.
         srdf: path, or text; empty without one.
         name: in its cell; empty for a robot that is alone.
         prefix: put before the names of its links, joints and groups.
@@ -35,7 +37,7 @@ class RobotSource:
         parent: the link that it is fixed to, of a robot before it; empty for the common root.
     """
 
-    urdf: str
+    urdf: str | ReceivedText
     srdf: str = ""
     name: str = ""
     prefix: str = ""
@@ -65,6 +67,7 @@ class Recipe:
         robots: one without a name, or several with names.
         root: the link without a shape that robots with names stand on.
         exact: whether exact distances are made ready as well.
+        limits: how much loading may take.
     """
 
     robots: tuple[RobotSource, ...]
@@ -78,14 +81,20 @@ class Recipe:
     exact: bool = False
     fit: str = FITS[0]
     hierarchy: str = "obb"
+    limits: LoadingLimits = LoadingLimits()
 
     def load(self) -> Loaded:
         """Load, fit and compile.
 
         Raises:
+            LoadingLimitError: a limit is exceeded.
             CollisionMonitorError: as `CollisionModel.from_urdf` and `compose`; it names the robot.
             NothingToCheckError: there is no pair of links to check.
         """
+        with limited(self.limits):
+            return self._load()
+
+    def _load(self) -> Loaded:
         loaded = self._one() if not self.robots[0].name else self._several()
         model = loaded.model
         if not model.pairs:

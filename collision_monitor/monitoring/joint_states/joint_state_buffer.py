@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from collision_monitor.common.magnitudes import LARGEST_POSITION, LARGEST_RATE
 from collision_monitor.common.text import shortened
 from collision_monitor.errors import JointStateError
 from collision_monitor.monitoring.data_health.clock import FUTURE_SECONDS
@@ -21,8 +22,6 @@ _CLOCK_RESET_SECONDS = 1.0
 # most _FASTEST), has two publishers.
 _JUMP_FACTOR, _FASTEST, _JUMP_SLACK = 3.0, 20.0, 0.02
 _ALTERNATIONS, _CONFLICT_SECONDS = 3, 1.0
-# No joint is farther away or faster than that: rad, m, rad/s, m/s. Squares of more would overflow.
-_LARGEST = 1e9
 # Lists of names that are cached; only a faulty publisher sends more.
 _LAYOUTS = 64
 _HISTORY_ROWS = 2048  # two seconds at 1 kHz
@@ -156,12 +155,14 @@ class JointStateBuffer:
                 f"position of joint '{self.joint_names[target[bad]]}' is {values[bad]}",
                 "not_finite",
             )
-        for what, numbers in (("position", values), ("velocity", given)):
-            if (large := np.abs(numbers) > _LARGEST).any():  # NaN is no velocity
+        for what, numbers, most in (
+            ("position", values, LARGEST_POSITION), ("velocity", given, LARGEST_RATE),
+        ):  # fmt: skip
+            if (large := np.abs(numbers) > most).any():  # NaN is no velocity
                 k = int(np.flatnonzero(large)[0])
                 raise JointStateError(
                     f"{what} of joint '{self.joint_names[target[k]]}' is {numbers[k]:.6g}; at most "
-                    f"{_LARGEST:g} is possible",
+                    f"{most:g} is possible",
                     "not_finite",
                 )
         if lag < -FUTURE_SECONDS:
@@ -234,7 +235,7 @@ class JointStateBuffer:
         values = tuple(positions)
         if not math.dist(values, self._last_values) <= _JUMP_SLACK:  # NaN fails here as well
             return False
-        if any(v > _LARGEST or v < -_LARGEST for v in velocities):
+        if any(v > LARGEST_RATE or v < -LARGEST_RATE for v in velocities):
             return False
         self.q[:] = values if self._last_in_order else np.array(values)[self._last_source]
         if len(velocities):

@@ -11,6 +11,7 @@ import numpy as np
 
 from collision_monitor.continuous import braking, braking_path, time_to_collision
 from collision_monitor.continuous.braking_path import COLUMNS
+from collision_monitor.errors import LoadingLimitError
 from collision_monitor.fitting.shapes import leaves_of
 from collision_monitor.model.live.live_object import LiveObject
 from collision_monitor.model.live.live_scene import LiveScene
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 # Maximum number of configurations per search; there are up to three searches.
 _MOST = 24
+_MOST_WEIGHTS = 20_000_000  # numbers; some arrays of this size are needed at a time
 _NOWHERE = -1e6  # metres, a warning distance that no pair comes within
 _TOUCHING = 0.001  # distance in metres that counts as a collision, for the time to collision
 _TESTS = 300
@@ -194,6 +196,37 @@ def weights_together(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return np.where((first > 0.0) != (second > 0.0), first + second, 0.0)
 
 
+def distinct_weights(
+    reach: np.ndarray, ends: np.ndarray, name: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """(weights (kinds, joints) in ascending order, kind of each pair).
+
+    Args:
+        reach: (links, joints) as of `CollisionModel.link_reach`.
+        ends: (pairs, 2) numbers of links.
+        name: of the robot, for the message.
+
+    Raises:
+        LoadingLimitError: they would not fit into memory.
+    """
+    if not reach.shape[1] or not len(ends):
+        return np.zeros((1, reach.shape[1])), np.zeros(len(ends), dtype=np.int64)
+    rows, of_link = np.unique(reach, axis=0, return_inverse=True)
+    kinds, of_pair = np.unique(
+        np.sort(of_link.ravel()[ends], axis=1), axis=0, return_inverse=True
+    )
+    if kinds.shape[0] * reach.shape[1] > _MOST_WEIGHTS:
+        raise LoadingLimitError(
+            f"'{name}' cannot be monitored: {len(kinds)} kinds of pairs times {reach.shape[1]} "
+            f"joints are {len(kinds) * reach.shape[1]} weights of the braking check; at most "
+            f"{_MOST_WEIGHTS} are possible: leave out links, or disable pairs in the SRDF"
+        )
+    found, of_kind = np.unique(
+        weights_together(rows[kinds[:, 0]], rows[kinds[:, 1]]), axis=0, return_inverse=True
+    )
+    return found, of_kind.ravel()[of_pair.ravel()]
+
+
 class ModelBrakingPaths(BrakingPaths):
     """Braking paths of the pairs of a model."""
 
@@ -207,7 +240,7 @@ class ModelBrakingPaths(BrakingPaths):
         reach = model.link_reach()
         rank = {name: k for k, name in enumerate(model.link_names)}
         ends = np.array([[rank[a], rank[b]] for a, b in model.pairs], dtype=int).reshape(-1, 2)
-        self._weights_of_pairs = weights_together(reach[ends[:, 0]], reach[ends[:, 1]])
+        self._kinds, self._kind_of_pairs = distinct_weights(reach, ends, model.name)
 
     def arrays(self) -> tuple[np.ndarray, np.ndarray]:
         """(numbers, index) of the model, copied."""
@@ -224,9 +257,10 @@ class ModelBrakingPaths(BrakingPaths):
     def set_thresholds(self, thresholds: np.ndarray) -> None:
         """Set ``thresholds`` (pairs, 2): stop and warning distance of each pair, metres."""
         self.thresholds = thresholds
-        keys = np.column_stack([self._weights_of_pairs, thresholds])
+        keys = np.column_stack([self._kind_of_pairs, thresholds])
         groups, group_of = np.unique(keys, axis=0, return_inverse=True)
-        self.set_classes(groups[:, :-2].T, groups[:, -2], groups[:, -1])
+        weights = self._kinds[groups[:, 0].astype(int)]
+        self.set_classes(weights.T, groups[:, -2], groups[:, -1])
         # One more entry, so that -1 stays -1.
         self.class_table = np.append(group_of.ravel(), -1).astype(np.int64)[self.pair_table]
         # By class and value of q: several joints may follow one.

@@ -7,6 +7,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from collision_monitor.common.text import metres
+
 # Names as in nav2_collision_monitor; see docs/behaviour.md.
 NONE, LIMIT, APPROACH, SLOWDOWN, STOP = "none", "limit", "approach", "slowdown", "stop"
 
@@ -68,10 +70,10 @@ def decision_message(decision: Decision, pair: tuple[str, str]) -> str:
     """The decision in one sentence; ``pair``: the links of the pair that decides."""
     a, b = pair
     distance, least = decision.distance, decision.braking_clearance
-    between, where = f"between {a} and {b}", f"{distance:.3f} m"
-    ahead = f"{where} now, {least:.3f} m while braking {between}"
+    between, where = f"between {a} and {b}", metres(distance)
+    ahead = f"{where} now, {metres(least)} while braking {between}"
     if not distance > decision.stop_distance:
-        text = f"too close: {where}" if distance > 0.0 else f"collision: {-distance:.3f} m deep"
+        text = f"too close: {where}" if distance > 0.0 else f"collision: {metres(-distance)} deep"
     elif decision.stop:
         if not least > decision.stop_distance:
             return f"cannot stop in time: {ahead}"

@@ -14,6 +14,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 from std_msgs.msg import String
 
+from collision_monitor.common.safe_xml import ReceivedText
 from collision_monitor.errors import CollisionMonitorError
 from collision_monitor.nodes.common.executor import bridge_logs
 from collision_monitor.nodes.common.messages import LATCHED
@@ -48,7 +49,7 @@ class RobotNode(Node):
         bridge_logs(self)
         self._refusal = refusal
         self._values = declare_parameters(self, parameters, refusal)
-        self._description = ""
+        self._description: str | ReceivedText = ""
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._next_beat = -math.inf
 
@@ -66,10 +67,11 @@ class RobotNode(Node):
         self.create_timer(_WATCHDOG_SECONDS, self._watch, clock=self._steady)
 
     def _on_description(self, message: String) -> None:
-        if message.data == self._description:
+        description = ReceivedText(message.data)
+        if description == self._description:
             return
         try:
-            self._load(message.data)
+            self._load(description)
         except CollisionMonitorError as error:
             self._refuse_description(f"robot_description cannot be used: {error}")
 

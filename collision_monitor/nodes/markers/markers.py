@@ -15,6 +15,7 @@ from geometry_msgs.msg import Point
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
+from collision_monitor.common.text import metres
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.live.live_scene import LiveScene
@@ -345,7 +346,7 @@ class MarkerBuilder:
             self._line.color = self._ends.color = colour
             self._text.pose.position = marker_point(0.5 * (a + b) + [0.0, 0.0, self._height])
             first, second = state.clearance.links
-            self._text.text = f"{state.clearance.distance:.3f} m\n{first} - {second}"
+            self._text.text = f"{metres(state.clearance.distance)}\n{first} - {second}"
         return markers
 
 

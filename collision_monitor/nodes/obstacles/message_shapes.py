@@ -14,6 +14,8 @@ from rclpy.node import Node
 from rclpy.time import Time
 from visualization_msgs.msg import Marker
 
+from collision_monitor.common.magnitudes import any_beyond_reason, beyond_reason
+from collision_monitor.common.text import six_digits
 from collision_monitor.errors import CollisionMonitorError, LiveSceneError
 from collision_monitor.fitting.fast_fit import cover, cover_bounds, cover_triangles
 from collision_monitor.model.collision_model import CollisionModel
@@ -60,7 +62,9 @@ def pose_of(message: Any) -> np.ndarray:
     p, o = message.position, message.orientation
     values = (p.x, p.y, p.z, o.x, o.y, o.z, o.w)
     if not all(map(math.isfinite, values)):
-        raise LiveSceneError(f"its pose is not finite: {values}")
+        raise LiveSceneError(f"its pose is not finite: {six_digits(values)}")
+    if problem := beyond_reason(max(map(abs, values[:3]))):
+        raise LiveSceneError(f"its position: {problem}")
     length = math.sqrt(o.x * o.x + o.y * o.y + o.z * o.z + o.w * o.w)
     pose = np.eye(4)
     pose[:3, 3] = values[:3]
@@ -94,7 +98,9 @@ def take_in(
 def _lengths(values: Sequence[float], what: str, count: int = 3) -> tuple[float, ...]:
     values = tuple(map(float, values[:count]))
     if len(values) < count or not all(math.isfinite(v) and v > 0.0 for v in values):
-        raise LiveSceneError(f"{what} {values}; lengths must be above 0 m")
+        raise LiveSceneError(f"{what} {six_digits(values)}; lengths must be above 0 m")
+    if problem := beyond_reason(max(values)):
+        raise LiveSceneError(f"{what} {six_digits(values)}: {problem}")
     return values
 
 
@@ -109,6 +115,8 @@ def points_of(messages: Sequence[Any]) -> np.ndarray:
         raise LiveSceneError("it has no points")
     if not np.isfinite(points).all():
         raise LiveSceneError("it has a point that is not finite")
+    if problem := any_beyond_reason(points):
+        raise LiveSceneError(f"it has a point at {problem}")
     return points
 
 
@@ -157,7 +165,10 @@ def marker_shape(marker: Marker, most: int) -> Shape | np.ndarray | MeshFile | T
         points = points_of(marker.points)
         if len(points) % 3:
             raise LiveSceneError(f"it has {len(points)} points, which is not a multiple of 3")
-        return triangles_of((points * lengths()).reshape(-1, 3, 3), most)
+        points = points * lengths()
+        if problem := any_beyond_reason(points):
+            raise LiveSceneError(f"it has a point, times its scale, at {problem}")
+        return triangles_of(points.reshape(-1, 3, 3), most)
     raise LiveSceneError(
         f"its type {kind} is not supported; use CUBE, SPHERE, CYLINDER, CUBE_LIST, SPHERE_LIST, "
         "MESH_RESOURCE or TRIANGLE_LIST"
@@ -289,4 +300,6 @@ class Frames:
         pose[:3, 3] = t.x, t.y, t.z
         if not np.isfinite(pose).all():
             raise LiveSceneError(f"frame {frame!r}: its transform from tf2 is not finite")
+        if problem := any_beyond_reason(pose[:3, 3]):
+            raise LiveSceneError(f"frame {frame!r}: its transform from tf2: {problem}")
         return model.root, pose

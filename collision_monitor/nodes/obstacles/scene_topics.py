@@ -56,7 +56,7 @@ class MeshWorker:
 
     def __init__(self, package_dirs: Sequence[str], most: int) -> None:
         """``most``: maximum number of leaves of a mesh."""
-        self._finder, self._most = FileFinder(package_dirs), most
+        self._finder, self._most = FileFinder(package_dirs, is_received=True), most
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="meshes")
         self._jobs: dict[str, tuple[object, Future]] = {}
         self._kept: dict[MeshFile, np.ndarray] = {}

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from collision_monitor.common.loading_limits import LoadingLimits
 from collision_monitor.errors import BehaviourError, ConfigurationError
 from collision_monitor.fitting.fitter import FITS
 from collision_monitor.model.collision_model import CollisionModel
@@ -34,7 +35,8 @@ GENERAL = (
                "checked"),
     fixed("package_dirs", [""],
           text="folders that contain packages, at any depth; searched for package:// before the "
-               "ament index"),
+               "ament index. Descriptions and messages from topics may name files by file:// or a "
+               "path only inside these folders"),
     fixed("visual_meshes", False,
           text="use the visual geometry of links without collision geometry; other links keep "
                "their collision geometry"),
@@ -87,6 +89,20 @@ GENERAL = (
               text="level of the boxes over the triangles (hierarchy) to publish as markers, such "
                    "as '3' or 'all' for the deepest, with the boxes of the nearest two links that "
                    "overlap; '0': the boxes of links; empty: none"),
+)  # fmt: skip
+
+LIMITS = (
+    fixed("max_links", LoadingLimits.max_links, most=10_000,
+          text="maximum number of links with shapes, of all robots"),
+    fixed("max_shapes", LoadingLimits.max_shapes, most=1_000_000,
+          text="maximum number of shapes of links and obstacles of the scene file"),
+    fixed("max_thousand_triangles", LoadingLimits.max_triangles // 1000, most=1_000_000,
+          text="maximum number of triangles of all meshes of the robot and the scene file, "
+               "thousands"),
+    fixed("max_thousand_pairs", LoadingLimits.max_pairs // 1000, most=100_000,
+          text="maximum number of pairs to check, thousands"),
+    fixed("max_load_seconds", 900.0, most=86400.0,
+          text="maximum time to load, fit and compile, seconds; then the description is rejected"),
 )  # fmt: skip
 
 RECORDING = (
@@ -180,6 +196,7 @@ SPEED_POLICY = (
 # By title; docs/parameters.md has them in this order.
 GROUPS = {
     "": GENERAL,
+    "Limits of loading: a description or scene that exceeds one is rejected.": LIMITS,
     "Recordings of the messages of a collision_monitor node around each stop.": RECORDING,
     "Parameters of the robots that the collision_monitor node monitors: one, or several in a "
     "cell.": ROBOTS,

@@ -12,6 +12,7 @@ from typing import Any
 
 from rclpy.node import Node
 
+from collision_monitor.common.loading_limits import LoadingLimits
 from collision_monitor.errors import RobotDescriptionError
 from collision_monitor.model.loading.recipe import Recipe, RobotSource
 from collision_monitor.nodes.parameters.parameter import Parameter, declare_parameters, fixed
@@ -117,6 +118,14 @@ def _check_topics(ports: list[RobotPort]) -> None:
             )
 
 
+def limits_of(values: Mapping[str, Any]) -> LoadingLimits:
+    """The limits of loading."""
+    return LoadingLimits(
+        values["max_links"], values["max_shapes"], 1000 * values["max_thousand_triangles"],
+        1000 * values["max_thousand_pairs"], values["max_load_seconds"],
+    )  # fmt: skip
+
+
 def recipe_of(
     values: Mapping[str, Any], robots: tuple[RobotSource, ...], exact: bool
 ) -> Recipe:
@@ -133,4 +142,5 @@ def recipe_of(
         exact,
         values["fit"],
         values["hierarchy"],
+        limits_of(values),
     )

@@ -21,6 +21,7 @@ _SHARED = (
 
 PARAMETERS = (
     *(p for p in monitor_parameters.GENERAL if p.name in _SHARED),
+    *monitor_parameters.LIMITS,
     fixed("arms", [""],
           text="two groups of the SRDF, the right arm and the left arm; empty: use the base and "
                "tip links, or detect the two arms if those are empty too"),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from lxml import etree
 
-from collision_monitor.common.safe_xml import XmlDocument, parse_xml
+from collision_monitor.common.safe_xml import ReceivedText, XmlDocument, parse_xml
 from collision_monitor.errors import RobotDescriptionError
 from collision_monitor.robot.poses import pose_from_xyz_rpy
 from collision_monitor.robot.urdf.elements import attribute_numbers
@@ -37,7 +37,7 @@ class Inertial:
         return low >= -_ROUNDING * high and high <= (low + middle) * (1.0 + _ROUNDING) + 1e-12
 
 
-def read_inertials(source: str | bytes | os.PathLike) -> dict[str, Inertial]:
+def read_inertials(source: str | bytes | os.PathLike | ReceivedText) -> dict[str, Inertial]:
     """Inertials by link name, out of a URDF as path, text or bytes; not of links without mass.
 
     Raises:
@@ -107,7 +107,7 @@ class JointFriction:
     friction: float = 0.0
 
 
-def read_friction(source: str | bytes | os.PathLike) -> dict[str, JointFriction]:
+def read_friction(source: str | bytes | os.PathLike | ReceivedText) -> dict[str, JointFriction]:
     """By name, the joints of a URDF (path, text or bytes) that have ``<dynamics>``.
 
     Raises:

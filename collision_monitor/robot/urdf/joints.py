@@ -14,7 +14,8 @@ from graphlib import CycleError, TopologicalSorter
 import numpy as np
 from urdf_parser_py import urdf as parser
 
-from collision_monitor.common.magnitudes import LARGEST
+from collision_monitor.common.magnitudes import LARGEST_LIMIT, LARGEST_RATE
+from collision_monitor.common.text import six_digits
 from collision_monitor.errors import RobotDescriptionError
 from collision_monitor.robot.description import MOVING_JOINT_KINDS, Joint, Mimic
 from collision_monitor.robot.poses import joint_motion, pose_from_xyz_rpy
@@ -128,8 +129,8 @@ def _convert(
     norm = math.hypot(*axis)
     if not (_SHORTEST_AXIS < norm < math.inf):
         raise RobotDescriptionError(
-            f"{where}: joint {joint.name!r}: the axis {tuple(axis.tolist())} has no direction; "
-            "it should be a unit vector"
+            f"{where}: joint {joint.name!r}: the axis {six_digits(axis)} has no direction; it "
+            "should be a unit vector"
         )
     axis = axis / norm
     lower, upper = _limits(joint, elements, where, assumptions)
@@ -144,6 +145,8 @@ def _convert(
     velocity = effort = math.inf
     if joint.limit is not None:
         velocity, effort = joint.limit.velocity, joint.limit.effort
+        if velocity > LARGEST_RATE:  # joint states that are faster are refused
+            velocity = math.inf
     return Joint(
         joint.name, joint.type, joint.parent, joint.child, origin, axis,
         lower, upper, velocity, effort, mimics.get(joint.name),
@@ -166,7 +169,7 @@ def _limits(
         upper = joint.limit.upper
         lower = min(lower, upper) if "lower" in missing else lower
     # A joint that turns may have limits far away, meaning none; samples are taken between them.
-    most = LARGEST if joint.type == "prismatic" else _FARTHEST_TURN
+    most = LARGEST_LIMIT if joint.type == "prismatic" else _FARTHEST_TURN
     if max(abs(lower), abs(upper)) > most:
         raise RobotDescriptionError(
             f"{where}: joint {joint.name!r}: limits {lower:g} and {upper:g} are beyond reason, "

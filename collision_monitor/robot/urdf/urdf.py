@@ -20,8 +20,9 @@ from lxml import etree
 from urdf_parser_py import urdf as parser
 from urdf_parser_py.xml_reflection import core as parser_core
 
+from collision_monitor.common.loading_limits import add_triangles, check_count, check_time
 from collision_monitor.common.magnitudes import too_small
-from collision_monitor.common.safe_xml import parse_xml
+from collision_monitor.common.safe_xml import ReceivedText, XmlDocument, parse_xml
 from collision_monitor.common.text import shortened
 from collision_monitor.errors import RobotDescriptionError
 from collision_monitor.geometry.meshes import MeshLoader
@@ -105,11 +106,11 @@ def _walk(root: str, urdf: parser.Robot) -> list[int]:
 
 
 def load_robot(
-    source: str | bytes | os.PathLike,
+    source: str | bytes | os.PathLike | ReceivedText,
     package_dirs: Sequence[str | os.PathLike] = (),
     visual_meshes: bool = False,
 ) -> Robot:
-    """Load a URDF from a path, or from XML as text or bytes.
+    """Load a URDF from a path, or from XML as text or bytes; what a topic sent is `ReceivedText`.
 
     ``package_dirs`` are looked at first for ``package://`` files, see
     `packages.FileFinder`. With ``visual_meshes``, a link that has no collision element takes
@@ -118,14 +119,16 @@ def load_robot(
     Raises RobotDescriptionError, and MeshError (one of its kind) for meshes.
     """
     document = parse_xml(source)
+    _check_size(document)
     elements = prune(document, visual_meshes)
+    check_time("reading the robot description")
     urdf = _parse(elements)
     check_names(urdf, elements)
     root, order = depth_first(urdf, elements)
     joints, warnings = convert_joints(urdf, elements, order)
     if not (document.root.get("name") or "").strip():
         warnings.insert(0, f"{document.name}: the robot has no name, it is called 'robot'")
-    finder = FileFinder(package_dirs, document.path)
+    finder = FileFinder(package_dirs, document.path, document.is_received)
     meshes = MeshLoader()
     links = {}
     for number, link in enumerate(urdf.links):
@@ -145,6 +148,16 @@ def load_robot(
             "visual_meshes=True takes their visual geometry"
         )
     return Robot(urdf.name, root, links, joints, tuple(warnings))
+
+
+def _check_size(document: XmlDocument) -> None:
+    """Refuse what is too large before it is parsed, which takes a second for 2000 links."""
+    shapes = [
+        len(found) for link in document.root.iterchildren("link")
+        if (found := link.findall("collision"))
+    ]  # fmt: skip
+    check_count("max_links", len(shapes), document.name)
+    check_count("max_shapes", sum(shapes), document.name)
 
 
 def _named(links: Sequence[str]) -> str:
@@ -197,7 +210,9 @@ def _shape(
         pose = pose_from_xyz_rpy(collision.origin.xyz, collision.origin.rpy)
     if isinstance(geometry, parser.Mesh):
         path = finder.find(geometry.filename, user)
+        check_time("reading meshes")
         vertices, triangles = meshes.load(path, user, geometry.scale or (1.0, 1.0, 1.0))
+        add_triangles(len(triangles), f"{user}: {path}")
         return Shape("mesh", pose, (), vertices, triangles, str(path))
     if isinstance(geometry, parser.Box):
         kind, size = "box", tuple(geometry.size)

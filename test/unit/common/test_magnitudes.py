@@ -19,7 +19,12 @@ from support.paths import ROOT
 from support.robots.toys import chain, joint, link, robot
 
 from collision_monitor import CollisionModel
-from collision_monitor.common.magnitudes import LARGEST_FILE, beyond_reason, read_bounded
+from collision_monitor.common.magnitudes import (
+    LARGEST_FILE,
+    LARGEST_RATE,
+    beyond_reason,
+    read_bounded,
+)
 from collision_monitor.errors import (
     CollisionMonitorError,
     MeshError,
@@ -41,7 +46,9 @@ def test_no_more_than_asked_for_is_read(tmp_path):
 
 
 def test_numbers_beyond_reason():
-    assert beyond_reason(1e6) == beyond_reason(-1e6) == beyond_reason(0.0, True) == ""
+    assert beyond_reason(1e4) == beyond_reason(-1e4) == beyond_reason(0.0, True) == ""
+    assert beyond_reason(1.0001e4) == "10001 is beyond reason, 10000 is the most"
+    assert beyond_reason(1e9, largest=LARGEST_RATE) == ""
     assert "1e+308 is beyond reason" in beyond_reason(1e308)
     assert "nan is beyond reason" in beyond_reason(float("nan"))
     assert beyond_reason(1e-9) == "" and "too small" in beyond_reason(1e-9, is_size=True)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from collision_monitor.common.safe_xml import parse_xml
+from collision_monitor.common.safe_xml import ReceivedText, parse_xml
 from collision_monitor.errors import (
     CollisionMonitorError,
     RobotDescriptionError,
@@ -92,6 +92,20 @@ def test_empty_file(tmp_path):
     path = tmp_path / "r.urdf"
     path.write_text("\n")
     assert f"{path}: is empty" in _message(path)
+
+
+def test_text_from_a_topic_is_xml_or_an_error_that_tells_nothing_of_files(tmp_path):
+    there = tmp_path / "robot.urdf"
+    there.write_text("<robot name='x'/>")
+    document = parse_xml(ReceivedText("\n<robot name='x'/>"))
+    assert document.is_received and document.root.get("name") == "x" and document.path is None
+    assert not parse_xml(there).is_received
+    found = set()
+    for text in (str(there), str(tmp_path / "gone"), "/root/.ssh", "/etc/shadow", "", " ", "\0"):
+        with pytest.raises(RobotDescriptionError, match="not XML.*never the path") as caught:
+            parse_xml(ReceivedText(text))
+        found.add(str(caught.value))
+    assert len(found) == 1
 
 
 def test_not_xml_names_file_line_and_reason(tmp_path):

@@ -222,6 +222,64 @@ def test_names_that_cannot_be_used(uri, says):
         FileFinder().find(uri, "link 'a'")
 
 
+OUTSIDE = [
+    "package://arm/../secret.stl", "package://arm/meshes/../../secret.stl",
+    "package://arm/%2e%2e/secret.stl", "package://arm/meshes/leak.stl",
+    "package://arm/out/secret.stl", "file://{top}/secret.stl", "{top}/secret.stl",
+    "{top}/src/../secret.stl", "../secret.stl", "{top}/src/arm/meshes/leak.stl",
+    "{top}/src2/secret.stl", "arm/meshes/leak.stl",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("exists", [True, False])
+@pytest.mark.parametrize("uri", OUTSIDE)
+def test_what_a_topic_names_outside_is_refused_whether_it_exists_or_not(tmp_path, uri, exists):
+    path = _package(tmp_path / "src" / "arm")
+    if exists:
+        (tmp_path / "secret.stl").write_text("x")
+    (tmp_path / "src" / "arm" / "meshes" / "leak.stl").symlink_to(tmp_path / "secret.stl")
+    (tmp_path / "src" / "arm" / "out").symlink_to(tmp_path)
+    finder = FileFinder([tmp_path / "src"], is_received=True)
+    assert finder.find(URI, "x") == path
+    with pytest.raises(MeshError, match="refused") as caught:
+        finder.find(uri.format(top=tmp_path), "x")
+    assert "no file" not in str(caught.value)
+
+
+def test_what_a_topic_names_is_not_looked_for_behind_links_nor_in_the_working_directory(
+    tmp_path, monkeypatch
+):
+    _package(tmp_path / "src" / "arm")
+    (tmp_path / "away" / "deep").mkdir(parents=True)
+    (tmp_path / "secret.stl").write_text("x")
+    (tmp_path / "away" / "secret.stl").write_text("x")
+    (tmp_path / "src" / "arm" / "out").symlink_to(tmp_path / "away" / "deep")
+    monkeypatch.chdir(tmp_path)
+    finder = FileFinder([tmp_path / "src"], is_received=True)
+    for uri in ("secret.stl", "package://arm/out/../secret.stl"):
+        with pytest.raises(MeshError, match="no file"):
+            finder.find(uri, "x")
+
+
+def test_what_a_topic_names_inside_of_packages_and_given_folders_is_found(tmp_path, monkeypatch):
+    path = _package(tmp_path / "src" / "arm")
+    (tmp_path / "src" / "arm" / "package.xml").write_text("<package><name>arm</name></package>")
+    finder = FileFinder([tmp_path / "src"], is_received=True)
+    for uri in (f"file://{path}", str(path), "arm/meshes/a b.stl",
+                "package://arm/urdf/../meshes/a b.stl"):  # fmt: skip
+        assert finder.find(uri, "x") == path
+    with pytest.raises(MeshError, match="no file"):
+        finder.find(f"file://{path.parent}/b.stl", "x")
+    # As colcon build --symlink-install leaves it.
+    monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path / "install"))
+    link = tmp_path / "install" / "share" / "arm" / "meshes" / "a b.stl"
+    link.parent.mkdir(parents=True)
+    link.symlink_to(path)
+    assert FileFinder(is_received=True).find(URI, "x") == link
+    with pytest.raises(MeshError, match="package_dirs"):
+        FileFinder(is_received=True).find(f"file://{link}", "x")
+
+
 def test_error_names_uri_user_and_every_place(tmp_path, monkeypatch):
     monkeypatch.setenv("AMENT_PREFIX_PATH", "/ament_a:/ament_b")
     monkeypatch.setenv("ROS_PACKAGE_PATH", "/ros1")

@@ -25,8 +25,9 @@ def model():
 
 
 @pytest.fixture
-def scene(model):
-    found = SceneTopics(stub_node(), VALUES, lambda: None)
+def scene(model, tmp_path):
+    values = VALUES | {"package_dirs": [str(tmp_path / "meshes")]}
+    found = SceneTopics(stub_node(), values, lambda: None)
     found.monitor = watch(model)
     found.monitor.scene_fault = found.fault
     hear(found.monitor)
@@ -91,12 +92,28 @@ def test_attaching_may_be_heard_before_what_is_attached(scene):
     assert not refused(scene)
 
 
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_mesh_outside_of_packages_and_given_folders_is_refused(scene, tmp_path, exists):
+    if exists:
+        (tmp_path / "rock.stl").write_text("solid a\nendsolid a\n")
+    mesh = marker(mesh_resource=f"file://{tmp_path}/rock.stl")
+    mesh.type = Marker.MESH_RESOURCE
+    say(scene, mesh)
+    end = time.monotonic() + 20.0
+    while "package_dirs" not in refused(scene) and time.monotonic() < end:
+        scene.watch()
+        time.sleep(0.01)
+    assert "rock.stl' is refused" in refused(scene)
+    assert not scene.live.objects
+
+
 def test_a_bad_word_about_a_mesh_that_is_being_loaded_stays_said(scene, tmp_path):
-    (tmp_path / "rock.stl").write_text(
+    (tmp_path / "meshes").mkdir()
+    (tmp_path / "meshes" / "rock.stl").write_text(
         "solid a\nfacet normal 0 0 0\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\n"
         "endloop\nendfacet\nendsolid a\n"
     )
-    mesh = marker(mesh_resource=f"file://{tmp_path / 'rock.stl'}")
+    mesh = marker(mesh_resource=f"file://{tmp_path / 'meshes/rock.stl'}")
     mesh.type = Marker.MESH_RESOURCE
     say(scene, mesh)
     bad = marker(size=-1.0)

@@ -1,0 +1,124 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""How much a load may take: numbers of links, shapes, triangles and pairs, and time.
+
+A load runs in a block of `limited`; what it calls compares what it counts with the limits of that
+block, and elsewhere with the defaults.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+from collision_monitor.errors import LoadingLimitError
+
+
+@dataclass(frozen=True)
+class LoadingLimits:
+    """What a robot and its scene may have at most.
+
+    Attributes:
+        max_links: links with shapes, of all robots.
+        max_shapes: shapes of links, and obstacles.
+        max_triangles: of the meshes of links and obstacles.
+        max_pairs: pairs of links and obstacles that are checked.
+        max_load_seconds: for loading, fitting and compiling.
+    """
+
+    max_links: int = 2000
+    max_shapes: int = 20_000
+    max_triangles: int = 5_000_000
+    max_pairs: int = 2_500_000
+    max_load_seconds: float = math.inf
+
+
+_NOUNS = {
+    "max_links": "links with shapes", "max_shapes": "shapes and obstacles",
+    "max_triangles": "triangles", "max_pairs": "pairs to check",
+}  # fmt: skip
+
+
+class _Load:
+    def __init__(self, limits: LoadingLimits) -> None:
+        self.limits, self.begin, self.triangles = limits, time.monotonic(), 0
+
+
+_current: ContextVar[_Load | None] = ContextVar("load", default=None)
+
+
+@contextmanager
+def limited(limits: LoadingLimits | None = None) -> Iterator[None]:
+    """Load in this block; one that is inside another has the limits of the other.
+
+    Raises:
+        LoadingLimitError: instead of a MemoryError.
+    """
+    if _current.get() is not None:
+        yield
+        return
+    token = _current.set(_Load(LoadingLimits() if limits is None else limits))
+    try:
+        yield
+    except MemoryError as error:
+        raise LoadingLimitError(
+            f"not enough memory to load the robot and its scene ({error or 'MemoryError'}); "
+            "simplify meshes or leave obstacles out"
+        ) from None
+    finally:
+        _current.reset(token)
+
+
+def check_count(limit: str, count: int, what: str) -> None:
+    """Compare a number of ``what`` has with a limit, by its name in `LoadingLimits`.
+
+    Raises:
+        LoadingLimitError: it is above the limit.
+    """
+    load = _current.get()
+    most = getattr(LoadingLimits() if load is None else load.limits, limit)
+    if count > most:
+        raise LoadingLimitError(
+            f"{what} has {count} {_NOUNS[limit]}; at most {most} are allowed, this is "
+            f"{count - most} more (limit {limit}); {_remedy(limit)}"
+        )
+
+
+def add_triangles(count: int, what: str) -> None:
+    """Count triangles that ``what`` has.
+
+    Raises:
+        LoadingLimitError: those of all meshes of this load are more than max_triangles.
+    """
+    load = _current.get()
+    if load is not None:
+        load.triangles += count
+        check_count("max_triangles", load.triangles, f"{what}: with it the input")
+
+
+def check_time(step: str) -> None:
+    """Compare the time of this load with max_load_seconds; ``step`` is what is being done.
+
+    Raises:
+        LoadingLimitError: it is over.
+    """
+    load = _current.get()
+    if load is None:
+        return
+    spent, most = time.monotonic() - load.begin, load.limits.max_load_seconds
+    if spent > most:
+        raise LoadingLimitError(
+            f"loading was stopped after {spent:.1f} s, {spent - most:.1f} s more than the limit "
+            f"max_load_seconds ({most:g}), while {step}; {_remedy('max_load_seconds')}"
+        )
+
+
+def _remedy(limit: str) -> str:
+    parameter = limit
+    if limit in ("max_triangles", "max_pairs"):
+        parameter = limit.replace("max_", "max_thousand_")
+    return f"raise it (parameter {parameter}, option --{limit.replace('_', '-')}) if that is meant"
