@@ -199,7 +199,7 @@ def main() -> None:
     """Run all of it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--blocks", type=int, default=31)
-    parser.add_argument("--plot", default="", help="PNG of distances and suspects; nothing is timed")
+    parser.add_argument("--plot", default="", help="PNG of distances and suspects; no timing")
     options = parser.parse_args()
     blocks = options.blocks
     if options.plot:

@@ -59,9 +59,9 @@ def test_a_person_reads_what_was_done():
         "certified          0.0995 m between the arms at every instant, as the motion has it",
         "0.0800 m elsewhere at every instant, as the motion has it",
         "pairs              3 are kept apart",
-        "1 are eased: they may only not come nearer than the desired motion brings them",
-        "the nearest, right_1 - right_2, keeps 0.0300 m\n",
-        "1 are not looked at: no arm is in them",
+        "1 are eased; each keeps at every instant, at least:",
+        "right_1 - right_2: 30.0 mm between leaves\n",
+        "1 others do not touch (no arm moves them)",
         "8 s, 4 s (100.0%) longer",
     ):
         assert line in text
@@ -84,6 +84,7 @@ def test_json_has_every_waypoint_and_no_infinity():
     assert result["pairs"] == {
         "kept": 3, "eased": 1, "not_looked_at": 1,
         "nearest_eased": {"pair": ["right_1", "right_2"], "value": 0.03},
+        "eased_keep": [{"pair": ["right_1", "right_2"], "value": 0.03, "between": "leaves"}],
     }  # fmt: skip
     assert result["duration"] == {"before": 4.0, "after": 8.0}
     points = result["per_waypoint"]
@@ -103,10 +104,11 @@ def test_metres_are_millimetres_to_a_person():
     assert "largest change     -250.0 mm: right_j2 at t = 2 s" in text
 
 
-def test_leaves_that_overlap_are_called_so():
-    margins = replace(MARGINS, safe=np.array([0.1, -0.02, -np.inf, 0.1, 0.08]))
-    _, text = told(bent(DESIRED, ARMS, margins=margins))
-    assert "right_1 - right_2, keeps -0.0200 m (leaves overlap)" in text
+def test_pairs_on_meshes_are_called_so():
+    margins = replace(MARGINS, on_meshes=np.array([False, True, False, False, False]))
+    result, text = told(bent(DESIRED, ARMS, margins=margins))
+    assert "right_1 - right_2: 30.0 mm between meshes\n" in text
+    assert result["pairs"]["eased_keep"][0]["between"] == "meshes"
 
 
 def test_a_safe_motion_is_called_so():
@@ -126,12 +128,12 @@ def test_where_nothing_is_kept_apart_no_clearance_is_made_up():
     result, text = told(adjustment)
     assert result["clearance"]["after"]["value"] is None
     assert result["per_waypoint"][0]["clearance"] is None
-    assert "least clearance" not in text and "at every instant" not in text
+    assert "least clearance" not in text and "certified" not in text
 
 
 def test_the_published_method_says_what_it_does_not_look_at():
     _, text = told(bent(DESIRED, ARMS, "published"))
-    assert "1 are not looked at: not arm against arm" in text
+    assert "1 others do not touch (not arm against arm)" in text
 
 
 def test_a_refusal_says_where_and_how_far():
