@@ -244,7 +244,7 @@ def choose_margins(
         start[near], goal[near] = (model.surface_distances(q, near) for q in desired[[0, -1]])
     ends = np.minimum(start, goal) - _EASE
     # A motion that starts near the other arm is led out; one that ends in it has no way.
-    nearer = (danger_distance <= goal) & (goal < safe_distance)
+    nearer = (danger_distance <= goal) & (goal < safe_distance) & (len(desired) > 1)
     between_ends = np.where(nearer, goal - _EASE, np.inf)
     meant = np.where(kinds.outside, ends, between_ends).clip(danger_distance, safe_distance)
     meant[as_desired] = danger_distance

@@ -11,13 +11,16 @@ import numpy as np
 
 from collision_monitor.continuous.scan_space import Motion
 from collision_monitor.model.proximity import Certificate, Near, Proximity
+from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.robot.bodies import Jacobians
+from collision_monitor.verification.clearance.clearance_check import Certifier
 from collision_monitor.verification.clearance.mesh_level import (
     ExactLevel,
     ShapeDecider,
     link_hulls,
 )
 from collision_monitor.verification.clearance.scanner import Scanner
+from collision_monitor.verification.clearance.schedule import Schedule
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
@@ -29,6 +32,18 @@ def carriers(model: CollisionModel) -> dict[str, str]:
     """The link that each name in ``model.link_names`` moves with: itself, or its carrier."""
     obstacles = {obstacle.name: obstacle.link for obstacle in model.scene.obstacles}
     return {name: obstacles.get(name, name) for name in model.link_names}
+
+
+def prepare_meshes(model: CollisionModel) -> None:
+    """Compile and measure now what the first adjustment would otherwise wait for."""
+    model.prepare_exact(depths=False)
+    model.usual_distances()
+    if model.pairs:
+        one = np.arange(len(model.pairs)) == 0
+        q = np.clip(0.0, model.lower, model.upper)
+        MeshProximity(model, one).certify(q, q, np.where(one, np.inf, -np.inf))
+        still = Trajectory.through(model.joint_names, np.array([0.0, 1.0]), np.array([q, q]))
+        Certifier(model).certify(Schedule(model, still))
 
 
 class MeshProximity(Proximity):

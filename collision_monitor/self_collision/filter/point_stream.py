@@ -14,6 +14,7 @@ from collision_monitor.hierarchy.warm_up import warm_up_for_states
 from collision_monitor.model.proximity import Proximity
 from collision_monitor.self_collision.arms import Arm, find_arms
 from collision_monitor.self_collision.margins import Problem, choose_margins
+from collision_monitor.self_collision.mesh_proximity import prepare_meshes
 from collision_monitor.self_collision.motion_clearance import closest_pair
 from collision_monitor.self_collision.preparation import is_number
 from collision_monitor.self_collision.stepper import Stepper, joint_weights
@@ -50,6 +51,7 @@ class Streamer:
         if arms is None or len(arms) != 2 or isinstance(arms[0], str):
             arms = find_arms(model.robot, model.semantics, arms)
         warm_up_for_states()
+        prepare_meshes(model)
         self.model = model
         self.arms = arms
         self._distances = safe_distance, danger_distance

@@ -21,6 +21,7 @@ from collision_monitor.self_collision.filter.desired import (
     distance_from,
 )
 from collision_monitor.self_collision.filter.hold_supervisor import HoldSupervisor
+from collision_monitor.self_collision.mesh_proximity import prepare_meshes
 
 # m by which arms that are too near already may come nearer on their way out: sensor noise.
 _EASE = 0.002
@@ -90,6 +91,7 @@ class TrajectoryFilter:
         self.supervisor = supervisor
         self.arm_joints = tuple(name for arm in arms for name in arm.joint_names)
         self._model = model.twin()  # for the thread that adjusts
+        prepare_meshes(self._model)
         limits = zip(model.joint_names, model.velocity_limits.tolist(), strict=True)
         self._velocity_limits = dict(limits)
         # Wheels turn while a robot drives; what else may not move is compared.
