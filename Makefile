@@ -87,7 +87,7 @@ verification-plots: $(VENV)/.has-verify
 	PYTHONPATH=test "$(BIN)/python" docs/make_verification_plots.py
 
 method-pictures: $(VENV)/.has-test
-	PYTHONPATH=test "$(BIN)/python" benchmarks/hybrid_tree.py --cycle 0.05 --passes 3 --fit published --plot docs/hybrid_tree.png
+	PYTHONPATH=test "$(BIN)/python" benchmarks/hybrid_tree.py --cycle 0.05 --passes 7 --fit published --plot docs/hybrid_tree.png
 	"$(BIN)/python" -m collision_monitor fit urdf/dual_arm.urdf --srdf urdf/dual_arm.srdf --hierarchy octree --boxes 2 \
 	  --q right_joint_2=-1.4,right_joint_4=-1.3,left_joint_2=1.4,left_joint_4=1.3 --picture docs/octree.png
 	"$(BIN)/python" benchmarks/two_level_check.py --plot docs/two_level.png

@@ -178,8 +178,9 @@ def plot(path: str) -> None:
         found, printed = end.two_levels(rows, obstacle), end.two_levels(rows, obstacle, True)
         axis.plot(numbers, gaps, ".-", markersize=3, linewidth=0.8, label="tip to ball")
         for label, style, chosen in (
-            ("suspects, sound", "o", found.suspects), ("suspects, as printed", "x", printed.suspects)
-        ):  # fmt: skip
+            ("suspects, sound", "o", found.suspects),
+            ("suspects, as printed", "x", printed.suspects),
+        ):
             if chosen:
                 axis.plot(numbers[list(chosen)], gaps[list(chosen)], style, label=label)
         axis.axhline(0.0, color="C3", linewidth=0.8, label="ball")

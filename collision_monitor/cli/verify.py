@@ -221,10 +221,9 @@ def _verify(
         raise MotionError(
             f"--envelopes {options.envelopes}: is for one motion, but {len(paths)} are given"
         )
-    if options.envelopes and options.method == "two-level":
-        raise MotionError(
-            f"--envelopes {options.envelopes}: --method two-level measures no distances over time"
-        )
+    if options.method == "two-level" and (options.envelopes or options.level == "mesh"):
+        option = f"--envelopes {options.envelopes}" if options.envelopes else "--level mesh"
+        raise MotionError(f"{option}: --method two-level measures no distances over time")
     with LiveProgress(quiet=options.json) as progress:
         progress.update("loading the robot")
         log_compiling()

@@ -53,7 +53,7 @@ from collision_monitor.verification.clearance.schedule import Schedule
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
 
-METHODS = ("robust", "field", "published")  # published: the former name of field
+METHODS = ("robust", "published", "field")  # published: the former name of field
 YIELDING = ("both", "left", "right")  # of two arms; an arm's own name does as well
 _FINER = 4  # times as many waypoints, where what is given leaves no way
 _MOST_FINE = 1500  # waypoints

@@ -214,7 +214,7 @@ def _place_boxes(
         pose = found.pose(poses, name)
         lines(found.at_level(name, level).moved(pose).edges(), _BOX_COLOR, 1.0)
     colliding, crossing = found.meeting(model, q, _MOST)
-    lines(colliding, _MARKED_COLORS[0], 2.0)
+    lines(colliding, _MARKED_COLORS[0], 1.0)
     if len(crossing):
         faces = np.arange(3 * len(crossing)).reshape(-1, 3)
         mesh = pyvista.make_tri_mesh(crossing.reshape(-1, 3), faces)

@@ -438,7 +438,7 @@ def test_parameters_take_effect_and_contradictions_are_refused(robot):
     result = set_parameters(robot, danger_distance=0.2)
     assert not result.successful and "danger_distance 0.2 is above safe_distance" in result.reason
     result = set_parameters(robot, method="magic")
-    assert not result.successful and "'magic' is not one of robust, field, published" in result.reason
+    assert not result.successful and "'magic' is not one of robust, published" in result.reason
     assert set_parameters(robot, start_tolerance=0.5).successful
     try:
         start = MOTION.positions[0] + 0.3

@@ -80,6 +80,19 @@ def test_json_junit_report_and_envelopes(verify, cell):
     assert len(rows) > 10
 
 
+def test_the_two_levels_come_to_the_same_verdicts(verify, cell):
+    for name, expected in (("a", 0), ("b", 1)):
+        assert verify(f"motions/{name}.csv")[0] == expected
+        report = cell / "two.html"
+        code, out, _ = verify(
+            f"motions/{name}.csv", "--method", "two-level", "--json", "--report", str(report)
+        )
+        data = json.loads(out)
+        assert (code, data["exit_code"], data["nearest"]) == (expected, expected, None)
+        assert any(note.startswith("two-level check: ") for note in data["notes"])
+        assert "two-level check: " in report.read_text(encoding="utf-8")
+
+
 def test_reports_of_a_folder_are_listed_and_all_that_is_written_is_named(verify, cell):
     report = cell / "r.html"
     _, out, _ = verify("motions", "--report", str(report), "--junit", str(cell / "j.xml"))
@@ -214,6 +227,7 @@ def test_the_exit_code_is_the_verdict_even_if_nobody_reads_it(cell):
         (("motions/a.csv", "--limits", "none.yaml"), "none.yaml"),
         (("motions/a.csv", "--warn", "-1"), "-1"),
         (("motions", "--envelopes", "e.csv"), "is for one motion"),
+        (("motions/a.csv", "--method", "two-level", "--envelopes", "e.csv"), "--envelopes e.csv: "),
         (("motions/a.csv", "--drives", "none.yaml"), "none.yaml"),
         (("motions/a.csv", "--executor", "here"), "dask://host:port"),
     ],

@@ -637,7 +637,7 @@ def test_a_motion_of_neither_arm_is_refused():
         ({"safe_distance": "0.1"}, ConfigurationError, "safe_distance: '0.1'"),
         ({"safe_distance": -0.1, "danger_distance": -0.2}, ConfigurationError, "safe_distance"),
         ({"danger_distance": 0.3}, ConfigurationError, "above safe_distance"),
-        ({"method": "magic"}, ConfigurationError, "method: 'magic' is not one of robust, field, pub"),
+        ({"method": "magic"}, ConfigurationError, "method: 'magic' is not one of robust, pub"),
         ({"yielding": "nobody"}, ConfigurationError, "yielding: 'nobody'"),
         ({"tip_weight": -1.0}, ConfigurationError, "tip_weight: -1.0"),
         ({"tip_weight": 1.1e6}, ConfigurationError, "tip_weight: 1100000.0"),
