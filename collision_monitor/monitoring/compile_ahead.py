@@ -21,7 +21,7 @@ from collision_monitor.mesh_distance import contact_triangles
 from collision_monitor.model.live import voxels
 
 _PROGRAM = (
-    "import sys; sys.path[:] = sys.argv[2:]; "
+    "import signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); sys.path[:] = sys.argv[2:]; "
     "from collision_monitor.monitoring import compile_ahead; compile_ahead.main(sys.argv[1])"
 )
 # One moving link and no pair: the compiled kernels are the same for all robots.

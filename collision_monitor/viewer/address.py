@@ -132,7 +132,7 @@ def start_server(address: Address, title: str) -> Any:
             return None
 
     guard = PageGuard(address.host, address.given)
-    with redirect_stdout(io.StringIO()), guard.installed():
+    with redirect_stdout(io.StringIO()), guard.installed(viser):
         # Its banner is left out: the caller prints the address.
         server = LocalServer(address.host, address.port, label=title, verbose=False)
     if server.get_port() != address.port:  # it tries the next ones silently

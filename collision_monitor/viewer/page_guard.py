@@ -71,10 +71,13 @@ class PageGuard:
         return address.is_loopback or not self._is_loopback
 
     @contextmanager
-    def installed(self) -> Iterator[None]:
-        """Guard the servers of web sockets that are started in this block at this host."""
-        import websockets.asyncio.server as module
-
+    def installed(self, viser: Any) -> Iterator[None]:
+        """Guard the servers of web sockets that ``viser`` starts in this block at this host."""
+        try:
+            module = viser.infra._infra.websockets.asyncio.server
+        except AttributeError:  # another viser: `is_installed` stays False
+            yield
+            return
         original = module.serve
 
         def serve(handler: Any, host: Any = None, *rest: Any, **more: Any) -> Any:

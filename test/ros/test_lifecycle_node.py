@@ -17,7 +17,7 @@ from std_msgs.msg import String
 from support.robots.toys import chain
 from support.robots.two_slides import JOINTS, URDF, apart
 from support.ros.obstacle_messages import marker
-from support.ros.ros_graph import LATCHED, OK, STALE, WARN, Graph
+from support.ros.ros_graph import ERROR, LATCHED, OK, STALE, WARN, Graph
 from visualization_msgs.msg import MarkerArray
 
 from collision_monitor import CollisionModel
@@ -269,6 +269,23 @@ def test_other_joints_are_waited_for_and_then_known(cell):
 
 def children(pid):
     return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+
+
+def test_a_loader_that_is_killed_is_an_error_until_a_description_is_loaded(cell):
+    graph, _, descriptions, process = cell
+    describe(cell, THICK, lambda: graph.state.level == OK)
+    descriptions.publish(String(data=OTHER))
+    graph.until(lambda: "loading" in graph.values)
+    for child in children(process.pid):
+        os.kill(int(child), signal.SIGKILL)
+    graph.until_level(ERROR)
+    assert "killed by signal 9" in graph.state.message, graph.state.message
+    assert graph.values["action"] == "stop"
+    graph.until(lambda: graph.heard["safe"][-1].data is False)
+    graph.spin(0.3)
+    assert graph.state.level == ERROR  # it stays so
+    describe(cell, THICK, lambda: graph.state.level == OK)
+    assert "description_refused" not in graph.values
 
 
 def test_a_signal_while_a_robot_is_loaded_leaves_nothing_behind(cell, tmp_path):

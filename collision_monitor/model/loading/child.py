@@ -12,7 +12,6 @@ import contextlib
 import logging
 import os
 import pickle
-import signal
 import sys
 import threading
 from typing import NamedTuple
@@ -74,7 +73,6 @@ def _end_with_parent() -> None:
 
 def main() -> None:
     """Answer one recipe."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all of a terminal's processes
     with contextlib.suppress(OSError):
         os.nice(_NICE)
     # What a library prints must not get into the answer.

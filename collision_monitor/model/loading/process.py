@@ -22,7 +22,7 @@ from collision_monitor.model.loading.recipe import Recipe
 
 # The child finds modules where this process does, and not in the folder it was started in.
 _PROGRAM = (
-    "import sys; sys.path[:] = sys.argv[1:]; "
+    "import signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); sys.path[:] = sys.argv[1:]; "
     "from collision_monitor.model.loading.child import main; main()"
 )
 

@@ -7,9 +7,11 @@ from __future__ import annotations
 import argparse
 import logging
 import math
+import os
 import re
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -23,9 +25,11 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.subscription import Subscription
 from rclpy.utilities import remove_ros_args
 
+from collision_monitor.common.end_of_process import end_now
 from collision_monitor.errors import CollisionMonitorError, RosArgumentsError
 from collision_monitor.monitoring.monitor import Level
 
+_END_SECONDS = 2.0  # from a signal to the end of the process
 _SIGNAL_SECONDS = 0.2  # between two checks for a signal, where no timer runs
 
 
@@ -160,24 +164,33 @@ def best_executor() -> Executor:
 
 
 def run_program(make_node: Callable[[], Node], args: list[str] | None, name: str) -> None:
-    """`run_node`; an error in its parameters is printed, and ends the process with code 1."""
+    """`run_node`, and the end of the process with code 0.
+
+    An error in parameters is printed, and ends it with code 1.
+    """
     try:
         run_node(make_node, args)
     except (CollisionMonitorError, ParameterException) as error:
         print(f"{name}: error: {error}", file=sys.stderr)
         sys.exit(1)
+    # Everything is closed. The interpreter's own end would wait for threads that fit or compile,
+    # and take modules apart under those of the middleware.
+    sys.stdout.flush()
+    sys.stderr.flush()
+    end_now()
 
 
 def run_node(make_node: Callable[[], Node], args: list[str] | None) -> None:
     """Make a node and spin it until SIGINT or SIGTERM; both are ordinary ends.
 
     Signals are not left to rclpy, which shuts the middleware down during a callback. Here the
-    callback ends, and ``node.close()`` can still publish a last state.
+    callback ends, and ``node.close()`` can still publish a last state. What takes longer than
+    `_END_SECONDS` is given up: then the process kills its children, and ends with code 0.
     """
-    init(args)
     end = _End()
     node = None
     try:
+        init(args)
         node = make_node()
         executor = best_executor()
         executor.add_node(node)
@@ -198,6 +211,16 @@ def run_node(make_node: Callable[[], Node], args: list[str] | None) -> None:
         rclpy.try_shutdown()
 
 
+def _end_later(received: int) -> None:
+    """End this process some time after a signal, if it has not ended by itself."""
+    while os.read(received, 1)[0] not in (signal.SIGINT, signal.SIGTERM):
+        pass
+    time.sleep(_END_SECONDS)
+    text = f"ended {_END_SECONDS:g} s after a signal, without waiting for what is still running\n"
+    os.write(2, text.encode())
+    end_now()
+
+
 class _End:
     """Handles SIGINT and SIGTERM.
 
@@ -209,6 +232,12 @@ class _End:
 
     def __init__(self) -> None:
         self.wanted = self.waits = False
+        # The handler below has to wait until Python is executed in the main thread, which may be in
+        # a compiler. This descriptor is written at once.
+        received, written = os.pipe()
+        os.set_blocking(written, False)
+        signal.set_wakeup_fd(written, warn_on_full_buffer=False)
+        threading.Thread(target=_end_later, args=(received,), name="end", daemon=True).start()
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._on_signal)
 

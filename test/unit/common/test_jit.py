@@ -243,6 +243,21 @@ def test_who_waits_for_a_process_that_dies_compiles(tmp_path):
     assert waiting.communicate(timeout=600)[0].split()[-1] == "1"
 
 
+def test_who_is_killed_while_machine_code_is_written_is_no_harm_to_others(tmp_path):
+    for _ in range(2):
+        process = start(WARM_UP, tmp_path)
+        known = set(tmp_path.rglob("*"))
+        while process.poll() is None and not any(
+            path.suffix != ".lock" and path.is_file() for path in {*tmp_path.rglob("*")} - known
+        ):
+            pass
+        process.kill()
+        process.communicate()
+    other = start(WARM_UP, tmp_path)
+    words = other.communicate(timeout=600)[0].split()
+    assert other.returncode == 0 and float(words[-2]) == pytest.approx(3**0.5 * 3)
+
+
 def test_nobody_waits_longer_than_the_limit(monkeypatch, tmp_path):
     monkeypatch.setattr(compiled, "_directory", tmp_path)
     monkeypatch.setattr(compiled, "_PATIENCE", 0.3)

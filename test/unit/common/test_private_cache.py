@@ -263,6 +263,38 @@ def test_several_processes_write_at_once():
             assert found == {f"{writer}/{k}": [k] * 50 for k in range(100)}
 
 
+ENDLESS = """
+from collision_monitor.common.disk_cache import Store
+store, k = Store("fits"), 0
+print("writing", flush=True)
+while True:
+    k += 1
+    store.set_many({f"{k}/{n}": [k] * 500 for n in range(20)} | {"shared": [k] * 5000})
+"""
+
+
+def test_who_is_killed_in_the_middle_of_a_write_leaves_a_cache_that_works(caplog):
+    for k in range(3):
+        writers = [
+            subprocess.Popen([sys.executable, "-c", ENDLESS], stdout=subprocess.PIPE)
+            for _ in range(2)
+        ]
+        for writer in writers:
+            assert writer.stdout.readline() == b"writing\n"
+        time.sleep(0.1 + 0.037 * k)
+        writers[0].kill()
+        writers[0].communicate()
+        assert writers[1].poll() is None  # the other goes on
+        writers[1].kill()
+        writers[1].communicate()
+        with Store("fits") as store:
+            shared = store.get("shared")
+            assert len(shared) == 5000 and len(set(shared)) == 1
+            store.set("mine", k)
+            assert store.get("mine") == k
+    assert not caplog.records
+
+
 # -- turns ---------------------------------------------------------------------------
 
 

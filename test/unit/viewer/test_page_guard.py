@@ -7,6 +7,7 @@ import logging
 import os
 import socket
 import time
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -169,11 +170,6 @@ def test_a_port_in_use_is_an_error(page):
 
 
 def test_a_viser_that_cannot_be_guarded_is_refused(monkeypatch):
-    def no_guard(self):
-        from contextlib import nullcontext
-
-        return nullcontext()
-
-    monkeypatch.setattr(PageGuard, "installed", no_guard)
+    monkeypatch.setattr(PageGuard, "installed", lambda self, viser: nullcontext())
     with pytest.raises(ViewError, match="cannot be guarded"):
         Page(CollisionModel.from_urdf(chain(4)), np.zeros(3), warn=0.5, stop=0.1, port=0)

@@ -1,0 +1,137 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""SIGINT and SIGTERM in every phase of a node: code 0 within three seconds, no child is left."""
+
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from support.paths import ROOT
+from support.ros.ros_domains import Domain
+
+pytest.importorskip("rclpy", reason="rclpy is not installed")
+
+ROBOT = ("-p", f"robot_description:={ROOT}/urdf/dual_arm.urdf")
+
+
+@pytest.fixture(scope="module")
+def domain():
+    """A ROS domain of its own."""
+    with Domain() as held:
+        yield held
+
+
+@pytest.fixture
+def start(domain):
+    """Starts a node in a process of its own session; what still runs at the end is killed."""
+    processes = []
+
+    def run(node, *arguments, **environment):
+        process = subprocess.Popen(
+            [sys.executable, "-u", "-m", f"collision_monitor.nodes.{node}", "--ros-args",
+             *arguments],
+            env={**domain.environment, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+                 **environment},
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+        )  # fmt: skip
+        processes.append(process)
+        return process
+
+    yield run
+    for process in processes:
+        process.kill()
+        process.communicate()
+
+
+def descendants(pid):
+    found = []
+    for path in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in map(int, path.read_text().split()):
+            found += [child, *descendants(child)]
+    return found
+
+
+def is_alive(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def read_until(process, word, seconds=120.0):
+    """Read the output until it has a word; all that was read."""
+    output, end = b"", time.monotonic() + seconds
+    while word not in output.decode(errors="replace"):
+        left = end - time.monotonic()
+        assert left > 0.0 and select.select([process.stdout], [], [], left)[0], output.decode()
+        part = os.read(process.stdout.fileno(), 1 << 16)
+        assert part, output.decode()
+        output += part
+    return output
+
+
+def ends_well(process, number):
+    """Send the signal; the rest of the output."""
+    children = descendants(process.pid)
+    sent = time.monotonic()
+    process.send_signal(number)
+    output, _ = process.communicate(timeout=30.0)
+    took = time.monotonic() - sent
+    assert process.returncode == 0, output.decode()
+    assert took < 3.0, output.decode()
+    assert b"Traceback" not in output, output.decode()
+    end = time.monotonic() + 1.0
+    while any(map(is_alive, children)) and time.monotonic() < end:
+        time.sleep(0.02)
+    assert not [child for child in children if is_alive(child)]
+    return output
+
+
+@pytest.mark.parametrize("node", ["collision_monitor", "self_collision", "simulation"])
+@pytest.mark.parametrize(
+    ("number", "seconds"), [(signal.SIGINT, 0.5), (signal.SIGTERM, 0.8), (signal.SIGTERM, 1.5)]
+)
+def test_starting(start, node, number, seconds):
+    process = start(node, *ROBOT)
+    time.sleep(seconds)
+    ends_well(process, number)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_compiling(start, tmp_path, number):
+    process = start("collision_monitor", *ROBOT, NUMBA_CACHE_DIR=str(tmp_path))
+    read_until(process, "compiling kernels")
+    assert descendants(process.pid) or os.cpu_count() == 1
+    ends_well(process, number)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_fitting(start, number):
+    process = start("collision_monitor", *ROBOT, COLLISION_MONITOR_CACHE="off")
+    read_until(process, "fitting leaves to")
+    ends_well(process, number)
+
+
+def test_compiling_for_a_description_from_the_topic_in_a_callback(start, domain, tmp_path):
+    import rclpy
+    from rclpy.qos import DurabilityPolicy, QoSProfile
+    from std_msgs.msg import String
+
+    context = rclpy.Context()
+    context.init(domain_id=domain.number)
+    node = rclpy.create_node("describer", context=context)
+    latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+    publisher = node.create_publisher(String, "robot_description", latched)
+    publisher.publish(String(data=Path(f"{ROOT}/urdf/dual_arm.urdf").read_text()))
+    process = start(
+        "collision_monitor", "-p", f"package_dirs:=[{ROOT}]", NUMBA_CACHE_DIR=str(tmp_path)
+    )
+    read_until(process, "compiling kernels")
+    ends_well(process, signal.SIGTERM)
+    node.destroy_node()
+    context.shutdown()

@@ -1,0 +1,55 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Signals before a node can handle them, and the end that waits for nothing."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from collision_monitor.common.end_of_process import _is_program_of_a_node
+
+
+@pytest.mark.parametrize(
+    ("arguments", "is_node"),
+    [
+        (["python", "-m", "collision_monitor.nodes.self_collision", "--ros-args"], True),
+        (["python", "-X", "-m", "collision_monitor.nodes.simulation"], True),
+        (["python", "-m", "collision_monitor", "fit"], False),
+        (["python", "-m", "pytest", "collision_monitor"], False),
+        (["/usr/bin/python3", "/opt/lib/collision_monitor/collision_monitor", "--x"], True),
+        (["/usr/bin/python3", "/opt/bin/somebody"], False),
+        (["python", "-c", "import collision_monitor"], False),
+        (["python"], False),
+    ],
+)
+def test_only_programs_of_nodes_end_early(arguments, is_node):
+    assert _is_program_of_a_node(arguments) == is_node
+
+
+def test_the_library_leaves_signals_alone():
+    code = "import signal, collision_monitor; print(signal.getsignal(signal.SIGTERM))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == str(signal.SIG_DFL)
+
+
+def test_the_end_takes_children_along():
+    code = (
+        "import subprocess, sys\n"
+        "from collision_monitor.common.end_of_process import end_now\n"
+        "child = subprocess.Popen(['sleep', '600'], start_new_session=True)\n"
+        "print(child.pid, flush=True)\n"
+        "end_now()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    child = int(done.stdout)
+    try:
+        state = Path(f"/proc/{child}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return
+    if state != "Z":
+        os.kill(child, signal.SIGKILL)
+    assert state == "Z"
