@@ -73,6 +73,11 @@ def limited(limits: LoadingLimits | None = None) -> Iterator[None]:
         _current.reset(token)
 
 
+def is_limited() -> bool:
+    """Whether this is a load, with limits of its own."""
+    return _current.get() is not None
+
+
 def check_count(limit: str, count: int, what: str) -> None:
     """Compare a number of ``what`` has with a limit, by its name in `LoadingLimits`.
 

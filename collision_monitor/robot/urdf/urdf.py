@@ -20,7 +20,12 @@ from lxml import etree
 from urdf_parser_py import urdf as parser
 from urdf_parser_py.xml_reflection import core as parser_core
 
-from collision_monitor.common.loading_limits import add_triangles, check_count, check_time
+from collision_monitor.common.loading_limits import (
+    add_triangles,
+    check_count,
+    check_time,
+    is_limited,
+)
 from collision_monitor.common.magnitudes import too_small
 from collision_monitor.common.safe_xml import ReceivedText, XmlDocument, parse_xml
 from collision_monitor.common.text import shortened
@@ -151,7 +156,9 @@ def load_robot(
 
 
 def _check_size(document: XmlDocument) -> None:
-    """Refuse what is too large before it is parsed, which takes a second for 2000 links."""
+    """Refuse what is too large for a model before it is parsed: 2000 links take a second."""
+    if not is_limited():
+        return
     shapes = [
         len(found) for link in document.root.iterchildren("link")
         if (found := link.findall("collision"))
