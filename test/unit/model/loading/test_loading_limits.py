@@ -138,3 +138,16 @@ def test_joints_between_links_are_those_of_one_chain_and_not_of_the_other():
         expected = sorted({int(bodies.columns[row]) for row in chains[0] ^ chains[1]})
         found = search._joints_between(a, b, 2)
         assert found == expected if len(expected) <= 2 else len(found) == 3
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--max-links", "3"), ("--max-shapes", "3"), ("--max-pairs", "2"),
+     ("--max-load-seconds", "1e-6")],
+)  # fmt: skip
+def test_commands_have_them_as_options(tmp_path, capsys, option, value):
+    from collision_monitor.cli.main import main
+
+    (tmp_path / "robot.urdf").write_text(chain(4))
+    assert main(["distance", str(tmp_path / "robot.urdf"), option, value]) == 2
+    assert f"option {option}" in capsys.readouterr().err
