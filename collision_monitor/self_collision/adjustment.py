@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -48,7 +49,7 @@ from collision_monitor.verification.clearance.clearance_check import (
     CollisionVerdict,
     check_clearance,
 )
-from collision_monitor.verification.clearance.schedule import Schedule
+from collision_monitor.verification.clearance.schedule import Schedule, rest_configuration
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
@@ -179,10 +180,12 @@ def adjust(
         arms = find_chains(model.robot, model.semantics, arms)
     arms = tuple(arms)
     _check_options(method, arms, tip_weight)
+    # Joints that nothing moves are held where `verify` holds them, whatever the limits.
+    held = dict(zip(model.joint_names, rest_configuration(model, held or {}).tolist(), strict=True))
     model = within(model, position_limits)
     given = checked(model, motion)
-    model = standing(model, given, held or {})
-    configurations(model, given, held or {})  # refuses waypoints by the numbers they were given
+    model = standing(model, given, held)
+    configurations(model, given, held)  # refuses waypoints by the numbers they were given
     named = set(given.joint_names)
     columns = tuple(
         np.array([model.joint_names.index(n) for n in arm.joint_names if n in named], dtype=int)
@@ -194,7 +197,7 @@ def adjust(
     while True:
         times, buffer = attempts.pop(0)
         motion = refined(given, times)
-        desired = configurations(model, motion, held or {})
+        desired = configurations(model, motion, held)
         rates = _rate_limits(model, motion, acceleration_limits, velocity_limits)
         margins = choose_margins(model, arms, desired, safe_distance, danger_distance, able)
         if method != "robust" and not every_pair:
@@ -230,7 +233,27 @@ def adjust(
         if not retime:
             return found
         times = new_times(motion.times, found.motion.positions, *rates)
+        _refuse_to_wait(model, motion, times, given)
         return replace(found, motion=replace(found.motion, times=times))
+
+
+def _refuse_to_wait(
+    model: CollisionModel, motion: Motion, times: np.ndarray, given: Motion
+) -> None:
+    """Raise AdjustmentError where obstacles that move would have to be slowed down."""
+    if np.array_equal(times, motion.times):
+        return
+    for joint in model.scene.joints:
+        if joint.name in motion.joint_names:
+            positions = motion.positions[:, motion.joint_names.index(joint.name)]
+            if np.ptp(positions) > 0.0:
+                k = int(np.argmax(np.diff(times) > np.diff(motion.times)))
+                error = AdjustmentError(
+                    f"waypoint {k} at {motion.times[k]:g} s: from there joints are too fast, and "
+                    f"the obstacles that '{joint.name}' moves cannot be slowed down",
+                    k, float(motion.times[k]),
+                )  # fmt: skip
+                raise _renumbered(error, given, None)
 
 
 def _published(problem: Problem, proximity: Proximity) -> tuple[np.ndarray, np.ndarray]:
@@ -259,11 +282,11 @@ def _refuse_contact(problem: Problem, adjusted: np.ndarray) -> None:
     (a, b), time = found.pair, float(times[0]) + found.time
     waypoint = int(np.searchsorted(times, time, side="right")) - 1
     touch = "touch" if found.verdict is CollisionVerdict.COLLIDES else "may touch"
-    safe = adjusted[: waypoint + (time > times[0])]
+    distance = next(each.lower for each in found.series.minima if each.links == found.pair)
     raise AdjustmentError(
         f"waypoint {waypoint} at {time:g} s: '{a}' and '{b}' {touch} on the way; the joints that "
         "may be changed cannot part them, or no way around was found",
-        waypoint, time, (a, b), found.at_least, safe,
+        waypoint, time, (a, b), distance, adjusted[: waypoint + 1],
     )  # fmt: skip
 
 
@@ -368,10 +391,24 @@ def _prefix(
             return None
         bad = failures(proximity, problem.desired, safe, first_only=True)
         rows = problem.desired[: bad[0].segment + 1 if bad else len(problem.desired)]
+    rows = rows[: _free_rows(problem, rows)]
     if not len(rows):
         return None
     columns = [model.joint_names.index(name) for name in motion.joint_names]
     return Motion(motion.joint_names, motion.times[: len(rows)], rows[:, columns])
+
+
+def _free_rows(problem: Problem, rows: np.ndarray) -> int:
+    """How many of ``rows`` (n, nq), from the first on, are certified to be free of contact."""
+    model, certifier = problem.model, Certifier(problem.model)
+
+    def touches(count: int) -> bool:
+        motion = Trajectory.through(model.joint_names, problem.times[:count], rows[:count])
+        return not certifier.certify(Schedule(model, motion))
+
+    if not len(rows) or not touches(len(rows)):
+        return len(rows)
+    return bisect_left(range(1, len(rows) + 1), True, key=touches)
 
 
 def _report(

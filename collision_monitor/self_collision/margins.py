@@ -101,9 +101,8 @@ def yielding_arms(arms: Sequence[Arm], yielding: str) -> tuple[int, ...]:
     Raises:
         ConfigurationError: ``yielding`` is no name of an arm, nor one of the words for them.
     """
-    known = {arm.name: (k,) for k, arm in enumerate(arms)} | {"both": tuple(range(len(arms)))}
-    if len(arms) == 2:
-        known |= {"right": (0,), "left": (1,)}
+    known = {"right": (0,), "left": (1,)} if len(arms) == 2 else {}
+    known |= {"both": tuple(range(len(arms)))} | {arm.name: (k,) for k, arm in enumerate(arms)}
     if yielding not in known:
         raise ConfigurationError(f"yielding: {yielding!r} is not one of {', '.join(known)}")
     return known[yielding]
@@ -163,6 +162,7 @@ def _share_below(
         for row in rows:
             below[proximity.near(row, asked, 0.0).pairs] += 1.0 / _SAMPLES
         known[key] = below
+        return below
     return known[key]
 
 
@@ -234,7 +234,9 @@ def choose_margins(
             f"safe_distance: {safe_distance!r} m: all links of '{arms[0].name}' are closer to "
             f"those of '{arms[-1].name}' in nearly all configurations: no pair would be monitored"
         )
-    eased = moved & (kinds.inside | ((kinds.between | kinds.outside) & close))
+    # What follows a joint of an arm without being a part of it: a link that mimics.
+    others = moved & ~(kinds.between | kinds.outside | kinds.inside)
+    eased = moved & (kinds.inside | others | ((kinds.between | kinds.outside) & close))
     kept = moved & (kinds.between | kinds.outside) & ~eased
     start, goal = model.distances(desired[0]), model.distances(desired[-1])
     # Leaves do not decide whether a motion may begin or end somewhere.
@@ -258,8 +260,9 @@ def choose_margins(
             np.minimum.at(least, near.pairs, near.distances)
         # What could be d_dan apart may be nearer only where the motion begins or ends so: else a
         # large d_saf would let arms run into each other.
-        least = np.where(kinds.inside | touching, least, ends + _EASE)
-        chosen = np.flatnonzero(eased & (least < np.where(kinds.inside, _NEAR_ITSELF, 0.0)))
+        inside = kinds.inside | others
+        least = np.where(inside | touching, least, ends + _EASE)
+        chosen = np.flatnonzero(eased & (least < np.where(inside, _NEAR_ITSELF, 0.0)))
         on_meshes[chosen] = True
         least = np.maximum(np.minimum(least, danger_distance) - _EASE, 0.0)
         least[chosen] = np.minimum(_mesh_limits(model, chosen, desired), danger_distance)

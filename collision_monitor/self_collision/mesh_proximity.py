@@ -25,6 +25,7 @@ from collision_monitor.verification.clearance.schedule import Schedule
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
 
+_PARTED = 1e-9  # m: nearer points have no direction
 _INSTANT = 1e-3  # of a segment: shorter pieces are not divided
 
 
@@ -78,7 +79,7 @@ class MeshProximity(Proximity):
         jacobians = Jacobians(self.model.bodies, q)
         for pair in np.unique(near.pairs[on_meshes]).tolist():
             distance, points = self._decider(q, pair)
-            if distance <= 0.0:
+            if distance <= _PARTED:
                 kept |= near.pairs == pair
             elif distance < limits[pair]:
                 normal = (points[1] - points[0]) / np.linalg.norm(points[1] - points[0])

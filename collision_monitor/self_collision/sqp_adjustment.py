@@ -38,6 +38,7 @@ _ROUNDS = 3  # programs a try
 _TRIES = 5
 _MOST_PLACES = 600  # rows over which a detour is spread
 _FINEST = 300  # rows that may all be knots
+_FAR = 1e3  # m
 _EASE = 1e-3  # m that a pair may come nearer than at the start, while it is led out
 
 
@@ -335,7 +336,9 @@ class RobustAdjustment:
         q = candidate[failure.segment]
         if failure.segment + 1 < len(candidate):
             q = q + failure.s * (candidate[failure.segment + 1] - q)
-        distance = float(self._problem.model.distances(q)[failure.pair])
+        only = np.full(len(self._safe), -np.inf)
+        only[failure.pair] = _FAR
+        _, distance = self._proximity.nearest(q, only)
         prefix = np.vstack([rows[:begin], candidate[: failure.segment + 1]])
         return self._error(
             waypoint, failure.pair, distance, "the adjusted motion comes too near there", prefix

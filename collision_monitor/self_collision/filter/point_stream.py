@@ -34,7 +34,7 @@ class Streamer:
 
     Each result is as near to the newest desired configuration as clearances and velocity limits
     allow. If no motion is safe, the arms stay where they are. Every returned motion is certified
-    from start to end. The arguments are those of `adjust`; call `reset` first.
+    from start to end. The arguments are those of `adjust`, for two arms; call `reset` first.
     """
 
     def __init__(
@@ -95,6 +95,7 @@ class Streamer:
         self._fastest = np.where(limits > 0.0, limits, np.inf)
         self._velocity = self._fastest[columns]
         self._floor = np.full(len(self._limits), -np.inf)
+        self._least = np.where(margins.on_meshes, 0.0, -np.inf)  # meshes never touch
         self._q = q
 
     def step(self, desired: np.ndarray, dt: float) -> tuple[np.ndarray, float, tuple[str, str]]:
@@ -142,7 +143,8 @@ class Streamer:
     def _certified(self, path: list[np.ndarray]) -> np.ndarray:
         """A pose far along ``path`` that is certified to be reached in a straight line."""
         # Never lower than they were: many small steps must not creep nearer.
-        self._floor = np.maximum(self._floor, np.minimum(self._limits, self._now() - _SLACK))
+        now = np.maximum(self._now() - _SLACK, self._least)
+        self._floor = np.maximum(self._floor, np.minimum(self._limits, now))
         at = len(path) - 1  # the path bends around the other arm: its chord may be too near
         while at > 0:
             if self._proximity.certify(self._q, path[at], self._floor).holds:

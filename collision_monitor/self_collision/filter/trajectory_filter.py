@@ -151,7 +151,7 @@ class TrajectoryFilter:
     def _yielding(self, motion: Motion, settings: FilterSettings) -> tuple[str, list[str]]:
         """Who gives way: an arm that is not named is held, so it cannot."""
         named = []
-        for side, arm in zip(("right", "left"), self.arms, strict=True):
+        for arm in self.arms:
             there = [name for name in arm.joint_names if name in motion.joint_names]
             if there and len(there) < len(arm.joint_names):
                 missing = [name for name in arm.joint_names if name not in there]
@@ -160,11 +160,11 @@ class TrajectoryFilter:
                     f"but not {shortened(missing)}: all joints of an arm or none"
                 )
             if there:
-                named.append(side)
+                named.append(arm)
         if len(named) == 2:
             return settings.yielding, []
-        held = self.arms[named[0] == "right"]
-        return named[0], [f"'{held.name}' is not named and is held where it stands"]
+        (held,) = (arm for arm in self.arms if arm is not named[0])
+        return named[0].name, [f"'{held.name}' is not named and is held where it stands"]
 
     def _refuse_while_others_move(self, names: Sequence[str], clock: float) -> None:
         if not self.running(clock):

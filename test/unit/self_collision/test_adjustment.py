@@ -43,9 +43,11 @@ from collision_monitor.errors import (
     NothingToCheckError,
 )
 from collision_monitor.motion import Motion, read_motion
+from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.robot.scene import load_scene
-from collision_monitor.self_collision import adjust
+from collision_monitor.self_collision import Streamer, adjust
 from collision_monitor.self_collision.margins import sides
+from collision_monitor.verification.clearance.clearance_check import check_clearance
 
 CLOSE = {"safe_distance": 0.1, "danger_distance": 0.05}
 
@@ -488,6 +490,90 @@ def test_three_arms_keep_apart():
     assert min(model.distances(q)[between].min() for q in fine) >= 0.05 - 1e-9
     # All of them give way.
     assert all(np.abs(found.joint_change[:, 2 * k : 2 * k + 2]).max() > 0.01 for k in range(3))
+
+
+SLIDE = {
+    "joints": [{
+        "name": "slide", "type": "prismatic", "position": [-3.0, 0.0, 0.0], "axis": [1, 0, 0],
+        "lower": 0.0, "upper": 4.0,
+    }],
+    "obstacles": [
+        {"name": "box", "type": "box", "size": [0.1, 0.1, 0.1], "joint": "slide"},
+    ],
+}  # fmt: skip
+
+
+def sliding_box():
+    return CollisionModel.from_urdf(planar_urdf(), srdf=SRDF, scene=SLIDE)
+
+
+def path_of(model, motion):
+    return Trajectory.through(motion.joint_names, motion.times, motion.positions)
+
+
+@pytest.mark.parametrize("method", ["robust", "field"])
+def test_the_safe_prefix_touches_nothing_else_either(method):
+    model = sliding_box()
+    slide = np.r_[2.3, 2.5, 2.7, 2.5, 2.3, np.full(36, 2.3)]  # through the base and back
+    rows = np.column_stack([meeting(41), slide])
+    rows[-1, :6] = rows[20, :6]  # the goal is in contact
+    with pytest.raises(AdjustmentError) as caught:
+        adjust(model, Motion((*PLANAR, "slide"), 0.5 * np.arange(41), rows), method=method)
+    prefix = caught.value.safe_prefix
+    assert prefix is not None and prefix.times[-1] < 0.75
+    assert check_clearance(model, path_of(model, prefix), exact=True).ok
+
+
+def test_obstacles_are_not_slowed_down():
+    model = sliding_box()
+    rows = np.column_stack([np.zeros((21, 6)), np.linspace(0.0, 1.0, 21)])
+    rows[:, 0] = np.linspace(-1.5, -0.5, 21)
+    names = (*PLANAR, "slide")
+    slow = Motion(names, np.linspace(0.0, 20.0, 21), rows)
+    assert not adjust(model, slow).changed
+    fast = Motion(names, np.linspace(0.0, 0.2, 21), rows)
+    with pytest.raises(AdjustmentError, match="obstacles that 'slide' moves cannot be slowed"):
+        adjust(model, fast)
+
+
+def test_a_link_that_follows_an_arm_is_kept_free_of_contact():
+    follows = '<mimic joint="right_j1" multiplier="2"/>'
+    flap = link("flap", '<sphere radius="0.05"/>', "0.3 0 0")
+    flap += joint("flap_joint", "base", "flap", xyz="-0.3 0 0", extra=follows)
+    model = CollisionModel.from_urdf(
+        planar_urdf().replace("</robot>", f"{flap}</robot>"), srdf=SRDF,
+        scene={"obstacles": [ball("post", -0.3, 0.3)]},
+    )  # fmt: skip
+    streamer = Streamer(model)
+    q = np.zeros(6)
+    q[0], q[3] = -0.3, 1.0
+    streamer.reset(q)
+    pair = model.pairs.index(("flap", "post"))
+    for target in np.linspace(-0.3, 0.785, 40):
+        q[0] = target
+        there, _, _ = streamer.step(q, 0.1)
+        assert model.distances(there, exact=True, depth=False)[pair] > 0.0
+    assert there[0] < 0.7
+
+
+def test_an_arm_named_like_a_side_is_itself():
+    parts = planar_urdf()
+    srdf = SRDF.replace("right_arm", "left").replace("left_arm", "other")
+    model = CollisionModel.from_urdf(parts, srdf=srdf)
+    first = Motion(PLANAR[:3], np.arange(41.0), meeting()[:, :3])
+    held = {PLANAR[3]: -0.3}
+    found = adjust(model, first, ["left", "other"], yielding="left", held=held)
+    assert found.changed and found.arms[0].name == "left"
+    whole = Motion(PLANAR, np.arange(41.0), meeting())
+    both = adjust(model, whole, ["left", "other"], yielding="left")
+    assert np.abs(both.joint_change[:, :3]).max() > 0.01 and not both.joint_change[:, 3:].any()
+
+
+def test_joints_that_nothing_moves_are_held_where_verify_holds_them():
+    model = planar_model()
+    motion = Motion(PLANAR[3:], np.arange(2.0), np.zeros((2, 3)))
+    with pytest.raises(MotionError, match="'right_j1' is at 0, beyond its limits -1.9 to -1.5"):
+        adjust(model, motion, position_limits={"right_j1": (-1.9, -1.5)})
 
 
 def test_what_a_hand_carries_is_kept_away_from_things_too():
