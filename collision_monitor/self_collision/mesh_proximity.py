@@ -60,11 +60,17 @@ class MeshProximity(Proximity):
         self._on_meshes = on_meshes
         self._decider = ShapeDecider(model, depth=False)
         self._level = ExactLevel(Scanner(model), self._decider, link_hulls(model))
-        bodies, carrier = model.bodies.link_bodies, carriers(model)
-        self._pair_bodies = {
-            pair: [bodies[carrier[name]] for name in model.pairs[pair]]
-            for pair in np.flatnonzero(on_meshes).tolist()
-        }
+        self._pair_bodies, self._travel_rates = {}, {}
+        self._last: dict[int, tuple[np.ndarray, float]] = {}  # by pair: a q, its distance there
+        bodies, carrier, reach = model.bodies, carriers(model), model.link_reach()
+        for pair in np.flatnonzero(on_meshes).tolist():
+            names = model.pairs[pair]
+            self._pair_bodies[pair] = [bodies.link_bodies[carrier[name]] for name in names]
+            a, b = (reach[model.link_names.index(name)] for name in names)
+            rates = np.where((a > 0.0) != (b > 0.0), np.abs(bodies.gains) * (a + b), 0.0)
+            self._travel_rates[pair] = np.bincount(
+                bodies.columns, rates, minlength=len(model.joint_names)
+            )
 
     def near(self, q: np.ndarray, limits: np.ndarray, spread: float = np.inf) -> Near:
         """As `Proximity.near`; a row for each pair on meshes, with -1 for its leaves.
@@ -76,9 +82,13 @@ class MeshProximity(Proximity):
         if not on_meshes.any():
             return near
         kept, rows = ~on_meshes, []
-        jacobians = Jacobians(self.model.bodies, q)
-        for pair in np.unique(near.pairs[on_meshes]).tolist():
-            distance, points = self._decider(q, pair)
+        pairs = [
+            pair for pair in np.unique(near.pairs[on_meshes]).tolist()
+            if self._at_least(q, pair) < limits[pair]
+        ]  # fmt: skip
+        jacobians = Jacobians(self.model.bodies, q) if pairs else None
+        for pair in pairs:
+            distance, points = self._measure(q, pair)
             if distance <= _PARTED:
                 kept |= near.pairs == pair
             elif distance < limits[pair]:
@@ -99,6 +109,23 @@ class MeshProximity(Proximity):
             )
         )
 
+    def _measure(self, q: np.ndarray, pair: int) -> tuple[float, np.ndarray]:
+        distance, points = self._decider(q, pair)
+        self._last[pair] = q.copy(), float(distance)
+        return distance, points
+
+    def _at_least(self, q: np.ndarray, pair: int) -> float:
+        """What the last distance of a pair says about this one: less the way of both links.
+
+        Schwarzer, Saha, Latombe, IEEE Trans. Robotics 21(3), 2005.
+        """
+        if pair not in self._last:
+            return -np.inf
+        at, distance = self._last[pair]
+        if distance <= 0.0:
+            return -np.inf
+        return distance - float(np.abs(q - at) @ self._travel_rates[pair])
+
     def nearest(self, q: np.ndarray, limits: np.ndarray) -> tuple[int, float] | None:
         """As `Proximity.nearest`; a pair on meshes counts with the distance of its meshes."""
         by_leaves, found = super().near(q, limits, 0.0), None
@@ -107,7 +134,9 @@ class MeshProximity(Proximity):
             if found is not None and distance >= found[1]:
                 break
             if self._on_meshes[pair]:
-                between_meshes = float(self._decider(q, pair)[0])
+                if found is not None and self._at_least(q, pair) >= found[1]:
+                    continue
+                between_meshes = float(self._measure(q, pair)[0])
                 if between_meshes > 0.0:
                     distance = between_meshes
             if distance < limits[pair] and (found is None or distance < found[1]):

@@ -100,7 +100,7 @@ def test_without_solvers_a_trajectory_comes_out_adjusted_and_certified(started):
 
 
 def test_what_needs_the_solvers_is_refused_with_the_reason(started, tmp_path):
-    robot = slides(started, tmp_path, ("daqp", "piqp"), "danger_distance:=0.0")
+    robot = slides(started, tmp_path, ("daqp", "piqp"), "danger_distance:=0.03")
     robot.points.publish(robot.trajectory([apart(0.5)], [0.1], names=JOINTS))
     robot.until(lambda: robot.values["event"] == "point refused")
     assert "daqp is not installed: pip install daqp" in robot.message

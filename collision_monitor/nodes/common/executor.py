@@ -187,10 +187,10 @@ def run_node(make_node: Callable[[], Node], args: list[str] | None) -> None:
     callback ends, and ``node.close()`` can still publish a last state. What takes longer than
     `_END_SECONDS` is given up: then the process kills its children, and ends with code 0.
     """
+    init(args)
     end = _End()
     node = None
     try:
-        init(args)
         node = make_node()
         executor = best_executor()
         executor.add_node(node)

@@ -453,7 +453,7 @@ def test_one_arm_goes_round_what_is_in_its_way():
     assert away.min() >= 0.1 + 0.1 + PLANAR_RADIUS - 1e-6
     with pytest.raises(ConfigurationError, match="published is for two arms, not for 1"):
         adjust(model, motion, ["right_arm"], method="published")
-    with pytest.raises(ConfigurationError, match="yielding: 'left' is not one of right_arm, both"):
+    with pytest.raises(ConfigurationError, match="yielding: 'left' is not one of both, right_arm"):
         adjust(model, motion, ["right_arm"], yielding="left")
 
 
