@@ -124,6 +124,10 @@ class AdjustmentError(CollisionMonitorError, ValueError):
         self.safe_prefix = safe_prefix
 
 
+class CancelledError(CollisionMonitorError, RuntimeError):
+    """The caller does not want the result any more."""
+
+
 class SimulationError(CollisionMonitorError, RuntimeError):
     """A simulation that cannot go on; the message says what to change."""
 

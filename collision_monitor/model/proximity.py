@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from collision_monitor.continuous import motion_bound
-from collision_monitor.errors import ConfigurationError
+from collision_monitor.errors import CancelledError, ConfigurationError
 from collision_monitor.hierarchy.near import near
 
 if TYPE_CHECKING:
@@ -77,10 +78,15 @@ def link_tables(model: CollisionModel) -> tuple[np.ndarray, np.ndarray]:
 
 
 class Proximity:
-    """Questions about single pairs of leaves; has a work space of its own, for one thread."""
+    """Questions about single pairs of leaves; has a work space of its own, for one thread.
+
+    Attributes:
+        cancelled: asked at each question; where it is true, that raises CancelledError.
+    """
 
     def __init__(self, model: CollisionModel) -> None:
         self.model = model
+        self.cancelled: Callable[[], bool] | None = None
         self._numbers, self._index = model.work_space()
         self._leaf_links, self._pair_table = link_tables(model)
         self._reach = model.link_reach()
@@ -95,6 +101,10 @@ class Proximity:
         """(numbers, index) of the packed model."""
         return self._numbers, self._index
 
+    def _go_on(self) -> None:
+        if self.cancelled is not None and self.cancelled():
+            raise CancelledError("cancelled: the result is not wanted any more")
+
     def _room(self, count: int) -> None:
         self._found = np.empty((count, 3), dtype=np.int64)
         self._values = np.empty((count, 10))
@@ -107,6 +117,7 @@ class Proximity:
         gives one for each pair of links. A limit of -inf leaves a pair out. What is returned is
         valid until the next call.
         """
+        self._go_on()
         widest = float(limits.max(initial=-np.inf))
         while True:
             count = near(
@@ -144,6 +155,7 @@ class Proximity:
         Joints move evenly and together. ``resolution``: metres above a limit that are not told
         from touching it.
         """
+        self._go_on()
         if not resolution > 0.0:
             raise ConfigurationError(f"resolution: {resolution!r} is not a length above 0 m")
         state, s, _, _, pair, distance, tests = motion_bound.certify(

@@ -248,7 +248,8 @@ class SelfCollisionNode(RobotNode):
 
     def _forget_computing(self) -> Job:
         (job, future), self._computing = self._computing, None
-        future.cancel()  # if it has not begun; otherwise its result is ignored
+        future.cancel()  # if it has not begun; otherwise it ends soon, and its result is ignored
+        job.cancelled.set()
         return job
 
     def _refuse(self, reason: str, goal: object = None, values: dict | None = None) -> None:

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -136,6 +136,7 @@ def adjust(
     velocity_limits: Mapping[str, float] | None = None,
     position_limits: Mapping[str, tuple[float, float]] | None = None,
     retime: bool = True,
+    cancelled: Callable[[], bool] | None = None,
 ) -> Adjustment:
     """Adjust a motion of one arm or more so that it is free of collision at every instant.
 
@@ -164,6 +165,7 @@ def adjust(
         velocity_limits: rad/s or m/s by joint, instead of those of the URDF.
         position_limits: (lower, upper) by joint, rad or m; used if tighter than those of the URDF.
         retime: whether to slow the result down where it exceeds velocity or acceleration limits.
+        cancelled: asked often, for a caller in another thread; once it is true, adjusting ends.
 
     Raises:
         AdjustmentError: there is no safe adjustment. The error has the place, the reason and the
@@ -175,6 +177,7 @@ def adjust(
         ConfigurationError: an option is invalid.
         NothingToCheckError: no checked pair contains a link of an arm.
         MissingDependencyError: a solver is not installed.
+        CancelledError: ``cancelled`` was true.
     """
     if not arms or not all(isinstance(arm, Arm) for arm in arms):
         arms = find_chains(model.robot, model.semantics, arms)
@@ -212,7 +215,7 @@ def adjust(
                 f"'{model.name}': no pair of links is checked in which {names} takes part"
             )
         problem = Problem(
-            model, arms, motion.times, desired, columns, margins, yielding, tip_weight
+            model, arms, motion.times, desired, columns, margins, yielding, tip_weight, cancelled
         )
         proximity = problem.proximity()
         try:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
@@ -71,6 +71,7 @@ class Problem:
         margins: d_saf and d_dan of every pair.
         yielding: which arm gives way: ``both`` for all, ``left`` or ``right`` of two, or a name.
         tip_weight: weight of tip displacement against joint displacement, rad/m.
+        cancelled: whether the result is not wanted any more; None: it is.
     """
 
     model: CollisionModel
@@ -81,13 +82,15 @@ class Problem:
     margins: Margins
     yielding: str = "both"
     tip_weight: float = 0.0
+    cancelled: Callable[[], bool] | None = None
 
     def proximity(self) -> Proximity:
         """A new work space for the distances that ``margins`` are about."""
         on_meshes = self.margins.on_meshes
-        if on_meshes is None or not on_meshes.any():
-            return Proximity(self.model)
-        return MeshProximity(self.model, on_meshes)
+        on_leaves = on_meshes is None or not on_meshes.any()
+        found = Proximity(self.model) if on_leaves else MeshProximity(self.model, on_meshes)
+        found.cancelled = self.cancelled
+        return found
 
     @property
     def yielding_columns(self) -> np.ndarray:

@@ -24,7 +24,6 @@ POSTS = {
     ("name", "scene", "count", "touching"),
     [
         ("baxter", None, 4, False),
-        ("baxter", None, 2, True),
         ("ur5", POSTS, 6, False),
         ("ur5", POSTS, 4, True),
         pytest.param("pr2", None, 100, False, marks=pytest.mark.slow),

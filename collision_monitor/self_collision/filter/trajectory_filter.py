@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from threading import Event
 
 import numpy as np
 
@@ -55,6 +56,7 @@ class Job:
         events: how many events of the supervisor there had been.
         submitted: when it came in, steady clock.
         owner: the goal of an action, or None.
+        cancelled: to be set when the result is not wanted any more.
     """
 
     motion: Motion
@@ -65,6 +67,7 @@ class Job:
     events: int = 0
     submitted: float = 0.0
     owner: object = None
+    cancelled: Event = field(default_factory=Event)
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,6 +201,7 @@ class TrajectoryFilter:
             tip_weight=s.tip_weight,
             held={name: value for name, value in job.held.items() if name not in moved},
             acceleration_limits=s.acceleration_limit or None,
+            cancelled=job.cancelled.is_set,
         )
 
     # -- after -----------------------------------------------------------------------

@@ -37,6 +37,7 @@ from collision_monitor import CollisionModel
 from collision_monitor.errors import (
     AdjustmentError,
     ArmsError,
+    CancelledError,
     CollisionMonitorError,
     ConfigurationError,
     MotionError,
@@ -300,6 +301,19 @@ def test_ten_thousand_waypoints():
     assert found.motion.positions.shape == rows.shape
     assert PAPER.segment_distances(found.motion.positions).min() >= PAPER.safe - 1e-9
     assert largest_deviation(found.motion.positions, rows) < 12.0
+
+
+@pytest.mark.parametrize("questions", [0, 40, 400])
+def test_an_adjustment_that_is_not_wanted_any_more_ends(questions):
+    asked = []
+
+    def cancelled():
+        asked.append(None)
+        return len(asked) > questions
+
+    with pytest.raises(CancelledError, match="not wanted any more"):
+        adjust(capsule_model(PAPER.offset), MOTION, cancelled=cancelled, **CLOSE)
+    assert len(asked) == questions + 1
 
 
 def test_lists_and_integers_are_numbers():

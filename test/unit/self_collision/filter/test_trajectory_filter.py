@@ -76,6 +76,7 @@ def test_the_work_is_handed_to_the_library_with_all_its_settings(cell, monkeypat
         "motion": job.motion, "arms": ARMS, "safe_distance": 0.2, "danger_distance": 0.1,
         "method": "published", "every_pair": False, "yielding": "left", "tip_weight": 3.0,
         "held": {"mast_joint": 0.0}, "acceleration_limits": 4.0,
+        "cancelled": job.cancelled.is_set,
     }  # fmt: skip
     cell.filter.adjust(cell.job())
     assert asked["acceleration_limits"] is None
