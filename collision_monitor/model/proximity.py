@@ -84,9 +84,10 @@ class Proximity:
         cancelled: asked at each question; where it is true, that raises CancelledError.
     """
 
+    cancelled: Callable[[], bool] | None = None
+
     def __init__(self, model: CollisionModel) -> None:
         self.model = model
-        self.cancelled: Callable[[], bool] | None = None
         self._numbers, self._index = model.work_space()
         self._leaf_links, self._pair_table = link_tables(model)
         self._reach = model.link_reach()
