@@ -19,6 +19,7 @@ from collision_monitor.cli.options import (
 )
 from collision_monitor.cli.robots import add_model_arguments, load_model
 from collision_monitor.common.text import counted, shortened
+from collision_monitor.errors import ConfigurationError
 from collision_monitor.fitting.leaves_file import write_leaves
 from collision_monitor.fitting.stand_off import stand_off
 from collision_monitor.geometry.leaf import Leaf, moved
@@ -236,6 +237,10 @@ def _left_out(model: CollisionModel) -> str:
 
 def run(options: argparse.Namespace) -> int:
     """Print tables or JSON; write the requested files."""
+    if options.boxes is not None and (options.boxes < 0 or not options.picture):
+        raise ConfigurationError(
+            f"--boxes {options.boxes}: a level of 0 or more is needed, and --picture"
+        )
     if options.picture:
         require_pyvista()  # before the fit
     model = load_model(options)

@@ -220,6 +220,12 @@ def test_a_robot_of_one_link_has_nothing_to_check(tmp_path, capsys):
     assert out.endswith("toy: 1 link, 0 pairs checked, 0 left out\n")
 
 
+@pytest.mark.parametrize("options", [["--boxes", "-1", "--picture", "x.png"], ["--boxes", "2"]])
+def test_boxes_without_a_picture_or_a_level_are_refused(options, capsys):
+    assert main(["fit", "/nowhere/robot.urdf", *options]) == 2
+    assert "a level of 0 or more is needed, and --picture" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("option", "name", "says"),
     [
