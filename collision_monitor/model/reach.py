@@ -49,3 +49,21 @@ def reach(bodies: Bodies, body: int, leaves: Sequence[Leaf]) -> np.ndarray:
         from_origin = float(np.linalg.norm(offset)) + from_origin + slides[k]
         body = int(bodies.parents[k])
     return out
+
+
+def relative_reach(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """How far two links come nearer for a unit of each joint, at most, from the reach of each.
+
+    ``first``, ``second``: (..., joints). A joint that moves both, or neither, does not count.
+    """
+    return np.where((first > 0.0) != (second > 0.0), first + second, 0.0)
+
+
+def by_position(bodies: Bodies, weights: np.ndarray, count: int) -> np.ndarray:
+    """``weights`` (k, joints) per unit of each of the ``count`` entries of q: (k, count).
+
+    Mimic joints add to that of the joint that they follow, times their gain.
+    """
+    out = np.zeros((len(weights), count))
+    np.add.at(out.T, bodies.columns, (weights * np.abs(bodies.gains)).T)
+    return out

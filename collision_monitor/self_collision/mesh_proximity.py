@@ -11,10 +11,12 @@ import numpy as np
 
 from collision_monitor.continuous.scan_space import Motion
 from collision_monitor.model.proximity import Certificate, Near, Proximity
+from collision_monitor.model.reach import by_position, relative_reach
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.robot.bodies import Jacobians
 from collision_monitor.verification.clearance.clearance_check import Certifier
 from collision_monitor.verification.clearance.mesh_level import (
+    PARTED,
     ExactLevel,
     ShapeDecider,
     link_hulls,
@@ -25,7 +27,6 @@ from collision_monitor.verification.clearance.schedule import Schedule
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
 
-_PARTED = 1e-9  # m: nearer points have no direction
 _INSTANT = 1e-3  # of a segment: shorter pieces are not divided
 
 
@@ -60,17 +61,18 @@ class MeshProximity(Proximity):
         self._on_meshes = on_meshes
         self._decider = ShapeDecider(model, depth=False)
         self._level = ExactLevel(Scanner(model), self._decider, link_hulls(model))
-        self._pair_bodies, self._travel_rates = {}, {}
         self._last: dict[int, tuple[np.ndarray, float]] = {}  # by pair: a q, its distance there
         bodies, carrier, reach = model.bodies, carriers(model), model.link_reach()
-        for pair in np.flatnonzero(on_meshes).tolist():
-            names = model.pairs[pair]
-            self._pair_bodies[pair] = [bodies.link_bodies[carrier[name]] for name in names]
-            a, b = (reach[model.link_names.index(name)] for name in names)
-            rates = np.where((a > 0.0) != (b > 0.0), np.abs(bodies.gains) * (a + b), 0.0)
-            self._travel_rates[pair] = np.bincount(
-                bodies.columns, rates, minlength=len(model.joint_names)
-            )
+        pairs = np.flatnonzero(on_meshes).tolist()
+        rank = {name: k for k, name in enumerate(model.link_names)}
+        ends = np.array([[rank[name] for name in model.pairs[pair]] for pair in pairs], dtype=int)
+        a, b = ends.reshape(-1, 2).T
+        rates = by_position(bodies, relative_reach(reach[a], reach[b]), len(model.joint_names))
+        self._travel_rates = dict(zip(pairs, rates, strict=True))
+        self._pair_bodies = {
+            pair: [bodies.link_bodies[carrier[name]] for name in model.pairs[pair]]
+            for pair in pairs
+        }
 
     def near(self, q: np.ndarray, limits: np.ndarray, spread: float = np.inf) -> Near:
         """As `Proximity.near`; a row for each pair on meshes, with -1 for its leaves.
@@ -89,7 +91,7 @@ class MeshProximity(Proximity):
         jacobians = Jacobians(self.model.bodies, q) if pairs else None
         for pair in pairs:
             distance, points = self._measure(q, pair)
-            if distance <= _PARTED:
+            if distance <= PARTED:
                 kept |= near.pairs == pair
             elif distance < limits[pair]:
                 normal = (points[1] - points[0]) / np.linalg.norm(points[1] - points[0])

@@ -16,7 +16,7 @@ from collision_monitor.fitting.shapes import leaves_of
 from collision_monitor.model.live.live_object import LiveObject
 from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.proximity import link_tables
-from collision_monitor.model.reach import reach
+from collision_monitor.model.reach import reach, relative_reach
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.monitoring.speed_policy.settings import SpeedSettings
 
@@ -191,11 +191,6 @@ class BrakingPaths(ABC):
         )
 
 
-def weights_together(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Maximum approach of two links per unit of each joint, from the reach of each link."""
-    return np.where((first > 0.0) != (second > 0.0), first + second, 0.0)
-
-
 def distinct_weights(
     reach: np.ndarray, ends: np.ndarray, name: str
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -222,7 +217,7 @@ def distinct_weights(
             f"{_MOST_WEIGHTS} are possible: leave out links, or disable pairs in the SRDF"
         )
     found, of_kind = np.unique(
-        weights_together(rows[kinds[:, 0]], rows[kinds[:, 1]]), axis=0, return_inverse=True
+        relative_reach(rows[kinds[:, 0]], rows[kinds[:, 1]]), axis=0, return_inverse=True
     )
     return found, of_kind.ravel()[of_pair.ravel()]
 
@@ -347,7 +342,7 @@ class LiveBrakingPaths(BrakingPaths):
         key = (one, other, stop, warn)
         if key not in self._classes:
             self._classes[key] = len(self._rows)
-            self._rows.append((weights_together(first, second), stop, warn))
+            self._rows.append((relative_reach(first, second), stop, warn))
         return self._classes[key]
 
     def _publish_classes(self, is_new: bool = False) -> None:

@@ -13,7 +13,7 @@ from collision_monitor.errors import AdjustmentError, ConfigurationError, Trajec
 from collision_monitor.hierarchy.warm_up import warm_up_for_states
 from collision_monitor.model.proximity import Proximity
 from collision_monitor.self_collision.arms import Arm, find_arms
-from collision_monitor.self_collision.margins import Problem, choose_margins
+from collision_monitor.self_collision.margins import Problem, choose_margins, yielding_arms
 from collision_monitor.self_collision.mesh_proximity import prepare_meshes
 from collision_monitor.self_collision.motion_clearance import closest_pair
 from collision_monitor.self_collision.preparation import is_number
@@ -46,10 +46,9 @@ class Streamer:
         yielding: str = "both",
     ) -> None:
         """The constructor finds the arms and compiles the update."""
-        if yielding not in ("both", "left", "right"):
-            raise ConfigurationError(f"yielding: {yielding!r} is not one of both, left, right")
         if arms is None or len(arms) != 2 or isinstance(arms[0], str):
             arms = find_arms(model.robot, model.semantics, arms)
+        yielding_arms(arms, yielding)  # refuses what is no arm
         warm_up_for_states()
         prepare_meshes(model)
         self.model = model

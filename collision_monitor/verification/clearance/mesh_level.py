@@ -37,9 +37,9 @@ Decider = Callable[[np.ndarray, int], tuple[float, np.ndarray]]
 Piece = tuple[float, float, np.ndarray, np.ndarray]
 
 _TOUCH = -1e-12  # a distance of 0 is a collision
-_PARTED = 1e-9  # m: nearer points have no direction
+PARTED = 1e-9  # m: nearer points have no direction
 _DEPTH_SHARE, _DEPTH_BIN_SHARE = 0.1, 0.3  # of penetration depths, which take long to refine
-_ROUNDED = 1e-9  # m: qhull may leave out corners that stick out by rounding alone
+_ROUNDED = 1e-10  # m: qhull may leave out corners that stick out by rounding alone
 _SIDES = 64  # of the prism that stands for a cylinder: 0.12 % larger at its corners
 
 
@@ -162,7 +162,7 @@ class Looker:
         bound = self.by_leaves
         if self.travel >= 0.0:
             bound = max(bound, min(target, self.distance - self.travel - ROUNDING))
-        if bound < target and self._level.hulls is not None and self.distance > _PARTED:
+        if bound < target and self._level.hulls is not None and self.distance > PARTED:
             normal = self._points[1] - self._points[0]
             normal /= math.sqrt(normal @ normal)
             bound = max(

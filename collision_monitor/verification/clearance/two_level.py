@@ -25,7 +25,7 @@ from scipy.interpolate import PPoly
 from collision_monitor.common.text import counted, shortened
 from collision_monitor.continuous.pair_sweep import ROUNDING
 from collision_monitor.errors import TrajectoryError
-from collision_monitor.model.reach import largest_slides
+from collision_monitor.model.reach import by_position, largest_slides, relative_reach
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.motion.violation import Code, Violation
@@ -180,10 +180,9 @@ class _FirstLevel:
         model, bodies = self._model, self._model.bodies
         rank = {name: k for k, name in enumerate(model.link_names)}
         ends = np.array([[rank[a], rank[b]] for a, b in model.pairs])
-        a, b = model.link_reach()[ends[:, 0]], model.link_reach()[ends[:, 1]]
-        of_bodies = np.where((a > 0.0) != (b > 0.0), a + b, 0.0) * np.abs(bodies.gains)
-        weights = np.zeros((len(ends), len(model.joint_names)))
-        np.add.at(weights.T, bodies.columns, of_bodies.T)
+        reach = model.link_reach()
+        of_bodies = relative_reach(reach[ends[:, 0]], reach[ends[:, 1]])
+        weights = by_position(bodies, of_bodies, len(model.joint_names))
         # The reach holds for sliding joints within their limits. Between two points a joint turns
         # back beyond them by half of what its way is longer than the straight one, at most.
         q = np.array([self._schedule.configuration(time) for time in self.edges])[:, bodies.columns]

@@ -55,7 +55,7 @@ def test_points_of_a_mesh_are_its_corners_and_flat_ones_keep_all():
     assert len(points) < 120
     for direction in rng.normal(size=(300, 3)):
         placed = vertices @ POSE[:3, :3].T + POSE[:3, 3]
-        assert support(points, direction) == pytest.approx((placed @ direction).max(), abs=1e-8)
+        assert support(points, direction) == pytest.approx((placed @ direction).max(), abs=1e-9)
     flat = np.column_stack([vertices[:, :2], 0.0 * vertices[:, 2]])
     assert len(hull_points([Shape("mesh", np.eye(4), (), flat, np.zeros((1, 3), int))])) == 202
 

@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 from collision_monitor.errors import LoadingLimitError
-from collision_monitor.monitoring.speed_policy.braking_paths import (
-    distinct_weights,
-    weights_together,
-)
+from collision_monitor.model.reach import relative_reach
+from collision_monitor.monitoring.speed_policy.braking_paths import distinct_weights
 
 
 def test_each_pair_has_the_weights_of_its_two_links():
@@ -18,7 +16,7 @@ def test_each_pair_has_the_weights_of_its_two_links():
     ends = np.array([(a, b) for a in range(12) for b in range(a)])
     weights, kinds = distinct_weights(reach, ends, "toy")
     np.testing.assert_array_equal(
-        weights[kinds], weights_together(reach[ends[:, 0]], reach[ends[:, 1]])
+        weights[kinds], relative_reach(reach[ends[:, 0]], reach[ends[:, 1]])
     )
     assert len(np.unique(weights, axis=0)) == len(weights) < len(ends)
 

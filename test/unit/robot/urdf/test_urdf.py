@@ -427,7 +427,7 @@ def test_mimic_of_a_joint_that_does_not_move_is_ignored():
 
 
 def test_a_long_chain_is_no_problem():
-    count = 1999
+    count = 3000
     loaded = load_robot(
         robot(
             *(link(f"l{i}") for i in range(count + 1)),

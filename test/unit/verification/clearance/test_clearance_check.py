@@ -5,6 +5,7 @@
 import numpy as np
 import pytest
 from support.geometry.scan_cases import random_motion, two_arms
+from support.robots.slider import SLIDER, slider
 from support.robots.toys import joint, link, robot
 
 from collision_monitor import CollisionModel
@@ -17,20 +18,6 @@ from collision_monitor.verification.clearance.clearance_check import (
     check_clearance,
 )
 from collision_monitor.verification.clearance.schedule import Scheduled
-
-# A ball of 0.1 m slides along x past a ball of 0.1 m that stands at (1, 0.25, 0).
-SLIDER = robot(
-    link("rail", ""), link("ball"),
-    joint("slide", "rail", "ball", "prismatic", xyz="0 0 0", axis="1 0 0"),
-)  # fmt: skip
-
-
-def slider(aside):
-    return CollisionModel.from_urdf(
-        SLIDER,
-        scene={"obstacles": [{"name": "post", "type": "sphere", "radius": 0.1,
-                              "position": [1.0, aside, 0.0]}]},
-    )  # fmt: skip
 
 
 def slide(end=2.0, duration=2.0):

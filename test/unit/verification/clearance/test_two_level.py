@@ -5,9 +5,8 @@
 import numpy as np
 import pytest
 from support.geometry.scan_cases import random_motion, two_arms
-from support.robots.toys import joint, link, robot
+from support.robots.slider import slider
 
-from collision_monitor import CollisionModel
 from collision_monitor.errors import ConfigurationError, TrajectoryError
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.motion.trajectory import Trajectory
@@ -15,20 +14,6 @@ from collision_monitor.motion.violation import Code
 from collision_monitor.verification.clearance.schedule import Schedule, Scheduled
 from collision_monitor.verification.clearance.two_level import check_two_levels, joint_ways
 from collision_monitor.verification.verification import Settings
-
-# A ball of 0.1 m slides along x past a ball of 0.1 m that stands at (1, 0.25, 0).
-SLIDER = robot(
-    link("rail", ""), link("ball"),
-    joint("slide", "rail", "ball", "prismatic", xyz="0 0 0", axis="1 0 0"),
-)  # fmt: skip
-
-
-def slider(aside):
-    return CollisionModel.from_urdf(
-        SLIDER,
-        scene={"obstacles": [{"name": "post", "type": "sphere", "radius": 0.1,
-                              "position": [1.0, aside, 0.0]}]},
-    )  # fmt: skip
 
 
 def slide(end=2.0):
