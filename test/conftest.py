@@ -79,3 +79,12 @@ def pytest_collection_modifyitems(items) -> None:
             item.add_marker(_MARKERS[folder])
     # No worker is to wait at the end for a module of few and long tests.
     items.sort(key=lambda item: item.get_closest_marker("early") is None)
+
+
+@pytest.fixture(scope="module")
+def domain():
+    """A ROS domain of its own."""
+    from support.ros.ros_domains import Domain
+
+    with Domain() as held:
+        yield held

@@ -11,7 +11,6 @@ import os
 import signal
 import sys
 from contextlib import suppress
-from pathlib import Path
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _MODULES = "collision_monitor.nodes."
@@ -40,6 +39,8 @@ def _is_program_of_a_node(arguments: list[str]) -> bool:
 
 def end_now() -> None:
     """Kill all child processes, and end with code 0 without waiting for anything."""
+    # A thread that compiles would keep the interpreter for 5 ms between each two steps of this.
+    sys.setswitchinterval(1e-5)
     for child in _children():
         with suppress(ProcessLookupError, PermissionError):
             os.kill(child, signal.SIGKILL)
@@ -48,9 +49,10 @@ def end_now() -> None:
 
 def _children() -> list[int]:
     found = []
-    for path in Path("/proc/self/task").glob("*/children"):
-        with suppress(OSError):
-            found += map(int, path.read_text().split())
+    for thread in os.listdir("/proc/self/task"):
+        path = f"/proc/self/task/{thread}/children"
+        with suppress(OSError), open(path, encoding="ascii") as file:
+            found += map(int, file.read().split())
     return found
 
 

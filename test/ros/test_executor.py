@@ -88,13 +88,6 @@ else:
     EVENTS = True
 
 
-@pytest.fixture(scope="module")
-def domain():
-    """A ROS domain of its own."""
-    with Domain() as held:
-        yield held
-
-
 @pytest.fixture
 def start(domain):
     """Starts the program; what still runs at the end is killed."""
