@@ -42,7 +42,7 @@ from support.ros.ros_domains import Domain  # noqa: E402
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _LOADING_SECONDS = 240.0  # a monitor that starts for the first time compiles
 _CALM_SECONDS = 4.0
-_LAST_SECONDS = 1.5  # to hear what was sent last, and to stop: a stop is what is recorded
+_LAST_SECONDS = 60.0  # for the silence at the end to be a stop, and for its file to be written
 _LEAST_COMPARED = 0.4  # of the joint states heard: a loaded machine merges some
 _LEAST_TAKEN = 0.5  # of the good descriptions: the next one may come while one is loaded
 
@@ -66,7 +66,7 @@ class Soak:
         self.memory: list[tuple[float, float, int, float]] = []  # seconds, kB, files, processor
         self.faults: list[str] = []
         self.seen: dict = {}
-        self._seen: set[Path] = set()
+        self._seen: set[int] = set()
         self._kept: list[str] = []
 
     def start(self, *command: str, log: str) -> subprocess.Popen:
@@ -114,7 +114,7 @@ class Soak:
             driver.stdin.close()
             for process in (clients, driver):
                 process.wait(60.0)
-            time.sleep(_LAST_SECONDS)
+            self._await_last_recording()
             self._end(monitor)
             if not self.options.without_recording:
                 # Not before: who computes takes the time of those who are watched.
@@ -127,6 +127,17 @@ class Soak:
                     process.kill()
                     process.wait()
         return self._summary()
+
+    def _await_last_recording(self) -> None:
+        """Wait for the file of the stop at the end, which covers all of it."""
+        # What is written before was begun before everything had been received.
+        begun = time.time() + min(8.0, self.period / 2.0)
+        end = time.monotonic() + _LAST_SECONDS
+        while not self.options.without_recording and time.monotonic() < end:
+            self._keep_recordings()
+            if any(Path(path).stat().st_mtime > begun for path in self._kept):
+                return
+            time.sleep(0.5)
 
     def _end(self, monitor: subprocess.Popen) -> None:
         monitor.send_signal(signal.SIGINT)
@@ -187,12 +198,13 @@ class Soak:
             time.sleep(min(1.0, self.seconds / 60.0))
 
     def _keep_recordings(self) -> None:
-        """Give the new ones another name: the monitor removes its oldest."""
-        new = [path for path in self.folder.glob("soak*.mcap") if path not in self._seen]
-        for path in sorted(new, key=lambda path: path.stat().st_mtime):
-            self._seen.add(path)
+        """Give the new ones another name: the monitor removes its oldest, and reuses names."""
+        files = {path.stat().st_ino: path for path in self.folder.glob("soak*.mcap")}
+        new = [number for number in files if number not in self._seen]
+        for number in sorted(new, key=lambda number: files[number].stat().st_mtime):
+            self._seen.add(number)
             self._kept.append(str(self.folder / f"kept_{len(self._kept)}.mcap"))
-            os.link(path, self._kept[-1])
+            os.link(files[number], self._kept[-1])
 
     def _summary(self) -> dict:
         log = self._log("monitor.log")

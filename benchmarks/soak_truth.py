@@ -32,6 +32,8 @@ from soak_scene import Robot, Scene, Thing
 STOP = 0.02  # metres: no stop distance in the soak is below it
 _ROUNDING = 1e-6  # metres by which coal may be off
 _CALM = (0, 1)  # levels OK and WARN
+# A scene message that waits longer than this is an ERROR: 0.5 s, and what it takes to notice.
+_LATE = 0.8
 _MOST_FAULTS = 20
 _STORE = get_typestore(Stores.LATEST)
 KINDS = {
@@ -172,6 +174,7 @@ class Observer:
         self._urdf = ""
         self._scene = Scene()
         self._level, self._level_before = 3, 3
+        self._calm_at = 0  # nanoseconds of the last joint state at level OK or WARN
         self._asked: Any = None  # the joint state that has no answer
         self._truth = math.nan  # after the answer
         self._around: tuple[Any, Shapes] = None, None
@@ -212,7 +215,12 @@ class Observer:
     def _heard_scene(self, topic: str, message: Any) -> None:
         self.counts[topic] += 1
         stamp = message.markers[0].header.stamp
-        self.deliveries.append(1e-9 * (self.seen - stamp.sec * 10**9 - stamp.nanosec))
+        sent = stamp.sec * 10**9 + stamp.nanosec
+        self.deliveries.append(1e-9 * (self.seen - sent))
+        if self.deliveries[-1] > _LATE:
+            self.counts["late_messages"] += 1
+            if self._calm_at > sent + _LATE * 1e9:
+                self._fault(f"OK or WARN while a message on {topic} was {_LATE} s late or more")
         self._scene.expire(self.seen)
         self._scene.take(topic, message, self.seen)
         self.counts["refused"] += bool(self._scene.refused)
@@ -222,6 +230,8 @@ class Observer:
             if self._level in _CALM:
                 self._fault(f"level {self._level} though the truth is {self._truth:.4f} m")
             self.counts["alarms"] += self._level_before in _CALM
+        if self._level in _CALM:
+            self._calm_at = self.seen
         self._level_before = self._level
         self._asked, self._truth = message, math.nan
         self.counts["joint_states"] += 1

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -14,13 +15,11 @@ _GENEROSITY = np.array([1.001, 1.02, 1.05, 1.1, 1.15, 1.25, 1.4, 1.6])
 
 def _cells(short: float, long: float, most: int) -> np.ndarray:
     """For 1 .. ``most`` capsules the best grid over a cross-section: rows (rows, columns)."""
-    best = []
+    best = set()
     for count in range(1, most + 1):
-        rows = np.arange(1, int(np.sqrt(count)) + 1)
-        columns = count // rows
-        best.append((rows, columns)[0][k := int(np.hypot(short / rows, long / columns).argmin())])
-        best.append(columns[k])
-    return np.unique(np.array(best).reshape(-1, 2), axis=0)
+        grids = [(rows, count // rows) for rows in range(1, math.isqrt(count) + 1)]
+        best.add(min(grids, key=lambda grid: math.hypot(short / grid[0], long / grid[1])))
+    return np.array(sorted(best))
 
 
 def _strip(radius: np.ndarray, width: np.ndarray) -> np.ndarray:

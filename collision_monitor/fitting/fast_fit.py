@@ -8,6 +8,7 @@ shape; of a mesh its surface. How close they are is what `bounding` takes second
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 
 import numpy as np
@@ -119,21 +120,22 @@ def _part(triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, np.ndar
     local = offsets @ axes
     low, high = local.min(axis=0), local.max(axis=0)
     centre = 0.5 * (low + high)
+    local -= centre
     axis = int((high - low).argmax())
-    others = [k for k in range(3) if k != axis]
-    squared = ((local[:, others] - centre[others]) ** 2).sum(axis=1)
-    radius = float(np.sqrt(squared.max()))
-    inset = np.sqrt(np.maximum(radius**2 - squared, 0.0))
-    first, last = float((local[:, axis] + inset).min()), float((local[:, axis] - inset).max())
+    along, squares = local[:, axis], (local**2).sum(axis=1)
+    across = np.maximum(squares - along**2, 0.0)
+    radius = math.sqrt(across.max())
+    inset = np.sqrt(np.maximum(radius**2 - across, 0.0))
+    first, last = float((along + inset).min()), float((along - inset).max())
     if first > last:
         first = last = 0.5 * (first + last)
-    ball = float(np.linalg.norm(local - centre, axis=1).max())
-    volume = np.pi * radius**2 * (last - first + 4.0 / 3.0 * radius)
+    ball = math.sqrt(squares.max())
+    volume = math.pi * radius**2 * (last - first + 4.0 / 3.0 * radius)
     ends = np.tile(centre, (2, 1))
-    if 4.0 / 3.0 * np.pi * ball**3 < volume:
-        radius, volume = ball, 4.0 / 3.0 * np.pi * ball**3
+    if 4.0 / 3.0 * math.pi * ball**3 < volume:
+        radius, volume = ball, 4.0 / 3.0 * math.pi * ball**3
     else:
-        ends[0, axis], ends[1, axis] = first, last
+        ends[:, axis] += first, last
     ends = ends @ axes.T + middle
     radius += _ROUNDING * (radius + float(np.abs(points).max()))
     return triangles, np.array([*ends[0], *ends[1], radius]), float(volume), axes[:, axis]

@@ -142,6 +142,8 @@ def pose_rows(poses: Sequence[np.ndarray] | np.ndarray) -> np.ndarray:
 
 def ball_around(balls: np.ndarray) -> np.ndarray:
     """(4,) centre and radius of a ball around balls (k, 4)."""
+    if len(balls) == 1:
+        return balls[0]
     low, high = (balls[:, :3] - balls[:, 3:]).min(axis=0), (balls[:, :3] + balls[:, 3:]).max(axis=0)
     center = 0.5 * (low + high)
     return np.r_[center, (np.linalg.norm(balls[:, :3] - center, axis=1) + balls[:, 3]).max()]

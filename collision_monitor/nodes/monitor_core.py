@@ -309,6 +309,7 @@ class MonitorCore:
         lag_at_start = math.nan
         try:
             if cycles.is_behind(start):  # merge waiting messages, and check the newest
+                self._scene.take()
                 for newer in self._robots.waiting():
                     monitor.merge(self._read(source, data))
                     self._report.messages += 1

@@ -61,12 +61,12 @@ class Told:
         self.take("pair_names", Message(data="\n".join(f"{a} {b}" for a, b in pairs)))
 
     def marker(self, topic="scene", name="o/1", size=0.1, at=(1.5, 0.0, 0.5), frame="base",
-               action=ADD, lifetime=0.0, touch=""):  # fmt: skip
+               action=ADD, lifetime=0.0, touch="", sent=None):  # fmt: skip
         ns, number = name.split("/")
         marker = Message(
             ns=ns, id=int(number), action=action, text=touch,
             type=CUBE if size else SPHERE,
-            header=Message(frame_id=frame, stamp=stamp(self.now)),
+            header=Message(frame_id=frame, stamp=stamp(self.now if sent is None else sent)),
             lifetime=Message(sec=0, nanosec=int(lifetime * SECOND)),
             scale=vector(size, size, size), points=[],
             pose=Message(position=vector(*at), orientation=vector(w=1.0)),
@@ -230,6 +230,19 @@ def test_a_missed_alarm_is_one_and_an_alarm_is_counted():
     told.joint_state(CONTACT)
     (fault,) = told.faults()
     assert "level 0 though the truth is" in fault
+
+
+@pytest.mark.parametrize(("level", "waited", "faults"), [(OK, 2.0, 1), (ERROR, 2.0, 0), (OK, 0.6, 0)])
+def test_calm_while_a_scene_message_waits_is_a_fault(level, waited, faults):
+    told = Told()
+    sent = told.now
+    told.state(level)
+    for _ in range(20):
+        told.now += int(waited * SECOND / 20)
+        told.joint_state(APART)
+    told.marker(sent=sent)
+    found = told.faults()
+    assert len(found) == faults and all("a message on scene was" in fault for fault in found)
 
 
 def test_calm_while_something_is_refused_is_a_fault_until_it_is_taken_back():

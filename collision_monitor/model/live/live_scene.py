@@ -48,6 +48,7 @@ class LiveScene:
         model: the robot.
         bounds: how much there is room for.
         objects: by name.
+        carried: those on links that move; an object's ``carrier`` is its place here.
     """
 
     def __init__(self, model: CollisionModel, bounds: Bounds | None = None) -> None:
@@ -74,7 +75,7 @@ class LiveScene:
         self._of_slot: list[LiveObject | None] = [None] * (self.bounds.objects + 1)
         self._ranges = Ranges(self._room.live_leaves)
         self._taken = 0  # places in it, but for those of a cloud
-        self._carried: list[LiveObject] = []
+        self.carried: list[LiveObject] = []
         slots = len(self._of_slot)
         self._roots = np.zeros((slots, 2), dtype=np.int64)  # of objects that stand still
         self._standing: list[LiveObject] = []  # in the order of these
@@ -139,7 +140,7 @@ class LiveScene:
             slot, link = divmod(number, links)
             return self.model.link_names[link], self._of_slot[slot].name
         carrier, slot = divmod(number - slots * links, slots)
-        return self._carried[carrier].name, self._of_slot[slot].name
+        return self.carried[carrier].name, self._of_slot[slot].name
 
     def links_of(self, numbers: np.ndarray) -> np.ndarray:
         """(k,) link of the model in each pair (k,); -1 where it is of two objects."""
@@ -160,7 +161,7 @@ class LiveScene:
         of_link = numbers < links * slots
         out[of_link, 0] = numbers[of_link] // links
         carriers, out[~of_link, 1] = np.divmod(numbers[~of_link] - links * slots, slots)
-        of_carrier = np.array([each.slot for each in self._carried], dtype=np.int64)
+        of_carrier = np.array([each.slot for each in self.carried], dtype=np.int64)
         out[~of_link, 0] = of_carrier[carriers] if len(of_carrier) else -1
         return out
 
@@ -183,9 +184,12 @@ class LiveScene:
 
     def partners(self, thing: LiveObject) -> list[int | LiveObject]:
         """Links (their numbers in ``model.link_names``) and objects that it is checked against."""
-        found: list[int | LiveObject] = np.flatnonzero(thing.is_allowed).tolist()
-        others = self.objects.values() if thing.carrier >= 0 else self._carried
-        return found + [other for other in others if self._is_checked(thing, other)]
+        return np.flatnonzero(thing.is_allowed).tolist() + self.partner_objects(thing)
+
+    def partner_objects(self, thing: LiveObject) -> list[LiveObject]:
+        """Objects that it is checked against."""
+        others = self.objects.values() if thing.carrier >= 0 else self.carried
+        return [other for other in others if self._is_checked(thing, other)]
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
@@ -488,7 +492,7 @@ class LiveScene:
     def _require_room(self, thing: LiveObject, known: LiveObject | None) -> None:
         """Raise where it would not fit, whatever else has to move for it."""
         if thing.body > 0:
-            carried = [each for each in self._carried if each is not known]
+            carried = [each for each in self.carried if each is not known]
             if len(carried) == self.bounds.carried:
                 raise LiveSceneError(
                     f"{thing.name}: no room: links carry {self.bounds.carried} objects already"
@@ -523,7 +527,7 @@ class LiveScene:
         bodies = self._body_of_link
         thing.is_allowed = (bodies != thing.body) & self._has_leaves_apart(thing)
         if thing.body > 0:
-            self._carried.append(thing)
+            self.carried.append(thing)
             self._lay_carried()
             return
         thing.leaf = self._room_for(len(thing.rows))
@@ -550,7 +554,7 @@ class LiveScene:
         row = len(self._links) + thing.slot
         self.pair_table[row, :] = self.pair_table[:, row] = -1
         if thing.carrier >= 0:
-            self._carried.remove(thing)
+            self.carried.remove(thing)
             self._lay_carried()
             return
         last = self._standing.pop()
@@ -608,10 +612,10 @@ class LiveScene:
             if len(self._usual) > 1000:
                 self._usual.clear()
             self._usual[key] = found
-        if self._carried:
+        if self.carried:
             found = found.copy()
             found[self._room.first_carried_node : self._room.view.moving_nodes] = 1
-            for other in self._carried:
+            for other in self.carried:
                 meets = self._is_checked(thing, other)
                 found[other.node : other.node + other.nodes] = meets
         return found
@@ -628,7 +632,7 @@ class LiveScene:
         numbers = np.where(thing.is_allowed, np.arange(first, first + len(self._links)), -1)
         self.pair_table[row, : len(self._links)] = numbers
         self.pair_table[: len(self._links), row] = numbers
-        for other in self._carried:
+        for other in self.carried:
             number = self.pair_number(thing, other) if self._is_checked(thing, other) else -1
             place = len(self._links) + other.slot
             self.pair_table[row, place] = self.pair_table[place, row] = number
@@ -645,9 +649,9 @@ class LiveScene:
     def _lay_carried(self) -> None:
         """Everything about objects on links that move: their leaves, trees and pairs."""
         room = self._room
-        leaf, count = room.first_carried_leaf, len(self._carried)
+        leaf, count = room.first_carried_leaf, len(self.carried)
         node = room.first_carried_node + max(count - 1, 0)
-        for k, thing in enumerate(self._carried):
+        for k, thing in enumerate(self.carried):
             thing.carrier, thing.leaf, thing.node = k, leaf, node
             leaf += len(thing.rows)
             node += thing.nodes
@@ -657,13 +661,13 @@ class LiveScene:
         object_slots.open_range(room.index, nothing, 0, last, first, last - first)
         room.view.nodes[first] = -1, 0
         if count:
-            self._lay_above(first, [thing.node for thing in self._carried])
+            self._lay_above(first, [thing.node for thing in self.carried])
         room.view.open_bits[0, 0] |= 1
         room.set_moving(leaf - room.first_carried_leaf, node - first if count else 0)
         self._is_laid = False
         self._open_root()
         self._number_carried_pairs()
-        for thing in self._carried:
+        for thing in self.carried:
             self._write_carried(thing)
         self._open_for_carried()
         self._say(None)
@@ -672,7 +676,7 @@ class LiveScene:
         """Which slots the pairs of two objects are of."""
         links, slots = len(self._links), len(self._of_slot)
         pairs = self._room.view.pairs
-        for thing in self._carried:
+        for thing in self.carried:
             first = (links + thing.carrier) * slots
             pairs[first : first + slots, 0] = links + thing.slot
             pairs[first : first + slots, 1] = np.arange(links, links + slots)
@@ -682,15 +686,15 @@ class LiveScene:
     def _open_for_carried(self) -> None:
         """Which objects that stand still are met by those that are carried: most by all."""
         room, links = self._room, len(self._links)
-        if not self._carried:
+        if not self.carried:
             return
         object_slots.open_ranges(
             room.index, np.ones(room.nothing, dtype=np.uint8), room.first_carried_node,
             room.view.moving_nodes, self._roots, len(self._standing),
         )  # fmt: skip
-        touched = {name for each in self._carried for name in each.touch}
+        touched = {name for each in self.carried for name in each.touch}
         standing = links + np.array([each.slot for each in self._standing], dtype=np.int64)
-        for each in self._carried:
+        for each in self.carried:
             numbers = self.pair_number(each, each) - each.slot + standing - links
             self.pair_table[links + each.slot, standing] = numbers
             self.pair_table[standing, links + each.slot] = numbers
@@ -727,10 +731,10 @@ class LiveScene:
         pattern = self._rows_that_meet(thing)
         pattern[room.first_carried_node : thing.node] = 0
         first = room.first_carried_node
-        above = len(self._carried) - 1
-        meets = [each for each in self._carried if self._is_checked(thing, each)]
+        above = len(self.carried) - 1
+        meets = [each for each in self.carried if self._is_checked(thing, each)]
         pattern[first : first + above] = 1
-        for each in self._carried:
+        for each in self.carried:
             pattern[each.node : each.node + each.nodes] = each in meets
         object_slots.open_range(
             room.index, pattern, 0, room.view.moving_nodes, thing.node, thing.nodes
@@ -748,7 +752,7 @@ class LiveScene:
         number = thing.slot * links
         numbers = np.where(thing.is_allowed, np.arange(number, number + links), -1)
         self.pair_table[row, :links] = self.pair_table[:links, row] = numbers
-        for each in self._carried:
+        for each in self.carried:
             number = self.pair_number(thing, each) if each in meets else -1
             place = links + each.slot
             self.pair_table[row, place] = self.pair_table[place, row] = number

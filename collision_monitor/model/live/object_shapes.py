@@ -91,8 +91,7 @@ class ObjectShapes:
         parts = slice(first, first + len(solids))
         rows = pose_rows(places)
         if shapes.links[row, 2] != len(solids) or not (
-            np.array_equal(shapes.solids[parts], solids)
-            and np.array_equal(shapes.places[parts], rows)
+            (shapes.solids[parts] == solids).all() and (shapes.places[parts] == rows).all()
         ):
             shapes.solids[parts], shapes.places[parts] = solids, rows
             shapes.balls[parts] = balls_of_solids(solids, places[:, :3, 3])
@@ -101,7 +100,7 @@ class ObjectShapes:
             self._volumes[first - self._first_part :][: len(solids)] = volumes_of_solids(
                 self._kind, solids
             )
-            self.forget((self._pairs == row).any(axis=1))
+            self.forget((self._pairs[:, 0] == row) | (self._pairs[:, 1] == row))
         shapes.links[row] = thing.body, first, len(solids)
 
     def use_pairs(self, table: np.ndarray) -> None:

@@ -13,6 +13,7 @@ from collision_monitor.continuous import braking, braking_path, time_to_collisio
 from collision_monitor.continuous.braking_path import COLUMNS
 from collision_monitor.errors import LoadingLimitError
 from collision_monitor.fitting.shapes import leaves_of
+from collision_monitor.geometry.leaf import moved
 from collision_monitor.model.live.live_object import LiveObject
 from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.proximity import link_tables
@@ -319,10 +320,8 @@ class LiveBrakingPaths(BrakingPaths):
         self._classes: dict[tuple, int] = {}
         self._rows: list[tuple[np.ndarray, float, float]] = []
         stop, warn = self._set.stop, max(self._set.warn, self._set.stop)
-        still = np.zeros(self._reach.shape[1])
-        self._usual = np.array(
-            [self._class(k, -1, row, still, stop, warn) for k, row in enumerate(self._reach)]
-        )
+        self._reach_of_carried = [self._reach_of(each) for each in self.live.carried]
+        self._usual = np.array([self._class(k, -1, stop, warn) for k in range(len(self._reach))])
         if self._set.rules:
             for each in self.live.objects.values():
                 self._add(each)
@@ -336,14 +335,20 @@ class LiveBrakingPaths(BrakingPaths):
                     self._add(each)
         self._publish_classes(is_new=True)
 
-    def _class(
-        self, one: int, other: int, first: np.ndarray, second: np.ndarray, stop: float, warn: float
-    ) -> int:
+    def _class(self, one: int, other: int, stop: float, warn: float) -> int:
+        """Class of the pairs of a link, or -2 less a carrier, with a carrier; -1 stands still."""
         key = (one, other, stop, warn)
         if key not in self._classes:
             self._classes[key] = len(self._rows)
-            self._rows.append((relative_reach(first, second), stop, warn))
+            first = self._reach[one] if one >= 0 else self._reach_of_carrier(-2 - one)
+            weights = relative_reach(first, self._reach_of_carrier(other))
+            self._rows.append((weights, stop, warn))
         return self._classes[key]
+
+    def _reach_of_carrier(self, carrier: int) -> np.ndarray:
+        if carrier < 0:
+            return np.zeros(self._reach.shape[1])
+        return self._reach_of_carried[carrier]
 
     def _publish_classes(self, is_new: bool = False) -> None:
         if is_new or len(self._rows) != len(self._class_stop):
@@ -359,18 +364,13 @@ class LiveBrakingPaths(BrakingPaths):
             own = self._thresholds_with_links(thing)
             first = thing.slot * links
             self.thresholds[first : first + links] = own
-            reached = self._reach_of(thing)
             for k in np.flatnonzero(thing.is_allowed).tolist():
-                number = self._class(
-                    k, thing.carrier, self._reach[k], reached, *own[k].tolist()
-                )
+                number = self._class(k, thing.carrier, *own[k].tolist())
                 self.class_table[row, k] = self.class_table[k, row] = number
-        for other in self.live.partners(thing)[thing.is_allowed.sum() :]:
-            # Keys of two objects are negative: by carrier, which is -1 for a static one.
+        for other in self.live.partner_objects(thing):
             one, two = sorted((thing.carrier, other.carrier))
             stop, warn = self._thresholds_with(thing, other)
-            first, second = self._reach_of(thing), self._reach_of(other)
-            number = self._class(-2 - one, -2 - two, first, second, stop, warn)
+            number = self._class(-2 - two, one, stop, warn)
             place = links + other.slot
             self.class_table[row, place] = self.class_table[place, row] = number
             self.thresholds[self.live.pair_number(thing, other)] = stop, warn
@@ -392,10 +392,8 @@ class LiveBrakingPaths(BrakingPaths):
         return stop, warn
 
     def _reach_of(self, thing: LiveObject) -> np.ndarray:
-        """(joints,) as of `CollisionModel.link_reach`."""
-        if thing.body == 0:
-            return np.zeros(self._reach.shape[1])
+        """(joints,) as of `CollisionModel.link_reach`, of an object on a link that moves."""
         bodies = self.live.model.bodies
         pose = bodies.link_poses[thing.link] @ thing.pose
-        leaves = [leaf.moved(pose, "") for leaf in leaves_of(thing.rows)]
+        leaves = moved(leaves_of(thing.rows), pose, "")
         return reach(bodies, thing.body, leaves)
