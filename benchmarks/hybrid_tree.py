@@ -25,6 +25,7 @@ empty function.
 
 from __future__ import annotations
 
+import argparse
 import gc
 import json
 import resource
@@ -255,16 +256,25 @@ def savings(rows: dict[str, dict], times: dict[str, Times]) -> list[dict]:
     return result
 
 
+def leaf_settings(parser: argparse.ArgumentParser, options: argparse.Namespace) -> dict:
+    """Of `load_space_arm`: one leaf a body unless other is asked for."""
+    if options.fit == FITS[0]:
+        return {"max_leaves_per_link": options.max_leaves or 1}
+    if options.max_leaves is not None:
+        parser.error(f"--fit {options.fit} has one leaf for each shape: leave --max-leaves out")
+    return {"fit": options.fit}
+
+
 def main() -> None:
     """Measure and print."""
     parser = arguments(__doc__)
     parser.add_argument("--cycle", type=float, default=0.01, help="seconds")
     parser.add_argument("--passes", type=int, default=5, help="times along the approach")
-    parser.add_argument("--max-leaves", type=int, default=1, help="of each link; 1: a leaf a body")
+    parser.add_argument("--max-leaves", type=int, help="of each link (default 1: a leaf a body)")
     parser.add_argument("--fit", choices=FITS, default=FITS[0], help="of the leaves")
     parser.add_argument("--plot", default="", help="PNG of times, distance and alarm over time")
     options = parser.parse_args()
-    model = load_space_arm(options.max_leaves, options.fit)
+    model = load_space_arm(**leaf_settings(parser, options))
     rows = approach(model, options.cycle)
     found, obb, meshes = ways(model)
     compare(model, found, obb, meshes, rows[:: max(1, len(rows) // 50)])

@@ -26,9 +26,12 @@ _HEADING = np.arctan2(START[1], START[0] - _MOUNT_X)  # of the arm's plane, rad 
 _GUESS = np.array([_HEADING, 0.0, 0.9, 1.1, 1.1, 0.0, 0.0])
 
 
-def load_space_arm(max_leaves_per_link: int = 1, fit: str = "optimised") -> CollisionModel:
-    """The arm on its station; with one leaf a body it has the 13 moving leaves of the paper."""
-    return CollisionModel.from_urdf(SPACE_ARM, max_leaves_per_link=max_leaves_per_link, fit=fit)
+def load_space_arm(**settings: object) -> CollisionModel:
+    """The arm on its station; with one leaf a body it has the 13 moving leaves of the paper.
+
+    ``settings``: of `CollisionModel.from_urdf`; without any a body has one leaf.
+    """
+    return CollisionModel.from_urdf(SPACE_ARM, **(settings or {"max_leaves_per_link": 1}))
 
 
 def jacobian(model: CollisionModel, poses: dict[str, np.ndarray]) -> np.ndarray:

@@ -75,7 +75,8 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fit", choices=FITS, default=FITS[0],
         help="published: one capsule or sphere for each shape of the robot, as in the paper "
-        "(docs/methods.md); looser (default %(default)s)",
+        "(docs/methods.md); looser; not with --max-leaves, --leaf-tolerance or --leaves (default "
+        "%(default)s)",
     )  # fmt: skip
     parser.add_argument(
         "--hierarchy", choices=KINDS, default="obb",
@@ -197,7 +198,9 @@ def _load_both(options: argparse.Namespace) -> tuple[CollisionModel, Robot]:
     robot = compose(parts, f"{first.name} and {other.name}", root)
     scene = load_scene(options.scene, robot, options.package_dir) if options.scene else None
     settings = FitSettings(options.max_leaves, options.leaf_tolerance)
-    leaves = given_leaves(robot, options.leaves, options.fit, not options.unchecked_leaves)
+    leaves = given_leaves(
+        robot, settings, options.leaves, options.fit, not options.unchecked_leaves
+    )
     if leaves is None:
         leaves = _own_leaves(parts, settings)
     semantics = compose_semantics(parts)

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import fields
 from functools import cache
 from heapq import heapify, heappop, heappush
 from pathlib import Path
@@ -209,8 +210,31 @@ FITS = ("optimised", "published")
 _SIDES = 48  # of the prism around a cylinder
 
 
+def check_fit(fit: str, settings: FitSettings, file: object = None) -> None:
+    """Refuse a choice of the fit that contradicts the other choices.
+
+    Raises:
+        FitError: there is no such fit, or it is the published one with a file of leaves or with
+            settings that it does not have.
+    """
+    if fit not in FITS:
+        raise FitError(f"fit: {fit!r} is not one of {', '.join(FITS)}")
+    if fit == FITS[0]:
+        return
+    if file is not None:
+        raise FitError(f"fit: {fit!r} and a file of leaves are both given: leave out one")
+    for field in fields(settings):
+        value = getattr(settings, field.name)
+        if value != field.default:
+            raise FitError(
+                f"{field.name}: {value!r} has no effect with fit {fit!r}, which has one leaf for "
+                f"each shape: leave it out (default {field.default!r}), or take fit {FITS[0]!r}"
+            )
+
+
 def given_leaves(
     robot: Robot,
+    settings: FitSettings,
     file: str | os.PathLike | Mapping | None = None,
     fit: str = FITS[0],
     check: bool = True,
@@ -221,14 +245,11 @@ def given_leaves(
     for each shape, as Zhang et al. fit it (docs/methods.md).
 
     Raises:
-        FitError: there is no such fit, or there is a file beside it.
+        FitError: as `check_fit`.
         LeavesError: the file is invalid, or its leaves do not enclose a link.
     """
-    if fit not in FITS:
-        raise FitError(f"fit: {fit!r} is not one of {', '.join(FITS)}")
+    check_fit(fit, settings, file)
     if fit != FITS[0]:
-        if file is not None:
-            raise FitError(f"fit: {fit!r} and a file of leaves are both given: leave out one")
         shapes = {link.name: link.shapes for link in robot.links.values() if link.shapes}
         return {
             name: [_published_leaf(shape).moved(shape.pose, name) for shape in own]

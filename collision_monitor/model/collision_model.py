@@ -188,7 +188,8 @@ class CollisionModel:
                 estimates and may differ. The default is generally the fastest.
             visual_meshes: whether links without collision geometry use their visual geometry.
             fit: ``optimised``, or ``published``: one capsule or sphere for each shape of the
-                robot, as Zhang et al. fit it (docs/methods.md), for comparison.
+                robot, as Zhang et al. fit it (docs/methods.md), for comparison; with the defaults
+                of ``max_leaves_per_link`` and ``leaf_tolerance`` only, and without ``leaves``.
             limits: numbers of links, shapes, triangles and pairs, and time that a load may take.
 
         Raises:
@@ -197,7 +198,8 @@ class CollisionModel:
             MeshError: a mesh is missing, unreadable, empty or not finite.
             SemanticDescriptionError: the SRDF cannot be read.
             SceneError: the scene is invalid.
-            FitError: max_leaves_per_link, leaf_tolerance, hierarchy or fit is invalid.
+            FitError: max_leaves_per_link, leaf_tolerance, hierarchy or fit is invalid, or they
+                contradict each other.
             LeavesError: the leaves file is invalid, or its leaves do not enclose a link.
         """
         with limited(limits):
@@ -205,7 +207,7 @@ class CollisionModel:
             semantics = None if srdf is None else load_srdf(srdf, robot)
             surroundings = None if scene is None else load_scene(scene, robot, package_dirs)
             settings = FitSettings(max_leaves_per_link, leaf_tolerance)
-            given = given_leaves(robot, leaves, fit, check_leaves)
+            given = given_leaves(robot, settings, leaves, fit, check_leaves)
             return cls(robot, semantics, surroundings, settings, given, hierarchy)
 
     def distance(

@@ -190,6 +190,17 @@ def test_what_is_read_only_stays(make_node, name):
          "stop_distance 0.02 is above warn_distance 0"),
         ("collision_monitor", {"state_rate": 0.99}, "state_rate 0.99 is below 1 Hz"),
         ("collision_monitor", {"cycle_deadline": 0.0}, "cycle_deadline 0: must be above 0"),
+        *((node, {**given, "fit": fit}, says)
+          for node in ("collision_monitor", "self_collision")
+          for fit, given, says in (
+              ("best", {}, "'best' is not one of optimised, published"),
+              ("optimised", {"max_leaves_per_link": 3}, ""),
+              ("published", {}, ""),
+              ("published", {"max_leaves_per_link": 3},
+               "max_leaves_per_link: 3 has no effect with fit 'published'"),
+              ("published", {"leaf_tolerance": 0.01}, "leaf_tolerance: 0.01 has no effect"),
+              ("published", {"leaves": "a.yaml"}, "both given"),
+          )),
         ("self_collision", {"danger_distance": 0.1}, ""),
         ("self_collision", {"danger_distance": 0.11},
          "danger_distance 0.11 is above safe_distance 0.1"),

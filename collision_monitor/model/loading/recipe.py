@@ -127,8 +127,8 @@ class Recipe:
         parts = [self._mounted(robot) for robot in self.robots]
         whole = compose(parts, " and ".join(robot.name for robot in self.robots), self.root)
         scene = load_scene(self.scene, whole, self.package_dirs) if self.scene else None
-        leaves = given_leaves(whole, self.leaves or None, self.fit)
         settings = FitSettings(self.max_leaves_per_link, self.leaf_tolerance)
+        leaves = given_leaves(whole, settings, self.leaves or None, self.fit)
         joints = {
             robot.name: tuple(robot.prefix + joint.name for joint in part.robot.joints)
             for robot, part in zip(self.robots, parts, strict=True)

@@ -21,7 +21,12 @@ from collision_monitor.monitoring.speed_policy.settings import (
     parse_pair_thresholds,
 )
 from collision_monitor.nodes.markers.markers import levels_of
-from collision_monitor.nodes.parameters.parameter import Parameter, fixed, too_slow
+from collision_monitor.nodes.parameters.parameter import (
+    Parameter,
+    fit_refusal,
+    fixed,
+    too_slow,
+)
 from collision_monitor.robot.joint_limits import read_joint_limits
 
 _LEAST_VOXEL = 0.001  # metres
@@ -51,7 +56,8 @@ GENERAL = (
                "rejected if they do not enclose the robot"),
     fixed("fit", FITS[0],
           text="how leaves are fitted: 'optimised', or 'published': one capsule or sphere for each "
-               "shape of the robot, looser, for comparison"),
+               "shape of the robot, looser, for comparison; only with the defaults of "
+               "max_leaves_per_link and leaf_tolerance, and without leaves"),
     fixed("hierarchy", "obb",
           text="bounding volumes over triangles: 'obb', 'aabb', 'rss' or 'octree'; all give the "
                "same distances"),
@@ -226,7 +232,7 @@ def refusal(values: Mapping[str, Any]) -> str:
             levels_of(values[name], name)
     except ConfigurationError as error:
         return str(error)
-    return too_slow(values)
+    return fit_refusal(values) or too_slow(values)
 
 
 _DECIDING = (

@@ -14,7 +14,9 @@ from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescri
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 
-from collision_monitor.errors import CollisionMonitorError
+from collision_monitor.errors import CollisionMonitorError, FitError
+from collision_monitor.fitting.fit_settings import FitSettings
+from collision_monitor.fitting.fitter import check_fit
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,16 @@ def not_positive(values: Mapping[str, Any], names: Iterable[str]) -> str:
     for name in names:
         if not values[name] > 0.0:
             return f"{name} {values[name]:g} is not above 0"
+    return ""
+
+
+def fit_refusal(values: Mapping[str, Any]) -> str:
+    """Message about parameters of the fit that contradict each other, or empty."""
+    try:
+        settings = FitSettings(values["max_leaves_per_link"], values["leaf_tolerance"])
+        check_fit(values["fit"], settings, values["leaves"] or None)
+    except FitError as error:
+        return str(error)
     return ""
 
 

@@ -8,7 +8,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from collision_monitor.nodes.parameters import monitor_parameters
-from collision_monitor.nodes.parameters.parameter import Parameter, fixed, not_positive, too_slow
+from collision_monitor.nodes.parameters.parameter import (
+    Parameter,
+    fit_refusal,
+    fixed,
+    not_positive,
+    too_slow,
+)
 from collision_monitor.self_collision.adjustment import METHODS, YIELDING
 
 GUARDS = ("running", "always")
@@ -79,7 +85,10 @@ def refusal(values: Mapping[str, Any]) -> str:
         if values[name] not in choices:
             return f"{name} '{values[name]}' is not one of {', '.join(choices)}"
     positive = ("joint_state_timeout", "stream_horizon", "stream_timeout", "safe_distance")
-    return not_positive(values, positive) or too_slow(values) or _arms_refusal(values)
+    return (
+        not_positive(values, positive) or too_slow(values) or fit_refusal(values)
+        or _arms_refusal(values)
+    )  # fmt: skip
 
 
 def _arms_refusal(values: Mapping[str, Any]) -> str:

@@ -9,8 +9,10 @@ from support.robots import robots
 from support.robots.toys import chain, joint, link, robot
 
 from collision_monitor import CollisionModel
+from collision_monitor.cli.main import main
 from collision_monitor.errors import FitError
 from collision_monitor.fitting.enclosure import check_enclosing
+from collision_monitor.fitting.fit_settings import FitSettings
 from collision_monitor.fitting.fitter import given_leaves
 from collision_monitor.fitting.least_capsule import fit_capsule
 from collision_monitor.fitting.sphere import fit_sphere
@@ -37,7 +39,7 @@ def test_every_shape_has_one_leaf_that_encloses_it(tmp_path):
         joint("x", "a", "b"), joint("y", "b", "c"), joint("z", "c", "d"),
     )  # fmt: skip
     loaded = load_robot(text, ())
-    leaves = given_leaves(loaded, fit="published")
+    leaves = given_leaves(loaded, FitSettings(), fit="published")
     check_enclosing(loaded, leaves)
     assert {name: len(own) for name, own in leaves.items()} == dict.fromkeys("abcd", 1)
     points = np.asarray(mesh.vertices) + [0.0, 0.1, 0.0]
@@ -76,3 +78,22 @@ def test_what_cannot_be_is_refused():
         CollisionModel.from_urdf(chain(3), fit="best")
     with pytest.raises(FitError, match="both given"):
         CollisionModel.from_urdf(chain(3), fit="published", leaves={"leaves": {}})
+
+
+@pytest.mark.parametrize(
+    ("option", "setting", "value"),
+    [("--max-leaves", "max_leaves_per_link", 3), ("--leaf-tolerance", "leaf_tolerance", 0.01)],
+)
+def test_settings_that_the_fit_does_not_have_are_refused(option, setting, value, tmp_path, capsys):
+    says = f"{setting}: {value} has no effect with fit 'published'"
+    with pytest.raises(FitError, match=says):
+        CollisionModel.from_urdf(chain(3), fit="published", **{setting: value})
+    for name in ("", "one"):
+        with pytest.raises(FitError, match=says):
+            Recipe((RobotSource(chain(3), name=name),), fit="published", **{setting: value}).load()
+    path = tmp_path / "chain.urdf"
+    path.write_text(chain(3))
+    words = [str(path), "--fit", "published", option, str(value)]
+    for command in (["fit", *words], ["verify", *words, "m.yaml", "--other", str(path)]):
+        assert main(command) == 2
+        assert says in capsys.readouterr().err
