@@ -30,6 +30,7 @@ from collision_monitor.robot.description import Shape
 
 # A box is a row: centre (3), axes one after another (9), half sides (3), radius of its ball.
 _WIDTH = 16
+ROOM = 16384  # rows of the work space of queries for contacts: pairs of nodes in the queue
 
 
 @kernel
@@ -237,7 +238,7 @@ def box_tree(
         row[12:15], row[15] = 0.5 * box.extents, 0.5 * np.linalg.norm(box.extents)
     world, tree = local.copy(), np.zeros((len(view.nodes), _WIDTH))
     _place_all(numbers, index, np.zeros(len(model.joint_names)), local, world, tree)
-    found = np.empty((256, 2), dtype=np.int64)
+    found = np.empty((ROOM, 2), dtype=np.int64)
     return lambda q: (
         found, contacts(numbers, index, q, margin, found, local, world, tree, oriented)
     )  # fmt: skip

@@ -4,6 +4,7 @@
 
     python benchmarks/hybrid_tree.py [--cycle 0.01] [--passes 5] [--max-leaves 1] [--json]
     python benchmarks/hybrid_tree.py --fit published --plot docs/hybrid_tree.png
+    python benchmarks/hybrid_tree.py --robots ur5,panda,baxter [--fit published] [--max-leaves 8]
 
 The space arm's end moves straight at a laboratory's hull at 0.1 m/s until contact. At every
 cycle every way is asked, one after another in a random order, in one run: a noisy machine is
@@ -21,6 +22,12 @@ after other ways have been busy, and finds their data in the caches (median unde
 Percentiles and the maximum hold whatever else the machine did. "Worst pose" is the slowest cycle
 when each has its fastest pass: what the pose itself costs. A row "nothing" is the loop with an
 empty function.
+
+The boxes of the trees of boxes are those of shapes, however many leaves a link has.
+
+`--robots`: real robots, each between two copies of itself that stand still (`parked_robots.py`),
+in straight motions from random configurations without contact. The peers are those of the paper,
+the threshold is 20 mm, and answers are compared with the package's exact distances.
 """
 
 from __future__ import annotations
@@ -37,13 +44,24 @@ import coal
 import numba
 import numpy as np
 import pinocchio as pin
-from command_line import arguments
-from hybrid_tree_report import MARGIN, alarm, plot, report, sensor_experiment, volumes
+from command_line import arguments, robots
+from hybrid_tree_report import (
+    MARGIN,
+    alarm,
+    plot,
+    report,
+    report_robots,
+    sensor_experiment,
+    volumes,
+)
+from parked_robots import load_between_copies, motions
 from space_arm_peers import (
     Peer,
     Query,
     all_pairs_contacts,
     all_pairs_distance,
+    bodies_of,
+    body_links,
     box,
     box_tree_contacts,
     bvh,
@@ -53,12 +71,15 @@ from space_arm_peers import (
 )
 from straight_approach import SPACE_ARM, approach, load_space_arm
 from support.geometry.reference import Reference
+from support.robots.robots import RobotFiles
 
 from collision_monitor import CollisionModel
+from collision_monitor.errors import CollisionMonitorError, ConfigurationError
 from collision_monitor.fitting.fitter import FITS
 
 BUDGET = 50.0  # us: a tenth of what the paper allows for a cycle
 LEAD = 10  # cycles before this one about which a way is asked first
+NEAR = 0.02  # m: threshold of real robots
 SLOW = 1e6  # ns: what takes longer is asked once a cycle
 NOTHING = "nothing"
 PLAIN, FILTERED = ALL = "all pairs, plain", "all pairs, with filters"
@@ -96,27 +117,36 @@ def capsule_peer(model: CollisionModel) -> Callable[[np.ndarray], None]:
     )
 
 
-def ways(model: CollisionModel) -> tuple[dict[str, Way], Peer, Peer]:
-    """Everything that is timed, by name; then the two peers that know the true shapes."""
+def coal_ways(model: CollisionModel) -> tuple[dict[str, Way], Peer, Peer]:
+    """Those of coal, on the space arm; then the two peers that know the true shapes."""
     urdf = str(SPACE_ARM)
     obb = Peer(model, urdf, lambda shape: bvh(shape, coal.BVHModelOBB), MARGIN)
     boxes = Peer(model, urdf, box, MARGIN)
     meshes = Peer(model, urdf, lambda shape: bvh(shape, coal.BVHModelOBBRSS))
-    tree, tree_near = compiled_tree(model, MARGIN)
     found = {
-        "hybrid tree": Way(model.distance, "distance", ours=True),
-        "hybrid tree, level-first": Way(
-            lambda q: model.contacts(q, MARGIN), "contacts", ours=True
-        ),
-        **{name: Way(all_pairs_distance(model, name == FILTERED), "distance") for name in ALL},
-        **{
-            f"{name}, near": Way(all_pairs_contacts(model, MARGIN, name == FILTERED), "contacts")
-            for name in ALL
-        },
         "coal, capsules on the leaves": Way(capsule_peer(model), "distance"),
         "coal, OBB tree of triangles": Way(obb.test, "contacts"),
         "coal, OBBs of the bodies": Way(boxes.test, "contacts"),
         "coal, OBBRSS tree of triangles": Way(meshes.measure, "distance"),
+    }
+    return found, obb, meshes
+
+
+def ways(model: CollisionModel, margin: float = MARGIN) -> dict[str, Way]:
+    """The tree and the peers of the paper, by name."""
+    tree, tree_near = compiled_tree(model, margin)
+    bodies = bodies_of(model)
+    boxes = {name: box_tree_contacts(bodies, margin, name == BOXES[1]) for name in BOXES}
+    return {
+        "hybrid tree": Way(model.distance, "distance", ours=True),
+        "hybrid tree, level-first": Way(
+            lambda q: model.contacts(q, margin), "contacts", ours=True
+        ),
+        **{name: Way(all_pairs_distance(model, name == FILTERED), "distance") for name in ALL},
+        **{
+            f"{name}, near": Way(all_pairs_contacts(model, margin, name == FILTERED), "contacts")
+            for name in ALL
+        },
         "hybrid tree, compiled": Way(tree, "distance", "compiled", True),
         "hybrid tree, level-first, compiled": Way(tree_near, "contacts", "compiled", True),
         **{
@@ -127,43 +157,49 @@ def ways(model: CollisionModel) -> tuple[dict[str, Way], Peer, Peer]:
         },
         **{
             f"{name}, near, compiled": Way(
-                compiled_contacts(model, MARGIN, name == FILTERED), "contacts", "compiled"
+                compiled_contacts(model, margin, name == FILTERED), "contacts", "compiled"
             )
             for name in ALL
         },
+        **{name: Way(call, "contacts") for name, (call, _) in boxes.items()},
+        **{
+            f"{name}, compiled": Way(compiled, "contacts", "compiled")
+            for name, (_, compiled) in boxes.items()
+        },
+        NOTHING: Way(lambda q: None, "-"),
     }
-    shapes = sum(len(link.shapes) for link in model.robot.links.values())
-    for name in BOXES if len(model.leaves) == shapes else ():
-        call, compiled = box_tree_contacts(model, MARGIN, name == BOXES[1])
-        found[name] = Way(call, "contacts")
-        found[f"{name}, compiled"] = Way(compiled, "contacts", "compiled")
-    found[NOTHING] = Way(lambda q: None, "-")
-    return found, obb, meshes
 
 
 def compare(
-    model: CollisionModel, found: dict[str, Way], obb: Peer, meshes: Peer, rows: np.ndarray
+    model: CollisionModel,
+    found: dict[str, Way],
+    truth: Callable[[np.ndarray], tuple[float, set[tuple[str, str]]]],
+    rows: np.ndarray,
+    margin: float = MARGIN,
 ) -> None:
     """Refuse to time ways that disagree.
 
+    ``truth``: at a configuration, the distance of the nearest shapes and the pairs of links whose
+    shapes are nearer than the margin.
+
     Raises:
         RuntimeError: all pairs of leaves say something else than the tree, or the triangles
-            are nearer than the leaves.
+            are nearer than the leaves or the boxes.
     """
+    body_of = body_links(model)
     for q in rows:
         ours = model.distance(q).distance
-        near = {frozenset(pair) for pair in model.contacts(q, MARGIN)}
+        near = {frozenset(pair) for pair in model.contacts(q, margin)}
         for name in ALL:
             theirs, their_near = found[name].ask(q).distance, found[f"{name}, near"].ask(q)
             if abs(ours - theirs) > 1e-12 or near != {*map(frozenset, their_near)}:
                 raise RuntimeError(f"tree {ours}, {near} and {name} {theirs} differ at {q}")
-        true = meshes.least_distance(q)
+        true, true_near = truth(q)
         links = {frozenset(model.leaves[k].link for k in pair) for pair in near}
-        touching = {*map(frozenset, obb.contacts(q))}
+        touching = {*map(frozenset, true_near)}
         for name in BOXES:
-            pairs = found[name].ask(q) if name in found else ()
-            seen = {frozenset(model.leaves[k].link for k in pair) for pair in pairs}
-            if name in found and not touching <= seen:
+            seen = {frozenset(body_of[k] for k in pair) for pair in found[name].ask(q)}
+            if not touching <= seen:
                 raise RuntimeError(f"{name} misses {touching - seen} at {q}")
         if 0.0 < true < ours - 1e-6 or not touching <= links:
             raise RuntimeError(f"triangles at {true} are nearer than leaves at {ours} at {q}")
@@ -181,7 +217,7 @@ def run(found: dict[str, Way], rows: np.ndarray, passes: int) -> dict[str, Times
     gc.disable()
     try:
         for turn in range(-1, passes):
-            for k in range(cycles if turn >= 0 else 20):
+            for k in range(cycles if turn >= 0 else min(cycles, 20)):
                 at = max(turn, 0), k
                 first, *between, q = configurations[k : k + LEAD + 1]
                 for which in rng.permutation(len(asks)).tolist():
@@ -265,48 +301,100 @@ def leaf_settings(parser: argparse.ArgumentParser, options: argparse.Namespace) 
     return {"fit": options.fit}
 
 
-def main() -> None:
-    """Measure and print."""
-    parser = arguments(__doc__)
-    parser.add_argument("--cycle", type=float, default=0.01, help="seconds")
-    parser.add_argument("--passes", type=int, default=5, help="times along the approach")
-    parser.add_argument("--max-leaves", type=int, help="of each link (default 1: a leaf a body)")
-    parser.add_argument("--fit", choices=FITS, default=FITS[0], help="of the leaves")
-    parser.add_argument("--plot", default="", help="PNG of times, distance and alarm over time")
-    options = parser.parse_args()
-    model = load_space_arm(**leaf_settings(parser, options))
-    rows = approach(model, options.cycle)
-    found, obb, meshes = ways(model)
-    compare(model, found, obb, meshes, rows[:: max(1, len(rows) // 50)])
+def measure(
+    model: CollisionModel, found: dict[str, Way], rows: np.ndarray, passes: int
+) -> tuple[dict, dict[str, Times]]:
+    """What is printed of the times of all ways; and the times."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
-    times = run(found, rows, options.passes)
-    summed = summary(found, times)
+    times = run(found, rows, passes)
     preemptions = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw - before
+    summed = summary(found, times)
     counts = {n: sum(len(f.leaves) for f in model.fits[n]) for n in model.link_names}
-    result = {
+    return {
         "leaves": len(model.leaves),
-        "moving_leaves": sum(c for name, c in counts.items() if name.startswith("arm_")),
+        "shapes": len(body_links(model)),
         "link_pairs": len(model.pairs),
         "leaf_pairs": sum(counts[a] * counts[b] for a, b in model.pairs),
         "rows": len(rows),
-        "cycle_s": options.cycle,
-        "passes": options.passes,
+        "passes": passes,
         "versions": {
             "pinocchio": pin.__version__, "coal": coal.__version__, "numba": numba.__version__,
         },
         "times": summed,
         "savings": savings(summed, times),
         "preemptions": preemptions,
-        "alarm": alarm(model, rows),
-        "volumes": volumes(model),
-        "fit": options.fit,
+    }, times  # fmt: skip
+
+
+def space_arm(options: argparse.Namespace, settings: dict) -> dict:
+    """Everything about the space arm; draws its picture where one is wanted."""
+    model = load_space_arm(**settings)
+    rows = approach(model, options.cycle)
+    if len(rows) <= LEAD + 1:
+        raise ConfigurationError(
+            f"--cycle {options.cycle:g}: the approach has {len(rows)} cycles, and more than "
+            f"{LEAD + 1} are needed: take a shorter cycle"
+        )
+    coals, obb, meshes = coal_ways(model)
+    found = ways(model) | coals
+    compare(
+        model, found, lambda q: (meshes.least_distance(q), obb.contacts(q)),
+        rows[:: max(1, len(rows) // 50)],
+    )  # fmt: skip
+    result, times = measure(model, found, rows, options.passes)
+    arm = [leaf for leaf in model.leaves if leaf.link.startswith("arm_")]
+    result |= {
+        "cycle_s": options.cycle, "moving_leaves": len(arm), "fit": options.fit,
+        "alarm": alarm(model, rows), "volumes": volumes(model),
     }  # fmt: skip
     if options.plot:
         names = ["hybrid tree, level-first", f"{FILTERED}, near", *BOXES]
-        compiled = {name: times.get(f"{name}, compiled") for name in names}
-        shown = {name: np.median(t.hot, axis=0) for name, t in compiled.items() if t is not None}
+        shown = {name: np.median(times[f"{name}, compiled"].hot, axis=0) for name in names}
         plot(options.plot, shown, sensor_experiment(model, rows, options.cycle), LEAD)
-    print(json.dumps(result, indent=2) if options.json else report(result))
+    return result
+
+
+def real_robot(files: RobotFiles, options: argparse.Namespace, settings: dict) -> dict:
+    """Everything about a robot between copies of itself."""
+    model = load_between_copies(files, **settings)
+    rows, found = motions(model, options.cycle), ways(model, NEAR)
+
+    def truth(q: np.ndarray) -> tuple[float, set[tuple[str, str]]]:
+        exact = model.distances(q, exact=True, depth=False)
+        return exact.min(), {p for p, d in zip(model.pairs, exact, strict=True) if d < NEAR}
+
+    compare(model, found, truth, rows[:: max(1, len(rows) // 20)], NEAR)
+    result, _ = measure(model, found, rows, options.passes)
+    return result | {"cycle_s": options.cycle, "fit": options.fit}
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = arguments(__doc__)
+    parser.add_argument("--cycle", type=float, help="seconds (default 0.01; of robots 0.05)")
+    parser.add_argument("--passes", type=int, default=5, help="times along the approach")
+    parser.add_argument("--max-leaves", type=int, help="of each link (default 1: a leaf a body)")
+    parser.add_argument("--fit", choices=FITS, default=FITS[0], help="of the leaves")
+    parser.add_argument("--plot", default="", help="PNG of times, distance and alarm over time")
+    parser.add_argument("--robots", type=robots, help="real robots instead of the space arm")
+    options = parser.parse_args()
+    if options.cycle is None:
+        options.cycle = 0.05 if options.robots else 0.01
+    if not (options.cycle > 0.0 and options.passes > 0):
+        parser.error("--cycle and --passes: values above 0 are needed")
+    if options.robots and options.plot:
+        parser.error("--plot is of the space arm: leave --robots out")
+    settings = leaf_settings(parser, options)
+    try:
+        if options.robots is None:
+            result = space_arm(options, settings)
+            text = report(result)
+        else:
+            result = {n: real_robot(f, options, settings) for n, f in options.robots.items()}
+            text = report_robots(result)
+    except CollisionMonitorError as error:
+        parser.error(str(error))
+    print(json.dumps(result, indent=2) if options.json else text)
 
 
 if __name__ == "__main__":

@@ -105,12 +105,57 @@ def _leaves_volume(fit: Fit) -> float:
     return sum(leaf.volume for leaf in fit.leaves) if several_shapes else fit.union_volume
 
 
+def _about(result: dict) -> str:
+    """What was measured, in a line."""
+    return (
+        f"{result['leaves']} leaves around {result['shapes']} shapes, fit {result['fit']}; "
+        f"{result['link_pairs']} pairs of links, {result['leaf_pairs']} pairs of leaves; "
+        f"{result['rows']} cycles of {result['cycle_s']:g} s, {result['passes']} passes"
+    )
+
+
+_COLUMNS = {  # of the compiled calls: (title, way)
+    "tree": "hybrid tree, compiled",
+    "all pairs": "all pairs, plain, compiled",
+    "filtered": "all pairs, with filters, compiled",
+    "tree, near": "hybrid tree, level-first, compiled",
+    "all pairs, near": "all pairs, plain, near, compiled",
+    "filtered, near": "all pairs, with filters, near, compiled",
+    "AABBs, OBBs": "AABB tree refined by OBBs, compiled",
+    "OBB tree": "OBB tree, compiled",
+}
+
+
+def report_robots(results: dict[str, dict]) -> str:
+    """Microseconds of the compiled calls on each robot as markdown, and what the tree saves."""
+    lines = [f"{name}: {_about(result)}" for name, result in results.items()]
+    lines += ["", f"| robot | {' | '.join(_COLUMNS)} |", "|---" * (len(_COLUMNS) + 1) + "|"]
+    for name, result in results.items():
+        cells = [f"{result['times'][way]['median_us']:.2f}" for way in _COLUMNS.values()]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    lines.append("")
+    for name, result in results.items():
+        lines += [f"{name}, {line}" for line in _savings(result)]
+    return "\n".join(lines)
+
+
+def _savings(result: dict) -> list[str]:
+    """How much less time the tree takes than its peers, or how much more."""
+
+    def than(less: float) -> str:
+        return f"{abs(less):.0%} {'less' if less >= 0.0 else 'more'}"
+
+    return [
+        f"{saving['way']}: {than(saving['less'])} time than {saving['other']} "
+        f"({than(saving['least'])} to {than(saving['most'])} in single passes)"
+        for saving in result["savings"]
+    ]
+
+
 def report(result: dict) -> str:
     """Everything as markdown."""
     lines = [
-        f"{result['leaves']} leaves ({result['moving_leaves']} of the arm), "
-        f"{result['link_pairs']} pairs of links, {result['leaf_pairs']} pairs of leaves; "
-        f"{result['rows']} cycles of {result['cycle_s']:g} s, {result['passes']} passes; "
+        f"{_about(result)}; {result['moving_leaves']} leaves of the arm; "
         + ", ".join(f"{k} {v}" for k, v in result["versions"].items()),
         "",
         "| way | answers | median (us) | cold | 99 % | 99.9 % | max | worst pose "
@@ -125,11 +170,7 @@ def report(result: dict) -> str:
             f"| {r['worst_pose_us']:.1f} | {r['above_budget']} of {r['calls']} | {ratio} |"
         )
     lines.append("")
-    for saving in result["savings"]:
-        lines.append(
-            f"{saving['way']}: {saving['less']:.0%} less time than {saving['other']} "
-            f"({saving['least']:.0%} to {saving['most']:.0%} in single passes)"
-        )
+    lines += _savings(result)
     lines.append(f"published: {PUBLISHED:.0%} less time than other algorithms")
     lines.append(f"preempted {result['preemptions']} times in all while timing")
     a = result["alarm"]

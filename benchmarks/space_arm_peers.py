@@ -19,10 +19,12 @@ import coal
 import numpy as np
 import pinocchio as pin
 import trimesh
-from box_trees import box_tree
+from box_trees import ROOM, box_tree
 
 from collision_monitor import CollisionModel
 from collision_monitor.common.compiled import kernel
+from collision_monitor.fitting.fit_settings import FitSettings
+from collision_monitor.fitting.fitter import given_leaves
 from collision_monitor.geometry.obb import fit_box
 from collision_monitor.geometry.segments import capsule_distance, capsule_witness, surely_farther
 from collision_monitor.hierarchy import query
@@ -107,7 +109,7 @@ def all_pairs_distance(model: CollisionModel, filters: bool) -> Query:
 
 def all_pairs_contacts(model: CollisionModel, margin: float, filters: bool) -> Query:
     """As `CollisionModel.contacts`; no tree."""
-    found = np.empty((256, 2), dtype=np.int64)
+    found = np.empty((ROOM, 2), dtype=np.int64)
 
     def ask(q: np.ndarray) -> list[tuple[int, int]]:
         _require_length(margin)
@@ -117,7 +119,7 @@ def all_pairs_contacts(model: CollisionModel, margin: float, filters: bool) -> Q
         )
         if count < 0:
             raise model.refusal(count, q)
-        return list(map(tuple, found[:count].tolist()))
+        return pairs_found(count, found)
 
     return ask
 
@@ -130,31 +132,78 @@ def compiled_distance(model: CollisionModel, filters: bool) -> Query:
 
 def compiled_contacts(model: CollisionModel, margin: float, filters: bool) -> Query:
     """The compiled call of `all_pairs_contacts` alone."""
-    numbers, index, found = model._numbers, model._index, np.empty((256, 2), dtype=np.int64)
+    numbers, index, found = model._numbers, model._index, np.empty((ROOM, 2), dtype=np.int64)
     return lambda q: _all_pairs_contacts(numbers, index, q, margin, found, filters)
 
 
+def body_links(model: CollisionModel) -> list[str]:
+    """The link of every shape: of the bodies of `box_tree_contacts`."""
+    return [name for name in model.link_names for _ in model.robot.links[name].shapes]
+
+
+def bodies_of(model: CollisionModel) -> CollisionModel:
+    """The model, or one of the same pairs with a leaf for each shape, where links have several.
+
+    The trees of boxes have a box for each shape, however many leaves the model has.
+
+    Raises:
+        RuntimeError: the two models do not check the same pairs.
+    """
+    if [leaf.link for leaf in model.leaves] == body_links(model):
+        return model
+    leaves = given_leaves(model.robot, FitSettings(), fit="published")
+    bodies = CollisionModel(model.robot, model.semantics, model.scene, leaves=leaves)
+    if bodies.pairs != model.pairs:
+        raise RuntimeError("with a leaf for each shape other pairs are checked")
+    return bodies
+
+
 def box_tree_contacts(model: CollisionModel, margin: float, oriented: bool) -> tuple[Query, Query]:
-    """A tree of boxes (`box_trees.py`): as `CollisionModel.contacts`, and its compiled call."""
-    compiled = box_tree(model, margin, oriented, lambda shape: fit_box(triangles(shape)[0]))
+    """A tree of boxes (`box_trees.py`): as `CollisionModel.contacts`, and its compiled call.
+
+    ``model``: of `bodies_of`. Pairs are those of shapes, as indices into `body_links`.
+    """
+    compiled = box_tree(model, margin, oriented, lambda shape: fit_box(_outline(shape)))
 
     def ask(q: np.ndarray) -> list[tuple[int, int]]:
         _require_length(margin)
         found, count = compiled(model._configuration(q))
         if count < 0:
             raise model.refusal(count, q)
-        return list(map(tuple, found[:count].tolist()))
+        return pairs_found(count, found)
 
     return ask, compiled
 
 
+def pairs_found(count: int, found: np.ndarray) -> list[tuple[int, int]]:
+    """The first ``count`` rows.
+
+    Raises:
+        RuntimeError: there was no room for them.
+    """
+    if count > len(found):
+        raise RuntimeError(f"more than {len(found)} pairs at once: raise ROOM")
+    return list(map(tuple, found[:count].tolist()))
+
+
 def compiled_tree(model: CollisionModel, margin: float) -> tuple[Query, Query]:
     """The compiled calls of the tree alone: for distance, for contacts."""
-    numbers, index, found = model._numbers, model._index, np.empty((256, 2), dtype=np.int64)
+    numbers, index, found = model._numbers, model._index, np.empty((ROOM, 2), dtype=np.int64)
     return (
         lambda q: query.distance(numbers, index, q),
         lambda q: query.contacts(numbers, index, q, margin, found),
     )
+
+
+def _outline(shape: Shape) -> np.ndarray:
+    """Points with the oriented box of a shape: of what is round, the corners of its exact box."""
+    if shape.kind == "mesh":
+        return np.asarray(shape.vertices, dtype=float)
+    sides = np.array(shape.size)
+    if shape.kind != "box":
+        across, ball = 2.0 * shape.size[0], 2.0 * shape.size[0] * (shape.kind != "cylinder")
+        sides = np.array([across, across, sum(shape.size[1:]) + ball])
+    return np.array(np.meshgrid(*[(-0.5, 0.5)] * 3)).reshape(3, -1).T * sides
 
 
 def triangles(shape: Shape) -> tuple[np.ndarray, np.ndarray]:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from support.geometry.reference import Reference, coal, pin
 from support.paths import ROOT
+from support.robots.robots import require
 
 from collision_monitor import CollisionModel
 
@@ -217,13 +218,17 @@ def test_the_alarm_is_not_later_than_the_triangles_say_nor_much_earlier(model, r
 
 
 def test_its_peers_agree_and_a_disagreement_is_noticed(model, rows):
-    found, obb, meshes = hybrid_tree.ways(model)
-    some = rows[::100]
-    hybrid_tree.compare(model, found, obb, meshes, some)
+    coals, obb, meshes = hybrid_tree.coal_ways(model)
+    found, some = hybrid_tree.ways(model) | coals, rows[::100]
+
+    def truth(q):
+        return meshes.least_distance(q), obb.contacts(q)
+
+    hybrid_tree.compare(model, found, truth, some)
     wrong = hybrid_tree.Way(lambda q: model.distance(q * 0.99), "distance")
     for name in hybrid_tree.ALL:
         with pytest.raises(RuntimeError, match=f"{name} .* differ"):
-            hybrid_tree.compare(model, {**found, name: wrong}, obb, meshes, some)
+            hybrid_tree.compare(model, {**found, name: wrong}, truth, some)
     assert obb.contacts(rows[-1]) == {("arm_link_7", "lab_module_1")}
 
 
@@ -279,30 +284,81 @@ def test_volumes_are_those_of_the_shapes(model):
     assert table["total"]["leaves_m3"] < 0.72 * table["total"]["obb_m3"]
 
 
-def test_the_benchmark_prints_what_it_measured():
-    command = [sys.executable, str(ROOT / "benchmarks/hybrid_tree.py")]
-    done = subprocess.run(
-        [*command, "--cycle", "0.5", "--passes", "1", "--json"],
-        capture_output=True, text=True, check=True, timeout=900,
-    )  # fmt: skip
-    result = json.loads(done.stdout)
-    assert result["versions"]["pinocchio"] == pin.__version__
-    assert len(result["times"]) == 21
+def run_benchmark(monkeypatch, capsys, *words):
+    """What it prints with these arguments."""
+    monkeypatch.setattr(sys, "argv", ["benchmarks/hybrid_tree.py", *words])
+    hybrid_tree.main()
+    return capsys.readouterr().out
+
+
+def check_times(result):
     for row in result["times"].values():
         assert 0.0 < row["median_us"] <= row["p99_us"] <= row["p999_us"] <= row["max_us"]
         assert row["worst_pose_us"] <= row["max_us"]
-    # Each of ours is compared with all pairs of leaves, plain and with filters.
+    # Each of ours is compared with all pairs of leaves, plain and with filters, and boxes.
     for saving in result["savings"]:
         times = result["times"]
         ratio = times[saving["way"]]["median_us"] / times[saving["other"]]["median_us"]
         assert saving["less"] == pytest.approx(1.0 - ratio)
         assert saving["least"] <= saving["most"]
-    for name in (name for name, row in result["times"].items() if row["ours"]):
-        others = [s["other"] for s in result["savings"] if s["way"] == name]
-        assert {o.split(",")[1].strip() for o in others if "pairs" in o} >= {
-            "plain", "with filters"
-        }  # fmt: skip
+    for name, row in result["times"].items():
+        if row["ours"]:
+            others = " ".join(s["other"] for s in result["savings"] if s["way"] == name)
+            assert "plain" in others and "with filters" in others
+            if row["question"] == "contacts":
+                assert "refined by OBBs" in others and "OBB tree" in others
+
+
+def test_the_benchmark_prints_what_it_measured(monkeypatch, capsys):
+    words = ("--cycle", "0.5", "--passes", "1", "--json")
+    result = json.loads(run_benchmark(monkeypatch, capsys, *words))
+    assert result["versions"]["pinocchio"] == pin.__version__
+    assert len(result["times"]) == 21
+    check_times(result)
     assert result["alarm"]["distance_m"] <= 0.1 < result["alarm"]["distance_before_m"]
     text = hybrid_tree.report(result)
     assert text.count("\n| ") == 2 + 21 + 6
     assert "nan" not in text
+
+
+def test_the_benchmark_measures_real_robots_between_copies(monkeypatch, capsys):
+    require("ur5")
+    words = ("--robots", "ur5", "--fit", "published", "--passes", "1", "--json")
+    result = json.loads(run_benchmark(monkeypatch, capsys, *words))
+    ur5 = result["ur5"]
+    # Eight links with a shape each, and two copies of them; 17 pairs of its own.
+    assert ur5["leaves"] == ur5["shapes"] == 3 * 8
+    assert ur5["link_pairs"] == ur5["leaf_pairs"] > 17
+    assert len(ur5["times"]) == 17
+    check_times(ur5)
+    text = hybrid_tree.report_robots(result)
+    assert "24 leaves around 24 shapes, fit published" in text
+    ur5["savings"][0]["less"] = -0.07
+    assert ": 7% more time than all pairs" in hybrid_tree.report_robots(result)
+
+
+def test_trees_of_boxes_have_a_box_a_shape_however_many_leaves_there_are(model, rows):
+    twice: dict[str, list] = {}
+    for leaf in (*model.leaves, *model.leaves):
+        twice.setdefault(leaf.link, []).append(leaf)
+    more = CollisionModel(model.robot, model.semantics, leaves=twice)
+    assert len(more.leaves) == 2 * len(model.leaves)
+    found, same = hybrid_tree.ways(more), hybrid_tree.ways(model)
+    for q in rows[::60]:
+        for name in hybrid_tree.BOXES:
+            assert found[name].ask(q) == same[name].ask(q)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("--cycle 3", "the approach has 7 cycles, and more than 11 are needed"),
+        ("--cycle 0", "values above 0 are needed"),
+        ("--fit published --max-leaves 8", "leave --max-leaves out"),
+        ("--robots ur5 --plot a.png", "--plot is of the space arm"),
+    ],
+)
+def test_the_benchmark_refuses_what_it_cannot_do(words, says, monkeypatch, capsys):
+    with pytest.raises(SystemExit):
+        run_benchmark(monkeypatch, capsys, *words.split())
+    assert says in capsys.readouterr().err
