@@ -2,35 +2,46 @@
 # SPDX-License-Identifier: Apache-2.0
 """Make the plots of verified motions: the space arm's story, after Liu Qian et al. (2022).
 
-Run it with ``make verification-plots``; it verifies as ``python -m collision_monitor verify`` does
-and writes a picture for each verification to docs/. The story is in
+    python docs/make_verification_plots.py [--motions wing_upright,wing_turned] [--output FOLDER]
+
+It verifies as ``python -m collision_monitor verify`` does and writes a picture for each of the four
+verifications. ``make verification-plots`` writes all of them to docs/. The story is in
 test/support/robots/space_arm_story.py.
 """
 
 from __future__ import annotations
 
+import argparse
 import io
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import matplotlib
 
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
-import numpy as np
-from support.robots.space_arm_story import STORY, Chapter, model, motion, result
+DOCS = Path(__file__).resolve().parent
+sys.path[:0] = [str(DOCS.parent), str(DOCS.parent / "test")]
 
-from collision_monitor.verification.report.messages import headline
-from collision_monitor.verification.report.plots import Plot, draw
-from collision_monitor.verification.report.report_page import (
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402
+import numpy as np  # noqa: E402
+from support.robots.space_arm_story import STORY, Chapter, model, motion, result  # noqa: E402
+
+from collision_monitor.verification.report.messages import headline  # noqa: E402
+from collision_monitor.verification.report.plots import Plot, draw  # noqa: E402
+from collision_monitor.verification.report.report_page import (  # noqa: E402
     clearance_section,
     limits_section,
     pictures,
     torque_section,
 )
-from collision_monitor.verification.verification import Moment, Verification
+from collision_monitor.verification.verification import Moment, Verification  # noqa: E402
+from collision_monitor.viewer.picture import render  # noqa: E402
 
-DOCS = Path(__file__).resolve().parent
+# Of the groups of links in the least distances, as in the paper.
+NAMES = {
+    "fixed links": "cabin", "port_wing": "port wing", "starboard_wing": "starboard wing",
+}  # fmt: skip
 WIDTH, HEIGHT = 10.5, 11.5  # inches
 TOP = 0.965  # of the pictures, of the height
 
@@ -39,7 +50,7 @@ def plots(found: Verification) -> list[Plot]:
     """Angles, rates, torques against their limits, and the least distance, as in the paper."""
     position, velocity, *_ = limits_section(found.limits).plots
     return [position, velocity, torque_section(found.torques).plots[-1],
-            clearance_section(found.clearance, model()).plots[0]]  # fmt: skip
+            clearance_section(found.clearance, model(), NAMES).plots[0]]  # fmt: skip
 
 
 def moment(chapter: Chapter, found: Verification) -> Moment:
@@ -53,7 +64,8 @@ def moment(chapter: Chapter, found: Verification) -> Moment:
 def figure(chapter: Chapter, found: Verification) -> plt.Figure:
     """The nearest moment above the plots."""
     near = moment(chapter, found)
-    shown = [plt.imread(io.BytesIO(png)) for png in pictures(model(), replace(found, worst=near))]
+    drawn = pictures(model(), replace(found, worst=near), render)
+    shown = [plt.imread(io.BytesIO(png)) for png in drawn]
     below = plots(found)
     made = plt.figure(figsize=(WIDTH, HEIGHT))
     made.text(0.02, 0.985, f"{chapter.title}: {headline(found)}", fontsize=12, va="center")
@@ -84,13 +96,21 @@ def main() -> None:
     """Verify and draw."""
     from PIL import Image  # comes with matplotlib
 
-    for chapter in STORY:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    known = {chapter.name: chapter for chapter in STORY}
+    parser.add_argument("--motions", default=",".join(known), help="which (default %(default)s)")
+    parser.add_argument("--output", type=Path, default=DOCS, help="folder of the pictures")
+    options = parser.parse_args()
+    names = options.motions.split(",")
+    if unknown := [name for name in names if name not in known]:
+        parser.error(f"--motions {','.join(unknown)}: there are {', '.join(known)}")
+    for chapter in (known[name] for name in names):
         found = result(chapter)
         made = figure(chapter, found)
         picture = io.BytesIO()
         made.savefig(picture, dpi=100)
         plt.close(made)
-        path = DOCS / f"verify_{chapter.name}.png"
+        path = options.output / f"verify_{chapter.name}.png"
         Image.open(picture).convert("RGB").quantize(256).save(path, optimize=True)
         print(f"{path}: {headline(found)} ({path.stat().st_size / 1000:.0f} kB)")
 

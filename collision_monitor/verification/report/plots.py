@@ -34,6 +34,7 @@ class Curve:
         values: (n,) over the plot's times.
         lower, upper: its limits; infinite where there are none.
         band: (n,) or a number: how far the truth may lie to either side.
+        style: of the line, as matplotlib names it.
     """
 
     label: str
@@ -41,6 +42,7 @@ class Curve:
     lower: float = -math.inf
     upper: float = math.inf
     band: np.ndarray | float = 0.0
+    style: str = "-"
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,7 @@ def draw(axis: Any, plot: Plot, curves: Sequence[Curve]) -> None:
         if np.any(curve.band):
             band = np.broadcast_to(curve.band, np.shape(curve.values))[rows]
             axis.fill_between(times, values - band, values + band, color=colour, alpha=0.18, lw=0)
-        axis.plot(times, values, color=colour, linewidth=1.3, label=curve.label)
+        axis.plot(times, values, curve.style, color=colour, linewidth=1.3, label=curve.label)
     near, far = _limits(curves)
     for limit, whose in near.items():
         colour = f"C{whose[0]}" if len(whose) == 1 else _SHARED

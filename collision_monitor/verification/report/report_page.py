@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 
 # -- the sections of a page: distances between links, limits of joints, torques --
 
+_SCENE = "within the scene"
+_CHANGE = 1e-6  # metres
+_STYLES = ("-", "--", "-.", ":")  # curves that coincide are all seen
 _GROUPS_PLOTTED = 4
 _PAIRS_PLOTTED = 6
 _PAIRS_LISTED = 30
@@ -63,14 +66,19 @@ class Section:
     rows: Sequence[Sequence[str]] = ()
 
 
-def clearance_section(check: ClearanceCheck, model: CollisionModel) -> Section:
-    """Least distances by group, both envelopes, the pairs that came nearest, and a table."""
+def clearance_section(
+    check: ClearanceCheck, model: CollisionModel, names: Mapping[str, str] | None = None
+) -> Section:
+    """Least distances by group, both envelopes, the pairs that came nearest, and a table.
+
+    ``names``: other names of the groups of `pair_groups`.
+    """
     series = check.series
     rank = {links: k for k, links in enumerate(series.pairs)}
     nearest = [rank[pair.links] for pair in series.minima[:_PAIRS_PLOTTED]]
     alike = _alike(series)
-    groups = pair_groups(model)
-    plots = [_by_group(check, groups)] if len(groups) > 1 else []
+    by_group = _by_group(check, pair_groups(model), names or {})
+    plots = [by_group] if len(by_group.curves) > 1 else []
     plots += [_least(check, columns, len(alike) == 1) for columns in alike]
     plots.append(
         Plot(
@@ -102,7 +110,7 @@ def pair_groups(model: CollisionModel) -> dict[str, np.ndarray]:
     """Columns of pairs by what the robot is near to: itself, fixed links, obstacles, scene joints.
 
     A joint of the scene, such as a solar wing, is a group with all that it moves. Pairs without a
-    link that the robot moves are the group ``scene``.
+    link that the robot moves are the group ``within the scene``.
     """
     bodies, own = model.bodies, {joint.name for joint in model.scene.joints}
     obstacles = {obstacle.name: obstacle.link for obstacle in model.scene.obstacles}
@@ -120,17 +128,25 @@ def pair_groups(model: CollisionModel) -> dict[str, np.ndarray]:
     for column, pair in enumerate(model.pairs):
         kinds = [moved_by(name) for name in pair]
         others = [kind for kind in kinds if kind != "own links"]
-        group = "own links" if not others else others[0] if len(others) == 1 else "scene"
+        group = "own links" if not others else others[0] if len(others) == 1 else _SCENE
         found.setdefault(group, []).append(column)
     return {name: np.array(columns) for name, columns in sorted(found.items())}
 
 
-def _by_group(check: ClearanceCheck, groups: Mapping[str, np.ndarray]) -> Plot:
-    """The least distance of every group of pairs over time."""
+def _by_group(
+    check: ClearanceCheck, groups: Mapping[str, np.ndarray], names: Mapping[str, str]
+) -> Plot:
+    """The least distance of every group of pairs over time, each in a style of its own.
+
+    Distances within the scene are shown where they change: while a joint of the scene moves.
+    """
     series = check.series
-    curves = [
-        Curve(name, series.upper[:, columns].min(axis=1)) for name, columns in groups.items()
-    ]
+    curves: list[Curve] = []
+    for name, columns in groups.items():
+        least = series.upper[:, columns].min(axis=1)
+        if name != _SCENE or np.ptp(least) > _CHANGE:
+            style = _STYLES[len(curves) % len(_STYLES)]
+            curves.append(Curve(names.get(name, name), least, style=style))
     first = min((v for v in check.violations if not v.warning), key=lambda v: v.first, default=None)
     marks = [(first.first, f"{first.code.value} from {first.first:.3f} s")] if first else []
     return Plot(

@@ -14,6 +14,7 @@ from support.robots.toys import chain
 
 from collision_monitor import CollisionModel
 from collision_monitor.model.thresholds import Rule, Thresholds
+from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.verification.clearance.clearance_check import check_clearance
 from collision_monitor.verification.report.messages import headline
 from collision_monitor.verification.report.report_page import (
@@ -150,7 +151,8 @@ def test_pairs_are_grouped_by_what_the_robot_is_near_to():
     """The space arm, as in the paper: its own links, the cabin that stands still, each wing."""
     found = pair_groups(space_arm_story.model())
     pairs = space_arm_story.model().pairs
-    assert set(found) == {"own links", "fixed links", "port_wing", "starboard_wing", "scene"}
+    wings = {"port_wing", "starboard_wing"}
+    assert set(found) == {"own links", "fixed links", "within the scene", *wings}
     assert sorted(np.concatenate(list(found.values())).tolist()) == list(range(len(pairs)))
     for name, words in (
         ("own links", ("arm_", "arm_")), ("fixed links", ("arm_", "module")),
@@ -162,6 +164,37 @@ def test_pairs_are_grouped_by_what_the_robot_is_near_to():
                                "position": [9.0, 0.0, 0.0]}]}  # fmt: skip
     with_post = pair_groups(CollisionModel.from_urdf(chain(4), scene=obstacle))
     assert set(with_post) == {"own links", "fixed links", "obstacles"}
+
+
+def test_distances_within_the_scene_are_plotted_where_they_change_only():
+    scene = {
+        "joints": [{"name": "door", "type": "revolute", "axis": [0, 0, 1], "lower": -2.0,
+                    "upper": 2.0, "velocity": 1.0, "position": [5.0, 0.0, 0.0]}],
+        "obstacles": [
+            {"name": "leaf", "type": "box", "size": [1.0, 0.1, 1.0], "position": [0.5, 0.0, 0.0],
+             "joint": "door"},
+            {"name": "post", "type": "sphere", "radius": 0.1, "position": [8.0, 0.0, 0.0]},
+        ],
+    }  # fmt: skip
+    with_door = CollisionModel.from_urdf(chain(3), scene=scene)
+    names = with_door.joint_names
+    curves = {}
+    for door in (0.0, 1.5):
+        ends = np.zeros((2, len(names)))
+        ends[1, [0, names.index("door")]] = 0.2, door
+        moved = Trajectory.through(names, np.array([0.0, 2.0]), ends)
+        found = clearance_section(check_clearance(with_door, moved, Thresholds()), with_door)
+        curves[door] = found.plots[0].curves
+    groups = ["door", "fixed links", "obstacles"]
+    labels = [curve.label for curve in curves[0.0]]
+    assert "within the scene" not in labels and set(labels) <= {*groups, "own links"}
+    assert [curve.label for curve in curves[1.5]] == [*labels, "within the scene"]
+    styles = [curve.style for curve in curves[1.5]]
+    assert len(set(styles)) == min(len(styles), 4)
+    renamed = clearance_section(
+        check_clearance(with_door, moved, Thresholds()), with_door, {"door": "wing"}
+    )
+    assert "wing" in [curve.label for curve in renamed.plots[0].curves]
 
 
 def test_the_curve_of_a_group_is_that_of_its_nearest_pair():
