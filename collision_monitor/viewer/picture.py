@@ -26,6 +26,7 @@ _AROUND = 1.0  # of the extent of boxes that meet: half of what is shown around 
 _SIDES = 48  # of a leaf
 _MARGIN = 1.08  # of the picture around what it shows
 _FLATTEST = 2.4  # width over height of a picture that is cut to what it shows
+_COLOURS = 256  # of a picture of boxes
 
 
 def require_pyvista() -> Any:
@@ -129,7 +130,8 @@ def render(
     shows. ``nearest`` (2, 3) are the points of the marked two that are shown, in the base frame;
     else those of the nearest leaves. ``close_up`` is the path of a second picture of them, from
     near by. ``boxes``: draw this level of the boxes over the triangles instead of leaves, the boxes
-    that overlap where leaves touch, and the triangles that cross; these are seen from near by.
+    that overlap where leaves touch, and the triangles that cross; these are seen from near by. Such
+    a picture has a palette: many thin lines make a large file otherwise.
 
     Raises:
         MissingDependencyError: pyvista is not installed.
@@ -165,12 +167,23 @@ def render(
                 _aim(plotter, _drawn(plotter), towards, aspect)
             plotter.camera.zoom(zoom)
             plotter.screenshot(os.fspath(path))
+            if boxes is not None:
+                _reduce_colours(path)
             if close_up and nearest is not None:
                 _aim(plotter, _around(model, q, marked, nearest), towards, aspect)
                 plotter.render()
                 plotter.screenshot(os.fspath(close_up))
         finally:
             plotter.close()
+
+
+def _reduce_colours(path: str | os.PathLike) -> None:
+    """Write a PNG again with a palette."""
+    from PIL import Image  # pyvista needs it
+
+    with Image.open(path) as image:
+        reduced = image.convert("RGB").quantize(_COLOURS, Image.Quantize.FASTOCTREE)
+    reduced.save(path, optimize=True)
 
 
 def _place(
