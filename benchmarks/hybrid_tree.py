@@ -205,6 +205,23 @@ def compare(
             raise RuntimeError(f"triangles at {true} are nearer than leaves at {ours} at {q}")
 
 
+def near_pairs(
+    model: CollisionModel,
+    found: dict[str, Way],
+    truth: Callable[[np.ndarray], tuple[float, set[tuple[str, str]]]],
+    rows: np.ndarray,
+) -> dict[str, float]:
+    """Pairs of links that each way reports as near, in the mean, and those whose shapes are."""
+    leaf_links = [leaf.link for leaf in model.leaves]
+    counts = {"shapes": [len(truth(q)[1]) for q in rows]}
+    for name in ("hybrid tree, level-first", *BOXES):
+        links = body_links(model) if name in BOXES else leaf_links
+        counts[name] = [
+            len({frozenset(links[k] for k in pair) for pair in found[name].ask(q)}) for q in rows
+        ]
+    return {name: float(np.mean(values)) for name, values in counts.items()}
+
+
 def run(found: dict[str, Way], rows: np.ndarray, passes: int) -> dict[str, Times]:
     """Ask every way at every cycle; a short pass before them warms up."""
     asks = [way.ask for way in found.values()]
@@ -363,9 +380,11 @@ def real_robot(files: RobotFiles, options: argparse.Namespace, settings: dict) -
         exact = model.distances(q, exact=True, depth=False)
         return exact.min(), {p for p, d in zip(model.pairs, exact, strict=True) if d < NEAR}
 
-    compare(model, found, truth, rows[:: max(1, len(rows) // 20)], NEAR)
+    some = rows[:: max(1, len(rows) // 20)]
+    compare(model, found, truth, some, NEAR)
+    near = near_pairs(model, found, truth, some)
     result, _ = measure(model, found, rows, options.passes)
-    return result | {"cycle_s": options.cycle, "fit": options.fit}
+    return result | {"cycle_s": options.cycle, "fit": options.fit, "near_pairs": near}
 
 
 def main() -> None:

@@ -128,8 +128,18 @@ _COLUMNS = {  # of the compiled calls: (title, way)
 
 def report_robots(results: dict[str, dict]) -> str:
     """Microseconds of the compiled calls on each robot as markdown, and what the tree saves."""
-    lines = [f"{name}: {_about(result)}" for name, result in results.items()]
-    lines += ["", f"| robot | {' | '.join(_COLUMNS)} |", "|---" * (len(_COLUMNS) + 1) + "|"]
+    lines = []
+    for name, result in results.items():
+        near = (f"{way} {count:.1f}" for way, count in result["near_pairs"].items())
+        lines.append(f"{name}: {_about(result)}")
+        lines.append(f"  pairs of links below the threshold in the mean: {', '.join(near)}")
+    lines += [
+        "",
+        "Microseconds of a compiled call: the nearest pair; pairs below the threshold (near), by "
+        "trees of boxes too",
+        "",
+    ]
+    lines += [f"| robot | {' | '.join(_COLUMNS)} |", "|---" * (len(_COLUMNS) + 1) + "|"]
     for name, result in results.items():
         cells = [f"{result['times'][way]['median_us']:.2f}" for way in _COLUMNS.values()]
         lines.append(f"| {name} | {' | '.join(cells)} |")

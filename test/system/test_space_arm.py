@@ -331,6 +331,7 @@ def test_the_benchmark_measures_real_robots_between_copies(monkeypatch, capsys):
     assert ur5["link_pairs"] == ur5["leaf_pairs"] > 17
     assert len(ur5["times"]) == 17
     check_times(ur5)
+    assert 1.0 <= ur5["near_pairs"]["shapes"] <= min(ur5["near_pairs"].values())
     text = hybrid_tree.report_robots(result)
     assert "24 leaves around 24 shapes, fit published" in text
     ur5["savings"][0]["less"] = -0.07
