@@ -81,18 +81,18 @@ view-picture: $(VENV)/.has-test
 	PYTHONPATH=test "$(BIN)/python" docs/make_view_picture.py
 
 adjustment-plots: $(VENV)/.has-adjust
-	PYTHONPATH=test "$(BIN)/python" docs/make_adjustment_plots.py
+	"$(BIN)/python" docs/make_adjustment_plots.py
 
 verification-plots: $(VENV)/.has-verify
 	"$(BIN)/python" docs/make_verification_plots.py
 
 method-pictures: $(VENV)/.has-test
-	PYTHONPATH=test "$(BIN)/python" benchmarks/hybrid_tree.py --cycle 0.05 --passes 7 --fit published --plot docs/hybrid_tree.png
-	"$(BIN)/python" -m collision_monitor fit urdf/dual_arm.urdf --srdf urdf/dual_arm.srdf --hierarchy octree --boxes 2 \
-	  --q right_joint_2=-1.4,right_joint_4=-1.3,left_joint_2=1.4,left_joint_4=1.3 --picture docs/octree.png
+	"$(BIN)/python" benchmarks/hybrid_tree.py --cycle 0.05 --passes 7 --fit published --plot docs/hybrid_tree.png
+	"$(BIN)/python" -m collision_monitor fit urdf/dual_arm.urdf --srdf urdf/dual_arm.srdf --leaves urdf/dual_arm_leaves.yaml \
+	  --hierarchy octree --boxes 2 --q right_joint_2=-1.4,right_joint_4=-1.3,left_joint_2=1.4,left_joint_4=1.3 --picture docs/octree.png
 	"$(BIN)/python" benchmarks/two_level_check.py --plot docs/two_level.png
 	"$(BIN)/python" docs/make_verification_plots.py
-	PYTHONPATH=test "$(BIN)/python" docs/make_adjustment_plots.py
+	"$(BIN)/python" docs/make_adjustment_plots.py
 
 clean:
 	rm -rf "$(VENV)" build install log dist *.egg-info .pytest_cache .ruff_cache .hypothesis

@@ -3,7 +3,7 @@
 """The published comparison of the two-level check: all points, one level, two levels.
 
     python benchmarks/two_level_check.py [--blocks N]
-    python benchmarks/two_level_check.py --plot docs/two_level.png     # the picture alone
+    python benchmarks/two_level_check.py --plot docs/two_level.png     # figures and picture alone
 
 First as published: the tip of the probe arm, 95 points, compiled, on the same arrays. All points:
 each against the ball. One level: the bound on the way, to the resolution of the points. Two levels:
@@ -33,8 +33,10 @@ sys.path[:0] = [str(ROOT), str(ROOT / "test")]
 
 from probe_motion import (  # noqa: E402
     CLEAR,
+    DURATION,
     END,
     NEAR,
+    PRINTED_WAY,
     START,
     UR5_ASIDE,
     UR5_PART,
@@ -125,14 +127,34 @@ def as_published(blocks: int) -> None:
             way()
         found = {key: value / REPEAT for key, value in medians(ways, blocks, 1).items()}
         show(f"the tip, {name} (published: {PUBLISHED[name]} % less)", found, "all points")
-        two, ours = end.two_levels(rows, obstacle), end.check(rows, obstacle)
-        printed = end.two_levels(rows, obstacle, printed=True)
-        print(f"  points in the ball: {shown(end.all_points(rows, obstacle))}")
-        for key, answer in (("two levels", two), ("as printed", printed), ("ours", ours)):
-            print(
-                f"  {key}: suspects {shown(answer.suspects)}, in the box {shown(answer.hits)}; "
-                f"{answer.tests} tests, {answer.placed} points placed"
-            )
+        print(figures(name, model, rows, center))
+
+
+def figures(name: str, model: CollisionModel, rows: np.ndarray, center: np.ndarray) -> str:
+    """What the methods find about the tip and one obstacle."""
+    end, obstacle = tip(model), box(center)
+    ends = np.array([model.link_poses(q)["tip"][:3, 3] for q in rows[[0, -1]]])
+    gaps = 1e3 * np.linalg.norm(ends - center, axis=1).sum()
+    fine = trajectory(model.joint_names).positions(np.linspace(0.0, DURATION, 2000))
+    at = np.array([model.link_poses(q)["tip"][:3, 3] for q in fine])
+    way = 1e3 * np.linalg.norm(np.diff(at, axis=0), axis=1).sum()
+    lines = [
+        f"the tip, {name}: {len(rows)} points",
+        f"  clearances to the centre at both ends: {gaps:.2f} mm together",
+        f"  path of the tip: {way:.2f} mm; at most {1e3 * end.way_bound(rows[0], rows[-1]):.1f} mm "
+        f"by the sum over the joints; printed {1e3 * PRINTED_WAY:.2f} mm",
+        f"  points in the ball: {shown(end.all_points(rows, obstacle))}",
+    ]
+    for key, answer in (
+        ("two levels", end.two_levels(rows, obstacle)),
+        ("two levels, gaps as printed", end.two_levels(rows, obstacle, printed=True)),
+        ("two levels, ours", end.check(rows, obstacle)),
+    ):
+        lines.append(
+            f"  {key}: suspects {shown(answer.suspects)}, in the box {shown(answer.hits)}; "
+            f"{answer.tests} tests, {answer.placed} points placed"
+        )
+    return "\n".join(lines)
 
 
 def shown(indices: tuple[int, ...]) -> list[int]:
@@ -162,7 +184,7 @@ def whole_robot(name: str, model: CollisionModel, motion: Trajectory, blocks: in
 
 
 def plot(path: str) -> None:
-    """Draw the tip's distance from the ball at all points, those that are placed and suspects."""
+    """Draw the tip's distance from the ball at all points, and suspects; print the figures."""
     from matplotlib.figure import Figure
 
     model = probe_arm()
@@ -173,6 +195,7 @@ def plot(path: str) -> None:
     for axis, (name, center) in zip(
         figure.subplots(2, 1, sharex=True), (("clear", CLEAR), ("near miss", NEAR)), strict=True
     ):
+        print(figures(name, model, rows, center))
         obstacle = box(center)
         gaps = np.linalg.norm(at - 1e3 * center, axis=1) - 1e3 * obstacle.radius
         found, printed = end.two_levels(rows, obstacle), end.two_levels(rows, obstacle, True)

@@ -2,22 +2,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """Make the plots of adjusted motions: the experiment of Wu et al. (2018), before and after.
 
-Run it with ``make adjustment-plots``; it writes docs/adjustment_joints.png and
-docs/adjustment_distance.png, and prints the table of docs/adjust.md. The robot and the motion are
-those of test/support/robots/dual_arm_cases.py.
+    python docs/make_adjustment_plots.py [--methods field,robust] [--output FOLDER]
+
+It writes adjustment_joints.png and adjustment_distance.png, and prints the table of docs/adjust.md;
+distances are between the centre lines of the links, as in the paper. ``make adjustment-plots``
+writes to docs/. The robot and the motion are those of test/support/robots/dual_arm_cases.py.
 """
 
 from __future__ import annotations
 
+import argparse
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import matplotlib
 
+DOCS = Path(__file__).resolve().parent
+sys.path[:0] = [str(DOCS.parent), str(DOCS.parent / "test")]
+
 matplotlib.use("Agg")
-import matplotlib.pyplot as plt
-import numpy as np
-from support.robots.dual_arm_cases import (
+import matplotlib.pyplot as plt  # noqa: E402
+import numpy as np  # noqa: E402
+from support.robots.dual_arm_cases import (  # noqa: E402
     PAPER,
     joint_centres,
     largest_deviation,
@@ -26,12 +33,13 @@ from support.robots.dual_arm_cases import (
     refined,
 )
 
-from collision_monitor.self_collision.field.repulsion_field_adjustment import adjust_published
-from collision_monitor.self_collision.margins import Problem
-from collision_monitor.self_collision.motion_clearance import LinearField
-from collision_monitor.self_collision.sqp_adjustment import RobustAdjustment
+from collision_monitor.self_collision.field.repulsion_field_adjustment import (  # noqa: E402
+    adjust_published,
+)
+from collision_monitor.self_collision.margins import Problem  # noqa: E402
+from collision_monitor.self_collision.motion_clearance import LinearField  # noqa: E402
+from collision_monitor.self_collision.sqp_adjustment import RobustAdjustment  # noqa: E402
 
-DOCS = Path(__file__).resolve().parent
 METHODS: dict[str, Callable[[Problem], np.ndarray]] = {
     "field": adjust_published,
     "robust": lambda problem: RobustAdjustment(problem).run(),
@@ -133,10 +141,18 @@ def table(motions: Mapping[str, np.ndarray]) -> str:
 
 def main() -> None:
     """Adjust the motion by every method, draw it and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    known = ",".join(METHODS)
+    parser.add_argument("--methods", default=known, help="which (default %(default)s)")
+    parser.add_argument("--output", type=Path, default=DOCS, help="folder of the pictures")
+    options = parser.parse_args()
+    names = options.methods.split(",")
+    if unknown := [name for name in names if name not in METHODS]:
+        parser.error(f"--methods {','.join(unknown)}: there are {known}")
     problem = PAPER.problem()
-    motions = {name: method(problem) for name, method in METHODS.items()}
+    motions = {name: METHODS[name](problem) for name in names}
     for name, figure in (("joints", joints(motions)), ("distance", distances(motions))):
-        figure.savefig(DOCS / f"adjustment_{name}.png", dpi=90)
+        figure.savefig(options.output / f"adjustment_{name}.png", dpi=90)
     print(table(motions))
 
 

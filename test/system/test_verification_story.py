@@ -5,14 +5,15 @@
 from __future__ import annotations
 
 import math
-import re
-import shlex
+import runpy
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import yaml
+from support.documented import commands
 from support.geometry.reference import coal, pin
 from support.robots.space_arm_story import (
     CONFIG,
@@ -36,6 +37,8 @@ from collision_monitor.verification.verification import Verdict
 from collision_monitor.verification.verify import Beside, verify
 
 pytestmark = pytest.mark.early
+
+METHODS = commands((URDF.parents[1] / "docs/methods.md").read_text(encoding="utf-8"))
 
 UPRIGHT, TURNED, ACROSS, ABOVE = STORY
 WING = UPRIGHT.pair[1]
@@ -254,11 +257,13 @@ def test_the_documented_command_says_the_same_and_writes_a_report(tmp_path, monk
     pytest.importorskip("jinja2")
     monkeypatch.chdir(URDF.parents[1])
     text = Path("docs/verify.md").read_text(encoding="utf-8").partition("## Four verifications")[2]
-    (block,) = re.findall(r"```\n(python .*?)```", text, re.DOTALL)[:1]
-    command = shlex.split(block.replace("\\\n", " "))
-    assert command[:3] == ["python", "-m", "collision_monitor"]
-    report = tmp_path / command[-1]
-    code = main([*command[3:-1], str(report)])
+    # docs/methods.md has the same command, with a hierarchy.
+    words = METHODS["verify urdf/space_arm.urdf"]
+    at = words.index("--hierarchy")
+    assert words[at + 1] == "rss"
+    assert commands(text)["verify urdf/space_arm.urdf"] == words[:at] + words[at + 2 :]
+    report = tmp_path / words[-1]
+    code = main([*words[2:-1], str(report)])
     out, _ = capsys.readouterr()
     assert code == 1
     assert out.startswith("Not safe: arm_link_7 - port_panel_1 collide from 59.99")
@@ -269,3 +274,18 @@ def test_the_documented_command_says_the_same_and_writes_a_report(tmp_path, monk
         assert f"(verify_{chapter.name}.png)" in text
         if chapter.collides is not None:
             assert f"{verified(chapter).violations[0].first:.3f} s" in text
+
+
+def test_the_documented_pictures_are_those_of_the_program(tmp_path, monkeypatch, capsys):
+    plt = pytest.importorskip("matplotlib.pyplot")
+    words = METHODS["docs/make_verification_plots.py --motions"]
+    monkeypatch.chdir(URDF.parents[1])
+    monkeypatch.setattr(sys, "argv", [*words, "--output", str(tmp_path)])
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    runpy.run_path(words[0], run_name="__main__")
+    assert "arm_link_7 - port_panel_1 collide from 59.993 s" in capsys.readouterr().out
+    (picture,) = tmp_path.iterdir()
+    assert picture.name == "verify_wing_upright.png"
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    drawn = plt.imread(picture).shape
+    assert drawn == plt.imread(Path("docs", picture.name)).shape

@@ -1,0 +1,29 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Commands that the documentation shows."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+_FENCE = re.compile(r"^```\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def commands(text: str) -> dict[str, list[str]]:
+    """The words of all commands ``python ...`` in blocks of ``text``.
+
+    The key is the command and the file of ``python -m collision_monitor``, else the program and its
+    first option.
+    """
+    found: dict[str, list[str]] = {}
+    for block in _FENCE.findall(text):
+        for line in block.replace("\\\n", " ").splitlines():
+            if line.startswith("python "):
+                _, *words = shlex.split(line)
+                is_ours = words[:2] == ["-m", "collision_monitor"]
+                key = " ".join(words[2:4] if is_ours else words[:2])
+                if key in found:
+                    raise ValueError(f"two commands begin with {key}")
+                found[key] = words
+    return found
