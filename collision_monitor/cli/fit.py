@@ -20,6 +20,7 @@ from collision_monitor.cli.options import (
 from collision_monitor.cli.robots import add_model_arguments, load_model
 from collision_monitor.common.text import counted, shortened
 from collision_monitor.errors import ConfigurationError
+from collision_monitor.fitting.fitter import FITS
 from collision_monitor.fitting.leaves_file import write_leaves
 from collision_monitor.fitting.stand_off import stand_off
 from collision_monitor.geometry.leaf import Leaf, moved
@@ -246,12 +247,12 @@ def run(options: argparse.Namespace) -> int:
     model = load_model(options)
     result = report(model)
     if options.output:
-        about = {
-            "made by": "python -m collision_monitor fit",
-            "max_leaves_per_link": options.max_leaves,
-            "leaf_tolerance": options.leaf_tolerance,
-            "fit": options.fit,
-        }
+        about = {"made by": "python -m collision_monitor fit", "fit": options.fit}
+        if options.fit == FITS[0]:
+            about |= {
+                "max_leaves_per_link": options.max_leaves,
+                "leaf_tolerance": options.leaf_tolerance,
+            }
         obstacles = {obstacle.name for obstacle in model.scene.obstacles}
         leaves: dict[str, list[Leaf]] = {}
         for leaf in model.leaves:

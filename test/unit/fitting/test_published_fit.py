@@ -80,6 +80,16 @@ def test_what_cannot_be_is_refused():
         CollisionModel.from_urdf(chain(3), fit="published", leaves={"leaves": {}})
 
 
+def test_a_written_file_names_the_fit_and_no_settings_that_it_does_not_have(tmp_path):
+    urdf, leaves = tmp_path / "chain.urdf", tmp_path / "leaves.yaml"
+    urdf.write_text(chain(3))
+    for fit, settings in (("published", 0), ("optimised", 2)):
+        assert main(["fit", str(urdf), "--fit", fit, "--output", str(leaves)]) == 0
+        text = leaves.read_text()
+        assert f"# fit: {fit}" in text
+        assert ("max_leaves_per_link" in text) + ("leaf_tolerance" in text) == settings
+
+
 @pytest.mark.parametrize(
     ("option", "setting", "value"),
     [("--max-leaves", "max_leaves_per_link", 3), ("--leaf-tolerance", "leaf_tolerance", 0.01)],
