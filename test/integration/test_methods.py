@@ -8,9 +8,8 @@ import runpy
 import sys
 
 import pytest
-from support.documented import commands
+from support.documented import commands, with_options
 from support.paths import ROOT
-from support.robots.robots import require
 
 from collision_monitor.cli.main import main
 
@@ -20,17 +19,16 @@ COMMANDS = {key: words for text in SECTIONS for key, words in commands(text).ite
 OUTPUTS = ("--picture", "--plot", "--report", "--output")
 MOST = 200_000  # bytes of a picture
 # What makes a command short: values in place of those of the page, or besides.
-SHORT = {
-    "benchmarks/hybrid_tree.py --cycle": {"--cycle": "0.5", "--passes": "1"},
-    "benchmarks/hybrid_tree.py --robots": {"--robots": "ur5", "--passes": "1"},
-    "docs/make_adjustment_plots.py": {"--methods": "field"},
+SHORT = {"docs/make_adjustment_plots.py": {"--methods": "field"}}
+# Run there, with the options of the page, beside other tests of the same results.
+ELSEWHERE = {
+    "benchmarks/hybrid_tree.py --cycle": "test_space_arm.py",
+    "benchmarks/hybrid_tree.py --robots": "test_space_arm.py",
+    "verify urdf/space_arm.urdf": "test_verification_story.py",
+    "docs/make_verification_plots.py --motions": "test_verification_story.py",
 }
-# test_verification_story.py runs these as they stand on the page: it has verified the same motion.
-ELSEWHERE = ("verify urdf/space_arm.urdf", "docs/make_verification_plots.py --motions")
 SAYS = {
     "fit urdf/space_arm.urdf": ["capsule"],
-    "benchmarks/hybrid_tree.py --cycle": ["fit published", "first alarm in cycle"],
-    "benchmarks/hybrid_tree.py --robots": ["ur5: 24 leaves around 24 shapes, fit published"],
     "fit urdf/dual_arm.urdf": ["dual_arm"],
     "distance urdf/space_arm.urdf": ["m between"],
     "adjust urdf/dual_arm.urdf": ["adjusted, method field", "0.1013 m", "-0.0889 m"],
@@ -58,20 +56,15 @@ def test_every_method_has_a_command_and_a_picture_that_is_there():
 
 
 def test_commands_that_are_not_run_here_run_elsewhere():
-    story = (ROOT / "test/system/test_verification_story.py").read_text(encoding="utf-8")
-    for key in ELSEWHERE:
-        assert key in COMMANDS and f'METHODS["{key}"]' in story
+    for key, name in ELSEWHERE.items():
+        text = (ROOT / "test/system" / name).read_text(encoding="utf-8")
+        assert f'METHODS["{key}"]' in text
     assert {*SAYS, *ELSEWHERE} == set(COMMANDS)
 
 
-def short(words, folder, values):
-    """The command with its outputs in ``folder`` and these values of options; and the outputs."""
+def in_folder(words, folder):
+    """The command with its outputs in ``folder``; and the outputs."""
     words, outputs = list(words), []
-    for option, value in values.items():
-        if option in words:
-            words[words.index(option) + 1] = value
-        else:
-            words += [option, value]
     for option in OUTPUTS:
         if option in words:
             k = words.index(option) + 1
@@ -82,15 +75,12 @@ def short(words, folder, values):
 
 @pytest.mark.parametrize("key", [key for key in COMMANDS if key not in ELSEWHERE])
 def test_commands_show_what_the_page_says(key, tmp_path, monkeypatch, capsys):
-    needs = {"--picture": "pyvista", "--plot": "matplotlib", "plots.py": "matplotlib",
-             "hybrid_tree.py": "pinocchio"}  # fmt: skip
+    needs = {"--picture": "pyvista", "--plot": "matplotlib", "plots.py": "matplotlib"}
     line = " ".join(COMMANDS[key])
     for need in (module for word, module in needs.items() if word in line):
         pytest.importorskip(need)
-    if "--robots" in line:
-        require("ur5")
     monkeypatch.chdir(ROOT)
-    words, outputs = short(COMMANDS[key], tmp_path, SHORT.get(key, {}))
+    words, outputs = in_folder(with_options(COMMANDS[key], SHORT.get(key, {})), tmp_path)
     if words[0] == "-m":
         assert main(words[2:]) == 0
     else:

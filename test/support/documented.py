@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Mapping, Sequence
 
 _FENCE = re.compile(r"^```\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -27,3 +28,14 @@ def commands(text: str) -> dict[str, list[str]]:
                     raise ValueError(f"two commands begin with {key}")
                 found[key] = words
     return found
+
+
+def with_options(words: Sequence[str], values: Mapping[str, str]) -> list[str]:
+    """A command with these values of options, in place of its own or besides."""
+    words = list(words)
+    for option, value in values.items():
+        if option in words:
+            words[words.index(option) + 1] = value
+        else:
+            words += [option, value]
+    return words

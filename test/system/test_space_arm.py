@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.documented import commands, with_options
 from support.geometry.reference import Reference, coal, pin
 from support.paths import ROOT
 from support.robots.robots import require
@@ -32,6 +33,7 @@ from straight_approach import (  # noqa: E402
     load_space_arm,
 )
 
+METHODS = commands((ROOT / "docs/methods.md").read_text(encoding="utf-8"))
 CYCLE = 0.03  # s: 3 mm of the way, so that no row lies at the threshold itself
 GROWN = 0.05  # m: each volume; two of them make the threshold of 0.1 m
 TIP_RADIUS = 0.15
@@ -309,9 +311,22 @@ def check_times(result):
                 assert "refined by OBBs" in others and "OBB tree" in others
 
 
-def test_the_benchmark_prints_what_it_measured(monkeypatch, capsys):
-    words = ("--cycle", "0.5", "--passes", "1", "--json")
-    result = json.loads(run_benchmark(monkeypatch, capsys, *words))
+def run_documented(monkeypatch, capsys, command, **short):
+    """What a command of docs/methods.md measures, with these options short."""
+    words = with_options(command, {f"--{name}": value for name, value in short.items()})
+    return json.loads(run_benchmark(monkeypatch, capsys, *words[1:], "--json"))
+
+
+def test_the_benchmark_prints_what_it_measured(monkeypatch, capsys, tmp_path):
+    pytest.importorskip("matplotlib")
+    command = METHODS["benchmarks/hybrid_tree.py --cycle"]
+    picture = tmp_path / "a.png"
+    result = run_documented(
+        monkeypatch, capsys, command, cycle="0.5", passes="1", plot=str(picture)
+    )
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert result["fit"] == "published"
+    assert result["leaves"] == result["shapes"] == 18
     assert result["versions"]["pinocchio"] == pin.__version__
     assert len(result["times"]) == 21
     check_times(result)
@@ -323,8 +338,8 @@ def test_the_benchmark_prints_what_it_measured(monkeypatch, capsys):
 
 def test_the_benchmark_measures_real_robots_between_copies(monkeypatch, capsys):
     require("ur5")
-    words = ("--robots", "ur5", "--fit", "published", "--passes", "1", "--json")
-    result = json.loads(run_benchmark(monkeypatch, capsys, *words))
+    command = METHODS["benchmarks/hybrid_tree.py --robots"]
+    result = run_documented(monkeypatch, capsys, command, robots="ur5", passes="1")
     ur5 = result["ur5"]
     # Eight links with a shape each, and two copies of them; 17 pairs of its own.
     assert ur5["leaves"] == ur5["shapes"] == 3 * 8
