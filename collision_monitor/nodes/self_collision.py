@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.qos import QoSProfile, qos_profile_sensor_data
@@ -57,6 +57,7 @@ from collision_monitor.nodes.trajectories.trajectory_messages import (
     desired_of,
     motion_message,
     point_message,
+    read_trajectory,
 )
 from collision_monitor.self_collision.adjustment import Adjustment
 from collision_monitor.self_collision.arms import find_arms
@@ -77,6 +78,14 @@ Work = tuple[Adjustment, float, JointTrajectory]  # with its seconds
 _COMMANDS = QoSProfile(depth=10)
 
 
+class _Computing(NamedTuple):
+    """The trajectory that is being adjusted, and the number of its request."""
+
+    job: Job
+    future: Future[Work]
+    serial: int
+
+
 class SelfCollisionNode(RobotNode):
     """Adjusts trajectories of two arms so that they keep apart; holds the arms otherwise."""
 
@@ -94,12 +103,15 @@ class SelfCollisionNode(RobotNode):
         self._filter: TrajectoryFilter | None = None
         self._stream: PointStreaming | None = None
         self._worker: BackgroundWorker | None = None
-        self._computing: tuple[Job, Future[Work]] | None = None
-        self._running_goal: object = None
+        self._computing: _Computing | None = None
+        self._running_goal: RelayedGoal | None = None
+        self._running_serial = 0
+        self._no_robot = "waiting for a robot description"  # why nothing is forwarded; or empty
+        self._note = ""  # what the last description made the node drop
         self._last: tuple[Job, Adjustment] | None = None  # what the markers show
         self._markers_of: PathMarkers | None = None
         self._serial = 0
-        self._report = Report(Level.STALE, "waiting", "waiting for a robot description")
+        self._report = Report(Level.STALE, "waiting", self._no_robot)
         self._published: tuple | None = None
         self._log = StateLog(self, _LOG_SECONDS)
         self._next_markers = -math.inf
@@ -113,10 +125,11 @@ class SelfCollisionNode(RobotNode):
         self.create_subscription(
             JointState, "joint_states", self._on_joint_state, qos_profile_sensor_data
         )
-        self.create_subscription(
-            JointTrajectory, "~/desired_trajectory", self._on_desired, _COMMANDS
-        )
-        self.create_subscription(JointTrajectory, "~/desired_point", self._on_point, _COMMANDS)
+        for topic, callback in (
+            ("~/desired_trajectory", self._on_desired),
+            ("~/desired_point", self._on_point),
+        ):  # raw: reading a message of a million points would keep joint states waiting
+            self.create_subscription(JointTrajectory, topic, callback, _COMMANDS, raw=True)
 
     def close(self) -> None:
         """Publish that trajectories are no longer forwarded."""
@@ -143,8 +156,13 @@ class SelfCollisionNode(RobotNode):
         return FollowJointTrajectoryRelay(self, action_type, action, self._on_goal, self._goal_over)
 
     def _load(self, description: str | ReceivedText) -> None:
-        """As of `RobotNode`; work for an earlier robot is dropped."""
+        """As of `RobotNode`; the trajectory being adjusted for an earlier robot is dropped."""
         start, v = time.monotonic(), self._values
+        dropped = self._computing
+        if self._filter is not None:
+            self._note = self._drop_computing("a new robot description was received")
+            text = "loading a new robot description, the guard is off until it is loaded"
+            self._report_event(Level.STALE, "loading", f"{text}{self._note}")
         model = CollisionModel.from_urdf(
             description,
             srdf=v["robot_description_semantic"] or None,
@@ -172,13 +190,14 @@ class SelfCollisionNode(RobotNode):
                 f"ignored: closer than danger_distance in most configurations: {names}"
             )
         if self._worker is not None:
-            self._drop_computing("a new robot description was received")
             self._worker.end()
         self._worker = BackgroundWorker()
         trajectory_filter = TrajectoryFilter(model, arms, supervisor)
+        if self._filter is not None:
+            trajectory_filter.take_over(self._filter)
         self._filter, self._stream, self._last = trajectory_filter, None, None
         self._model = model
-        self._description = description
+        self._description, self._no_robot = description, ""
         self._markers_of = PathMarkers(model.root)
         self._markers.publish(MarkerBuilder.clear())
         names = " and ".join(f"'{arm.name}' ({len(arm.joint_names)} joints)" for arm in arms)
@@ -187,7 +206,11 @@ class SelfCollisionNode(RobotNode):
             f"them; loaded in {time.monotonic() - start:.1f} s"
         )
         self.get_logger().info(text)
-        self._report_event(*self._shortage.ready)
+        if dropped is None:
+            self._report_event(*self._shortage.ready)
+        else:
+            reason = "refused: a new robot description was received while it was adjusted"
+            self._report_event(Level.ERROR, "refused", reason, serial=dropped.serial)
 
     def _settings(self) -> FilterSettings:
         names = FilterSettings.__dataclass_fields__.keys() & self._values.keys()
@@ -197,7 +220,13 @@ class SelfCollisionNode(RobotNode):
 
     # -- trajectories ----------------------------------------------------------------
 
-    def _on_desired(self, message: JointTrajectory) -> None:
+    def _on_desired(self, data: bytes) -> None:
+        try:
+            message = read_trajectory(data, self._values["max_points"])
+        except TrajectoryError as error:
+            self._serial += 1
+            self._refuse(f"the desired trajectory {error}")
+            return
         self._submit(message, None)
 
     def _on_goal(self, goal: RelayedGoal) -> None:
@@ -208,16 +237,20 @@ class SelfCollisionNode(RobotNode):
 
     def _goal_over(self, goal: RelayedGoal) -> None:
         """A goal has ended: its trajectory is over, or no longer computed."""
-        if self._computing is not None and self._computing[0].owner is goal:
-            self._forget_computing()
-            self._report_event(Level.WARN, "cancelled", "the goal was cancelled before it was sent")
+        if self._computing is not None and self._computing.job.owner is goal:
+            serial = self._forget_computing().serial
+            text = "the goal was cancelled before it was sent"
+            self._report_event(Level.WARN, "cancelled", text, serial=serial)
         elif goal is self._running_goal and self._filter is not None:
             self._filter.over()
+            if goal.refused:
+                reason, serial = f"refused: {goal.refused}", self._running_serial
+                self._report_event(Level.ERROR, "refused", reason, serial=serial)
 
     def _submit(self, message: JointTrajectory, goal: RelayedGoal | None) -> None:
         self._serial += 1
-        if self._filter is None:
-            self._refuse(f"no robot is loaded: {self._report.reason}", goal)
+        if self._no_robot:
+            self._refuse(f"no robot is loaded: {self._no_robot}", goal)
             return
         try:
             job = self._filter.job(
@@ -231,32 +264,43 @@ class SelfCollisionNode(RobotNode):
         except TrajectoryError as error:
             self._refuse(f"the desired trajectory {error}", goal)
             return
-        self._drop_computing("replaced by a newer trajectory")
-        self._computing = job, self._worker.submit(_work, self._filter, job)
+        note = self._drop_computing("replaced by a newer trajectory")
+        future = self._worker.submit(_work, self._filter, job)
+        self._computing = _Computing(job, future, self._serial)
         self._poll_often(True)
-        count = len(job.motion.times)
-        self._report_event(Level.OK, "adjusting", f"adjusting a trajectory of {count} waypoints")
+        text = f"adjusting a trajectory of {len(job.motion.times)} waypoints{note}"
+        self._report_event(Level.OK, "adjusting", text)
 
-    def _drop_computing(self, reason: str) -> None:
-        """Drop the trajectory that is being adjusted, and report the reason to its client."""
+    def _drop_computing(self, reason: str) -> str:
+        """Drop the trajectory that is being adjusted, and report the reason to its client.
+
+        Returns what to add to the next state, which the clients of the topic read.
+        """
         if self._computing is None:
-            return
-        job = self._forget_computing()
+            return ""
+        dropped = self._forget_computing()
         self.get_logger().warning(f"trajectory dropped during adjustment: {reason}")
-        if job.owner is not None:
-            self._relay.refuse(job.owner, reason)
+        if dropped.job.owner is not None:
+            self._relay.refuse(dropped.job.owner, reason)
+        return f"; request {dropped.serial} is not forwarded: {reason}"
 
-    def _forget_computing(self) -> Job:
-        (job, future), self._computing = self._computing, None
-        future.cancel()  # if it has not begun; otherwise it ends soon, and its result is ignored
-        job.cancelled.set()
-        return job
+    def _forget_computing(self) -> _Computing:
+        computing, self._computing = self._computing, None
+        computing.future.cancel()  # if not begun; otherwise it ends soon, its result is ignored
+        computing.job.cancelled.set()
+        return computing
 
-    def _refuse(self, reason: str, goal: object = None, values: dict | None = None) -> None:
+    def _refuse(
+        self,
+        reason: str,
+        goal: object = None,
+        values: dict | None = None,
+        serial: int | None = None,
+    ) -> None:
         """Send nothing, and publish the reason."""
         if goal is not None:
             self._relay.refuse(goal, reason)
-        self._report_event(Level.ERROR, "refused", f"refused: {reason}", values)
+        self._report_event(Level.ERROR, "refused", f"refused: {reason}", values, serial)
 
     def _poll_often(self, wanted: bool) -> None:
         """Poll for the end of the adjustment while one is being computed.
@@ -272,12 +316,12 @@ class SelfCollisionNode(RobotNode):
             self._polling = None
 
     def _poll(self) -> None:
-        if self._computing is not None and self._computing[1].done():
-            (job, future), self._computing = self._computing, None
-            self._finish(job, future)
+        if self._computing is not None and self._computing.future.done():
+            computing, self._computing = self._computing, None
+            self._finish(*computing)
         self._poll_often(self._computing is not None)
 
-    def _finish(self, job: Job, future: Future[Work]) -> None:
+    def _finish(self, job: Job, future: Future[Work], serial: int) -> None:
         error = future.exception()
         if error is not None:
             reason = str(error)
@@ -287,22 +331,26 @@ class SelfCollisionNode(RobotNode):
             if job.settings.every_pair and isinstance(error, AdjustmentError):
                 reason = f"{reason} (method robust needs {self._shortage.solvers})"
             seconds = time.monotonic() - job.submitted
-            self._refuse(reason, job.owner, refusal_values(error, job.settings.method, seconds))
+            values = refusal_values(error, job.settings.method, seconds)
+            self._refuse(reason, job.owner, values, serial)
             return
         adjustment, seconds, message = future.result()
         self._last = job, adjustment
         self._next_markers = -math.inf
         values = adjustment_values(adjustment, seconds)
         motion, clock = adjustment.motion, self._seconds()
+        if job.owner is not None and (reason := self._relay.can_forward()):
+            self._refuse(reason, job.owner, values, serial)
+            return
         try:
             release = self._filter.release(job, motion, clock, time.monotonic())
         except CollisionMonitorError as error:
-            self._refuse(str(error), job.owner, values)
+            self._refuse(str(error), job.owner, values, serial)
             return
         self._end_stream()
         if release.start > 0.0:
             message.header.stamp = time_message(release.start)
-        self._running_goal = job.owner
+        self._running_goal, self._running_serial = job.owner, serial
         self._send(message, job.owner)
         how = "adjusted" if adjustment.changed else "unchanged"
         text = f"forwarded, {how}: {len(release.motion.times)} waypoints"
@@ -311,7 +359,8 @@ class SelfCollisionNode(RobotNode):
             text += f", '{values['largest_change_joint']}' by up to {change:.3g}"
         if release.notes:
             text += f"; {'; '.join(release.notes)}"
-        self._report_event(Level.WARN if release.notes else Level.OK, "forwarded", text, values)
+        level = Level.WARN if release.notes else Level.OK
+        self._report_event(level, "forwarded", text, values, serial)
 
     def _send(self, message: JointTrajectory, goal: RelayedGoal | None) -> None:
         if goal is None:
@@ -321,14 +370,13 @@ class SelfCollisionNode(RobotNode):
 
     # -- points ----------------------------------------------------------------------
 
-    def _on_point(self, message: JointTrajectory) -> None:
+    def _on_point(self, data: bytes) -> None:
         self._serial += 1
         clock = self._seconds()
         try:
-            if self._filter is None:
-                raise TrajectoryError(
-                    f"was received before a robot was loaded: {self._report.reason}"
-                )
+            if self._no_robot:
+                raise TrajectoryError(f"was received while no robot is loaded: {self._no_robot}")
+            message = read_trajectory(data, self._values["max_points"])
             if self._computing is not None:
                 raise TrajectoryError("was received while a trajectory is being adjusted")
             if self._shortage.points:
@@ -372,7 +420,7 @@ class SelfCollisionNode(RobotNode):
         )
         clock = self._seconds()
         moving = self._filter.running(clock) or self._values["guard"] == "always"
-        self._drop_computing(f"the arms are too near: {text}")
+        note = self._drop_computing("the arms came too near")
         self._end_stream()
         self._serial += 1
         if moving:
@@ -385,7 +433,7 @@ class SelfCollisionNode(RobotNode):
         self._report_event(
             Level.ERROR,
             "hold" if moving else "near",
-            f"{done}: {text}",
+            f"{done}: {text}{note}",
             {"link_a": a, "link_b": b, "distance": f"{clearance.distance:.6f}"},
         )
 
@@ -396,8 +444,15 @@ class SelfCollisionNode(RobotNode):
     # -- robot and parameters --------------------------------------------------------
 
     def _refuse_description(self, reason: str) -> None:
+        """Nothing is forwarded until a usable description comes; the earlier one may come again.
+
+        The guard goes on with the earlier robot.
+        """
         self._serial += 1
-        self._report_event(Level.ERROR, "no robot", reason)
+        self._no_robot, self._description = reason, ""
+        self._end_stream()
+        self._report_event(Level.ERROR, "no robot", f"{reason}{self._note}")
+        self._note = ""
 
     def _use_values(self, changed: Mapping[str, Any]) -> None:
         if self._filter is not None:
@@ -453,7 +508,7 @@ class SelfCollisionNode(RobotNode):
         if report.key != self._published:
             self._published = report.key
             self._log.add(report.level, report.event, f"{report.level.name}: {report.reason}")
-        v, robot, extra = self._values, "", {"request": str(self._serial)}
+        v, robot, extra = self._values, "", {"request": str(report.serial or self._serial)}
         extra["safe_distance"] = f"{v['safe_distance']:g}"
         extra["danger_distance"] = f"{v['danger_distance']:g}"
         extra["method"], extra["yielding"] = self._shortage.method(v["method"]), v["yielding"]

@@ -1,161 +1,26 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The action in front of a controller's, between a planner and a controller made of Python.
-
-control_msgs is not on PyPI: its action is played by a few classes with the same fields.
-"""
+"""The action in front of a controller's, between stand-ins of a planner and a controller."""
 
 from types import SimpleNamespace
 
 import pytest
-from support.ros.ros_graph import rclpy  # noqa: F401  skips where there is no rclpy
+from support.ros.action_stand_in import FIELDS, TYPE, Planner, Result
 
 from action_msgs.msg import GoalStatus  # isort: skip
-from rclpy.action import CancelResponse, GoalResponse  # isort: skip
+from rclpy.action import CancelResponse  # isort: skip
 from trajectory_msgs.msg import JointTrajectory  # isort: skip
 
-from collision_monitor.nodes.trajectories.follow_joint_trajectory import FollowJointTrajectoryRelay
 
-FIELDS = (
-    "path_tolerance", "component_path_tolerance", "goal_tolerance", "component_goal_tolerance",
-    "goal_time_tolerance",
-)  # fmt: skip
-
-
-class Goal(SimpleNamespace):
-    def __init__(self, name="", **fields):
-        super().__init__(**{
-            "trajectory": JointTrajectory(joint_names=[name]),
-            "multi_dof_trajectory": SimpleNamespace(points=[]),
-            **dict.fromkeys(FIELDS),
-            **fields,
-        })  # fmt: skip
-
-
-class Result(SimpleNamespace):
-    INVALID_GOAL, PATH_TOLERANCE_VIOLATED = -1, -4
-
-    def __init__(self, error_code=0, error_string=""):
-        super().__init__(error_code=error_code, error_string=error_string)
-
-
-TYPE = SimpleNamespace(Goal=Goal, Result=Result)
-
-
-class Future:
-    """Done when somebody says so; then whoever waits is called."""
-
-    def __init__(self):
-        self.callbacks, self.value, self.fault = [], None, None
-
-    def add_done_callback(self, callback):
-        self.callbacks.append(callback)
-
-    def finish(self, value=None, fault=None):
-        self.value, self.fault = value, fault
-        for callback in self.callbacks:
-            callback(self)
-
-    def result(self):
-        return self.value
-
-    def exception(self):
-        return self.fault
-
-
-class Handle:
-    """The planner's side of a goal, with the rules of rclpy: execute once, end once."""
-
-    def __init__(self, request, queue):
-        self.request, self.queue = request, queue
-        self.ends, self.feedback, self.result, self.cancelling = [], [], None, False
-
-    def execute(self, callback):
-        assert self.result is None and not self.ends
-
-        def run():
-            self.result = callback(self)
-            assert len(self.ends) == 1
-
-        self.queue.append(run)  # rclpy does it in the executor, later
-
-    def publish_feedback(self, feedback):
-        self.feedback.append(feedback)
-
-    def succeed(self):
-        self.ends.append("succeeded")
-
-    def abort(self):
-        self.ends.append("aborted")
-
-    def canceled(self):
-        assert self.cancelling, "only a goal whose cancelling was accepted can be canceled"
-        self.ends.append("canceled")
-
-
-class Controller:
-    """The controller's side of the goal that was sent last."""
-
-    def __init__(self):
-        self.ready, self.goals = True, []
-        self.cancelled = 0
-
-    def server_is_ready(self):
-        return self.ready
-
-    def send_goal_async(self, goal, feedback_callback):
-        self.goals.append(goal)
-        self.answer, self.result, self.say = Future(), Future(), feedback_callback
-        return self.answer
-
-    def cancel_goal_async(self):
-        self.cancelled += 1
-
-    def accept(self):
-        self.answer.finish(
-            SimpleNamespace(
-                accepted=True,
-                get_result_async=lambda: self.result,
-                cancel_goal_async=self.cancel_goal_async,
-            )
-        )
-
-    def end(self, status, code=0, text=""):
-        self.result.finish(SimpleNamespace(status=status, result=Result(code, text)))
-
-
-class Stage:
+class Stage(Planner):
     """Planner, relay, node and controller."""
 
     def __init__(self):
-        self.queue, self.submitted, self.over = [], [], []
-        self.controller = Controller()
-        self.relay = FollowJointTrajectoryRelay(
-            None, TYPE, "/arms/follow", self.submitted.append, self.over.append,
-            make_server=self.server, make_client=lambda node, kind, name: self.controller,
-        )  # fmt: skip
-
-    def server(self, node, kind, name, execute, goal_callback, handle_accepted_callback,
-               cancel_callback):  # fmt: skip
-        assert name == "~/follow_joint_trajectory"
-        self.on_request, self.on_accepted = goal_callback, handle_accepted_callback
-        self.on_cancel = cancel_callback
-
-    def plan(self, name="wanted", **fields):
-        goal = Goal(name, **fields)
-        assert self.on_request(goal) == GoalResponse.ACCEPT
-        handle = Handle(goal, self.queue)
-        self.on_accepted(handle)
-        return handle
-
-    def cancel(self, handle):
-        answer = self.on_cancel(handle)
-        handle.cancelling = answer == CancelResponse.ACCEPT
-        return answer
-
-    def run(self):
-        while self.queue:
-            self.queue.pop(0)()
+        super().__init__()
+        self.submitted, self.over = [], []
+        self.relay = self.make_relay(
+            None, TYPE, "/arms/follow", self.submitted.append, self.over.append
+        )
 
     def sent(self):
         """A goal that the controller works on."""

@@ -10,6 +10,7 @@ from support.robots.two_slides import ARMS, JOINTS, apart, model
 from support.ros.ros_graph import rclpy  # noqa: F401  skips where there is no rclpy
 
 from builtin_interfaces.msg import Duration, Time  # isort: skip
+from rclpy.serialization import serialize_message  # isort: skip
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # isort: skip
 
 from collision_monitor.errors import AdjustmentError, TrajectoryError  # isort: skip
@@ -21,6 +22,7 @@ from collision_monitor.nodes.trajectories.trajectory_messages import (
     desired_of,
     motion_message,
     point_message,
+    read_trajectory,
 )
 from collision_monitor.self_collision.filter.hold_supervisor import HoldSupervisor
 from collision_monitor.self_collision.filter.trajectory_filter import TrajectoryFilter
@@ -57,6 +59,27 @@ def test_a_motion_goes_there_and_back():
     assert desired.extras == {name: [0, 0, 0] for name in desired.extras}
     for point in message.points:
         assert not (point.velocities or point.accelerations or point.effort)
+
+
+@pytest.mark.parametrize("names", [(), ("a",), ("abc", "abcd", "abcde"), ("\u00fc",)])
+@pytest.mark.parametrize("frame", ["", "abc", "base_link"])
+def test_a_message_is_read_and_its_points_are_counted_first(names, frame):
+    point = JointTrajectoryPoint(positions=[1.5] * len(names), velocities=[2.0])
+    message = JointTrajectory(joint_names=list(names))
+    message.header.frame_id, message.header.stamp.sec = frame, 7
+    for count in (0, 1, 5):
+        message.points = [point] * count
+        data = serialize_message(message)
+        assert read_trajectory(data, count) == message
+        if count:
+            with pytest.raises(TrajectoryError, match=f"has {count} points; max_points allows"):
+                read_trajectory(data, count - 1)
+
+
+@pytest.mark.parametrize("data", [b"", b"\0\1\0\0", b"\0\1\0\0" + b"\xff" * 40])
+def test_what_is_not_a_message_is_refused(data):
+    with pytest.raises(TrajectoryError, match="cannot be read"):
+        read_trajectory(data, 10)
 
 
 def test_without_a_stamp_it_means_now():

@@ -250,9 +250,9 @@ FAULTS = (
 )  # fmt: skip
 
 
-def rows(heading):
+def rows(heading, text=SAFETY):
     """Cells of the table below a heading, without its head."""
-    section = SAFETY.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    section = text.split(f"\n## {heading}\n")[1].split("\n## ")[0]
     lines = [line for line in section.splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
 
@@ -264,7 +264,14 @@ def functions(name):
     return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
 
 
-@pytest.mark.parametrize("row", [*rows("Promises"), *rows("Faults")], ids=lambda row: row[0])
+INTERRUPTIONS = rows(
+    "Interruptions", (ROOT / "docs/self_collision.md").read_text(encoding="utf-8")
+)
+
+
+@pytest.mark.parametrize(
+    "row", [*rows("Promises"), *rows("Faults"), *INTERRUPTIONS], ids=lambda row: row[0]
+)
 def test_every_row_names_a_test_that_exists(row):
     named = NAMED.findall(row[-1])
     assert named, f"no test: {row}"

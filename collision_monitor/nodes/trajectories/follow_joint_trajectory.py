@@ -105,6 +105,7 @@ class RelayedGoal:
     on_its_way: bool = False
     cancelled: bool = False
     stopped: str = ""  # why this node ends it
+    refused: str = ""  # why the controller does not execute it, or this node does not send it
     done: bool = False
 
     @property
@@ -163,7 +164,8 @@ class FollowJointTrajectoryRelay(_DeferredActionServer):
     # -- from the node ---------------------------------------------------------------
 
     def refuse(self, goal: RelayedGoal, reason: str) -> None:
-        """Abort a goal that was not forwarded."""
+        """Abort a goal that was not forwarded, or whose controller fails."""
+        goal.refused = reason
         self._end(goal, "abort", self._result(self._type.Result.INVALID_GOAL, reason))
 
     def can_forward(self) -> str:

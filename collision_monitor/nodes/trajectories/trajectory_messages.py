@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from builtin_interfaces.msg import Time
+from rclpy.serialization import deserialize_message
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from collision_monitor.errors import TrajectoryError
@@ -25,6 +27,40 @@ from collision_monitor.self_collision.filter.point_stream import (
 )
 from collision_monitor.self_collision.filter.trajectory_filter import TrajectoryFilter
 from collision_monitor.simulation.trajectory_execution import Command, checked_command
+
+
+def read_trajectory(data: bytes, max_points: int) -> JointTrajectory:
+    """The message in ``data``, as it is serialized.
+
+    The number of points is read first: to make an object of each point takes some 10 s for a
+    million, in which no other Python runs.
+
+    Raises:
+        TrajectoryError: more than ``max_points``, or not a message.
+    """
+    try:
+        count = _count_of_points(data)
+        if count > max_points:
+            raise TrajectoryError(f"has {count} points; max_points allows {max_points}")
+        return deserialize_message(data, JointTrajectory)
+    except (struct.error, RuntimeError) as error:
+        raise TrajectoryError(f"cannot be read: {error}") from None
+
+
+def _count_of_points(data: bytes) -> int:
+    """Of a serialized JointTrajectory (CDR): header, joint names, and the number of points."""
+    order = "<" if data[1:2] == b"\x01" else ">"
+
+    def number_at(at: int) -> tuple[int, int]:
+        at += -at % 4
+        return struct.unpack_from(f"{order}I", data, at)[0], at + 4
+
+    length, at = number_at(12)  # of frame_id, after the representation (4) and the stamp (8)
+    names, at = number_at(at + length)
+    for _ in range(names):
+        length, at = number_at(at)
+        at += length
+    return number_at(at)[0]
 
 
 def desired_of(message: JointTrajectory) -> DesiredTrajectory:

@@ -107,6 +107,10 @@ class TrajectoryFilter:
         self._moving: tuple[str, ...] = ()
         self._until = -np.inf
 
+    def take_over(self, old: TrajectoryFilter) -> None:
+        """What ``old`` released for an earlier robot may still move any joint of the arms."""
+        self._moving, self._until = self.arm_joints, old._until
+
     # -- before ----------------------------------------------------------------------
 
     def job(

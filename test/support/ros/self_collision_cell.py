@@ -3,6 +3,7 @@
 """A node self_collision, and all that stands around it, for tests."""
 
 import math
+import struct
 import time
 
 import numpy as np
@@ -10,6 +11,8 @@ import numpy as np
 from support.robots.two_slides import JOINTS, URDF, apart
 from support.ros.ros_graph import Graph
 
+from builtin_interfaces.msg import Duration  # isort: skip
+from rclpy.serialization import serialize_message  # isort: skip
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # isort: skip
 
 
@@ -115,6 +118,29 @@ def rows_of(message):
 def times_of(message):
     stamps = [point.time_from_start for point in message.points]
     return np.array([t.sec + 1e-9 * t.nanosec for t in stamps])
+
+
+def serialized(message, count, period):
+    """The message as bytes, with ``count`` points: its last one again and again, in time.
+
+    A million objects and their serialization would take half a minute.
+    """
+    sentinel = 123_456_789  # nanoseconds; what follows in the bytes is not of the message
+    message.points = [message.points[-1]] * 3
+    message.points[-1].time_from_start = Duration(sec=0, nanosec=sentinel)
+    tail, three = struct.pack("<iI", 0, sentinel), struct.pack("<I", 3)
+    for message.header.frame_id in ("", "base"):  # with one of them there is no padding
+        first, second, third, _ = serialize_message(message).split(tail, 3)
+        size = len(third) + len(tail)
+        assert len(second) == len(third)
+        head = first[: len(first) + len(tail) - size]
+        if head.endswith(three):
+            break
+    assert head.endswith(three)
+    kind = np.dtype([("numbers", f"V{size - 8}"), ("sec", "<i4"), ("nanosec", "<u4")])
+    points = np.frombuffer((third + tail) * count, dtype=kind).copy()
+    points["sec"], points["nanosec"] = np.divmod(np.arange(count) * round(period * 1e9), 10**9)
+    return head.removesuffix(three) + struct.pack("<I", count) + points.tobytes()
 
 
 def set_parameters(cell, **values):

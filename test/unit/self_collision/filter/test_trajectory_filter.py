@@ -144,6 +144,16 @@ def test_a_stamp_that_passes_meanwhile_is_remarked_one_ahead_is_kept(cell):
     assert cell.filter.running(CLOCK + 9.0 + 1.9) and not cell.filter.running(CLOCK + 9.0 + 2.1)
 
 
+def test_what_was_released_for_an_earlier_robot_is_still_under_way(cell):
+    cell.release(cell.job(JOINTS[:2], (FAR[:2], FARTHER[:2])))
+    newer = Cell()
+    newer.filter.take_over(cell.filter)
+    assert newer.filter.running(CLOCK + 2.1) and not newer.filter.running(CLOCK + 2.3)
+    assert newer.filter.moving_joints == JOINTS
+    with pytest.raises(TrajectoryError, match="does not name l_x, l_y, which an earlier"):
+        newer.job(JOINTS[:2], (FAR[:2], FARTHER[:2]))
+
+
 def test_what_is_released_is_under_way_for_as_long_as_it_takes(cell):
     assert not cell.filter.running(CLOCK)
     assert cell.filter.moving_joints == JOINTS

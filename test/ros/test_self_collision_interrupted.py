@@ -1,0 +1,301 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""The node self_collision while a trajectory is adjusted: the table of docs/self_collision.md.
+
+What is forwarded is checked by coal at 2,000 instants. The action is in
+test_self_collision_interrupted_action.py.
+"""
+
+import time
+
+import numpy as np
+import pytest
+from support.paths import ROOT
+from support.ros.forwarded_motions import CoalCheck
+from support.ros.ros_graph import ERROR, LATCHED, OK
+from support.ros.self_collision_cell import Cell, rows_of, serialized, set_parameters
+
+from collision_monitor import CollisionModel
+from collision_monitor.motion import read_motion
+
+from std_msgs.msg import String  # isort: skip
+
+SRDF = ROOT / "urdf/dual_arm.srdf"
+URDF = (ROOT / "urdf/dual_arm.urdf").read_text().replace("package://collision_monitor", str(ROOT))
+# The same joints, and a ball in the right hand.
+WITH_BALL = URDF.replace(
+    '<link name="right_tool"/>',
+    '<link name="right_tool"><collision><origin xyz="0 0 0.06"/><geometry><sphere radius="0.05"/>'
+    "</geometry></collision></link>",
+)
+BROKEN = URDF.replace("</robot>", "")
+MOTION = read_motion(ROOT / "config/dual_arm_motion.csv")
+NAMES, START = MOTION.joint_names, MOTION.positions[0]
+LONG = np.linspace(0.0, 62.0, 2000)  # s; adjusting takes seconds
+LONG_ROWS = np.array([MOTION.at(t) for t in LONG])
+SHORT = MOTION.positions[:10], MOTION.times[:10]
+
+
+class Robot(Cell):
+    """The package's robot out of the topic, and coal's view of it."""
+
+    def __init__(self, folder):
+        super().__init__(
+            "''", NAMES, f"robot_description_semantic:={SRDF}", f"package_dirs:=[{ROOT}]"
+        )
+        self.checks = {}
+        for name, text in (("plain", URDF), ("ball", WITH_BALL)):
+            file = folder / f"{name}.urdf"
+            file.write_text(text)
+            model = CollisionModel.from_urdf(file, srdf=SRDF)
+            self.checks[text] = CoalCheck(file, model)
+        self.descriptions = self.graph.node.create_publisher(String, "/robot_description", LATCHED)
+
+    def describe(self, text):
+        self.description = text
+        self.descriptions.publish(String(data=text))
+
+    def begin(self):
+        """Send the long trajectory; its number, once it is being adjusted."""
+        message = self.trajectory(LONG_ROWS, LONG)
+        self.spin(0.1)
+        self.wanted.publish(message)
+        self.until(lambda: self.values["event"] == "adjusting")
+        return int(self.values["request"])
+
+    def until_event(self, event, request, seconds=20.0):
+        wanted = event, str(request)
+        self.until(lambda: (self.values["event"], self.values["request"]) == wanted, seconds)
+
+    def states(self, since):
+        """(event, request, message) of all states after so many, without repetitions."""
+        found = []
+        for state in self.graph.heard["state"][since:]:
+            values = {item.key: item.value for item in state.values}
+            key = values["event"], int(values["request"]), state.message
+            if not found or found[-1] != key:
+                found.append(key)
+        return found
+
+    def check(self, message):
+        """No two checked links of the robot touch, from where it stands."""
+        present = dict(zip(self.names, self.q, strict=True))
+        assert self.checks[self.description].least(message, present) > 0.0
+
+    def nothing_more(self, sent, seconds=1.0):
+        self.spin(seconds)
+        assert len(self.sent) == sent
+
+
+@pytest.fixture(scope="module")
+def node(tmp_path_factory):
+    robot = Robot(tmp_path_factory.mktemp("robots"))
+    robot.until(lambda: "waiting for a robot description" in robot.message, 60.0)
+    robot.describe(URDF)
+    robot.stand(START)
+    yield robot
+    code, output = robot.graph.stop(robot.process)
+    robot.close()
+    assert code == 0 and "Traceback" not in output, output
+
+
+@pytest.fixture
+def robot(node):
+    """At the beginning, with the plain description, nothing under way and nothing adjusted."""
+    node.stand(START)
+    if node.description != URDF:
+        node.describe(URDF)
+        node.until(lambda: node.values["event"] in ("ready", "refused"))
+    if node.values["running"] == "true" or node.values["event"] == "adjusting":
+        assert node.want([START] * 2, [0.0, 0.1]) is not None
+        node.until(lambda: node.values["running"] == "false")
+    return node
+
+
+def test_coal_finds_that_the_long_trajectory_touches(robot):
+    present = dict(zip(NAMES, START, strict=True))
+    assert robot.checks[URDF].least(robot.trajectory(LONG_ROWS, LONG), present) <= 0.0
+
+
+# -- cancel and preemption -----------------------------------------------------------------
+
+
+def test_a_newer_trajectory_replaces_the_one_that_is_adjusted(robot):
+    sent, since = len(robot.sent), len(robot.graph.heard["state"])
+    first = robot.begin()
+    began = time.monotonic()
+    message = robot.want(*SHORT)
+    assert time.monotonic() - began < 5.0
+    assert np.allclose(rows_of(message)[-1], SHORT[0][-1])
+    robot.check(message)
+    robot.nothing_more(sent + 1)
+    text = f"; request {first} is not forwarded: replaced by a newer trajectory"
+    assert any(
+        event == "adjusting" and request == first + 1 and text in said
+        for event, request, said in robot.states(since)
+    )
+    assert robot.values["event"] == "forwarded" and robot.values["request"] == str(first + 1)
+
+
+def test_a_trajectory_to_the_present_position_cancels_the_one_that_is_adjusted(robot):
+    sent = len(robot.sent)
+    robot.begin()
+    message = robot.want([START] * 2, [0.0, 0.1])
+    assert np.allclose(rows_of(message), START)
+    robot.check(message)
+    robot.nothing_more(sent + 1)
+
+
+def test_a_newer_one_that_is_refused_leaves_the_earlier_one_and_both_are_told_apart(robot):
+    sent, since = len(robot.sent), len(robot.graph.heard["state"])
+    first = robot.begin()
+    robot.wanted.publish(robot.trajectory([], []))  # an empty trajectory cancels nothing
+    robot.until_event("refused", first + 1)
+    assert "has no points" in robot.message and len(robot.sent) == sent
+    robot.until_event("forwarded", first)
+    robot.check(robot.sent[-1])
+    assert ("forwarded", first + 1) not in [key[:2] for key in robot.states(since)]
+    robot.nothing_more(sent + 1, 0.3)
+
+
+# -- joint states that stop -----------------------------------------------------------------
+
+
+def test_joint_states_that_stop_refuse_what_is_adjusted(robot):
+    sent, request = len(robot.sent), robot.begin()
+    robot.q = None
+    robot.until_event("refused", request)
+    assert "while it was adjusted the joint state was lost: joint states are" in robot.message
+    assert robot.graph.state.level == ERROR and robot.values["joint_states"] != "fresh"
+    robot.q = START.tolist()
+    robot.nothing_more(sent)
+    robot.stand(START)
+    robot.check(robot.want(*SHORT))  # the next one needs no restart
+    assert robot.graph.state.level == OK
+
+
+def test_joint_states_that_come_again_from_elsewhere_refuse_what_is_adjusted(robot):
+    sent, request = len(robot.sent), robot.begin()
+    robot.q = None
+    robot.until(lambda: "joint states are" in robot.message)
+    robot.q = (START + 0.02).tolist()
+    robot.until_event("refused", request)
+    assert "while it was adjusted joint 'right_joint_1' moved" in robot.message
+    robot.nothing_more(sent)
+
+
+# -- a new description ------------------------------------------------------------------------
+
+
+def test_a_new_description_refuses_what_is_adjusted_and_counts_for_the_next(robot):
+    sent, request = len(robot.sent), robot.begin()
+    robot.describe(WITH_BALL)
+    robot.until_event("refused", request)
+    assert "a new robot description was received while it was adjusted" in robot.message
+    robot.stand(START)
+    robot.nothing_more(sent, 3.0)
+    message = robot.want(LONG_ROWS[::40], LONG[::40])
+    assert message is not None, robot.message
+    robot.check(message)
+
+
+def test_a_description_that_cannot_be_used_ends_forwarding_until_one_can(robot):
+    sent, request = len(robot.sent), robot.begin()
+    robot.describe(BROKEN)
+    robot.until(lambda: robot.values["event"] == "no robot")
+    assert robot.graph.state.level == ERROR
+    assert "robot_description cannot be used" in robot.message
+    assert f"request {request} is not forwarded" in robot.message
+    for _ in range(2):
+        assert robot.want(*SHORT) is None
+        assert robot.message.startswith("refused: no robot is loaded: robot_description cannot be")
+    robot.points.publish(robot.trajectory([START], [0.1]))
+    robot.until(lambda: robot.values["event"] == "point refused")
+    assert "while no robot is loaded" in robot.message
+    robot.nothing_more(sent)
+    robot.describe(URDF)  # the earlier one again
+    robot.until(lambda: robot.values["event"] == "ready")
+    robot.stand(START)
+    robot.check(robot.want(*SHORT))
+
+
+def test_a_new_description_leaves_the_guard_to_what_was_forwarded_before(robot):
+    robot.check(robot.want(*SHORT))
+    robot.describe(WITH_BALL)
+    robot.until(lambda: robot.values["event"] == "ready")
+    robot.stand(START)
+    assert robot.values["running"] == "true"
+    assert robot.want(SHORT[0][:, :7], SHORT[1], names=NAMES[:7]) is None
+    assert "which an earlier trajectory still moves" in robot.message
+    sent = len(robot.sent)
+    robot.q = MOTION.positions[45].tolist()
+    robot.until(lambda: robot.values["event"] == "hold")
+    assert len(robot.sent) == sent + 1
+    assert np.allclose(rows_of(robot.sent[-1]), MOTION.positions[45])
+
+
+# -- a million points ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [20_001, 1_000_000])
+def test_too_many_points_are_refused_unread_and_disturb_nothing(robot, count):
+    data = serialized(robot.trajectory([START], [0.0]), count, 0.001)
+    sent, first = len(robot.sent), robot.begin()
+    since, began = len(robot.graph.heard["state"]), time.monotonic()
+    robot.wanted.publish(data)
+    robot.until_event("refused", first + 1)
+    assert time.monotonic() - began < 5.0
+    assert f"has {count} points; max_points allows 20000" in robot.message
+    robot.until_event("forwarded", first)  # joint states were read all the time
+    assert len(robot.graph.heard["state"]) > since
+    robot.check(robot.sent[-1])
+    robot.nothing_more(sent + 1, 0.3)
+    robot.points.publish(data)
+    robot.until(lambda: robot.values["event"] == "point refused")
+    assert f"has {count} points" in robot.message
+
+
+def test_as_many_points_as_allowed_can_be_replaced(robot):
+    """As long as adjusting may take, the next trajectory does not wait for it."""
+    assert set_parameters(robot, joint_state_timeout=5.0).successful
+    try:
+        sent = len(robot.sent)
+        robot.wanted.publish(serialized(robot.trajectory([START], [0.0]), 20_000, 0.01))
+        robot.until(lambda: robot.values["event"] == "adjusting")
+        began = time.monotonic()
+        robot.check(robot.want(*SHORT))
+        assert time.monotonic() - began < 10.0
+        robot.nothing_more(sent + 1, 0.5)
+    finally:
+        assert set_parameters(robot, joint_state_timeout=0.5).successful
+
+
+# -- a start where the robot is not ---------------------------------------------------------------
+
+
+def test_a_start_elsewhere_is_refused(robot):
+    assert robot.want(MOTION.positions[5:9], MOTION.times[:4]) is None
+    assert robot.graph.state.level == ERROR
+    assert "starts at" in robot.message and "0.01 is allowed" in robot.message
+
+
+def test_a_first_point_later_than_time_0_is_reached_from_the_present_position(robot):
+    assert np.abs(MOTION.positions[5] - START).max() > 0.1
+    message = robot.want(MOTION.positions[5:9], MOTION.times[5:9])
+    assert np.allclose(rows_of(message)[0], START, atol=1e-9)
+    robot.check(message)
+
+
+def test_a_start_within_the_tolerance_is_kept_and_the_way_to_it_is_free(robot):
+    start = START + 0.009
+    message = robot.want([start, *MOTION.positions[1:10]], MOTION.times[:10])
+    assert np.allclose(rows_of(message)[0], start, atol=1e-9)
+    robot.check(message)
+
+
+def test_a_robot_that_moves_away_refuses_what_is_adjusted(robot):
+    sent, request = len(robot.sent), robot.begin()
+    robot.q = (START + 0.02).tolist()
+    robot.until_event("refused", request)
+    assert "while it was adjusted joint 'right_joint_1' moved" in robot.message
+    robot.nothing_more(sent)
