@@ -197,6 +197,7 @@ def many(robot):
     assert set_parameters(robot, joint_state_timeout=0.5).successful
 
 
+@pytest.mark.slow
 def test_ten_thousand_points_come_out_in_bounded_time(robot, arms, many):
     message = robot.want(*many, seconds=120.0)
     assert message is not None, robot.message

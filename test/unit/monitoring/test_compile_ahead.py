@@ -27,7 +27,8 @@ assert not compiled.buffer
 """
 
 
-@pytest.mark.parametrize("which", ["cloud", "monitor"])
+# The kernels of the monitor take half a minute to compile.
+@pytest.mark.parametrize("which", ["cloud", pytest.param("monitor", marks=pytest.mark.slow)])
 def test_what_another_process_compiles_is_not_compiled_again(which, tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, which],
