@@ -335,8 +335,8 @@ class JointStateBuffer:
         return now - self._born_first if len(self._born) else 0.0
 
     def lateness(self, lag: float, now: float) -> float:
-        """Age of q in seconds after a message that was ``lag`` old."""
-        return lag
+        """Age of q in seconds after a message that was ``lag`` old, and may have been ignored."""
+        return self.age(now) if self.behind > 0.0 else lag
 
     def too_old(self, seconds: float, now: float) -> str:
         """Which positions are older than this, as a message; empty if there are none."""

@@ -219,10 +219,9 @@ class SpeedPolicy(DistancePolicy):
     def merge(self, buffer: Buffer, message: JointState) -> None:
         """Process a joint state without a decision, because a newer one is waiting.
 
-        The newer one may belong to another robot, without positions of this one.
+        Its positions count for the velocities: without them, a backlog would look like one jump.
         """
-        if self.velocities.several:
-            self._add_velocities(buffer, message)
+        self._add_velocities(buffer, message)
 
     def reevaluate(self, buffer: Buffer, now: float, measured: Measured) -> None:
         """Decide without a new joint state; see `update`."""

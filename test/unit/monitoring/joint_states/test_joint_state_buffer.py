@@ -117,6 +117,14 @@ def test_messages_that_come_late_do_not_overwrite_newer_ones():
     assert b.q == pytest.approx([1.01, 2.01, 3.01])
 
 
+def test_a_message_that_is_ignored_does_not_make_newer_positions_late():
+    b = buffer()
+    send(b, NAMES, [1, 2, 3], now=5.0, stamp=100.0, lag=0.01)
+    assert b.lateness(0.01, 5.0) == pytest.approx(0.01)
+    send(b, NAMES, [9, 9, 9], now=5.001, stamp=99.7, lag=0.311)
+    assert b.lateness(0.311, 5.001) == pytest.approx(0.011)
+
+
 def test_a_clock_set_back_starts_anew():
     b = buffer()
     send(b, NAMES, [1, 2, 3], now=0.0, stamp=100.0)
