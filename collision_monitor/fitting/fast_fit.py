@@ -122,14 +122,14 @@ def _part(triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, np.ndar
     centre = 0.5 * (low + high)
     local -= centre
     axis = int((high - low).argmax())
-    along, squares = local[:, axis], (local**2).sum(axis=1)
-    across = np.maximum(squares - along**2, 0.0)
+    along, squares = local[:, axis], local**2
+    across = squares[:, axis - 1] + squares[:, axis - 2]
     radius = math.sqrt(across.max())
     inset = np.sqrt(np.maximum(radius**2 - across, 0.0))
     first, last = float((along + inset).min()), float((along - inset).max())
     if first > last:
         first = last = 0.5 * (first + last)
-    ball = math.sqrt(squares.max())
+    ball = math.sqrt(squares.sum(axis=1).max())
     volume = math.pi * radius**2 * (last - first + 4.0 / 3.0 * radius)
     ends = np.tile(centre, (2, 1))
     if 4.0 / 3.0 * math.pi * ball**3 < volume:

@@ -309,11 +309,11 @@ class MonitorCore:
         lag_at_start = math.nan
         try:
             if cycles.is_behind(start):  # merge waiting messages, and check the newest
-                self._scene.take()
                 for newer in self._robots.waiting():
                     monitor.merge(self._read(source, data))
                     self._report.messages += 1
                     source, data = newer
+                self._scene.take()
             joint_state = self._read(source, data)
         except JointStateError as error:
             state = monitor.reject(error, time.monotonic())

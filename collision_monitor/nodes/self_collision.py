@@ -105,6 +105,7 @@ class SelfCollisionNode(RobotNode):
         self._worker: BackgroundWorker | None = None
         self._computing: _Computing | None = None
         self._running_goal: RelayedGoal | None = None
+        self._goal_before: RelayedGoal | None = None
         self._running_serial = 0
         self._no_robot = "waiting for a robot description"  # why nothing is forwarded; or empty
         self._note = ""  # what the last description made the node drop
@@ -231,6 +232,7 @@ class SelfCollisionNode(RobotNode):
 
     def _on_goal(self, goal: RelayedGoal) -> None:
         if reason := self._relay.can_forward():
+            self._serial += 1
             self._refuse(reason, goal)
             return
         self._submit(goal.message, goal)
@@ -242,7 +244,13 @@ class SelfCollisionNode(RobotNode):
             text = "the goal was cancelled before it was sent"
             self._report_event(Level.WARN, "cancelled", text, serial=serial)
         elif goal is self._running_goal and self._filter is not None:
-            self._filter.over()
+            if goal.sent is None:  # never executed: the motion before it may be
+                self._running_goal = self._goal_before
+                self._filter.take_back()
+            last = goal if goal.sent is not None else self._running_goal
+            # One whose controller fails may still be executed.
+            if last is not None and last.done and not last.refused:
+                self._filter.over()
             if goal.refused:
                 reason, serial = f"refused: {goal.refused}", self._running_serial
                 self._report_event(Level.ERROR, "refused", reason, serial=serial)
@@ -350,6 +358,7 @@ class SelfCollisionNode(RobotNode):
         self._end_stream()
         if release.start > 0.0:
             message.header.stamp = time_message(release.start)
+        self._goal_before = self._running_goal
         self._running_goal, self._running_serial = job.owner, serial
         self._send(message, job.owner)
         how = "adjusted" if adjustment.changed else "unchanged"
@@ -389,6 +398,7 @@ class SelfCollisionNode(RobotNode):
             self._report_event(Level.ERROR, "point refused", f"refused: {what}{error}")
             return
         self._filter.begin(clock, max(followed.ahead, 0.0))
+        self._running_goal = None
         self._trajectory.publish(followed.message)
         self._report_event(followed.level, "streaming", followed.text, followed.values, serial=0)
 
@@ -483,7 +493,10 @@ class SelfCollisionNode(RobotNode):
         supervisor = self._filter.supervisor
         running = self._filter.running(self._seconds())
         state = supervisor.state(time.monotonic())
-        return overruled(self._report, state, supervisor.in_event, running)
+        report = overruled(self._report, state, supervisor.in_event, running)
+        if self._no_robot and report.event == "ready":
+            return replace(report, level=Level.ERROR, event="no robot", reason=self._no_robot)
+        return report
 
     def _watch(self) -> None:
         """Publish the state and markers at their rates, and changes at once."""

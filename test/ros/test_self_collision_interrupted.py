@@ -215,9 +215,13 @@ def test_a_description_that_cannot_be_used_ends_forwarding_until_one_can(robot):
     robot.until(lambda: robot.values["event"] == "point refused")
     assert "while no robot is loaded" in robot.message
     robot.nothing_more(sent)
+    robot.stand(MOTION.positions[45])
+    robot.until(lambda: robot.values["event"] == "near")
+    robot.stand(START)
+    robot.until(lambda: robot.values["event"] == "no robot")
+    assert robot.graph.state.level == ERROR
     robot.describe(earlier)
     robot.until(lambda: robot.values["event"] == "ready")
-    robot.stand(START)
     robot.check(robot.want(*SHORT))
 
 

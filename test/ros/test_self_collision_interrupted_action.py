@@ -318,3 +318,13 @@ def test_a_goal_that_the_controller_rejects_is_aborted_and_the_state_says_so(sta
     assert (how, code) == ABORTED and "the controller rejected" in text
     stage.until_event("refused")
     assert "the controller rejected" in stage.state.message and stage.values["running"] == "false"
+
+
+def test_a_goal_that_the_controller_rejects_leaves_the_earlier_motion_to_the_guard(stage):
+    first, goals = stage.execute(), len(stage.controller.goals)
+    second = stage.plan(trajectory=short())
+    stage.until(lambda: len(stage.controller.goals) > goals)
+    stage.controller.answer.finish(type("Answer", (), {"accepted": False}))
+    assert stage.ended(second)[0] == ["aborted"]
+    stage.until_event("refused")
+    assert first.ends == [] and stage.values["running"] == "true"

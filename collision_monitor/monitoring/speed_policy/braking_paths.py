@@ -336,7 +336,11 @@ class LiveBrakingPaths(BrakingPaths):
         self._publish_classes(is_new=True)
 
     def _class(self, one: int, other: int, stop: float, warn: float) -> int:
-        """Class of the pairs of a link, or -2 less a carrier, with a carrier; -1 stands still."""
+        """Class of pairs.
+
+        ``one``: a link, or -2 less the carrier of an object; ``other``: a carrier, or -1 for
+        objects that stand still.
+        """
         key = (one, other, stop, warn)
         if key not in self._classes:
             self._classes[key] = len(self._rows)

@@ -239,6 +239,8 @@ class SpeedPolicy(DistancePolicy):
             self.velocities.window = self.settings.velocity_window
 
     def _add_velocities(self, buffer: Buffer, message: JointState) -> None:
+        if buffer.behind > 0.0:  # ignored: newer positions are known
+            return
         self.velocities.update(
             buffer.q, buffer.velocities, message.now, message.stamp, buffer.touched
         )

@@ -106,6 +106,7 @@ class TrajectoryFilter:
         )
         self._moving: tuple[str, ...] = ()
         self._until = -np.inf
+        self._before = self._moving, self._until  # the last release
 
     def take_over(self, old: TrajectoryFilter) -> None:
         """What ``old`` released for an earlier robot may still move any joint of the arms."""
@@ -229,6 +230,7 @@ class TrajectoryFilter:
         if 0.0 < start <= clock:
             notes.append("its stamp passed while it was adjusted: it begins at once")
             start = 0.0
+        self._before = self._moving, self._until
         self._moving = motion.joint_names
         self._until = (start or clock) + motion.duration
         self.supervisor.allow_leaving()
@@ -260,11 +262,17 @@ class TrajectoryFilter:
     def begin(self, clock: float, seconds: float) -> None:
         """Both arms are under way by other means for so long."""
         self._moving, self._until = self.arm_joints, clock + seconds
+        self._before = (), -np.inf
         self.supervisor.allow_leaving()
 
     def over(self) -> None:
         """Nothing is under way any more."""
         self._until = -np.inf
+        self._before = (), -np.inf
+
+    def take_back(self) -> None:
+        """The last release is not executed; what was released before it still is."""
+        self._moving, self._until = self._before
 
 
 def _require_sound(motion: Motion, joint_names: Sequence[str]) -> None:

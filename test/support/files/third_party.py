@@ -42,6 +42,7 @@ THIRD_PARTY = {
     "mujoco": ("python3-mujoco-pip", "mujoco"),
     "numba": ("python3-numba", "numba"),
     "numpy": ("python3-numpy", "numpy"),
+    "PIL": ("python3-pyvista-pip", "pyvista"),  # pillow comes with pyvista
     "pinocchio": ("pinocchio", "pin"),
     "piqp": (None, "piqp"),
     "pyvista": ("python3-pyvista-pip", "pyvista"),

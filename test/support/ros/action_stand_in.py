@@ -41,7 +41,7 @@ TYPE = SimpleNamespace(Goal=Goal, Result=Result)
 
 
 class Future:
-    """Done when somebody says so; then whoever waits is called."""
+    """Finished by the test; then its callbacks run."""
 
     def __init__(self):
         self.callbacks, self.value, self.fault = [], None, None

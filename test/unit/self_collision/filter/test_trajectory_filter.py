@@ -164,6 +164,18 @@ def test_what_is_released_is_under_way_for_as_long_as_it_takes(cell):
     assert not cell.filter.running(CLOCK + 1.0)
 
 
+def test_what_is_taken_back_leaves_what_was_released_before(cell):
+    cell.release(cell.job(JOINTS[:2], (FAR[:2], FARTHER[:2])))
+    cell.release(cell.job(JOINTS[:2], (FAR[:2], FARTHER[:2])))
+    cell.filter.take_back()
+    assert cell.filter.running(CLOCK + 2.1) and cell.filter.moving_joints == JOINTS[:2]
+    cell.filter.take_back()
+    assert cell.filter.running(CLOCK + 2.1)
+    cell.filter.over()
+    cell.filter.take_back()
+    assert not cell.filter.running(CLOCK + 0.1)
+
+
 def test_one_arm_waits_for_the_other_and_both_together_may_replace_it(cell):
     cell.release(cell.job(JOINTS[:2], (FAR[:2], FARTHER[:2])), clock=CLOCK)
     with pytest.raises(TrajectoryError, match="not name r_x, r_y, which an earlier .* for 2 s"):
