@@ -226,7 +226,7 @@ class Soak:
             "scene_messages_sent": clients.get("scene", 0) + clients.get("attach", 0),
             "clients": clients,
             "observer": self.seen,
-            "memory_mb": [round(kb / 1024.0, 1) for kb in table[:: max(len(table) // 10, 1), 1]],
+            "memory_mb": (table[:: max(len(table) // 10, 1), 1] / 1024.0).round(1).tolist(),
             "memory_kb_per_minute": slope,
             "open_files": [int(table[0, 2]), int(table[-1, 2])],
             "core_share": float((table[-1, 3] - table[0, 3]) / seconds) if seconds > 0.0 else None,

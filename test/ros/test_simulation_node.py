@@ -323,9 +323,17 @@ def test_with_the_monitor_they_stop_before(three, motion, model):
         and "speed scale is 0" in three.state.message, 60.0,
     )  # fmt: skip
     three.set_parameters("/simulation", real_time_factor=FACTOR)
-    began = three.now
-    three.until(lambda: three.now > began + 1.0)
-    assert three.values["event"] == "stopped" and not three.touched
+    since = three.now
+
+    def have_stopped():
+        # Once more at rest, the arms may go on towards the stop distance in small steps.
+        nonlocal since
+        if three.values["event"] != "stopped":
+            since = three.now
+        return three.now > since + 1.0
+
+    three.until(have_stopped, 60.0)
+    assert not three.touched
     distances = model.min_distances(three.moved(model.joint_names))
     # They stand where the monitor stopped them: near, and apart.
     assert 0.0 < distances.min() <= distances[-1] + 1e-4
