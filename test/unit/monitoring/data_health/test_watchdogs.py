@@ -201,6 +201,22 @@ def test_a_fault_in_a_message_that_is_merged_is_not_lost(monitor):
     assert monitor.watchdogs.refused["not_finite"] == 1
 
 
+def test_a_motion_that_begins_in_a_backlog_has_its_speed_though_the_node_merges_it():
+    """It stands, is not heard for 0.2 s, and moved at 1 rad/s in the last 0.04 s of these."""
+    behaviour = SpeedPolicy(MODEL)
+    monitor = Monitor(MODEL, behaviour=behaviour)
+
+    def joint_state(time, now):
+        return JointState(NAMES, [0.1 + max(time - 0.36, 0.0), 0.2, 0.1], now, 100.0 + time)
+
+    for k in range(21):
+        monitor.process(joint_state(0.01 * k, 0.01 * k))
+    for k in range(21, 40):
+        monitor.merge(joint_state(0.01 * k, 0.4))
+    monitor.process(joint_state(0.4, 0.4))
+    assert behaviour.velocities.values[0] == pytest.approx(1.0, abs=0.01)
+
+
 def test_a_robot_of_several_whose_messages_are_merged_is_not_taken_to_stand():
     robots = {"left": NAMES[:2], "right": NAMES[2:]}
     behaviour = SpeedPolicy(MODEL, robots=[np.array([0, 1]), np.array([2])])

@@ -1,0 +1,54 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Joint states are checked against obstacles whose messages are waiting, if the node is behind."""
+
+import time
+
+import pytest
+from support.robots.toys import chain
+
+pytest.importorskip("rclpy", reason="rclpy is not installed")
+
+import rclpy  # noqa: E402
+from rclpy.parameter import Parameter  # noqa: E402
+from rclpy.serialization import serialize_message  # noqa: E402
+from sensor_msgs.msg import JointState  # noqa: E402
+from visualization_msgs.msg import Marker, MarkerArray  # noqa: E402
+
+from collision_monitor.nodes.collision_monitor import CollisionMonitorNode  # noqa: E402
+
+
+@pytest.fixture
+def node(domain, monkeypatch):
+    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    context = rclpy.Context()
+    context.init(domain_id=domain.number)
+    values = {"robot_description": chain(3), "narrow_phase": "leaf"}
+    overrides = [Parameter(name, value=value) for name, value in values.items()]
+    node = CollisionMonitorNode(context=context, parameter_overrides=overrides)
+    yield node
+    node.close()
+    node.destroy_node()
+    context.shutdown()
+
+
+@pytest.mark.parametrize("is_behind", [True, False])
+def test_waiting_obstacles_count_for_the_next_joint_state_if_the_node_is_behind(node, is_behind):
+    core = node._core
+    (source,) = core._robots._joint_states.values()
+    core._watchdogs.cycles.is_behind = lambda start: is_behind
+    names = list(core._monitor.model.joint_names)
+    publisher = node.create_publisher(MarkerArray, f"/{node.get_name()}/scene", 10)
+    end = time.monotonic() + 20.0
+    while not publisher.get_subscription_count():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    marker = Marker(ns="post", id=1, type=Marker.SPHERE)
+    marker.header.frame_id = core._monitor.model.root
+    marker.pose.position.x = marker.pose.orientation.w = 1.0
+    marker.scale.x = marker.scale.y = marker.scale.z = 0.2
+    publisher.publish(MarkerArray(markers=[marker]))
+    time.sleep(0.5)  # the message is at the node, which does not spin
+    message = serialize_message(JointState(name=names, position=[0.0] * len(names)))
+    core._on_joint_state(source, message)
+    assert ("post/1" in core._monitor.live.objects) is is_behind
