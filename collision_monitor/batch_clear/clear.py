@@ -152,7 +152,7 @@ def _links_against(tables, a, b, open_lanes, margin, slack):
 
 @inlined_kernel
 def _box_closer(tables, link, node, distance):
-    """Lanes in which a link may be closer than ``distance`` to what is in a box.
+    """Lanes in which a link may be closer than ``distance`` to the leaves in a box.
 
     The box says nothing about depth: where the ball's centre is inside it is always near.
     """

@@ -5,9 +5,9 @@
 A numba slice of an array counts references with atomic instructions, twice per
 slice: with a dozen slices that is half of a query's time. And an array is nine values:
 a dozen of them handed from kernel to kernel is most of what the compiler has to do.
-A window is an address and two sizes. It owns nothing, so nothing is counted, and knows only
+A window is an address and two sizes. It owns nothing, so nothing is counted, and it supports only
 ``window[row, column]``, to read or to write, and ``len(window)``, its rows. As in any kernel
-nobody checks an index; below zero it does not count from the end. A window must not outlive
+indices are not checked; negative ones do not count from the end. A window must not outlive
 the call that made it, and cannot be returned to Python. `work_space` makes one on the
 processor's stack, where no call for memory is needed.
 """

@@ -13,7 +13,7 @@ from pathlib import Path
 def write_text(path: str | os.PathLike, text: str) -> None:
     """Write a file (UTF-8) beside its place and move it there; no one sees half of it.
 
-    A link is followed, what is no regular file (a pipe, /dev/stdout) is written to directly.
+    A link is followed; a file that is not regular (a pipe, /dev/stdout) is written to directly.
     Raises OSError; the file at ``path`` is as it was then.
     """
     target = Path(os.path.realpath(path))

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Calls by address: what is called is compiled once, and not again as a part of each caller.
+"""Calls by address: a callee is compiled once, and not again as a part of each caller.
 
 Numba links the code of everything a kernel calls into that kernel, and optimises it all again: in a
 tower of ten calls, ten times. A C callback (`numba.cfunc`) stays a thing of its own. The

@@ -52,7 +52,7 @@ def _candidates() -> Iterator[Path]:
 
 
 def _is_private(directory: Path) -> bool:
-    """Whether only this user can write there: what is read from it is trusted."""
+    """Whether only this user can write there, so that its contents can be trusted."""
     status = directory.stat()
     shared = stat.S_IWGRP | stat.S_IWOTH
     return status.st_uid == os.getuid() and not status.st_mode & shared
@@ -100,7 +100,7 @@ class Turn:
         self._file: int | None = None
 
     def take(self, patience: float = 120.0) -> bool:
-        """Wait for whoever is at it, ``patience`` seconds at most.
+        """Wait for other processes that use it, ``patience`` seconds at most.
 
         Returns:
             Whether there was somebody: the result may be there by now.

@@ -61,7 +61,7 @@ class Groups(NamedTuple):
 
 
 class Space(NamedTuple):
-    """What is written."""
+    """Arrays that are written."""
 
     size: np.ndarray  # (1,) rows so far
     slots: np.ndarray  # (pairs,) row of a pair, -1 without one
@@ -274,7 +274,7 @@ def _search(view, groups, path, space, start, end, count, resolution, most, give
         if kept == 0:
             continue
         if tests + waiting + 2 <= most and waiting + 2 <= _DEPTH:
-            # What comes last is looked at first: there a robot is nearest mostly.
+            # From the end of the path backwards: a robot is usually nearest there.
             starts[waiting], ends[waiting], counts[waiting] = first, middle, kept
             starts[waiting + 1], ends[waiting + 1], counts[waiting + 1] = middle, last, kept
             waiting += 2
@@ -402,7 +402,7 @@ def outlook(
     configurations a piece are enough for that, and no more than the warning distance and
     ``reserve`` where a pair stays beyond them. With ``most`` of 0, it is the distance now less the
     farthest that the pair can go. Where a pair comes within its stop distance others
-    are not looked at any further, and LEAST is what was seen.
+    are not searched any further, and LEAST is the least distance so far.
 
     ``totals`` and ``widest`` as of `braking.braking_limits`. All is finite. Work space: ``slots``
     (pairs,) of -1, ``found`` (k, 3), ``values`` (k, 2), ``limits`` (classes,), ``least`` (one a

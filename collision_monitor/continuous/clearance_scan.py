@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The clearance of every pair of links along a motion, from above and from below, by bisection.
 
-Time is cut into bins. Of every bin and pair the distance is measured at instants, which bounds the
-least from above, and what lies between is bounded from below (`pair_sweep`). A piece of a bin is
-halved for those pairs alone whose bounds do not say enough yet; see `target_of`.
+Time is cut into bins. The distance of each pair is measured at instants of every bin, which bounds
+the least from above; in between it is bounded from below (`pair_sweep`). A piece of a bin is halved
+for those pairs only whose bounds are not close enough yet; see `target_of`.
 
 Paths may have times of their own, each with a range of starts: a piece then is a box in time and
 starts, and halved along its longest side.
@@ -47,7 +47,7 @@ class Wanted(NamedTuple):
 
     Attributes:
         accuracy: by which the least distance of a pair may be too small; at most half of it,
-            so that what is free is known to be by how much.
+            so that the clearance of free pairs is known.
         share: the same, as a part of that distance.
         bin_share: by which that of a bin may be too small, as a part of it, beside ``accuracy``.
         resolution: a threshold this near is not told from touching it.
@@ -117,7 +117,7 @@ def scan(
     ``numbers`` and ``index`` are the packed model, ``space`` and ``motion`` as in `scan_space`.
     Each path begins within ``widths`` (paths,) s of ``starts``. ``edges`` (bins + 1,) seconds;
     ``chosen`` (pairs,) those to look at; ``limits`` (pairs of the model, LIMITS) thresholds, inf:
-    none. ``q`` (nq,) holds what no path moves; the rest of it is written.
+    none. ``q`` (nq,) holds the positions that no path moves; the rest of it is written.
 
     Written: ``found`` is kept up to date. ``lows`` and ``ups`` (bins, pairs) metres; a threshold
     between them is undecided. ``when``, seconds: instants of ``ups``. ``doubts``, seconds: about

@@ -7,10 +7,10 @@ turns, to first order at n . x + s n . v(x), and n . v(x) is linear in x:
 
     n . (z_k x (x - o_k)) = (n x z_k) . (x - o_k).
 
-So how far a hull reaches is again the support of its points, for a direction that is turned a
-little. The gap between two hulls is concave in s: it is least at one end. What is left out is half
-of the second derivative, and what the motion strays from the straight one: both as in `sweep`, of
-those leaves of a link that go farthest.
+So the extent of a hull is again the support of its points, for a direction that is turned a
+little. The gap between two hulls is concave in s: it is least at one end. The remainder is half of
+the second derivative, and the deviation of the motion from the straight one: both as in `sweep`,
+of those leaves of a link that go farthest.
 """
 
 from __future__ import annotations

@@ -98,7 +98,7 @@ def _nearest_to_its_limit(
             ):
                 state, best_a, best_b, best_pair = UNDECIDED, a, b, pair
                 best, way = distance, travel
-                margin = widest  # the piece is to be halved: only what is too near counts now
+                margin = widest  # the piece is to be halved: now only pairs that are too near count
             continue
         split_i = nodes[j, 0] < 0 or (left >= 0 and box_size(boxes, i) >= box_size(boxes, j))
         for m in range(2):

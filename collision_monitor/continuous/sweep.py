@@ -30,7 +30,7 @@ from collision_monitor.hierarchy.packed import PRISMATIC
 
 
 class Sweep(NamedTuple):
-    """Windows; the first two are of joints, the others of what they carry.
+    """Windows; the first two are of joints, the others of the links that they carry.
 
     Attributes:
         joints: (kernel joints, 4): signed turn, |turn|, span, stray; see the module.

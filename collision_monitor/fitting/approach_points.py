@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _VERSION = 1
 _SAMPLES = 200  # points on a link, at random
 _DIRECTIONS = 100  # and those farthest out in so many directions
-_FARTHEST = 0.3  # metres: beyond, nobody looks
+_FARTHEST = 0.3  # metres; links farther away are ignored
 # A pair watches as long as it is no more than this farther apart than the nearest, metres.
 _WINDOW = 0.03
 # Pairs nearer than this nearly always touch, or are as good as joined: nothing to be gained.
@@ -39,7 +39,7 @@ Pair = tuple[str, str]
 
 
 def shape_mesh(shape: Shape) -> trimesh.Trimesh:
-    """The surface of a shape in its own frame; what is round as a polyhedron."""
+    """The surface of a shape in its own frame; round shapes as polyhedra."""
     import trimesh
 
     if shape.kind == "mesh":

@@ -103,7 +103,7 @@ def descend(
             if found <= value + _SUFFICIENT * size * promised:
                 better = True
                 break
-            # The least of the parabola through what is known.
+            # The minimum of the parabola through the known values.
             least = -0.5 * promised * size * size / (found - value - size * promised)
             size = min(max(least, 0.1 * size), 0.5 * size)
         if not better:

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether leaves enclose the shapes of their links, by construction and not by samples.
 
-Meshes and boxes are asked triangle by triangle (`fitting.enclosure`). What is round is
-asked from outside: a cylinder as the prism around it, thousands of sides and so less
+Meshes and boxes are checked triangle by triangle. Round shapes are
+checked from outside: a cylinder as the prism around it, thousands of sides and so less
 than a micrometre larger. A sphere or a capsule lies in a leaf if its centre, or axis,
 lies in the leaf made thinner by its radius; where that fails, a polyhedron around
 it may still lie in the union.
@@ -181,8 +181,8 @@ def uncovered(triangles, ends, radii, smallest_edge):
 _OVERSHOOT = 1e-7
 # ... or has so many sides.
 _MOST_SIDES = 20_000
-# Edges (metres) of the smallest triangles: the first settles what is clear, the second what
-# is close. Then the tolerance itself: where leaves enclose, a triangle of its size lies in one
+# Edges (metres) of the smallest triangles: the first settles the clear cases, the second the
+# close ones. Then the tolerance itself: where leaves enclose, a triangle of its size lies in one
 # of them made thicker by it. Leaves of a box touch its corners, and need this.
 _EDGES = (1e-3, 1e-5)
 

@@ -1,9 +1,9 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Capsules and spheres around a shape that nobody has time to fit: in closed form, or in one pass.
+"""Capsules and spheres around a shape without a fit: in closed form, or in one pass.
 
 Rows (k, 7): both end points and the radius, in the frame of the shape. They always enclose the
-shape; of a mesh its surface. How close they are is what `bounding` takes seconds for.
+shape; of a mesh its surface. They are looser than those of a fit, which takes seconds.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collision_monitor.robot.description import Shape
 _TOLERANCE = 0.002  # metres that boxes' leaves may stand off in the mean
 # A mesh of few triangles is cut finer, so that parts of it can be small.
 _FINE, _MOST_CUT = 6.0, 2000
-_ROUNDING = 1e-9  # of what is enclosed: what arithmetic may leave outside
+_ROUNDING = 1e-9  # relative, that rounding may leave outside
 
 
 @lru_cache(maxsize=1000)

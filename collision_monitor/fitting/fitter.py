@@ -358,7 +358,7 @@ def _fit_slowly(jobs: Mapping[str, Job], tolerance: float) -> Iterator[tuple[str
                         "fitting leaves: %d of %d meshes done", count, len(jobs), extra=share
                     )
     finally:
-        # After an error or Ctrl-C nobody wants the others: what has not begun never will.
+        # After an error or Ctrl-C the others are not needed: those that have not begun are dropped.
         pool.shutdown(wait=False, cancel_futures=True)
     seconds = time.monotonic() - begin
     if seconds > _SECONDS_BETWEEN_WORDS:

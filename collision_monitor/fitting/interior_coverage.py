@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Whether leaves fill the shapes that they enclose: what is inside a link is in contact with it."""
+"""Whether leaves fill the shapes that they enclose: objects inside a link are in contact."""
 
 from __future__ import annotations
 

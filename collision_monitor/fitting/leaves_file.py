@@ -12,7 +12,7 @@
         - {center: [0.0, -0.01, 0.0], radius: 0.07}                      # a sphere
 
 Metres, in the frame of the link. Every key is checked, and every link with collision
-shapes has to be there: one that is forgotten would be one that nobody watches.
+shapes must be there: a missing one would not be monitored.
 """
 
 from __future__ import annotations

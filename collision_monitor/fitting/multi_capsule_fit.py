@@ -105,7 +105,7 @@ def _narrow(points: np.ndarray) -> np.ndarray:
 
 
 class _Descent:
-    """The annealing of one body: stages of a descent that share what they want covered."""
+    """The annealing of one body: stages of a descent over the same points."""
 
     def __init__(self, body: Body, thin: int) -> None:
         """Take every ``thin``-th of the body's points only."""

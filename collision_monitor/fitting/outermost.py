@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The points of a set that are farthest out: of a fine mesh, a few that are nearly its hull.
 
-A smooth mesh has most of its vertices on its hull. To look for leaves among all of them takes
-minutes and finds the same ones. What is found is made to enclose all of them in the end.
+A smooth mesh has most of its vertices on its hull. Searching for leaves among all of them takes
+minutes and finds the same ones. The leaves are made to enclose all of them in the end.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ _SIDES = 48
 # A body thinner than this part of its length has no inside to speak of.
 _FLAT = 1e-3
 
-# Leaves, how far they stand off in the mean, what they take from watchers: metres.
+# Leaves, their mean stand-off, and the clearance that they take from other links: metres.
 Found = tuple[tuple[Leaf, ...], float, float]
 
 

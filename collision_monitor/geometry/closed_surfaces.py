@@ -31,7 +31,7 @@ def closed_pieces(vertex_count: int, triangles: np.ndarray, pieces: np.ndarray) 
 
 
 class ClosedSurfaces(NamedTuple):
-    """What has an inside in a mesh.
+    """The closed surfaces of a mesh.
 
     Attributes:
         triangles: (m, 3) those of the mesh, some turned, so that closed pieces wind one way.
@@ -45,7 +45,7 @@ class ClosedSurfaces(NamedTuple):
 
 
 def closed_surfaces(vertices: np.ndarray, triangles: np.ndarray) -> ClosedSurfaces:
-    """Find what is closed in a mesh of vertices (n, 3) and triangles (m, 3).
+    """Find the closed surfaces of a mesh of vertices (n, 3) and triangles (m, 3).
 
     A piece is closed where every edge runs as often back as forth (a cavity turns the other way,
     and stays one), or where it does so once each of its triangles is taken once and turned

@@ -4,7 +4,7 @@
 
 The method of Gilbert, Johnson and Keerthi (1988): the point of the solids' difference that is
 nearest to the origin, in a simplex that moves towards it. Each step also proves a lower bound, so
-the search ends when that meets what was found, or a limit.
+the search ends when that meets the distance found, or a limit.
 
 A solid is a row of ``solids`` (n, 5): half sides along its own axes, 1 if round, and a radius by
 which everything is grown, which the distances here leave out. A round one is a cylinder along z:
@@ -21,10 +21,10 @@ from collision_monitor.common.compiled import ONE, TWO, ZERO, kernel
 SOLID_COLUMNS = 5
 ROUND, RADIUS = 3, 4
 
-# Metres: between what was found and what is proved. Nearer than this is in contact.
+# Metres between the distance found and the bound proved. Nearer than this is in contact.
 _TOLERANCE = 1e-10
 _MOST_STEPS = 200
-# A simplex flatter than this, as a part of what its edges allow, has no inside.
+# A simplex flatter than this, relative to its edges, has no inside.
 _FLAT = 1e-14
 
 
@@ -125,7 +125,7 @@ def _beyond_face(s, i, j, k, other):
 
 @kernel
 def _shrink(s, size):
-    """Keep of the simplex what is nearest to the origin; how many rows, 0 if it holds the origin.
+    """Keep the face nearest to the origin; its number of rows, 0 if the simplex holds the origin.
 
     ``s`` (4, 7): a point of the difference, the point of the first solid, its weight.
     """

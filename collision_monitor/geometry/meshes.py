@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Meshes from files as plain arrays, or an error: never a part of a mesh.
 
-The readers are strict on purpose. Readers made for pictures skip what they
-cannot read; here every facet left out is a hole in the robot.
+The readers are strict. Readers made for pictures skip facets that they cannot
+read; here each missing facet would be a hole in the robot.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _read(
         data = read_bounded(path)
         if data is None:
             raise MeshError(f"larger than {LARGEST_FILE // 1_000_000} MB; simplify the mesh")
-        with np.errstate(invalid="ignore", over="ignore"):  # what is not finite is found below
+        with np.errstate(invalid="ignore", over="ignore"):  # not finite: refused below
             vertices, triangles = reader(data)
     except OSError as problem:
         raise error(f"{user}: {path}: cannot be read: {problem.strerror or problem}") from None

@@ -112,7 +112,7 @@ def _grow_by_determinant(e, n, p, a, b, c, sign):
 
 @exact_kernel
 def exact_orient3d(p, a, b, c, d):
-    """`orient3d` without a filter: some microseconds, for what is on a plane to 30 digits."""
+    """`orient3d` without a filter: some microseconds, for points on a plane to 30 digits."""
     e = np.empty(_LONGEST)
     # det(b - a, c - a, d - a) multiplied out.
     n = _grow_by_determinant(e, ZERO, p, b, c, d, 1.0)
@@ -166,7 +166,7 @@ def _double_orient3d(p, a, b, c, d, size):
 
 @exact_kernel
 def _refined_orient3d(p, a, b, c, d, size):
-    """`orient3d` of what is too near to be decided by plain numbers."""
+    """`orient3d` of points too near the plane for plain floating point."""
     sign = _double_orient3d(p, a, b, c, d, size)
     return sign if sign < 2 else exact_orient3d(p, a, b, c, d)
 

@@ -134,7 +134,7 @@ def rounding(reach_a, reach_b, pose):
     """What a gap must be above to part what two boxes enclose, whatever was rounded: metres.
 
     ``reach_a`` and ``reach_b``: no coordinate of a box's corner in its link's frame is larger. The
-    rotation may be one to few digits only; what it lacks is a part of the answer.
+    rotation may be orthogonal to few digits only; its error is a part of the answer.
     """
     skew = 0.0
     for i in range(3):

@@ -24,8 +24,8 @@ from collision_monitor.geometry.triangles import triangles_intersect
 # Of triangles that share no point, however near.
 _LEAST = 1e-300
 
-# Shares of the triangles' extent: what rounding may add to a gap at most, and the error
-# that is let pass where a candidate is compared to the gap. 2^-53 is 1.1e-16.
+# Shares of the triangles' extent: how much rounding may add to a gap, and the error
+# that is tolerated where a candidate is compared to the gap. 2^-53 is 1.1e-16.
 _ROUNDING = 2e-15
 _TOLERANCE = 4e-15
 

@@ -19,7 +19,7 @@ from collision_monitor.geometry.segments import capsule_distance, surely_farther
 _STACK = 512
 
 # The root of the tree of leaves that move. Not 0: a literal is a type of its own to numba,
-# and what it is handed to would be compiled once more.
+# and its callees would be compiled once more.
 ROOT = np.int64(0)
 
 
@@ -125,8 +125,8 @@ def touching_leaves(view, margin, found):
     Level-first: all node pairs of one level are tested before any of the next, and
     only pairs whose boxes overlap (grown by ``margin``) go on. Those wait in ``found``,
     first come, first served, which is level by level. A result has itself just left the
-    queue, so results never reach what still waits. If all that takes more rows than there
-    are, the answer is one more than their number, and what was written means nothing.
+    queue, so results never overwrite waiting ones. If that takes more rows than there
+    are, the result is one more than their number, and the rows are invalid.
     """
     nodes, boxes = view.nodes, view.boxes
     count, head, tail, room = 0, 0, 0, len(found)

@@ -48,7 +48,7 @@ def put(numbers, index, leaf_links, rows, pose, body, link, first, node):
 
     ``rows``: end points and radius in the object's frame; ``pose``: rotation row by row, then
     translation. They are the leaves of ``link`` from ``first`` on, their tree is at ``node``.
-    What is on body 0 is where it will stay: its boxes are set as well.
+    Objects on body 0 do not move: their boxes are set as well.
     """
     view = unpack(numbers, index)
     count = len(rows)

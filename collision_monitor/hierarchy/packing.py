@@ -112,7 +112,7 @@ def _levels(nodes: np.ndarray) -> list[np.ndarray]:
 
 
 def _gathered(nodes: np.ndarray, of_leaves: np.ndarray) -> np.ndarray:
-    """Rows of ``of_leaves`` (leaves, k) of bool, joined by "or" over what is below a node."""
+    """Rows of ``of_leaves`` (leaves, k) of bool, joined by "or" over the leaves below a node."""
     rows = np.zeros((len(nodes), of_leaves.shape[1]), dtype=bool)
     for level in reversed(_levels(nodes)):
         first, second = nodes[level].T

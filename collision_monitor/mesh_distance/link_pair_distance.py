@@ -19,7 +19,7 @@ from collision_monitor.mesh_distance.poses import compose, compose_inverse, fill
 # The answer for links whose shapes touch, cross or hold one another: how deep is asked elsewhere.
 TOUCH = -1e300
 
-# Metres below which a limit is not worth asking: what is found there is in contact.
+# Metres; a limit below this is not searched for: the shapes are in contact.
 _LEAST_LIMIT = 1e-9
 
 

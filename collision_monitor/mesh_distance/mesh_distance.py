@@ -173,7 +173,7 @@ class ExactDistance:
         names: Callable[[int], tuple[str, str]],
         refusal: Callable[[int, np.ndarray], Exception],
     ) -> None:
-        """Get ready: build what is not built, compile what is not compiled.
+        """Build missing hierarchies and compile missing kernels.
 
         Args:
             shapes: of all links.
@@ -251,7 +251,7 @@ class ExactDistance:
         loose: float,
         seconds: float,
     ) -> np.ndarray:
-        """Distances of leaves, those up to ``within`` raised to what is known of the shapes.
+        """Distances of leaves, those up to ``within`` raised to bounds on those of the shapes.
 
         Measures one pair, and further ones until ``seconds`` are over.
         """

@@ -70,7 +70,7 @@ def fill_both_reaches(a, b, pose, points):
     """Reaches towards each other, along the way between ``points`` (2, 3); where B begins on it.
 
     That, less the reach of a node of A (column 0), less the reach of a node of B (column
-    1), is at most the distance of what is below the nodes. Frames by ``pose`` as of
+    1), is at most the distance of the triangles below the nodes. Frames by ``pose`` as of
     `volume_bounds.place`. Points that coincide show no way, and everything is 0 then.
     """
     x, y, z = points[1, 0] - points[0, 0], points[1, 1] - points[0, 1], points[1, 2] - points[0, 2]

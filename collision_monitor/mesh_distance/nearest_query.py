@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One compiled call from joint positions to the nearest two shapes of a robot.
 
-Leaves say where to look: what is left to measure are the pairs of links whose leaves are nearer
+Leaves select the pairs: only pairs of links are measured whose leaves are nearer
 than the nearest shapes of the last query are now. The shapes of a pair are compared with the
 best so far as a limit, nearest leaves first.
 """
@@ -107,7 +107,7 @@ def list_near(view, shapes, state, limit):
 
 @kernel
 def _open(view, shapes, state, data, pair, limit, spare, overlap, found, points):
-    """`pair_distance` of a pair; what is found is kept for the next query.
+    """`pair_distance` of a pair; the result is kept for the next query.
 
     ``overlap``: whether the leaves of the pair overlap. Not measured again where it cannot have
     come nearer than ``limit`` since it last was; for that it is measured ``spare`` metres beyond.
@@ -119,8 +119,8 @@ def _open(view, shapes, state, data, pair, limit, spare, overlap, found, points)
     if kept[pair, 0] - moved_since(kept, pair, shapes.link_balls, b, pose) >= limit:
         return limit
     rows = work_space(pair, 1, 4)
-    # Shapes are as far apart as along the way between what was nearest last time, and not farther
-    # than that: along a motion this often is an answer, and the search is dear.
+    # The triangles that were nearest last time bound the distance from above, and the plane between
+    # them from below: along a motion this is often the answer, and the search is expensive.
     guess = guessed_distance(data, shapes, state, pair, pose, rows, points)
     if guess > 0.0 and guess < np.inf:
         links = shapes.links
@@ -345,10 +345,10 @@ def exact_bounds(
     """out[k] = at least the signed distance of the shapes of link pair which[k], metres.
 
     ``out`` comes as the distances of the leaves, and never falls; those not above ``within[k]``
-    are raised. What earlier queries have found, less what links have moved since, is a bound,
-    and so is a plane between what was nearest. One pair is measured: the one whose bound is
-    farthest below its ``within``, of those that may be more than ``loose`` metres below the truth,
-    or of which nothing says whether they touch. How deep shapes touch is left to their leaves.
+    are raised. The result of an earlier query, less the motion of the links since, is a bound,
+    and so is a plane between the triangles that were nearest. One pair is measured: the one whose
+    bound is farthest below its ``within``, of those that may be more than ``loose`` metres below
+    the truth, or that may touch. How deep shapes touch is left to their leaves.
     ``unsure`` (as many) is work space.
 
     Returns 1 if a pair was measured, so that another call may raise more; 0 if none is loose;

@@ -75,7 +75,7 @@ _FLOAT = np.dtype(np.float64)
 # Configurations in which links look at each other; fewer where that would take seconds.
 _WATCH_SAMPLES = 512
 _PAIRS_WATCHED = 400_000
-# Of more links than this, nobody looks at how they approach each other: there are too many pairs.
+# With more links than this, their approach is not sampled: there are too many pairs.
 _LINKS_WATCHED = 400
 
 
@@ -326,7 +326,7 @@ class CollisionModel:
         return self._exactly().crossing(self._configuration(q), ranks, int(most))
 
     def __getstate__(self) -> dict[str, Any]:
-        # What is ready for exact queries knows addresses of this process alone.
+        # Prepared exact queries hold addresses of this process.
         return self.__dict__ | {"_exact": None}
 
     def _exactly(self) -> ExactDistance:

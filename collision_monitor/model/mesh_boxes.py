@@ -118,7 +118,7 @@ def overlapping(a: Boxes, b: Boxes) -> tuple[np.ndarray, np.ndarray]:
 def _divided(
     children: np.ndarray, rows: np.ndarray, others: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Children of ``rows``, each with what is beside it in ``others``."""
+    """Children of ``rows``, each with the entry beside it in ``others``."""
     counts = children[rows, 1]
     starts = np.cumsum(counts) - counts
     within = np.arange(counts.sum()) - np.repeat(starts, counts)

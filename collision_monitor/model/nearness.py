@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""How near each link is to what it must not touch, in parts of the distances that count there."""
+"""How near each link is to its nearest partner, relative to the pair's thresholds."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Nearness:
     def of_leaves(self, q: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
         """(links,), in the order of ``model.link_names``, at q (nq,).
 
-        ``thresholds`` (pairs, 2): stop and warning distance, metres. Costs what is near: pairs
+        ``thresholds`` (pairs, 2): stop and warning distance, metres. Pairs
         farther apart than their warning distance are not measured.
         """
         above = np.nextafter(thresholds[:, 1], np.inf)  # a pair at its distance is near

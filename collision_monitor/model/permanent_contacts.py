@@ -125,7 +125,7 @@ class _Search:
         rows = np.tile(np.clip(0.0, model.lower, model.upper), (len(grid), 1))
         low, high = model.lower[columns], model.upper[columns]
         rows[:, columns] = low + grid * (high - low)
-        # Limits first: what is deep is deep there.
+        # Limits first: overlaps are deepest there.
         rows = rows[np.argsort(-np.abs(grid - 0.5).max(axis=1), kind="stable")]
         if not self._is_shallow(links, rows, _GRAZE):
             return ""

@@ -115,7 +115,7 @@ class Proximity:
         """Leaf pairs nearer at ``q`` (nq,) than ``limits`` (pairs,) of their pair of links.
 
         ``spread``: of the leaf pairs of two links, those within so many metres of the nearest; 0
-        gives one for each pair of links. A limit of -inf leaves a pair out. What is returned is
+        gives one for each pair of links. A limit of -inf leaves a pair out. The result is
         valid until the next call.
         """
         self._go_on()

@@ -96,7 +96,7 @@ class Thresholds:
                 if value is not None:
                     self._check(f"pairs[{k}].{key}", value)
                     out[hits, column] = value
-        out[:, 1] = out.max(axis=1)  # what is refused is warned of
+        out[:, 1] = out.max(axis=1)  # a stop implies a warning
         return out
 
     def named(self, pairs: Sequence[tuple[str, str]]) -> set[int]:

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The boxes of a model's hierarchy, level by level, for those who want to look at them."""
+"""The boxes of a model's hierarchy, level by level, for display."""
 
 from __future__ import annotations
 

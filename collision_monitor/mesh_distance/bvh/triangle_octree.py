@@ -28,7 +28,7 @@ _MOST_CORNERS = 9
 
 @offline_kernel
 def _cut(polygon, count, axis, border, sign, out):
-    """Corners of what is left of a convex polygon beyond a plane (Sutherland and Hodgman).
+    """Corners of the part of a convex polygon beyond a plane (Sutherland and Hodgman).
 
     Those of ``polygon`` (9, 3), the first ``count``, where sign (x - border) >= 0 along the axis;
     into ``out``.

@@ -19,7 +19,7 @@ def frames(points: np.ndarray, starts: np.ndarray, kind: str) -> np.ndarray:
     """Axes (k, 3, 3), as columns, for the box of each set.
 
     The link's own for ``aabb``. Otherwise the principal axes of the vertices, after Liu et al.;
-    for a triangle alone, its longest edge, its normal and what is perpendicular to both. The first
+    for a triangle alone, its longest edge, its normal and their cross product. The first
     two are the sides of the rectangle, the last its normal.
     """
     if kind == "aabb":

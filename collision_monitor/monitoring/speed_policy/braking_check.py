@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 # metres) that returns lower bounds (k,) of their exact distances.
 ExactBounds = Callable[[np.ndarray, np.ndarray, np.ndarray, float], np.ndarray]
 _LOOSE = 1e-3  # metres that the bound of a distance may be below it
-_PATH_SECONDS = 8e-3  # for exact distances on the braking path; then what is known decides
+_PATH_SECONDS = 8e-3  # for exact distances on the braking path; then the bounds decide
 _INTERVALS = 32  # of a braking path
 
 

@@ -18,7 +18,7 @@ _KEPT = 64  # distances of a pair; the paths of successive cycles are nearly the
 
 
 class ExactPaths:
-    """Measures pairs of links along braking paths, and remembers what it has measured."""
+    """Measures pairs of links along braking paths, and keeps the results for the next cycles."""
 
     def __init__(self, model: CollisionModel) -> None:
         """``model`` is used by nothing else: its queries are fast from place to nearby place."""
@@ -57,7 +57,7 @@ class ExactPaths:
             enough: (k,) results need not exceed this.
             resolution: metres that a result may be too small, if it is below ``enough`` and the
                 intervals are short enough for that.
-            end_time: of `time.thread_time`; what is measured by then decides.
+            end_time: of `time.thread_time`; no pair is measured after it.
         """
         bounds = np.empty((len(pairs), len(path) // 2))
         slots = self._slots(pairs)
