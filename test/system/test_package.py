@@ -155,7 +155,9 @@ def graph():
     graph.close()
 
 
-@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "ending", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
+)
 def test_the_installed_executable_watches_the_dual_arm_robot(workspace, graph, ending, tmp_path):
     parameters = {
         "robot_description": workspace.share / "urdf/dual_arm.urdf",

@@ -52,18 +52,54 @@ print(json.dumps([at_load, after, len(listener.names)]))
 """
 
 
-def load_in_a_new_process(tmp_path):
-    """(compiled at load, names compiled by single queries, compiled in all), what the log says."""
+READY = """
+import gc, json, sys
+from numba.core.dispatcher import Dispatcher
+from collision_monitor import CollisionModel
+from collision_monitor.monitoring.monitor import Monitor
+
+def ready():  # compiled, or loaded from disk
+    kernels = [each for each in gc.get_objects() if isinstance(each, Dispatcher)]
+    return {(k.__module__, k.__name__, s) for k in kernels for s in map(str, k.signatures)}
+
+model = CollisionModel.from_urdf(sys.argv[1])
+q = model.random_configurations(2)
+Monitor(model, behaviour=None, narrow_phase="leaf")
+at_load = ready()
+for ask in (model.distance, model.distances, model.contacts, model.leaf_segments,
+            model.link_distances, model.link_poses):
+    ask(q[0])
+by_queries = sorted(ready() - at_load)
+model.min_distances(q), model.is_clear(q)
+print(json.dumps([len(at_load), by_queries, len(ready())]))
+"""
+
+
+def in_a_new_process(code, tmp_path, **environment):
+    """(ready at load, what single queries add, ready in the end), what the log says."""
     (tmp_path / "arm.urdf").write_text(chain())
     done = subprocess.run(
-        [sys.executable, "-c", COUNT, str(tmp_path / "arm.urdf")],
-        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")},
+        [sys.executable, "-c", code, str(tmp_path / "arm.urdf")],
+        env={**os.environ, **environment},
         capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout), done.stderr
 
 
+def load_in_a_new_process(tmp_path):
+    """(compiled at load, names compiled by single queries, compiled in all), what the log says."""
+    return in_a_new_process(COUNT, tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "cache"))
+
+
+def test_what_joint_states_ask_is_ready_after_load(tmp_path):
+    (at_load, by_queries, in_all), _ = in_a_new_process(READY, tmp_path)
+    assert at_load > 0
+    assert by_queries == []
+    assert in_all > at_load  # the batches, which nobody had asked for
+
+
+@pytest.mark.slow
 def test_what_joint_states_ask_is_compiled_at_load_and_kept(tmp_path):
     (at_load, by_queries, in_all), said = load_in_a_new_process(tmp_path)
     assert at_load > 0

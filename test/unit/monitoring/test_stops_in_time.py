@@ -70,14 +70,15 @@ def motions(model, limits, accelerations, count, seed):
     return found
 
 
-@pytest.fixture(scope="module", params=[ur5, dual_arm])
+@pytest.fixture(scope="module", params=[(ur5, 16), (dual_arm, 8)], ids=["ur5", "dual_arm"])
 def cell(request):
     """(model, what coal says, thresholds, decelerations, motions)."""
-    model, reference = request.param()
+    load, count = request.param
+    model, reference = load()
     thresholds, policy = Thresholds(WARN, STOP), SpeedPolicy(model)
     policy.set_thresholds(thresholds)
     accelerations = np.full(len(model.joint_names), 4.0)
-    some = motions(model, policy.thresholds, accelerations, 16, 3)
+    some = motions(model, policy.thresholds, accelerations, count, 3)
     return model, ExactReference(model, reference), thresholds, accelerations, some
 
 

@@ -86,7 +86,7 @@ def clear_motions(model, count):
 
 
 def test_bounds_are_below_the_truth_and_near_it_where_it_matters(paths):
-    for q, v in clear_motions(paths.model, 6):
+    for q, v in clear_motions(paths.model, 3):
         least, truth = paths.least(q, v), paths.truth(q, v)
         away = truth > STOP
         assert (least[away] <= truth[away] + 1e-9).all()
@@ -97,7 +97,7 @@ def test_bounds_are_below_the_truth_and_near_it_where_it_matters(paths):
 
 def test_fast_motions_are_found_within_the_stop_distance(paths):
     seen = 0
-    for q, v in clear_motions(paths.model, 6):
+    for q, v in clear_motions(paths.model, 3):
         least = paths.least(q, 4.0 * v)
         if paths.is_inside.any():
             assert (least[paths.is_inside] <= STOP).all()
