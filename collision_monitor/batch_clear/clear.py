@@ -36,6 +36,7 @@ from collision_monitor.batch_clear.simd_solids import (
 )
 from collision_monitor.common.array_views import lend
 from collision_monitor.common.compiled import inlined_kernel, offline_kernel
+from collision_monitor.common.magnitudes import LARGEST_POSITION
 from collision_monitor.hierarchy.packed import PRISMATIC
 
 TOO_CLOSE, CLEAR, DOUBTFUL = 0, 1, 2
@@ -284,15 +285,15 @@ def _set_limits(tables, distance):
 
 @inlined_kernel
 def _fill(tables, configurations, rows):
-    """Hand out one row a lane; the lane of one with a value that is not finite, or -1."""
+    """Hand out one row a lane; the lane of one with a value that is no joint position, or -1."""
     wrong = -1
     for lane in range(LANES):
-        total = 0.0
+        is_valid = True
         for column in range(configurations.shape[1]):
             value = configurations[rows[lane], column]
             tables.positions[column, lane] = value
-            total += value - value
-        if total != 0.0:  # true of NaN
+            is_valid &= abs(value) <= LARGEST_POSITION  # false of NaN
+        if not is_valid:
             wrong = lane if wrong < 0 else wrong
     return wrong
 

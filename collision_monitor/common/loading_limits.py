@@ -23,7 +23,7 @@ class LoadingLimits:
     """What a robot and its scene may have at most.
 
     Attributes:
-        max_links: links with shapes, of all robots.
+        max_links: links with shapes, of all robots; and joints that move, of one.
         max_shapes: shapes of links, and obstacles.
         max_triangles: of the meshes of links and obstacles.
         max_pairs: pairs of links and obstacles that are checked.
@@ -78,8 +78,8 @@ def is_limited() -> bool:
     return _current.get() is not None
 
 
-def check_count(limit: str, count: int, what: str) -> None:
-    """Compare a number of ``what`` has with a limit, by its name in `LoadingLimits`.
+def check_count(limit: str, count: int, what: str, noun: str = "") -> None:
+    """Compare the number of ``noun`` that ``what`` has with a limit of `LoadingLimits`.
 
     Raises:
         LoadingLimitError: it is above the limit.
@@ -88,7 +88,7 @@ def check_count(limit: str, count: int, what: str) -> None:
     most = getattr(LoadingLimits() if load is None else load.limits, limit)
     if count > most:
         raise LoadingLimitError(
-            f"{what} has {count} {_NOUNS[limit]}; at most {most} are allowed, this is "
+            f"{what} has {count} {noun or _NOUNS[limit]}; at most {most} are allowed, this is "
             f"{count - most} more (limit {limit}); {_remedy(limit)}"
         )
 

@@ -33,6 +33,8 @@ _DEPTH = 64
 _LONG = 0.12
 # A search that takes too long begins again, so many times as coarse.
 _ATTEMPTS, _COARSER = 3, 6.0
+# Configurations at most on a path of many pieces; beyond, only the length of the path counts.
+_MOST_IN_PIECES = 4000
 
 
 class Path(NamedTuple):
@@ -311,7 +313,10 @@ def _search_coarser(view, groups, path, space, start, end, count, resolution, mo
 
 @kernel
 def _search_pieces(view, groups, path, space, resolution, most):
-    """The whole path in pieces that are not long; configurations looked at, or no room."""
+    """The whole path in pieces that are not long; configurations looked at, or no room.
+
+    0 where that would be more than `_MOST_IN_PIECES`.
+    """
     starts, ends = np.empty(_DEPTH), np.empty(_DEPTH)
     starts[0], ends[0] = 0.0, path.end
     waiting, tests = 1, 0
@@ -337,12 +342,14 @@ def _search_pieces(view, groups, path, space, resolution, most):
             )
         if _is_settled(groups, resolution, space):
             break
+        if tests > _MOST_IN_PIECES:
+            return 0
     return tests
 
 
 @kernel
 def _look(view, groups, path, velocities, space, widest, resolution, most):
-    """Fill the rows; configurations looked at, or less than 0 where there is no room."""
+    """Fill the rows; configurations looked at, less than 0: no room, 0: too long a path."""
     rows = space.rows
     longest = 0.0
     for group in range(len(groups.totals)):
@@ -369,7 +376,7 @@ def _look(view, groups, path, velocities, space, widest, resolution, most):
             )
     else:
         tests = _search_pieces(view, groups, path, space, resolution, most)
-        if tests < 0:
+        if tests <= 0:
             return tests
         forward_kinematics(view, path.q)
         place_leaves(view, view.moving_leaves)
@@ -400,9 +407,10 @@ def outlook(
     grows at ``velocities``, and a bound from below on its distance while braking from ``path``
     (velocities; zeros for no look ahead), at most ``resolution`` metres off if ``most``
     configurations a piece are enough for that, and no more than the warning distance and
-    ``reserve`` where a pair stays beyond them. With ``most`` of 0, it is the distance now less the
-    farthest that the pair can go. Where a pair comes within its stop distance others
-    are not searched any further, and LEAST is the least distance so far.
+    ``reserve`` where a pair stays beyond them. With ``most`` of 0, and on a path that is too long
+    to be searched, it is the distance now less the farthest that the pair can go. Where a pair
+    comes within its stop distance others are not searched any further, and LEAST is the least
+    distance so far.
 
     ``totals`` and ``widest`` as of `braking.braking_limits`. All is finite. Work space: ``slots``
     (pairs,) of -1, ``found`` (k, 3), ``values`` (k, 2), ``limits`` (classes,), ``least`` (one a
@@ -415,8 +423,12 @@ def outlook(
     end = braking_time(path, decelerations, reaction)
     way = Path(q, path, decelerations, reaction, end, there, steps)
     space = Space(size, slots, found, values, rows, limits, least)
-    size[0] = 0
-    tests = _look(view, groups, way, velocities, space, widest, resolution, most)
-    for row in range(size[0]):
-        slots[int(rows[row, PAIR])] = -1
+    for _ in range(2):
+        size[0] = 0
+        tests = _look(view, groups, way, velocities, space, widest, resolution, most)
+        for row in range(size[0]):
+            slots[int(rows[row, PAIR])] = -1
+        if tests != 0:
+            break
+        most = 0
     return tests

@@ -95,6 +95,24 @@ def open_range(index, pattern, first_row, last_row, first, count):
 
 
 @kernel
+def mark_above(numbers, index, leaf_links, marked, first, out):
+    """out[k] = 1 where node first + k is above a leaf of a link that is ``marked`` (links,), or 0.
+
+    The nodes are whole trees, in the order in which children come after their parents.
+    """
+    nodes = unpack(numbers, index).nodes
+    for k in range(len(out) - 1, -1, -1):
+        left, right = nodes[first + k, 0], nodes[first + k, 1]
+        if left < 0:
+            out[k] = marked[leaf_links[right]]
+            continue
+        out[k] = 0
+        for child in (left, right):
+            if first <= child < first + len(out):
+                out[k] |= out[child - first]
+
+
+@kernel
 def open_ranges(index, pattern, first_row, last_row, ranges, count):
     """`open_range` for the first ``count`` of ``ranges`` (m, 2): first node, number of nodes."""
     for k in range(count):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from collision_monitor.common.compiled import kernel, offline_kernel, small_kernel
+from collision_monitor.common.magnitudes import LARGEST_POSITION
 from collision_monitor.geometry.segments import capsule_distance, capsule_witness, surely_farther
 from collision_monitor.hierarchy.aabb_tree import ROOT, nearest_leaves, refit, touching_leaves
 from collision_monitor.hierarchy.kinematics import forward_kinematics, place_leaves
@@ -35,9 +36,9 @@ def move(view, q):
 
 @kernel
 def first_bad(q):
-    """Index of the first value of q that is not finite, or -1."""
+    """Index of the first value of q that is no joint position, or -1."""
     for k in range(len(q)):
-        if not np.isfinite(q[k]):
+        if not abs(q[k]) <= LARGEST_POSITION:  # NaN, too
             return k
     return -1
 

@@ -256,11 +256,12 @@ class ExactDistance:
         Measures one pair, and further ones until ``seconds`` are over.
         """
         pairs, out = np.ascontiguousarray(pairs, dtype=np.int64), np.array(leaves, dtype=float)
-        within = np.array(np.broadcast_to(within, pairs.shape), dtype=float)
-        end, unsure = time.thread_time() + seconds, np.empty(len(out))
+        limits, unsure = np.empty((2, len(out)))
+        limits[:] = within
+        end = time.thread_time() + seconds
         while True:
             code = nearest_query.exact_bounds(
-                *self._arrays, q, pairs, within, float(loose), unsure, out
+                *self._arrays, q, pairs, limits, float(loose), unsure, out
             )
             if code < 0:
                 raise self._refusal(code, q)

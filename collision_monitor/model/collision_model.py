@@ -24,6 +24,7 @@ from collision_monitor.common.loading_limits import (
     check_time,
     limited,
 )
+from collision_monitor.common.magnitudes import LARGEST_POSITION
 from collision_monitor.common.safe_xml import ReceivedText
 from collision_monitor.errors import (
     ConfigurationError,
@@ -790,10 +791,10 @@ class CollisionModel:
 
     def _refuse_bad_row(self, row: int, rows: np.ndarray) -> None:
         if row >= 0:
-            bad = int(np.flatnonzero(~np.isfinite(rows[row]))[0])
+            bad = int(np.flatnonzero(~(np.abs(rows[row]) <= LARGEST_POSITION))[0])
             raise ConfigurationError(
-                f"row {row}: joint '{self.joint_names[bad]}' is at {rows[row, bad]}; "
-                "a finite number is needed"
+                f"row {row}: joint '{self.joint_names[bad]}' is at {rows[row, bad]:.6g}; "
+                f"a finite number is needed, at most {LARGEST_POSITION:g}"
             )
 
     def refusal(self, code: int, q: Sequence[float] | np.ndarray) -> Exception:
@@ -801,8 +802,8 @@ class CollisionModel:
         if code == -1:
             return self._nothing_to_check()
         return ConfigurationError(
-            f"joint '{self.joint_names[-2 - code]}' is at {q[-2 - code]}; "
-            "a finite number is needed"
+            f"joint '{self.joint_names[-2 - code]}' is at {q[-2 - code]:.6g}; "
+            f"a finite number is needed, at most {LARGEST_POSITION:g}"
         )
 
     def _require_pairs(self) -> None:

@@ -119,6 +119,8 @@ class Thresholds:
             raise ThresholdsError(
                 f"{self.source}: {key}: {value!r} is not a distance of 0 m or more"
             )
+        if problem := beyond_reason(float(value)):
+            raise ThresholdsError(f"{self.source}: {key}: {problem}")
 
 
 def _names(patterns: Sequence[str], pair: tuple[str, str]) -> bool:

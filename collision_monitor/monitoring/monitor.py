@@ -186,7 +186,8 @@ class Monitor:
             the time that returns why an object is not monitored, which makes the state ERROR.
 
     Raises:
-        ConfigurationError: narrow_phase is unknown, or behaviour has another live scene.
+        ConfigurationError: narrow_phase is unknown, behaviour has another live scene, or a time is
+            negative or not finite.
         ThresholdsError: a distance is negative or not finite.
     """
 
@@ -219,7 +220,7 @@ class Monitor:
         self.scene_fault: Callable[[float], str] = _no_fault
         self._use_thresholds(Thresholds(warn_distance, stop_distance))
         self.joint_state_timeout = joint_state_timeout
-        self._zero_state_confirmation = zero_state_confirmation
+        self._zero_state_confirmation = _seconds("zero_state_confirmation", zero_state_confirmation)
         self._robots = dict(robots or {})
         self.updates = 0
         self.watchdogs = Watchdogs()
@@ -240,6 +241,15 @@ class Monitor:
         self._fault = ""
         self._fault_time = -math.inf
         self._set_back, self._set_back_time = "", -math.inf
+
+    @property
+    def joint_state_timeout(self) -> float:
+        """STALE if a joint position is older than this, seconds; 0 disables it."""
+        return self._joint_state_timeout
+
+    @joint_state_timeout.setter
+    def joint_state_timeout(self, seconds: float) -> None:
+        self._joint_state_timeout = _seconds("joint_state_timeout", seconds)
 
     @property
     def narrow_phase(self) -> str:
@@ -478,7 +488,8 @@ class Monitor:
     def _state(self, now: float) -> MonitorState:
         age = self.buffer.age(now)
         missing = self.buffer.missing()
-        stale = 0.0 < self.joint_state_timeout < age
+        # Written so that an age of NaN is stale.
+        stale = self.joint_state_timeout > 0.0 and not age <= self.joint_state_timeout
         publishers = self.watchdogs.publishers
         if now - self._fault_time < _FAULT_SECONDS or (self._fault and stale):
             clearance = None if stale else self._clearance
@@ -543,6 +554,12 @@ def _check_phase(narrow_phase: str) -> None:
         raise ConfigurationError(
             f"narrow_phase: {narrow_phase!r} is not one of {', '.join(NARROW_PHASES)}"
         )
+
+
+def _seconds(name: str, value: float) -> float:
+    if not 0.0 <= value < math.inf:
+        raise ConfigurationError(f"{name}: {value!r} is not a finite number of seconds from 0 on")
+    return value
 
 
 def _no_fault(now: float) -> str:

@@ -102,7 +102,8 @@ class Playback:
     def seek(self, motion: PlannedMotion, time: float) -> np.ndarray:
         """Stop at this time of a motion; returns the configuration (nq,) there."""
         self.pause()
-        self.motion, self.time = motion, min(max(time, 0.0), motion.duration)
+        # 0 for NaN, which a client may send.
+        self.motion, self.time = motion, min(max(0.0, time), motion.duration)
         return motion.at(self.time)
 
     def configuration(self, now: float) -> np.ndarray | None:
@@ -112,6 +113,11 @@ class Playback:
         self.time = min(self.time + self.speed * (now - self._last), self.motion.duration)
         self._last = None if self.time >= self.motion.duration else now
         return self.motion.at(self.time)
+
+
+def _as_speed(value: float) -> float:
+    """A speed that the slider has; its lower end for NaN, which a client may send."""
+    return min(max(0.1, value), 10.0)
 
 
 class MotionPanel:
@@ -143,9 +149,10 @@ class MotionPanel:
                 lambda event, motion=motion: later(lambda: playback.play(motion, clock()))
             )
         gui.add_button("Pause").on_click(lambda event: later(playback.pause))
-        speed = min(max(playback.speed, 0.1), 10.0)
-        self._speed = gui.add_slider("speed", 0.1, 10.0, 0.1, speed)
-        self._speed.on_update(lambda event: setattr(playback, "speed", self._speed.value))
+        self._speed = gui.add_slider("speed", 0.1, 10.0, 0.1, _as_speed(playback.speed))
+        self._speed.on_update(
+            lambda event: setattr(playback, "speed", _as_speed(self._speed.value))
+        )
         handle = gui.add_slider("time [s]", 0.0, float(self._times[-1]), 0.01, 0.0)
         self._time = SharedSlider(
             handle, 0.01, lambda time: later(lambda: self._seek(time))

@@ -106,6 +106,7 @@ class Page:
         self._node: NodeReport | None = None
         self._note, self._shown_status = "", ""
         self._shown_q: np.ndarray | None = None
+        self._last_good: tuple[CollisionModel, np.ndarray] | None = None
         self._text_at = self._slow_at = self._active_until = -np.inf
         self._shown_state: tuple = ()
         self._changed_at: float | None = time.monotonic()
@@ -268,7 +269,25 @@ class Page:
     def tick(self, now: float) -> None:
         """One turn of the loop: run actions, move the robot, update what is shown."""
         self._ticks.append(now)
-        self._run_actions(now)
+        try:
+            self._run_actions(now)
+            self._update(now)
+        except Exception as problem:  # a client may send any values
+            if self._last_good is None:
+                raise
+            self._go_back(problem)
+
+    def _go_back(self, problem: Exception) -> None:
+        """Return to the last scene and configuration that could be shown, with a note."""
+        if not isinstance(problem, CollisionMonitorError):
+            logger.error("values from a browser cannot be shown", exc_info=problem)
+        self._model, self._q = self._last_good
+        self._playback.pause()
+        self._by_hand = True
+        self._editor.show(self._model.scene)
+        self._note = f"cannot be shown: {problem}"
+
+    def _update(self, now: float) -> None:
         played = self._playback.configuration(now)
         if played is not None:
             self._q = played
@@ -324,6 +343,7 @@ class Page:
         if self._shows_boxes:
             self._robot.show_meeting(model, q)
         self._shown_q = q
+        self._last_good = model, q
 
     def _update_text(self, now: float) -> None:
         recent = [tick for tick in self._ticks if now - tick <= 1.0]

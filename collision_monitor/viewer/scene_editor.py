@@ -13,6 +13,7 @@ import numpy as np
 import yaml
 from scipy.spatial.transform import Rotation
 
+from collision_monitor.common.magnitudes import LARGEST
 from collision_monitor.errors import SceneError
 from collision_monitor.robot.description import Joint, Robot
 from collision_monitor.robot.scene import Obstacle, Scene, load_scene
@@ -217,6 +218,8 @@ class SceneEditor:
     def _move(self, gizmo: Any, name: str) -> None:
         if gizmo is self._gizmo and name == self._chosen:
             pose = pose_of(gizmo.position, gizmo.wxyz)
+            if not np.abs(pose).max() <= LARGEST:  # NaN, too; a client may send any values
+                raise SceneError(f"{name}: its position {gizmo.position} is not within 10 km")
             self._set(moved(self.scene, name, pose))
 
     def _remove(self) -> None:
@@ -228,8 +231,12 @@ class SceneEditor:
         self._set(removed(self.scene, name))
 
     def _reset(self) -> None:
+        self.show(self._loaded)
+
+    def show(self, scene: Scene) -> None:
+        """Replace the edited scene."""
         self.choose(None)
-        self._set(self._loaded)
+        self._set(scene)
 
     def _add(self) -> None:
         scene, name = added(

@@ -405,7 +405,7 @@ class LiveScene:
         """
         if not self.objects:
             return None
-        if exact and self._each_pair():
+        if exact and any(self.partners(each) for each in self.objects.values()):
             return self._exactly().nearest(q)
         self._settle()
         result = query.distance(self._room.numbers, self._room.index, q)
@@ -607,7 +607,8 @@ class LiveScene:
         found = self._usual.get(key)
         if found is None:
             found = np.zeros(self._room.nothing, dtype=np.uint8)
-            found[: len(self._room.below)] = self._room.below[:, thing.is_allowed].any(axis=1)
+            robot = self._room.first_carried_node
+            found[:robot] = self._room.nodes_above(thing.is_allowed, 0, robot)
             found[0] = 1
             if len(self._usual) > 1000:
                 self._usual.clear()
@@ -746,8 +747,8 @@ class LiveScene:
         rows = np.zeros(room.nothing, dtype=np.uint8)
         rows[thing.node : thing.node + thing.nodes] = 1
         rows[0] = rows[first : first + above] = 1
-        for k in np.flatnonzero(room.fixed_below[:, thing.is_allowed].any(axis=1)).tolist():
-            self._open_for(rows, room.fixed_node + k)
+        above_partners = room.nodes_above(thing.is_allowed, room.fixed_node, room.top_node)
+        self._open_for(rows, room.fixed_node + np.flatnonzero(above_partners))
         row = links + thing.slot
         number = thing.slot * links
         numbers = np.where(thing.is_allowed, np.arange(number, number + links), -1)
@@ -757,12 +758,13 @@ class LiveScene:
             place = links + each.slot
             self.pair_table[row, place] = self.pair_table[place, row] = number
 
-    def _open_for(self, rows: np.ndarray, node: int) -> None:
-        """Let these rows meet a node, and leave the others as they are."""
-        word, bit = node >> 6, np.int64(np.uint64(1) << np.uint64(node & 63))
-        # What `windows` gives has a row for each node that moves now.
+    def _open_for(self, rows: np.ndarray, nodes: np.ndarray) -> None:
+        """Let these rows meet ``nodes`` (k,), and leave the others as they are."""
+        # `windows` has a row for each node that moves now.
         bits = self._room.view.open_bits
-        bits[rows[: len(bits)] == 1, word] |= bit
+        added = np.zeros(bits.shape[1], dtype=np.uint64)
+        np.bitwise_or.at(added, nodes >> 6, np.uint64(1) << (nodes & 63).astype(np.uint64))
+        bits[rows[: len(bits)] == 1] |= added.view(bits.dtype)
 
     def _settle(self) -> None:
         """Lay or fit the tree over all objects on the base."""

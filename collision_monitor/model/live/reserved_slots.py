@@ -10,11 +10,11 @@ the robot's leaves that stand still, room for the tree over all objects, room fo
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from collision_monitor.hierarchy import object_slots
 from collision_monitor.hierarchy.packed import View, pack, windows
 from collision_monitor.model.live.live_object import Bounds
 from collision_monitor.model.live.ranges import rounded
@@ -29,7 +29,6 @@ class Room:
     Attributes:
         numbers, index: the packed model.
         leaf_links: (leaves,) link of each leaf; objects are links behind those of the model.
-        below: (nodes that may move, links) whether a link of the model has leaves below a node.
     """
 
     def __init__(self, model: CollisionModel, bounds: Bounds) -> None:
@@ -97,7 +96,6 @@ class Room:
         self.view = windows(self.numbers, self.index)
         link_of = np.repeat(np.arange(links), np.diff(given.links, axis=1).ravel())
         self.leaf_links = spread(link_of.reshape(-1, 1)).ravel().astype(np.int64)
-        self.below = self._links_below(0, self.first_carried_node, links)
 
     @staticmethod
     def _pairs(links: int, slots: int, carried: int) -> np.ndarray:
@@ -107,22 +105,11 @@ class Room:
         pairs[: links * slots] = np.column_stack(of_links)
         return pairs
 
-    @cached_property
-    def fixed_below(self) -> np.ndarray:
-        """(nodes, links) as ``below`` of the tree of what stands still, from ``fixed_node`` on."""
-        return self._links_below(self.fixed_node, self.top_node, self.below.shape[1])
-
-    def _links_below(self, first: int, stop: int, links: int) -> np.ndarray:
-        below = np.zeros((stop - first, links), dtype=bool)
-        for node in range(stop - 1, first - 1, -1):
-            left, right = self.view.nodes[node].tolist()
-            if left < 0:
-                below[node - first, self.leaf_links[right]] = True
-            else:
-                for child in (left, right):
-                    if first <= child < stop:
-                        below[node - first] |= below[child - first]
-        return below
+    def nodes_above(self, is_marked: np.ndarray, first: int, stop: int) -> np.ndarray:
+        """(stop - first,) 0 or 1: nodes with leaves of links of the model marked (links,) below."""
+        out = np.empty(stop - first, dtype=np.uint8)
+        object_slots.mark_above(self.numbers, self.index, self.leaf_links, is_marked, first, out)
+        return out
 
     def set_moving(self, leaves: int, nodes: int) -> None:
         """So many carried leaves there are, and nodes over them."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from collision_monitor.common.magnitudes import LARGEST_POSITION, LARGEST_RATE
+from collision_monitor.common.magnitudes import LARGEST_POSITION, LARGEST_RATE, LATEST_STAMP
 from collision_monitor.common.text import shortened
 from collision_monitor.errors import JointStateError
 from collision_monitor.monitoring.data_health.clock import FUTURE_SECONDS
@@ -165,6 +165,10 @@ class JointStateBuffer:
                     f"{most:g} is possible",
                     "not_finite",
                 )
+        if not stamp <= LATEST_STAMP:
+            raise JointStateError(
+                f"joint state stamped {stamp:.6g} s; at most {LATEST_STAMP:g} is possible", "future"
+            )
         if lag < -FUTURE_SECONDS:
             raise JointStateError(f"joint state stamped {-lag:.1f} s in the future", "future")
         if stamp > 0.0:
@@ -230,6 +234,7 @@ class JointStateBuffer:
             or names != self._last_names
             or lag < -FUTURE_SECONDS
             or 0.0 < stamp < self._stamp
+            or not stamp <= LATEST_STAMP
         ):
             return False
         values = tuple(positions)

@@ -125,8 +125,8 @@ class BrakingCheck:
     @property
     def widest_warning(self) -> float:
         """Largest warning distance of all pairs, metres."""
-        widest = float(self.thresholds[:, 1].max(initial=0.0))
-        return widest if self._live_paths is None else max(widest, self._live_paths.widest_warning)
+        live = 0.0 if self._live_paths is None else self._live_paths.widest_warning
+        return max(self._paths.widest_warning, live)
 
     def prepare_exact(self) -> None:
         """Get ready for decisions with exact distances."""
@@ -357,7 +357,8 @@ class BrakingCheck:
     def _compile(self) -> None:
         """Run everything once, so that no joint state has to wait for it."""
         q, moving = self._still, np.ones_like(self._still)
-        inputs = BrakingInputs(q, moving, moving, self.decelerations, 0.0, self._settings)
+        # At rest: the search of a long path takes seconds on robots of hundreds of joints.
+        inputs = BrakingInputs(q, moving, self._still, self.decelerations, 0.0, self._settings)
         self._paths.limits(inputs)
         inputs.path(2 * _INTERVALS)
         self._paths.search(inputs)

@@ -70,6 +70,7 @@ class BrakingPaths(ABC):
         leaf_links, pair_table: as of `hierarchy.near`.
         class_table: like ``pair_table``, with classes instead of pairs.
         thresholds: (pairs, 2) stop and warning distance of each pair, metres.
+        widest_warning: the largest warning distance of the pairs that are there, metres.
         rows: results of the last search, as of `braking_path.outlook`.
         tests: number of configurations in the last search.
     """
@@ -78,6 +79,7 @@ class BrakingPaths(ABC):
     pair_table: np.ndarray
     class_table: np.ndarray
     thresholds: np.ndarray
+    widest_warning: float
 
     def __init__(self, columns: np.ndarray, gains: np.ndarray, pairs: int) -> None:
         """``columns``, ``gains``: of the joints in kernels; ``pairs``: number of pairs."""
@@ -107,6 +109,7 @@ class BrakingPaths(ABC):
         self._class_stop, self._class_warn = map(np.ascontiguousarray, (stop, warn))
         self._totals, self._limits = np.empty(len(stop)), np.empty(len(stop))
         self._never = np.full(len(stop), -np.inf)
+        self.widest_warning = float(warn.max(initial=0.0))
 
     def _room(self, leaf_pairs: int, pairs: int) -> None:
         self._found = np.empty((leaf_pairs, 3), dtype=np.int64)
@@ -195,7 +198,7 @@ class BrakingPaths(ABC):
 def distinct_weights(
     reach: np.ndarray, ends: np.ndarray, name: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(weights (kinds, joints) in ascending order, kind of each pair).
+    """(weights (kinds, joints), kind of each pair).
 
     Args:
         reach: (links, joints) as of `CollisionModel.link_reach`.
@@ -217,10 +220,12 @@ def distinct_weights(
             f"joints are {len(kinds) * reach.shape[1]} weights of the braking check; at most "
             f"{_MOST_WEIGHTS} are possible: leave out links, or disable pairs in the SRDF"
         )
-    found, of_kind = np.unique(
-        relative_reach(rows[kinds[:, 0]], rows[kinds[:, 1]]), axis=0, return_inverse=True
-    )
-    return found, of_kind.ravel()[of_pair.ravel()]
+    weights = relative_reach(rows[kinds[:, 0]], rows[kinds[:, 1]])
+    # By their bytes: sorting rows of many joints takes seconds.
+    number: dict[bytes, int] = {}
+    of_kind = np.array([number.setdefault(row.tobytes(), len(number)) for row in weights])
+    first = np.unique(of_kind, return_index=True)[1]
+    return weights[first], of_kind[of_pair.ravel()]
 
 
 class ModelBrakingPaths(BrakingPaths):
@@ -288,11 +293,6 @@ class LiveBrakingPaths(BrakingPaths):
     def arrays(self) -> tuple[np.ndarray, np.ndarray]:
         """(numbers, index) of the scene."""
         return self.live.numbers, self.live.index
-
-    @property
-    def widest_warning(self) -> float:
-        """Largest warning distance of the pairs that are there, metres."""
-        return float(self._class_warn.max(initial=0.0))
 
     def number_of(self, names: tuple[str, str]) -> int:
         """Number as of the scene."""

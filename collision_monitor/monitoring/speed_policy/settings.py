@@ -11,6 +11,7 @@ from fnmatch import fnmatchcase
 
 import numpy as np
 
+from collision_monitor.common.magnitudes import LARGEST_RATE, SMALLEST_DECELERATION
 from collision_monitor.errors import BehaviourError, ThresholdsError
 from collision_monitor.model.thresholds import Rule
 from collision_monitor.monitoring.speed_policy.decision_kernels import MOST_CYCLES
@@ -66,6 +67,7 @@ class SpeedSettings:
 # unrealistic limits; a joint without a limit brakes softly.
 _STOPPING_SECONDS = 0.5
 _LEAST, _MOST, _UNLIMITED = 0.5, 10.0, 1.0
+_DECELERATIONS = f"from {SMALLEST_DECELERATION:g} to {LARGEST_RATE:g} (rad/s^2 or m/s^2)"
 
 
 def default_decelerations(velocity_limits: np.ndarray) -> np.ndarray:
@@ -95,12 +97,17 @@ def braking_decelerations(
 
     Raises:
         BehaviourError: an entry is not ``pattern=value``, matches no joint, or its value is not a
-            number above 0.
+            number from 0.001 to 1e9; or one of ``limits`` is not.
     """
     out = default_decelerations(velocity_limits)
     for k, name in enumerate(joint_names):
         if limits and np.isfinite(limits.get(name, np.inf)):
             out[k] = limits[name]
+            if not SMALLEST_DECELERATION <= out[k] <= LARGEST_RATE:
+                raise BehaviourError(
+                    f"joint_limits: max_acceleration of {name} is {out[k]:g}; as a braking "
+                    f"deceleration it must be {_DECELERATIONS}"
+                )
     for entry in given:
         pattern, equals, text = (part.strip() for part in entry.partition("="))
         if not equals or not pattern:
@@ -112,10 +119,9 @@ def braking_decelerations(
             value = float(text)
         except ValueError:
             value = np.nan
-        if not (np.isfinite(value) and value > 0.0):
+        if not SMALLEST_DECELERATION <= value <= LARGEST_RATE:
             raise BehaviourError(
-                f"braking_decelerations: {entry!r}: {text!r} is not a number above 0 (rad/s^2 or "
-                "m/s^2)"
+                f"braking_decelerations: {entry!r}: {text!r} is not a number {_DECELERATIONS}"
             )
         hits = [k for k, name in enumerate(joint_names) if fnmatchcase(name, pattern)]
         if not hits:

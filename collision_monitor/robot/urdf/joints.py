@@ -14,7 +14,7 @@ from graphlib import CycleError, TopologicalSorter
 import numpy as np
 from urdf_parser_py import urdf as parser
 
-from collision_monitor.common.magnitudes import LARGEST_LIMIT, LARGEST_RATE
+from collision_monitor.common.magnitudes import LARGEST_LIMIT, LARGEST_POSITION, LARGEST_RATE
 from collision_monitor.common.text import six_digits
 from collision_monitor.errors import RobotDescriptionError
 from collision_monitor.robot.description import MOVING_JOINT_KINDS, Joint, Mimic
@@ -175,6 +175,7 @@ def _limits(
             f"{where}: joint {joint.name!r}: limits {lower:g} and {upper:g} are beyond reason, "
             f"{most:g} is the most"
         )
+    lower, upper = max(lower, -LARGEST_POSITION), min(upper, LARGEST_POSITION)
     if lower > upper:
         raise RobotDescriptionError(
             f"{where}: joint {joint.name!r}: the lower limit {lower:g} is above the upper limit "

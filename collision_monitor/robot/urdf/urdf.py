@@ -164,6 +164,10 @@ def _check_size(document: XmlDocument) -> None:
         if (found := link.findall("collision"))
     ]  # fmt: skip
     check_count("max_links", len(shapes), document.name)
+    moving = sum(
+        joint.get("type", "").strip() != "fixed" for joint in document.root.iterchildren("joint")
+    )
+    check_count("max_links", moving, document.name, "joints that move")
     check_count("max_shapes", sum(shapes), document.name)
 
 

@@ -81,6 +81,14 @@ CASES = {
     "leaf radius": ("links.l1[0].radius", lambda m, d: read_leaves({"links": LEAVES | {
         "l1": [{"center": [0, 0, 0], "radius": VALUE}]}}, TOY)),
     "thresholds": ("warn", lambda m, d: load_thresholds(written(d, "t.yaml", f"warn: {FAR}\n"))),
+    "pair thresholds": ("warn", lambda m, d: Monitor(m, warn_distance=VALUE)),
+    "configuration": ("joint 'j1'", lambda m, d: m.distance([VALUE, 0.0, 0.0])),
+    "configurations": ("row 1: joint 'j1'", lambda m, d: m.min_distances(
+        np.array([[0.0] * 3, [-VALUE, 0.0, 0.0]]))),
+    "many at once": ("row 0: joint 'j2'", lambda m, d: m.is_clear(np.array([[0.0, VALUE, 0.0]]))),
+    "exact": ("joint 'j3'", lambda m, d: m.distance([0.0, 0.0, VALUE], exact=True)),
+    "stamp": ("stamped", lambda m, d: Monitor(m).buffer.update(
+        JointState(["j1", "j2", "j3"], (0.0, 0.0, 0.0), 1.0, VALUE))),
     "limits": ("max_velocity", lambda m, d: read_joint_limits(
         written(d, "l.yaml", f"joint_limits: {{j1: {{max_velocity: {FAR}}}}}\n"), ["j1"])),
     "csv": ("'j1'", lambda m, d: read_motion(written(d, "m.csv", CSV.format(FAR)))),

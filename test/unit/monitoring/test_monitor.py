@@ -42,6 +42,29 @@ def test_levels_follow_the_distance():
         assert f"{distance:.3f} m between" in state.message
 
 
+@pytest.mark.parametrize("seconds", [math.nan, math.inf, -1.0])
+@pytest.mark.parametrize("option", ["joint_state_timeout", "zero_state_confirmation"])
+def test_a_time_that_never_ends_is_refused(option, seconds):
+    with pytest.raises(ConfigurationError, match=f"{option}: .* is not a finite number of seconds"):
+        monitor(**{option: seconds})
+
+
+def test_data_of_unknown_age_are_stale():
+    assert monitor().update(NAMES, STRETCHED, now=1.0).safe
+    assert monitor().update(NAMES, STRETCHED, now=math.nan).level is Level.STALE
+
+
+@pytest.mark.parametrize("stamp", [math.nan, 1e300])
+@pytest.mark.parametrize("earlier", [0, 3])
+def test_an_impossible_stamp_is_an_error(stamp, earlier):
+    watch = monitor()
+    for k in range(earlier):
+        watch.update(NAMES, STRETCHED, now=1.0 + 0.01 * k, stamp=1.0 + 0.01 * k)
+    state = watch.update(NAMES, STRETCHED, now=1.1, stamp=stamp)
+    assert state.level is Level.ERROR and not state.safe
+    assert "stamped" in state.message and len(state.message) < 200
+
+
 @given(st.floats(-0.5, 0.5), st.floats(0.0, 0.3), st.floats(0.001, 0.3))
 def test_the_speed_scale_falls_from_one_to_zero(distance, stop, band):
     class Fixed:

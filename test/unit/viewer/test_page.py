@@ -172,6 +172,60 @@ def test_only_what_has_moved_is_sent_again(serve):
     assert page._robot.place(load().link_poses([0.0, 0.0, 0.5])) == 1  # l3 turns about itself
 
 
+def _slide(value):
+    return lambda page: page._slider_moved(1, value)
+
+
+def _add(size):
+    def add(page):
+        page._editor._size.value = size
+        page._todo.put(page._editor._add)
+
+    return add
+
+
+def _drag(position, wxyz=(1.0, 0.0, 0.0, 0.0)):
+    def drag(page):
+        editor = page._editor
+        editor.choose("ball")
+        editor._gizmo.position, editor._gizmo.wxyz = position, wxyz
+        page._todo.put(lambda: editor._move(editor._gizmo, "ball"))
+
+    return drag
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        _slide(np.nan), _slide(np.inf), _slide(1e300), _slide("nan"),
+        _add((0.1,)), _add((np.nan,) * 3),
+        _drag((np.nan, 0.0, 0.0)), _drag((1e300, 0.0, 0.0)), _drag((1.0, 0.0, 0.0), (0.0,) * 4),
+    ],
+)  # fmt: skip
+def test_values_that_no_browser_sends_leave_what_was_shown(serve, garbage):
+    page = serve()
+    page._slider_moved(0, 0.3)
+    later(page)
+    garbage(page)
+    for _ in range(3):
+        later(page)
+    assert page.configuration.tolist() == [0.3, 0.0, 0.0]
+    assert f">{load().distance([0.3, 0.0, 0.0]).distance:.4f} m<" in shown(page)
+    page._slider_moved(1, 1.2)
+    later(page)
+    assert page.configuration.tolist() == [0.3, 1.2, 0.0]
+
+
+def test_a_speed_or_a_time_that_is_no_number_is_the_least(serve):
+    page = serve(motions=[("one", Motion(("j1",), np.array([0.0, 2.0]), np.array([[0], [1.0]])))])
+    panel, now = page._motions, next(CLOCK)
+    assert page._playback.seek(panel._motions[0], np.nan).tolist() == [0.0, 0.0, 0.0]
+    panel._speed.value = np.nan
+    page._playback.play(panel._motions[0], now)
+    page.tick(now + 1.0)
+    assert 0.0 < page.configuration[0] < 1.0
+
+
 def test_motions_are_measured_played_and_taken_over(serve):
     motion = Motion(("j2", "j1"), np.array([0.0, 1.0, 2.0]), np.array([[0, 0], [1, 0], [1, 0.5]]))
     page = serve(motions=[("one", motion)])

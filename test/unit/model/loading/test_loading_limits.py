@@ -58,6 +58,16 @@ def test_each_limit_is_an_error_that_says_which_and_by_how_much(tmp_path, limits
             Recipe(robots, scene=str(path), limits=limits).load()
 
 
+def test_joints_that_move_no_shape_are_counted():
+    text = chain(4).replace("</robot>", "".join(
+        f'<link name="f{k}"/><joint name="m{k}" type="continuous"><parent link="l3"/>'
+        f'<child link="f{k}"/></joint>' for k in range(10)
+    ) + "</robot>")  # fmt: skip
+    with pytest.raises(LoadingLimitError, match="has 13 joints that move; at most 12 .*max_links"):
+        CollisionModel.from_urdf(text, limits=LoadingLimits(max_links=12))
+    assert CollisionModel.from_urdf(text, limits=LoadingLimits(max_links=13)).pairs
+
+
 def test_limits_that_are_kept_change_nothing():
     limits = LoadingLimits(max_links=4, max_shapes=6, max_triangles=1, max_pairs=11)
     found = CollisionModel.from_urdf(chain(4), scene=spheres(2), limits=limits)

@@ -60,8 +60,10 @@ def test_names_count_more_than_the_file_and_a_later_one_most():
     [
         ("left_a", "'left_a' is not of the form joint=value"),
         ("=3", "not of the form"),
-        ("left_a=", "'' is not a number above 0"),
-        ("left_a=0", "'0' is not a number above 0"),
+        ("left_a=", "'' is not a number from 0.001 to 1e+09"),
+        ("left_a=0", "'0' is not a number from 0.001 to 1e+09"),
+        ("left_a=1e-9", "'1e-9' is not a number from 0.001 to 1e+09"),
+        ("left_a=1e150", "'1e150' is not a number from 0.001 to 1e+09"),
         ("left_a=nan", "nan"),
         ("left_a=-inf", "-inf"),
         ("middle_*=1", "matches no joint; the joints are left_a, left_b, right_a, lift"),
@@ -71,6 +73,12 @@ def test_what_cannot_be_used_is_refused_with_the_entry(entry, says):
     with pytest.raises(BehaviourError, match="braking_decelerations") as caught:
         braking_decelerations(NAMES, LIMITS, [entry])
     assert says in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [1e-9, 1e150])
+def test_an_acceleration_that_no_robot_brakes_with_is_refused(value):
+    with pytest.raises(BehaviourError, match="joint_limits: max_acceleration of lift is 1e.*0.001"):
+        braking_decelerations(NAMES, LIMITS, (), {"lift": value})
 
 
 def test_a_line_is_two_patterns_and_distances():

@@ -1,0 +1,32 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Braking paths that are too long to be searched end in a stop, in bounded time."""
+
+import numpy as np
+import pytest
+from support.robots.toys import chain
+
+from collision_monitor import CollisionModel, Monitor
+from collision_monitor.monitoring.speed_policy.settings import SpeedSettings, braking_decelerations
+from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
+
+MODEL = CollisionModel.from_urdf(chain(6))
+NAMES = MODEL.joint_names
+
+
+@pytest.mark.parametrize("narrow_phase", ["leaf", "auto"])
+@pytest.mark.parametrize(
+    ("deceleration", "speed"), [("1e-3", 0.2), ("1e-3", 3.0), ("10", 100.0), ("1", 1e9)]
+)
+def test_a_robot_that_brakes_over_a_long_way_is_stopped(narrow_phase, deceleration, speed):
+    decelerations = braking_decelerations(NAMES, MODEL.velocity_limits, [f"*={deceleration}"])
+    policy = SpeedPolicy(MODEL, SpeedSettings(), decelerations)
+    monitor = Monitor(MODEL, behaviour=policy, narrow_phase=narrow_phase)
+    rng, tests = np.random.default_rng(1), []
+    for k in range(8):
+        q = 0.1 * rng.uniform(-1.0, 1.0, len(NAMES))
+        velocities = speed * rng.choice([-1.0, 1.0], len(NAMES))
+        state = monitor.update(NAMES, q, now=1.0 + 0.01 * k, velocities=velocities)
+        tests.append(policy._braking_check.tests)
+    assert state.action == "stop" and not state.safe
+    assert max(tests) < 10_000
