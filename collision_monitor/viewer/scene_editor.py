@@ -217,9 +217,11 @@ class SceneEditor:
 
     def _move(self, gizmo: Any, name: str) -> None:
         if gizmo is self._gizmo and name == self._chosen:
+            values = np.array([*gizmo.position, *gizmo.wxyz], dtype=float)
+            # A client may send any values: NaN, too.
+            if not np.abs(values).max() <= LARGEST or not values[3:].any():
+                raise SceneError(f"{name}: {values[:3]}, {values[3:]} is no pose within 10 km")
             pose = pose_of(gizmo.position, gizmo.wxyz)
-            if not np.abs(pose).max() <= LARGEST:  # NaN, too; a client may send any values
-                raise SceneError(f"{name}: its position {gizmo.position} is not within 10 km")
             self._set(moved(self.scene, name, pose))
 
     def _remove(self) -> None:

@@ -32,10 +32,10 @@ MAX_POINTS = 5000
 ABORTED = ["aborted"], Result.INVALID_GOAL
 
 
-def trajectory(*gaps, count=2):
-    """Balls that are ``gaps`` apart one after the other, a second each, in ``count`` points."""
-    times = np.linspace(0.0, len(gaps) - 1.0, count)
-    at = np.interp(times, np.arange(len(gaps)), gaps)
+def trajectory(*gaps, count=2, seconds=1.0):
+    """Balls that are ``gaps`` apart, one after so many ``seconds`` each, in ``count`` points."""
+    times = np.linspace(0.0, seconds * (len(gaps) - 1.0), count)
+    at = np.interp(times, seconds * np.arange(len(gaps)), gaps)
     return motion_message(Motion(JOINTS, times, np.array([apart(gap) for gap in at])))
 
 
@@ -45,7 +45,8 @@ def long():
 
 
 def short():
-    return trajectory(0.5, 0.4)
+    """Two points; still under way when a busy machine looks for it."""
+    return trajectory(0.5, 0.4, seconds=10.0)
 
 
 class Scene(Planner):
@@ -132,7 +133,7 @@ class Scene(Planner):
         self.until(lambda: len(self.controller.goals) > goals)
         self.check()
         self.controller.accept()
-        self.until_event("forwarded")
+        self.until(lambda: self.values["event"] == "forwarded" and self.values["running"] == "true")
         return handle
 
     def check(self):
@@ -175,7 +176,7 @@ def stage(scene):
     yield scene
     if scene.values["running"] == "true":
         scene.controller.end(GoalStatus.STATUS_SUCCEEDED)
-    scene.until(lambda: scene.values["running"] == "false")
+    scene.until(lambda: scene.values["running"] == "false", 60.0)
 
 
 # -- cancel --------------------------------------------------------------------------------

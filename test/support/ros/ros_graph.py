@@ -157,7 +157,7 @@ class Graph:
             lambda: self.heard["state"] and self.state.level == level, seconds, sending
         )
 
-    def until_distance(self, sending, seconds: float = 180.0) -> float:
+    def until_distance(self, sending, seconds: float = 400.0) -> float:
         """Send until a distance comes that is not NaN; the limit leaves time to compile."""
         seen = len(self.heard["min_distance"])
         self.until(
