@@ -23,7 +23,8 @@ from visualization_msgs.msg import Marker, MarkerArray
 from collision_monitor.common.safe_xml import ReceivedText
 from collision_monitor.errors import RecordingError
 from collision_monitor.model.live.desired_scene import SceneKeeper, Wish
-from collision_monitor.model.live.scene_file import ObjectNow, as_scene, objects_now
+from collision_monitor.model.live.live_object import LiveObject
+from collision_monitor.model.live.scene_file import as_scene, objects_now
 from collision_monitor.nodes.common.messages import duration_message
 from collision_monitor.recording.stop_recorder import Channel, StopRecorder
 from collision_monitor.robot.packages import FileFinder
@@ -118,11 +119,11 @@ class SceneMessages:
             for k in range(0, len(some), _MARKERS)
         ]
 
-    def at_stop(self) -> tuple[ObjectNow, ...]:
+    def at_stop(self) -> tuple[LiveObject, ...]:
         """The monitored objects."""
         return () if self._keeper.live is None else objects_now(self._keeper.live)
 
-    def described(self, at_stop: tuple[ObjectNow, ...]) -> dict[str, Any]:
+    def described(self, at_stop: tuple[LiveObject, ...]) -> dict[str, Any]:
         """The same as content of a scene file."""
         return as_scene(at_stop)
 

@@ -5,41 +5,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from copy import copy
 from typing import Any
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from collision_monitor.model.live.live_object import LiveObject
 from collision_monitor.model.live.live_scene import LiveScene
-from collision_monitor.robot.description import Shape
 
 _SIZES = {"box": (), "sphere": ("radius",), "cylinder": ("radius", "length")}
 _ROUNDING = 1e-9  # of what is enclosed, and of where it is
 _SHORT = 1e-6  # metres: a capsule that is no longer is a ball
 
 
-@dataclass(frozen=True, eq=False)
-class ObjectNow:
-    """What an object is at a moment; fields as of `live_object.LiveObject`."""
-
-    name: str
-    link: str
-    pose: np.ndarray
-    rows: np.ndarray
-    shape: Shape | None
-    touch: frozenset[str]
+def objects_now(live: LiveScene) -> tuple[LiveObject, ...]:
+    """All objects as they are now, which no later change reaches; a few microseconds each."""
+    return tuple(map(copy, live.objects.values()))
 
 
-def objects_now(live: LiveScene) -> tuple[ObjectNow, ...]:
-    """All objects as they are; a microsecond each."""
-    return tuple(
-        ObjectNow(each.name, each.link, each.pose, each.rows, each.shape, each.touch)
-        for each in live.objects.values()
-    )
-
-
-def as_scene(objects: Iterable[ObjectNow]) -> dict[str, Any]:
+def as_scene(objects: Iterable[LiveObject]) -> dict[str, Any]:
     """``obstacles`` and ``ignore`` of a scene file.
 
     Boxes, balls and cylinders are what they are. Of others every leaf is an obstacle, called
@@ -58,7 +43,7 @@ def as_scene(objects: Iterable[ObjectNow]) -> dict[str, Any]:
     return {"obstacles": [one for found in parts.values() for one in found], "ignore": ignore}
 
 
-def _parts(thing: ObjectNow) -> list[dict[str, Any]]:
+def _parts(thing: LiveObject) -> list[dict[str, Any]]:
     shape = thing.shape
     if shape is not None and shape.kind in _SIZES:
         sizes = dict(zip(_SIZES[shape.kind], map(float, shape.size), strict=False))
@@ -72,7 +57,7 @@ def _parts(thing: ObjectNow) -> list[dict[str, Any]]:
     return found
 
 
-def _leaf(row: np.ndarray, thing: ObjectNow) -> dict[str, Any]:
+def _leaf(row: np.ndarray, thing: LiveObject) -> dict[str, Any]:
     first, last = row[:3], row[3:6]
     length = float(np.linalg.norm(last - first))
     radius = float(row[6]) + _ROUNDING * (1.0 + float(np.abs(row).max()))
@@ -90,7 +75,7 @@ def _leaf(row: np.ndarray, thing: ObjectNow) -> dict[str, Any]:
     return {**sizes, **_place(thing, thing.pose @ local)}
 
 
-def _place(thing: ObjectNow, pose: np.ndarray) -> dict[str, Any]:
+def _place(thing: LiveObject, pose: np.ndarray) -> dict[str, Any]:
     return {
         "position": pose[:3, 3].tolist(),
         "orientation": Rotation.from_matrix(pose[:3, :3]).as_quat().tolist(),

@@ -17,8 +17,7 @@ from support.robots import robots
 from support.robots.toys import chain
 
 from collision_monitor import CollisionModel
-from collision_monitor.model.loading.child import answer
-from collision_monitor.model.loading.process import LoadingProcess
+from collision_monitor.model.loading.process import LoadingProcess, answer
 from collision_monitor.model.loading.recipe import Recipe, RobotSource
 
 BAD = Recipe((RobotSource(chain(4).replace('<child link="l3"/>', '<child link="l9"/>')),))
