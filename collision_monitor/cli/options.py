@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from collision_monitor.common.text import closest
+from collision_monitor.common.text import closest, named_numbers
 from collision_monitor.errors import ConfigurationError, MotionError
 from collision_monitor.model.collision_model import CollisionModel
 
@@ -103,28 +103,13 @@ def parse_positions(text: str, model: CollisionModel) -> dict[str, float]:
         ConfigurationError: an entry without ``=``, an unknown or repeated joint, or a
             value that is no finite number.
     """
-    positions: dict[str, float] = {}
-    for entry in filter(None, (part.strip() for part in text.split(","))):
-        name, equals, value = (part.strip() for part in entry.partition("="))
-        if not equals:
-            example = ",".join(f"{joint}=0.5" for joint in model.joint_names[:2]) or "elbow=0.5"
-            raise ConfigurationError(
-                f"--q: {entry!r} is not of the form joint=value, such as {example}"
-            )
+    example = ",".join(f"{joint}=0.5" for joint in model.joint_names[:2]) or "elbow=0.5"
+    positions = named_numbers(text, "--q", example)
+    for name in positions:
         if name not in model.joint_names:
             raise ConfigurationError(
                 f"--q: '{model.name}' has no joint {name!r} to set; it has "
                 f"{closest(name, model.joint_names, 20)}"
-            )
-        if name in positions:
-            raise ConfigurationError(f"--q: joint {name!r} is given twice")
-        try:
-            positions[name] = float(value)
-        except ValueError:
-            positions[name] = math.nan
-        if not math.isfinite(positions[name]):
-            raise ConfigurationError(
-                f"--q: {value!r} for joint {name!r} is not a finite number (radians or metres)"
             )
     return positions
 

@@ -1,11 +1,14 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Names and numbers in messages: lists cut short, names like a misspelt one, plurals."""
+"""Names and numbers in messages and options: lists cut short, misspelt names, plurals."""
 
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Collection, Iterable
+
+from collision_monitor.errors import ConfigurationError
 
 
 def shortened(names: Iterable[str], most: int = 4) -> str:
@@ -39,3 +42,30 @@ def metres(value: float) -> str:
 def counted(number: int, noun: str, plural: str = "") -> str:
     """A number with its noun, such as ``1 pair`` or ``2 pairs``."""
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
+def named_numbers(text: str, source: str, example: str = "elbow=0.5") -> dict[str, float]:
+    """Finite numbers by name, out of ``name=value,...``.
+
+    Raises:
+        ConfigurationError: an entry of another form, a name twice, or no finite number; the message
+            begins with ``source``.
+    """
+    found: dict[str, float] = {}
+    for entry in filter(None, (part.strip() for part in text.split(","))):
+        name, equals, value = (part.strip() for part in entry.partition("="))
+        if not (name and equals):
+            raise ConfigurationError(
+                f"{source}: {entry!r} is not of the form joint=value, such as {example}"
+            )
+        if name in found:
+            raise ConfigurationError(f"{source}: joint {name!r} is given twice")
+        try:
+            found[name] = float(value)
+        except ValueError:
+            found[name] = math.nan
+        if not math.isfinite(found[name]):
+            raise ConfigurationError(
+                f"{source}: {value!r} for joint {name!r} is not a finite number (radians or metres)"
+            )
+    return found

@@ -18,17 +18,13 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from collision_monitor.common.safe_xml import ReceivedText
-from collision_monitor.common.text import shortened
+from collision_monitor.common.text import named_numbers, shortened
 from collision_monitor.errors import SimulationError, TrajectoryError
 from collision_monitor.monitoring.monitor import Level
 from collision_monitor.nodes.common.executor import StateLog, run_program
 from collision_monitor.nodes.common.messages import LATCHED, VALUES, diagnostic, time_message
 from collision_monitor.nodes.common.robot_node import RobotNode
-from collision_monitor.nodes.parameters.simulation_parameters import (
-    PARAMETERS,
-    refusal,
-    start_positions,
-)
+from collision_monitor.nodes.parameters.simulation_parameters import PARAMETERS, refusal
 from collision_monitor.nodes.trajectories.follow_joint_trajectory import (
     TrajectoryAction,
     follow_joint_trajectory_type,
@@ -169,7 +165,7 @@ class SimulationNode(RobotNode):
             srdf=v["robot_description_semantic"] or None,
             package_dirs=[folder for folder in v["package_dirs"] if folder],
             scene=v["scene"] or None,
-            start=start_positions(v["start_positions"]),
+            start=named_numbers(v["start_positions"], "start_positions"),
             timestep=v["timestep"],
             gravity=v["gravity"],
             bandwidth=v["servo_bandwidth"],

@@ -16,7 +16,7 @@ from rclpy.exceptions import ParameterException  # isort: skip
 from rclpy.node import Node  # isort: skip
 from rclpy.parameter import Parameter as RosParameter  # isort: skip
 
-from collision_monitor.errors import ConfigurationError, RobotDescriptionError
+from collision_monitor.errors import RobotDescriptionError
 from collision_monitor.model.loading.recipe import RobotSource
 from collision_monitor.nodes.parameters import (
     monitor_parameters,
@@ -31,7 +31,6 @@ from collision_monitor.nodes.parameters.robot_parameters import (
     recipe_of,
 )
 from collision_monitor.nodes.parameters.self_collision_parameters import arm_names
-from collision_monitor.nodes.parameters.simulation_parameters import start_positions
 
 NODES = {
     "collision_monitor": monitor_parameters,
@@ -255,17 +254,6 @@ def test_arms_are_named_as_the_library_takes_them():
     assert arm_names(given) is None
     assert arm_names({**given, "arms": ["r", "l"]}) == ["r", "l"]
     assert arm_names({**given, **LINKS}) == ["torso:right_hand", "chest:left_hand"]
-
-
-def test_start_positions_are_read():
-    assert start_positions("") == {}
-    assert start_positions(" elbow = 1.5, wrist=-0.25,") == {"elbow": 1.5, "wrist": -0.25}
-
-
-@pytest.mark.parametrize("text", ["elbow", "elbow=", "=1", "elbow=x", "elbow=nan", "a=1,a=2"])
-def test_start_positions_that_mean_nothing_are_refused(text):
-    with pytest.raises(ConfigurationError, match="start_positions: "):
-        start_positions(text)
 
 
 # -- robots of a cell --

@@ -4,11 +4,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
-from collision_monitor.errors import ConfigurationError
 from collision_monitor.nodes.parameters import monitor_parameters
 from collision_monitor.nodes.parameters.parameter import Parameter, fixed, not_positive, too_slow
 from collision_monitor.simulation.servos import BANDWIDTH
@@ -56,26 +54,3 @@ def refusal(values: Mapping[str, Any]) -> str:
             f"timestep of {values['timestep']:g} s"
         )
     return too_slow(values)
-
-
-def start_positions(text: str) -> dict[str, float]:
-    """Positions by joint, out of ``joint=value,...``.
-
-    Raises:
-        ConfigurationError: an entry of another form, a joint named twice, or no finite number.
-    """
-    found: dict[str, float] = {}
-    for entry in filter(None, (part.strip() for part in text.split(","))):
-        name, equals, value = (part.strip() for part in entry.partition("="))
-        try:
-            number = float(value)
-        except ValueError:
-            number = math.nan
-        if not (name and equals and math.isfinite(number)):
-            raise ConfigurationError(
-                f"start_positions: {entry!r} is not of the form joint=value, such as elbow=0.5"
-            )
-        if name in found:
-            raise ConfigurationError(f"start_positions: joint {name!r} is given twice")
-        found[name] = number
-    return found

@@ -1,8 +1,17 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Names and numbers in messages."""
+"""Names and numbers in messages and options."""
 
-from collision_monitor.common.text import closest, counted, did_you_mean, shortened
+import pytest
+
+from collision_monitor.common.text import (
+    closest,
+    counted,
+    did_you_mean,
+    named_numbers,
+    shortened,
+)
+from collision_monitor.errors import ConfigurationError
 
 JOINTS = {f"joint_{k}": k for k in range(10)}
 
@@ -28,3 +37,14 @@ def test_without_similar_names_the_first_known_ones_are_listed():
 def test_nouns_follow_their_number():
     assert [counted(k, "pair") for k in (0, 1, 2)] == ["0 pairs", "1 pair", "2 pairs"]
     assert [counted(k, "box", "boxes") for k in (1, 2)] == ["1 box", "2 boxes"]
+
+
+def test_numbers_by_name_are_read():
+    assert named_numbers("", "start") == {}
+    assert named_numbers(" elbow = 1.5, wrist=-0.25,", "start") == {"elbow": 1.5, "wrist": -0.25}
+
+
+@pytest.mark.parametrize("text", ["elbow", "elbow=", "=1", "elbow=x", "elbow=nan", "a=1,a=2"])
+def test_numbers_by_name_that_mean_nothing_are_refused(text):
+    with pytest.raises(ConfigurationError, match="^start: "):
+        named_numbers(text, "start")
