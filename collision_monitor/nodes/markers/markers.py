@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import colorsys
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -73,16 +73,37 @@ def levels_of(text: str, name: str = "show_aabb_levels") -> frozenset[int] | ran
     return frozenset(found)
 
 
-class AabbMarkers:
-    """One list of lines for each level, in the namespace ``aabb``; the id is the level."""
+# Lines of one marker: its colour (3,) and end points (k, 3) of segments, two after each other.
+Lines = tuple[Rgb, np.ndarray]
 
-    def __init__(
-        self, model: CollisionModel, levels: frozenset[int] | range, lifetime: float, width: float
-    ) -> None:
+
+class LineMarkers:
+    """Lists of lines in one namespace; those that are no longer shown are deleted."""
+
+    def __init__(self, frame: str, namespace: str, lifetime: float, width: float) -> None:
         """``lifetime`` of the markers, seconds; ``width`` of a line, metres."""
+        self._writer = MarkerRows(frame, namespace)
+        self._lifetime, self._scale = lifetime, np.full((1, 3), width)
+        self._shown: set[int] = set()
+
+    def messages(self, stamp: Time, lines: Mapping[int, Lines]) -> Iterator[bytes]:
+        """Show ``lines``, by the id of their marker, and nothing else."""
+        if gone := self._shown - lines.keys():
+            yield from self._writer.deletions(stamp, np.array(sorted(gone)))
+        self._shown = set(lines)
+        pose = np.array([[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]])
+        for number, (rgb, points) in lines.items():
+            yield from self._writer.messages(
+                stamp, self._lifetime, np.array([number]), np.array([Marker.LINE_LIST]), pose,
+                self._scale, np.array([[*rgb, 0.8]]), points.reshape(1, -1, 3),
+            )  # fmt: skip
+
+
+class AabbLevels:
+    """Levels of the tree over the leaves; the id of a marker is its level."""
+
+    def __init__(self, model: CollisionModel, levels: frozenset[int] | range) -> None:
         self._boxes = TreeBoxes(model)
-        self._writer = MarkerRows(model.root, AABB)
-        self._lifetime, self._width = lifetime, width
         self._nodes: dict[int, np.ndarray] = {}  # by level
         left_out = []
         for level in range(self._boxes.depth):
@@ -96,66 +117,49 @@ class AabbMarkers:
         self.shown = tuple(self._nodes)
         self.remark = _remark(left_out, levels, self._boxes.depth)
 
-    def messages(self, segments: np.ndarray, stamp: Time) -> Iterator[bytes]:
-        """The levels at a configuration, one each; ``segments`` as of `TreeBoxes.at`."""
-        boxes = self._boxes.at(segments)
-        pose = np.array([[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]])
-        scale = np.full((1, 3), self._width)
-        for level, nodes in self._nodes.items():
-            rgb = colorsys.hsv_to_rgb(0.5 + 0.4 * level / self._boxes.depth, 0.6, 1.0)
-            colour, points = np.array([[*rgb, 0.8]]), edges(boxes[nodes]).reshape(1, -1, 3)
-            yield from self._writer.messages(
-                stamp, self._lifetime, np.array([level]), np.array([Marker.LINE_LIST]), pose,
-                scale, colour, points,
-            )  # fmt: skip
+    def lines(self, segments: np.ndarray) -> dict[int, Lines]:
+        """The levels at a configuration; ``segments`` as of `TreeBoxes.at`."""
+        boxes, depth = self._boxes.at(segments), self._boxes.depth
+        return {
+            level: (colorsys.hsv_to_rgb(0.5 + 0.4 * level / depth, 0.6, 1.0), edges(boxes[nodes]))
+            for level, nodes in self._nodes.items()
+        }
 
 
-class MeshBoxMarkers:
-    """Boxes over triangles: a level in ``mesh_boxes``, those that overlap in ``colliding_boxes``.
+class MeshBoxLevel:
+    """One level of the boxes over triangles, and those that overlap.
 
-    Each is one list of lines with the id 0. A level has the boxes above it that are not divided.
+    A level has the boxes above it that are not divided.
     """
 
-    def __init__(self, model: CollisionModel, level: int, lifetime: float, width: float) -> None:
-        """``level``: 0 are the boxes of links; ``lifetime`` in seconds, ``width`` in metres."""
+    def __init__(self, model: CollisionModel, level: int) -> None:
+        """``level``: 0 are the boxes of links."""
         self._model, self._boxes = model, MeshBoxes(model)
-        self.level = min(level, self._boxes.deepest_level(MOST_BOXES))
+        shown = min(level, self._boxes.deepest_level(MOST_BOXES))
         self._edges = {
-            name: self._boxes.at_level(name, self.level).edges() for name in self._boxes.of_links
+            name: self._boxes.at_level(name, shown).edges() for name in self._boxes.of_links
         }
         self.remark = ""
-        if self.level < level:
+        if shown < level:
             self.remark = (
-                f"level {self.level} is shown: deeper ones have more than {MOST_BOXES} boxes, or "
+                f"level {shown} is shown: deeper ones have more than {MOST_BOXES} boxes, or "
                 "do not exist"
             )
-        self._lines = _marker(model.root, MESH_BOXES, 0, Marker.LINE_LIST)
-        self._colliding = _marker(model.root, COLLIDING_BOXES, 0, Marker.LINE_LIST)
-        for marker, colour in ((self._lines, _BOX_COLOUR), (self._colliding, _DANGER_COLOUR)):
-            marker.lifetime, marker.scale.x = duration_message(lifetime), width
-            marker.color = marker_colour(colour, 0.8)
 
-    def markers(self, q: np.ndarray, pair: tuple[str, str] | None) -> list[Marker]:
-        """Both at a configuration; ``pair``: the two nearest links, if they are known."""
+    def lines(
+        self, q: np.ndarray, pair: tuple[str, str] | None
+    ) -> tuple[dict[int, Lines], dict[int, Lines]]:
+        """The level, and the boxes of ``pair`` that overlap, at a configuration."""
         poses = self._model.link_poses(q)
-        lines = [
-            edges.reshape(-1, 3) @ pose[:3, :3].T + pose[:3, 3]
-            for name, edges in self._edges.items()
-            for pose in (self._boxes.pose(poses, name),)
-        ]
-        self._lines.points = [marker_point(p) for p in np.concatenate(lines)]
+        found = []
+        for name, corners in self._edges.items():
+            pose = self._boxes.pose(poses, name)
+            found.append(corners.reshape(-1, 3) @ pose[:3, :3].T + pose[:3, 3])
         colliding = np.empty((0, 3))
         if pair is not None and set(pair) <= self._edges.keys():
-            colliding = self._boxes.colliding(poses, pair)[:MOST_BOXES].reshape(-1, 3)
-        self._colliding.points = [marker_point(p) for p in colliding]
-        self._colliding.action = Marker.ADD if len(colliding) else Marker.DELETE
-        return [self._lines, self._colliding]
-
-    def gone(self) -> list[Marker]:
-        """Both, deleted."""
-        for marker in (self._lines, self._colliding):
-            marker.action, marker.points = Marker.DELETE, []
-        return [self._lines, self._colliding]
+            colliding = self._boxes.colliding(poses, pair)[:MOST_BOXES]
+        overlaps = {0: (_DANGER_COLOUR, colliding)} if len(colliding) else {}
+        return {0: (_BOX_COLOUR, np.concatenate(found))}, overlaps
 
 
 def _remark(left_out: list[int], levels: frozenset[int] | range, depth: int) -> str:
@@ -177,14 +181,6 @@ def _marker(
     marker.header.frame_id = frame
     marker.pose.orientation.w = 1.0
     return marker
-
-
-def gone(levels: tuple[int, ...], frame: str, stamp: Time) -> MarkerArray:
-    """Deletes the boxes of levels."""
-    markers = [_marker(frame, AABB, level, action=Marker.DELETE) for level in levels]
-    for marker in markers:
-        marker.header.stamp = stamp
-    return MarkerArray(markers=markers)
 
 
 def marker_colour(rgb: Rgb, alpha: float = _ALPHA) -> ColorRGBA:
@@ -218,13 +214,15 @@ class MarkerBuilder:
         self._links = LinkMarkers(model, lifetime)
         self._bodies = BodyMarkers(model, live, lifetime)
         self._far = np.full(0 if live is None else 1 + live.bounds.objects, np.inf)
-        self._boxes: AabbMarkers | None = None
+        self._boxes: AabbLevels | None = None
         self._levels: frozenset[int] | range = frozenset()
-        self._gone: tuple[int, ...] = ()
         self._mesh_level = -1
-        self._mesh_boxes: MeshBoxMarkers | None = None
-        self._mesh_gone: list[Marker] = []
+        self._mesh_boxes: MeshBoxLevel | None = None
         self._height = self._text_height()
+        self._aabb, self._mesh, self._colliding = (
+            LineMarkers(model.root, namespace, lifetime, width * self._height)
+            for namespace, width in ((AABB, 0.04), (MESH_BOXES, 0.03), (COLLIDING_BOXES, 0.03))
+        )
         self._line = self._marker(Marker.LINE_LIST, NEAREST, 0, 0.1 * self._height)
         self._text = self._marker(Marker.TEXT_VIEW_FACING, NEAREST, 1, self._height)
         self._ends = self._marker(Marker.SPHERE_LIST, NEAREST, 2, 0.25 * self._height)
@@ -256,29 +254,17 @@ class MarkerBuilder:
         """Show these levels of boxes from now on; a remark where not all of them can be."""
         if levels == self._levels:
             return ""
-        if self._boxes is not None:
-            self._gone = self._boxes.shown
-        self._levels, self._boxes = levels, None
-        if not levels:
-            return ""
-        self._boxes = AabbMarkers(self._model, levels, self._lifetime, 0.04 * self._height)
-        self._gone = tuple(set(self._gone).difference(self._boxes.shown))
-        return self._boxes.remark
+        self._levels = levels
+        self._boxes = AabbLevels(self._model, levels) if levels else None
+        return self._boxes.remark if self._boxes else ""
 
     def show_mesh_level(self, level: int) -> str:
         """Show this level of boxes over triangles from now on, -1 none; a remark as above."""
         if level == self._mesh_level:
             return ""
         self._mesh_level = level
-        if self._mesh_boxes is not None:
-            self._mesh_gone, self._mesh_boxes = self._mesh_boxes.gone(), None
-        if level < 0:
-            return ""
-        self._mesh_gone = []
-        self._mesh_boxes = MeshBoxMarkers(
-            self._model, level, self._lifetime, 0.03 * self._height
-        )
-        return self._mesh_boxes.remark
+        self._mesh_boxes = MeshBoxLevel(self._model, level) if level >= 0 else None
+        return self._mesh_boxes.remark if self._mesh_boxes else ""
 
     def build(
         self, q: np.ndarray, state: MonitorState, stamp: Time, nearness: np.ndarray,
@@ -294,16 +280,14 @@ class MarkerBuilder:
         segments = self._model.leaf_segments(q)
         yield from self._links.build(segments, colours, stamp)
         yield from self._bodies.build(q, colours, stamp)
-        if self._boxes is not None:
-            yield from self._boxes.messages(segments, stamp)
-        if self._gone:
-            yield gone(self._gone, self._model.root, stamp)
-            self._gone = ()
-        markers = [*self._nearest(state), self._crossing(q, state), *self._mesh_gone]
-        self._mesh_gone = []
+        yield from self._aabb.messages(stamp, self._boxes.lines(segments) if self._boxes else {})
+        boxes: tuple[dict[int, Lines], dict[int, Lines]] = {}, {}
         if self._mesh_boxes is not None:
             pair = None if state.clearance is None else state.clearance.links
-            markers += self._mesh_boxes.markers(q, pair)
+            boxes = self._mesh_boxes.lines(q, pair)
+        yield from self._mesh.messages(stamp, boxes[0])
+        yield from self._colliding.messages(stamp, boxes[1])
+        markers = [*self._nearest(state), self._crossing(q, state)]
         for marker in markers:
             marker.header.stamp = stamp
         yield MarkerArray(markers=markers)

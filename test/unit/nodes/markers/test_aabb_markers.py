@@ -16,7 +16,13 @@ from support.ros.rviz_twin import RvizTwin, markers_of  # noqa: E402
 from visualization_msgs.msg import Marker  # noqa: E402
 
 from collision_monitor.nodes.markers import markers as module  # noqa: E402
-from collision_monitor.nodes.markers.markers import ALL, AabbMarkers, levels_of  # noqa: E402
+from collision_monitor.nodes.markers.markers import (  # noqa: E402
+    AABB,
+    ALL,
+    AabbLevels,
+    LineMarkers,
+    levels_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -42,8 +48,9 @@ def test_lines_of_a_level_are_around_all_leaves_below_it():
     model = CollisionModel.from_urdf(chain(6))
     q = model.random_configurations(1)[0]
     segments = model.leaf_segments(q)
-    found = AabbMarkers(model, ALL, 1.0, 0.01)
-    messages = list(found.messages(segments, Time(sec=3)))
+    found = AabbLevels(model, ALL)
+    shown = LineMarkers(model.root, AABB, 1.0, 0.01)
+    messages = list(shown.messages(Time(sec=3), found.lines(segments)))
     RvizTwin().take(*messages)
     markers = markers_of(messages)
     assert [m.id for m in markers] == list(range(len(markers))) == list(found.shown)
@@ -59,17 +66,17 @@ def test_lines_of_a_level_are_around_all_leaves_below_it():
 
 def test_levels_that_would_be_too_much_are_left_out_with_a_word(monkeypatch):
     model = CollisionModel.from_urdf(chain(9))
-    everything = AabbMarkers(model, ALL, 1.0, 0.01)
+    everything = AabbLevels(model, ALL)
     assert everything.remark == ""
     monkeypatch.setattr(module, "MOST_BOXES", 8)
-    some = AabbMarkers(model, ALL, 1.0, 0.01)
+    some = AabbLevels(model, ALL)
     assert some.shown == everything.shown[: len(some.shown)] and some.shown != everything.shown
-    markers = markers_of(some.messages(model.leaf_segments([0.0] * 8), Time()))
-    assert 0 < sum(len(m.points) for m in markers) <= 8 * 24
+    lines = some.lines(model.leaf_segments([0.0] * 8)).values()
+    assert 0 < sum(points.size for _, points in lines) <= 8 * 24 * 3
     assert "too many boxes" in some.remark and str(everything.shown[-1]) in some.remark
 
 
 def test_levels_that_do_not_exist_are_remarked():
-    found = AabbMarkers(CollisionModel.from_urdf(chain(3)), frozenset({0, 40}), 1.0, 0.01)
+    found = AabbLevels(CollisionModel.from_urdf(chain(3)), frozenset({0, 40}))
     assert found.shown == (0,)
     assert found.remark == "the deepest level is 1"
