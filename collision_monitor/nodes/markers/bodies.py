@@ -24,7 +24,6 @@ LEAVES, LEAF_CYLINDERS = "leaves", "leaves/cylinders"
 OBSTACLES, OBSTACLE_CYLINDERS = "obstacles", "obstacles/cylinders"
 SCENE, CARRIED, CLOUDS = "scene", "scene/carried", "scene/cloud"
 SHARE = 100  # markers each time of what has changed, and as many of what was not sent for longest
-_NO_POSE = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
 _POINTS = 8  # points of a list that cost as much as a marker
 _KINDS = {"box": Marker.CUBE, "sphere": Marker.SPHERE, "cylinder": Marker.CYLINDER}
 _VISIBLE = 0.05  # change of a colour
@@ -84,34 +83,47 @@ class Body(NamedTuple):
             if kind != "box":
                 diameter = 2.0 * size[0]
                 size = (diameter, diameter, size[1] if kind == "cylinder" else diameter)
-            return [self._part(_KINDS[kind], [0], self.shape.pose[None], [size])]
-        first, last, radii = self.rows[:, :3], self.rows[:, 3:6], self.rows[:, 6]
-        sizes = np.tile(2.0 * radii[:, None], (1, 3))
-        long = (first != last).any(axis=1)
-        if self.is_one_list and not long.any() and np.ptp(radii) == 0.0:
-            return [self._part(Marker.SPHERE_LIST, [0], None, sizes[:1], first[None])]
-        ends = self.rows[:, :6].reshape(-1, 2, 3)
-        short, stretched = np.flatnonzero(~long), np.flatnonzero(long)
-        found = [
-            self._part(Marker.SPHERE_LIST, rows, None, sizes[rows], ends[rows, :count])
-            for rows, count in ((short, 1), (stretched, 2))
-        ]
-        poses, sizes[long, 2] = along(ends[long])
-        rows = len(radii) + stretched
-        found.append(self._part(Marker.CYLINDER, rows, poses, sizes[long], None, 1))
-        return [part for part in found if len(part.ids)]
+            poses = self.shape.pose[None]
+            return [_part(self.namespaces[0], self.ids[:1], _KINDS[kind], poses, [size])]
+        ends, radii = self.rows[:, :6].reshape(-1, 2, 3), self.rows[:, 6]
+        is_round = (ends[:, 0] == ends[:, 1]).all()
+        if self.is_one_list and is_round and np.ptp(radii) == 0.0:
+            scales = np.full((1, 3), 2.0 * radii[0])
+            balls = ends[None, :, 0]
+            return [
+                _part(self.namespaces[0], self.ids[:1], Marker.SPHERE_LIST, None, scales, balls)
+            ]
+        return leaf_parts(self.namespaces, self.ids, ends, radii)
 
-    def _part(
-        self, kind: int, rows: Sequence[int], poses: np.ndarray | None, sizes: Sequence,
-        points: np.ndarray | None = None, namespace: int = 0,
-    ) -> Part:  # fmt: skip
-        k = len(rows)
-        poses = np.tile(np.eye(4), (k, 1, 1)) if poses is None else poses
-        points = np.empty((k, 0, 3)) if points is None else points
-        kinds = np.full(k, kind)
-        return Part(
-            self.namespaces[namespace], self.ids[rows], kinds, poses, np.asarray(sizes), points
-        )
+
+def _part(
+    namespace: str, ids: np.ndarray, kind: int, poses: np.ndarray | None, scales: Sequence,
+    points: np.ndarray | None = None,
+) -> Part:  # fmt: skip
+    k = len(ids)
+    poses = np.tile(np.eye(4), (k, 1, 1)) if poses is None else poses
+    points = np.empty((k, 0, 3)) if points is None else points
+    return Part(namespace, ids, np.full(k, kind), poses, np.asarray(scales), points)
+
+
+def leaf_parts(
+    namespaces: tuple[str, str], ids: np.ndarray, ends: np.ndarray, radii: np.ndarray
+) -> list[Part]:
+    """Leaves with ``ends`` (k, 2, 3) and ``radii`` (k,) as balls and cylinders between two.
+
+    ``namespaces`` of balls and of cylinders, ``ids`` (2 k,) as of `Body`.
+    """
+    sizes = np.tile(2.0 * radii[:, None], (1, 3))
+    long = (ends[:, 0] != ends[:, 1]).any(axis=1)
+    short, stretched = np.flatnonzero(~long), np.flatnonzero(long)
+    found = [
+        _part(namespaces[0], ids[rows], Marker.SPHERE_LIST, None, sizes[rows], ends[rows, :count])
+        for rows, count in ((short, 1), (stretched, 2))
+    ]
+    poses, sizes[long, 2] = along(ends[long])
+    cylinders = ids[len(radii) + stretched]
+    found.append(_part(namespaces[1], cylinders, Marker.CYLINDER, poses, sizes[long]))
+    return [part for part in found if len(part.ids)]
 
 
 def along(segments: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -137,33 +149,23 @@ class LinkMarkers:
         """``lifetime`` of the markers, seconds."""
         self._lifetime = lifetime
         own = [k for k, leaf in enumerate(model.leaves) if leaf.link in model.robot.links]
-        long = np.array([model.leaves[k].kind == "capsule" for k in own], dtype=bool)
-        self._sizes = np.zeros((len(model.leaves), 3))
-        self._sizes[own] = 2.0 * np.array([model.leaves[k].radius for k in own])[:, None]
-        rows = np.array(own, dtype=np.int64)
-        self._short, self._long = rows[~long], rows[long]
+        self._rows = np.array(own, dtype=np.int64)
+        self._radii = np.array([model.leaves[k].radius for k in own])
         names = {name: k for k, name in enumerate(model.link_names)}
-        self._links = np.zeros(len(model.leaves), dtype=np.int64)
-        self._links[own] = [names[model.leaves[k].link] for k in own]
-        self._balls = MarkerRows(model.root, LEAVES)
-        self._cylinders = MarkerRows(model.root, LEAF_CYLINDERS)
+        self._links = np.array([names[leaf.link] for leaf in model.leaves], dtype=np.int64)
+        self._writers = {
+            namespace: MarkerRows(model.root, namespace) for namespace in (LEAVES, LEAF_CYLINDERS)
+        }
 
     def build(self, segments: np.ndarray, colours: np.ndarray, stamp: Time) -> Iterator[bytes]:
         """Messages; ``segments`` (leaves, 2, 3) in the root frame, ``colours`` (links, 4)."""
-        colours = colours[self._links]
-        for rows, count in ((self._short, 1), (self._long, 2)):
-            yield from self._balls.messages(
-                stamp, self._lifetime, rows, Marker.SPHERE_LIST, _NO_POSE, self._sizes[rows],
-                colours[rows], segments[rows, :count],
+        for part in leaf_parts(
+            (LEAVES, LEAF_CYLINDERS), np.tile(self._rows, 2), segments[self._rows], self._radii
+        ):
+            yield from self._writers[part.namespace].messages(
+                stamp, self._lifetime, part.ids, part.kinds, _with_quaternions(part.poses),
+                part.scales, colours[self._links[part.ids]], part.points,
             )  # fmt: skip
-        if not len(self._long):
-            return
-        rows, sizes = self._long, self._sizes[self._long]
-        poses, sizes[:, 2] = along(segments[rows])
-        yield from self._cylinders.messages(
-            stamp, self._lifetime, rows, Marker.CYLINDER, _with_quaternions(poses), sizes,
-            colours[rows],
-        )  # fmt: skip
 
 
 def _obstacles_of(model: CollisionModel) -> dict[int, Body]:
