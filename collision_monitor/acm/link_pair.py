@@ -173,15 +173,6 @@ class LinkPair:
         return q
 
 
-def between(bodies: Bodies, body_a: int, body_b: int) -> tuple[list[int], list[int]]:
-    """Joints from body A down to the body that carries both, and from there to B."""
-    up, down = (bodies.chain(body)[::-1].tolist() for body in (body_a, body_b))
-    while up and down and up[-1] == down[-1]:
-        up.pop()
-        down.pop()
-    return up, down[::-1]
-
-
 def _swept(ends: np.ndarray, radius: float, turns: bool) -> tuple[np.ndarray, float]:
     """A leaf (6,) and its radius, swept about the z axis if its body ``turns`` about it."""
     if not turns:
@@ -196,7 +187,7 @@ def link_pair(
     geometries: tuple[LinkGeometry, LinkGeometry],
 ) -> LinkPair:
     """Gather two links of different bodies, in the order of ``links``."""
-    up, down = between(bodies, *(bodies.link_bodies[link] for link in links))
+    up, down = bodies.between(*(bodies.link_bodies[link] for link in links))
     joints = [*up, *down]
     columns = sorted({int(bodies.columns[k]) for k in joints})
     local = {column: c for c, column in enumerate(columns)}

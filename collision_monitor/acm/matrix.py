@@ -11,7 +11,7 @@ from itertools import combinations
 
 import numpy as np
 
-from collision_monitor.acm.link_pair import PairGeometries, between
+from collision_monitor.acm.link_pair import PairGeometries
 from collision_monitor.acm.pair_search import Ground, Meeting, PairSearch, Verdict, share_bounds
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.model.collision_model import CollisionModel
@@ -67,7 +67,7 @@ def default_pose(model: CollisionModel) -> np.ndarray:
 def link_columns(model: CollisionModel, pair: tuple[str, str]) -> np.ndarray:
     """Entries of q (c,) that move two links against each other."""
     bodies = model.bodies
-    up, down = between(bodies, *(bodies.link_bodies[link] for link in pair))
+    up, down = bodies.between(*(bodies.link_bodies[link] for link in pair))
     return np.unique(bodies.columns[[*up, *down]]) if up or down else np.empty(0, dtype=int)
 
 

@@ -51,6 +51,14 @@ class Bodies:
             body = int(self.parents[body - 1])
         return np.array(rows[::-1], dtype=np.int64)
 
+    def between(self, a: int, b: int) -> tuple[list[int], list[int]]:
+        """Rows of the joints from body ``a`` down to the one that carries both, and to ``b``."""
+        up, down = (self.chain(body)[::-1].tolist() for body in (a, b))
+        while up and down and up[-1] == down[-1]:
+            up.pop()
+            down.pop()
+        return up, down[::-1]
+
 
 def _frame_with_z_along(axis: np.ndarray) -> np.ndarray:
     """A pose (4, 4) without translation whose z axis is the unit vector ``axis``."""

@@ -374,8 +374,6 @@ def test_a_description_from_the_topic_bad_then_good_then_bad(graph, files):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["robot_description:=/nowhere/robot.urdf"], "/nowhere/robot.urdf"),
-        (["robot_description:=<robot", "x:=1"], "not XML"),
         ([f"robot_description:={PACKAGE}/urdf/dual_arm.urdf", "scene:=/nowhere/cell.yaml"],
          "/nowhere/cell.yaml"),
         (["stop_distance:=0.5"], "stop_distance 0.5 is above warn_distance 0.1"),

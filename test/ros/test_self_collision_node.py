@@ -3,8 +3,6 @@
 """The node self_collision on a real ROS graph, in a process of its own."""
 
 import importlib.util
-import math
-import signal
 import time
 
 import numpy as np
@@ -138,43 +136,16 @@ def test_a_trajectory_that_keeps_apart_comes_out_as_it_was(robot):
     assert np.allclose(rows, [MOTION.at(t) for t in times], atol=1e-9)
 
 
-SWAPPED = [0.0, 2.0, 1.0]
-ROWS = MOTION.positions[:3]
-
-
-def with_value(value):
-    rows = ROWS.copy()
-    rows[1, 3] = value
-    return rows
-
-
 @pytest.mark.parametrize(
-    ("rows", "times", "options", "says"),
+    ("rows", "times", "says"),
     [
-        (ROWS, SWAPPED, {}, "point 2 is to be reached at 1 s, not after point 1 at 2 s"),
-        (ROWS, [0.0, 1.0, 1.0], {}, "not after point 1 at 1 s"),
-        (ROWS, [-1.0, 0.0, 1.0], {}, "point 0 is to be reached -1 s after the start"),
-        (with_value(math.nan), [0.0, 1.0, 2.0], {}, "joint 'right_joint_4' are nan"),
-        (with_value(math.inf), [0.0, 1.0, 2.0], {}, "joint 'right_joint_4' are inf"),
-        (ROWS[:, :5], [0.0, 1.0, 2.0], {}, "point 0 has 5 positions for 14 joints"),
-        (ROWS, [0.0, 1.0, 2.0], {"velocities": [0.0]}, "has 1 velocities for 14 joints"),
-        ([], [], {}, "has no points"),
-        (ROWS, [0.0, 1.0, 2.0], {"names": []}, "names no joints"),
-        (ROWS, [0.0, 1.0, 2.0], {"names": [*NAMES[:13], "elbow"]}, "names 'elbow', which the"),
-        (ROWS, [0.0, 1.0, 2.0], {"names": [*NAMES[:13], NAMES[0]]}, "'right_joint_1' twice"),
-        (ROWS[:, :3], [0.0, 1.0, 2.0], {"names": NAMES[:3]}, "names 3 of the 7 joints"),
-        (MOTION.positions[9:12], [0.0, 1.0, 2.0], {}, "starts at .* but that stands at 0"),
+        (MOTION.positions[:3], [0.0, 2.0, 1.0], "point 2 is to be reached at 1 s, not after point"),
+        (MOTION.positions[9:12], [0.0, 1.0, 2.0], "starts at"),
     ],
-)  # fmt: skip
-def test_what_makes_no_sense_is_refused_with_the_reason(robot, rows, times, options, says):
-    assert robot.want(rows, times, **options) is None
-    assert robot.graph.state.level == ERROR
-    assert says.partition(".*")[0] in robot.message
-    assert says.partition(".*")[2] in robot.message
-
-
-def test_the_node_lives_on_after_nonsense(robot):
-    assert robot.want(ROWS, SWAPPED) is None
+)
+def test_what_makes_no_sense_is_refused_with_the_reason(robot, rows, times, says):
+    assert robot.want(rows, times) is None
+    assert robot.graph.state.level == ERROR and says in robot.message
     assert robot.want(MOTION.positions[:5], MOTION.times[:5]) is not None
     assert robot.graph.state.level == OK
 
@@ -218,12 +189,6 @@ def test_the_guard_goes_on_while_ten_thousand_points_are_adjusted(robot, arms, m
     robot.spin(1.0)
     assert len(robot.sent) == sent
     assert robot.want(*many, seconds=60.0) is None  # it does not start here
-
-
-def test_more_points_than_allowed_are_refused(robot):
-    rows = np.zeros((20_001, 14))
-    assert robot.want(rows, np.arange(20_001) * 0.01, seconds=60.0) is None
-    assert "max_points allows 20000" in robot.message
 
 
 def test_one_arm_alone_moves_beside_the_other_which_is_held(robot):
@@ -389,14 +354,6 @@ def stream(cell, gaps, ahead=0.1, period=0.05):
     return [1.0 + l_x - r_x - 0.2 for r_x, _, l_x, _ in rows]
 
 
-def test_points_that_keep_apart_are_streamed_as_they_are(slides):
-    cell = slides()
-    gaps = np.linspace(0.5, 0.45, 10)
-    assert stream(cell, gaps) == pytest.approx(gaps, abs=1e-6)
-    assert cell.values["event"] == "streaming" and cell.values["stream_points"] == "10"
-    assert cell.graph.state.level == OK
-
-
 def test_points_that_lead_together_are_stopped_at_the_safe_distance(slides):
     cell = slides(gap=0.2)
     gaps = np.linspace(0.2, -0.1, 31)
@@ -405,7 +362,7 @@ def test_points_that_lead_together_are_stopped_at_the_safe_distance(slides):
     assert min(got) >= SAFE - 1e-6
     assert got[:5] == pytest.approx(gaps[:5], abs=1e-6)
     assert cell.graph.state.level == WARN and "adjusted" in cell.message
-    assert int(cell.values["stream_adjusted"]) >= 15
+    assert cell.values["event"] == "streaming" and int(cell.values["stream_adjusted"]) >= 15
 
 
 def test_points_that_cannot_be_followed_are_refused(slides):
@@ -421,15 +378,6 @@ def test_points_that_cannot_be_followed_are_refused(slides):
         cell.until(lambda says=says: says in cell.message)
         assert cell.graph.state.level == ERROR
     assert cell.sent == []
-
-
-def test_points_do_not_interfere_with_a_trajectory(slides):
-    cell = slides()
-    cell.want(way(0.5, 0.3), [0.0, 60.0], names=JOINTS)
-    sent = len(cell.sent)
-    cell.points.publish(cell.trajectory([apart(0.5)], [0.1], names=JOINTS))
-    cell.until(lambda: "while a trajectory is being executed" in cell.message)
-    assert len(cell.sent) == sent
 
 
 # -- robot and parameters ----------------------------------------------------------------
@@ -452,12 +400,8 @@ def test_parameters_take_effect_and_contradictions_are_refused(robot):
 @pytest.mark.parametrize(
     ("parameter", "says"),
     [
-        ("robot_description:=/not/there.urdf", "/not/there.urdf"),
         ("danger_distance:=0.3", "danger_distance 0.3 is above safe_distance 0.1"),
-        ("arms:=[one]", "expected two groups"),
         ("arms:=[one, two]", "one"),
-        ("safe_distance:=-1.0", "safe_distance"),
-        ("right_base_link:=torso", "all four are needed"),
     ],
 )
 def test_what_is_wrong_at_the_start_is_said_and_ends_it(parameter, says):
@@ -495,14 +439,13 @@ def test_whether_there_is_an_action_is_said(slides):
     assert said in output
 
 
-@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
-def test_a_node_that_is_adjusting_ends_at_once(slides, ending):
+def test_a_node_that_is_adjusting_ends_at_once(slides):
     cell = slides()
     times = np.linspace(0.0, 50.0, 5000)
     cell.wanted.publish(cell.trajectory([apart(0.5 - t / 200) for t in times], times, names=JOINTS))
     cell.spin(0.2)
     began = time.monotonic()
-    code, output = cell.graph.stop(cell.process, ending)
+    code, output = cell.graph.stop(cell.process)
     assert code == 0, output
     assert time.monotonic() - began < 10.0
     cell.graph.until(lambda: cell.graph.values.get("event") == "ended")

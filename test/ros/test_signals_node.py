@@ -84,9 +84,15 @@ def ends_well(process, number):
     return output
 
 
-@pytest.mark.parametrize("node", ["collision_monitor", "self_collision", "simulation"])
 @pytest.mark.parametrize(
-    ("number", "seconds"), [(signal.SIGINT, 0.5), (signal.SIGTERM, 0.8), (signal.SIGTERM, 1.5)]
+    ("node", "number", "seconds"),
+    [
+        ("collision_monitor", signal.SIGINT, 0.5),
+        ("collision_monitor", signal.SIGTERM, 0.8),
+        ("collision_monitor", signal.SIGTERM, 1.5),
+        ("self_collision", signal.SIGINT, 0.8),
+        ("simulation", signal.SIGTERM, 0.5),
+    ],
 )
 def test_starting(start, node, number, seconds):
     process = start(node, *ROBOT)
@@ -94,19 +100,17 @@ def test_starting(start, node, number, seconds):
     ends_well(process, number)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_compiling(start, tmp_path, number):
+def test_compiling(start, tmp_path):
     process = start("collision_monitor", *ROBOT, NUMBA_CACHE_DIR=str(tmp_path))
     read_until(process, "compiling kernels")
     assert descendants(process.pid) or os.cpu_count() == 1
-    ends_well(process, number)
+    ends_well(process, signal.SIGINT)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_fitting(start, number):
+def test_fitting(start):
     process = start("collision_monitor", *ROBOT, COLLISION_MONITOR_CACHE="off")
     read_until(process, "fitting leaves to")
-    ends_well(process, number)
+    ends_well(process, signal.SIGTERM)
 
 
 def test_compiling_for_a_description_from_the_topic_in_a_callback(start, domain, tmp_path):

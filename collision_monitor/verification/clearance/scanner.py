@@ -13,6 +13,7 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -134,13 +135,13 @@ class Scanner:
             center = 0.5 * (low + high)
             self._radii[leaves + link] = (np.linalg.norm(ends - center, axis=2) + radii).max()
             self._link_centers[link] = view.leaf_bodies[first, 0], *center
-        chains = [tuple(model.bodies.chain(body).tolist()) for body in range(len(view.poses))]
-        bodies = self._link_centers[:, 0].astype(int)
+        bodies = self._link_centers[:, 0].astype(int).tolist()
+        between = cache(model.bodies.between)
+        self._between = [between(bodies[a], bodies[b]) for a, b in view.pairs.tolist()]
         self.firsts = np.array(
-            [_parting(chains[bodies[a]], chains[bodies[b]]) for a, b in view.pairs.tolist()],
+            [[up[-1] if up else -1, down[0] if down else -1] for up, down in self._between],
             dtype=np.int64,
         ).reshape(-1, 2)
-        self._chains = [(chains[bodies[a]], chains[bodies[b]]) for a, b in view.pairs.tolist()]
         self._hints = view.links[view.pairs, 0]
         self._rows = int(view.moving_leaves) + links
         self._joints = len(view.joint_table)
@@ -149,8 +150,7 @@ class Scanner:
         """For every pair of the model, which parts of the schedule move its links apart."""
         part = schedule.path_of[self.model.bodies.columns].tolist()
         return [
-            frozenset(part[k] for k in set(a).symmetric_difference(b) if part[k] >= 0)
-            for a, b in self._chains
+            frozenset(part[k] for k in (*up, *down) if part[k] >= 0) for up, down in self._between
         ]
 
     def scan(self, request: ScanRequest) -> Scan:
@@ -256,17 +256,6 @@ class Scanner:
             np.empty(order),
             np.empty(parts),
         )
-
-
-def _parting(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, int]:
-    """The first joint of each chain that is not in the other, or -1."""
-    common = 0
-    while common < min(len(a), len(b)) and a[common] == b[common]:
-        common += 1
-    return (
-        a[common] if common < len(a) else -1,
-        b[common] if common < len(b) else -1,
-    )
 
 
 def scan_any_start(
