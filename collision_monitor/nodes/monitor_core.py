@@ -57,6 +57,7 @@ from collision_monitor.nodes.robot_topics import JointStateSource, RobotTopics
 
 _WATCHDOG_SECONDS = 0.05
 _LOADING = "loading the robot (the first load fits leaves and compiles kernels)"
+_REPLACING = "a large robot is replacing the previous one; nothing is monitored meanwhile"
 _INACTIVE = MonitorState(Level.STALE, "inactive: monitoring is disabled", "waiting")
 _ENDED = MonitorState(
     Level.STALE, "node is shutting down; the robot is no longer monitored", "waiting"
@@ -101,7 +102,9 @@ class MonitorCore:
         self._robots = RobotTopics(
             node, declare_robots(node, self._values), self._on_description, self._on_joint_state
         )
-        self._loader = RobotLoader(node, self._start_monitoring, self._refresh)
+        self._loader = RobotLoader(
+            node, self._start_monitoring, self._refresh, self._announce_replacement
+        )
         self._stop_service = StopService(node)
         node.add_on_set_parameters_callback(self._on_parameters)
 
@@ -236,6 +239,11 @@ class MonitorCore:
         self._loader.load(recipe)
         self._watchdogs.cycles.expect_delay()  # the state has reported that nothing was monitored
         self._node.get_logger().info(f"loaded in {time.monotonic() - start:.1f} s")
+
+    def _announce_replacement(self) -> None:
+        """Withdraw the last state before a large robot is replaced: nothing is monitored then."""
+        self._publish_state(MonitorState(Level.STALE, _REPLACING, "waiting"))
+        self._watchdogs.cycles.expect_delay()
 
     def _start_monitoring(self, recipe: Recipe, loaded: Loaded) -> None:
         """Switch to a loaded robot, between two joint states.

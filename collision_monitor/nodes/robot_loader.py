@@ -32,6 +32,8 @@ from collision_monitor.nodes.parameters.monitor_parameters import (
 )
 
 _POLL_SECONDS = 0.02
+# With more pairs, replacing the robot takes longer than joint states may be late.
+_MANY_PAIRS = 5000
 
 library = logging.getLogger("collision_monitor")
 
@@ -79,7 +81,11 @@ class RobotLoader:
     """
 
     def __init__(
-        self, node: Node, ready: Callable[[Recipe, Loaded], None], changed: Callable[[], None]
+        self,
+        node: Node,
+        ready: Callable[[Recipe, Loaded], None],
+        changed: Callable[[], None],
+        large: Callable[[], None],
     ) -> None:
         """Load nothing yet.
 
@@ -87,8 +93,9 @@ class RobotLoader:
             node: provides the timer.
             ready: called with each loaded robot; it raises CollisionMonitorError to reject it.
             changed: called when `values` has changed.
+            large: called before ``ready`` with a robot of many pairs, which takes up to seconds.
         """
-        self._node, self._ready, self._changed = node, ready, changed
+        self._node, self._ready, self._changed, self._large = node, ready, changed, large
         # Steady: simulated time may stand still.
         self._clock = Clock(clock_type=ClockType.STEADY_TIME)
         self._timer: Any = None
@@ -161,6 +168,8 @@ class RobotLoader:
             library.log(level, "%s", text)
         error = answer.error
         if not error:
+            if answer.pairs > _MANY_PAIRS:
+                self._large()
             try:
                 self._ready(process.recipe, pickle.loads(answer.loaded))
                 self.current = process.recipe

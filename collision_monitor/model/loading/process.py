@@ -42,12 +42,14 @@ class Answer(NamedTuple):
         error: why there is none.
         log: what the library said, (level of `logging`, text).
         is_lost: whether the process ended without an answer; then ``error`` says how.
+        pairs: number of pairs to check.
     """
 
     loaded: bytes = b""
     error: str = ""
     log: tuple[tuple[int, str], ...] = ()
     is_lost: bool = False
+    pairs: int = 0
 
 
 class LoadingProcess:
@@ -130,15 +132,17 @@ def answer(recipe: Recipe) -> Answer:
     library.addHandler(collector)
     library.setLevel(logging.INFO)
     library.propagate = False
+    pairs = 0
     try:
-        loaded, error = pickle.dumps(recipe.load(), protocol=5), ""
+        robot = recipe.load()
+        loaded, error, pairs = pickle.dumps(robot, protocol=5), "", len(robot.model.pairs)
     except CollisionMonitorError as problem:
         loaded, error = b"", str(problem)
     except Exception as problem:  # whoever asked must not wait for an answer in vain
         loaded, error = b"", f"internal error, {type(problem).__name__}: {problem}"
     finally:
         library.removeHandler(collector)
-    return Answer(loaded, error, tuple(collector.said))
+    return Answer(loaded, error, tuple(collector.said), pairs=pairs)
 
 
 def _end_with_parent() -> None:

@@ -25,9 +25,12 @@ def loader():
         create_timer=lambda *args, **more: object(), destroy_timer=lambda timer: None,
         get_logger=lambda: log,
     )  # fmt: skip
-    ready = []
-    found = RobotLoader(node, lambda recipe, loaded: ready.append(recipe), lambda: None)
-    found.ready = ready
+    ready, announced = [], []
+    found = RobotLoader(
+        node, lambda recipe, loaded: ready.append(recipe), lambda: None,
+        lambda: announced.append(len(ready)),
+    )  # fmt: skip
+    found.ready, found.announced = ready, announced
     yield found
     found.cancel()
 
@@ -83,3 +86,13 @@ def test_a_faulty_description_is_no_fault_of_the_loader(loader):
     loader.request(Recipe((RobotSource("<robot"),)))
     poll(loader)
     assert "not XML" in loader.refused and not loader.fault
+
+
+@pytest.mark.parametrize("many", [2, 3])
+def test_a_robot_of_many_pairs_is_announced_before_it_replaces_the_other(loader, monkeypatch, many):
+    monkeypatch.setattr("collision_monitor.nodes.robot_loader._MANY_PAIRS", many)
+    loader.current = Recipe((RobotSource(chain(3)),))
+    loader.request(Recipe((RobotSource(chain(4)),)))  # 3 pairs
+    poll(loader)
+    assert len(loader.ready) == 1
+    assert loader.announced == ([0] if many < 3 else [])
