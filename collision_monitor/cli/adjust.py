@@ -99,7 +99,7 @@ def add_parser(commands: Any) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--limits", metavar="FILE",
-        help="joint_limits.yaml: accelerations, and limits tighter than in the URDF",
+        help="joint_limits.yaml: accelerations, jerks, and limits tighter than in the URDF",
     )  # fmt: skip
     parser.add_argument(
         "--q", default="", metavar="JOINT=VALUE,...",
@@ -203,6 +203,7 @@ def _limits(path: str | None, model: CollisionModel) -> dict[str, Any]:
         "position_limits": {name: (both.lower, both.upper) for name, both in limits.items()},
         "velocity_limits": finite("velocity"),
         "acceleration_limits": finite("acceleration") or None,
+        "jerk_limits": finite("jerk") or None,
     }
 
 

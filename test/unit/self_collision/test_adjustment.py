@@ -45,10 +45,12 @@ from collision_monitor.errors import (
 )
 from collision_monitor.motion import Motion, read_motion
 from collision_monitor.motion.trajectory import Trajectory
+from collision_monitor.robot.joint_limits import JointLimits
 from collision_monitor.robot.scene import load_scene
 from collision_monitor.self_collision import Streamer, adjust
 from collision_monitor.self_collision.margins import sides
 from collision_monitor.verification.clearance.clearance_check import check_clearance
+from collision_monitor.verification.limits.joint_limits_check import check_joint_limits
 
 CLOSE = {"safe_distance": 0.1, "danger_distance": 0.05}
 
@@ -654,6 +656,21 @@ def test_limits_that_are_given_count(options):
         assert accelerations[:, columns].max() <= 0.005 * (1.0 + 1e-6)
 
 
+@pytest.mark.parametrize("limits", [0.5, {JOINTS[3]: 0.5}])
+def test_jerk_limits_are_kept_as_verify_checks_them(limits):
+    model = capsule_model(PAPER.offset)
+    found = adjust(model, MOTION, jerk_limits=limits, **CLOSE)
+    names = JOINTS if limits == 0.5 else [JOINTS[3]]
+
+    def too_jerky(motion):
+        path = Trajectory.through(motion.joint_names, motion.times, motion.positions)
+        jerks = {name: JointLimits(jerk=0.5) for name in names}
+        return check_joint_limits(path, model.robot, jerks, from_rest=False).violations
+
+    assert too_jerky(adjusted(PAPER).motion)
+    assert not too_jerky(found.motion)
+
+
 def test_limits_of_positions_are_kept_and_the_model_is_not_changed():
     model = capsule_model(PAPER.offset)
     lower, upper = model.lower.copy(), model.upper.copy()
@@ -747,6 +764,7 @@ def test_a_motion_of_neither_arm_is_refused():
         ({"held": {"nose": 0.1}}, ConfigurationError, "held: 'dual_arm' has no joint 'nose'"),
         ({"held": {JOINTS[0]: np.nan}}, ConfigurationError, "held: nan for 'right_joint_1'"),
         ({"acceleration_limits": -1.0}, ConfigurationError, "acceleration_limits: -1.0"),
+        ({"jerk_limits": 0.0}, ConfigurationError, "jerk_limits: 0.0"),
         ({"acceleration_limits": np.nan}, ConfigurationError, "acceleration_limits: nan"),
         ({"acceleration_limits": {"nose": 1.0}}, ConfigurationError, "no joint 'nose'"),
         ({"velocity_limits": {JOINTS[0]: 0.0}}, ConfigurationError, "velocity_limits: 0.0"),
