@@ -96,10 +96,10 @@ class MeshProximity(Proximity):
             elif distance < limits[pair]:
                 normal = (points[1] - points[0]) / np.linalg.norm(points[1] - points[0])
                 first, second = (
-                    jacobians.of_point(body, point)[:3]
+                    jacobians.rate(body, point, normal)
                     for body, point in zip(self._pair_bodies[pair], points, strict=True)
                 )
-                rows.append((pair, distance, points, normal, normal @ (second - first)))
+                rows.append((pair, distance, points, normal, second - first))
         by_leaves = Near(*(getattr(near, field.name)[kept] for field in fields(Near)))
         if not rows:
             return by_leaves
