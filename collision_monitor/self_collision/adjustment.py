@@ -22,6 +22,7 @@ from collision_monitor.motion.motion import Motion
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.robot.bodies import link_poses
 from collision_monitor.self_collision.arms import Arm, find_chains
+from collision_monitor.self_collision.detour import Effort
 from collision_monitor.self_collision.field.repulsion_field_adjustment import adjust_published
 from collision_monitor.self_collision.margins import (
     Margins,
@@ -201,6 +202,7 @@ def adjust(
     yielding = _who_can_yield(yielding, columns, arms)
     able = np.concatenate([columns[k] for k in yielding_arms(arms, yielding)])
     attempts = list(_ATTEMPTS if method == "robust" else _ATTEMPTS[:2])
+    effort = Effort()
     while True:
         times, buffer = attempts.pop(0)
         motion = refined(given, times)
@@ -224,7 +226,7 @@ def adjust(
         proximity = problem.proximity()
         try:
             if method == "robust":
-                work = RobustAdjustment(problem, buffer)
+                work = RobustAdjustment(problem, buffer, effort)
                 adjusted, limits = work.run(), work.limits
             else:
                 adjusted, limits = _published(problem, proximity)
