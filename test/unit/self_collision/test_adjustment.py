@@ -48,6 +48,8 @@ from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.robot.joint_limits import JointLimits
 from collision_monitor.robot.scene import load_scene
 from collision_monitor.self_collision import Streamer, adjust
+from collision_monitor.self_collision import adjustment as adjustment_module
+from collision_monitor.self_collision.detour import Effort
 from collision_monitor.self_collision.margins import sides
 from collision_monitor.verification.clearance.clearance_check import check_clearance
 from collision_monitor.verification.limits.joint_limits_check import check_joint_limits
@@ -451,6 +453,24 @@ def test_an_obstacle_between():
     assert min(model.distances(q)[pairs].min() for q in fine) >= 0.08 - 1e-9
     assert found.certified_elsewhere == 0.08
     check_report(model, found)
+
+
+def test_a_way_that_only_random_sampling_finds(monkeypatch):
+    start, goal = [0.35, 1.36, 0.91, -0.54, -0.21, -0.53], [-1.56, -1.19, -0.86, -0.74, -0.75, 0.31]
+    rows = np.linspace(start, goal, 60)
+    assert min(map(arm_distance, rows)) < 0.0
+    model, motion = planar_model(), Motion(PLANAR, 0.1 * np.arange(60.0), rows)
+    found = adjust(model, motion)
+    assert np.array_equal(found.motion.positions[[0, -1]], rows[[0, -1]])
+    assert found.certified >= 0.1
+    assert min(map(arm_distance, refined(found.motion.positions, 10))) >= 0.1 - 1e-9
+    rates = np.abs(np.diff(found.motion.positions, axis=0)) / np.diff(found.motion.times)[:, None]
+    assert (rates <= model.velocity_limits * (1.0 + 1e-6)).all()
+    again = adjust(model, motion)
+    assert np.array_equal(found.motion.positions, again.motion.positions)
+    monkeypatch.setattr(adjustment_module, "Effort", lambda: Effort(edges=0))
+    with pytest.raises(AdjustmentError, match="no way around was found"):
+        adjust(model, motion)
 
 
 def test_one_arm_goes_round_what_is_in_its_way():
