@@ -33,7 +33,7 @@ class Effort:
     """
 
     edges: int = 10_000
-    seconds: float = 4.0
+    seconds: float = 3.0
 
 
 def find_detour(
