@@ -18,6 +18,7 @@ _PLACES = 5  # where paths from both ends are tried to be joined
 _CUTS = 150  # tries to shorten a path
 _SKIPPED = 1.5  # times the mean of poses that are skipped from row to row, at most
 _EDGE = 1.5  # rad or m: longest edge of a tree, Euclidean
+_WALKING = 1.5  # s of the processor after which walks that did not arrive end
 _PATHS = 4  # random paths of which the nearest to the desired motion is taken,
 _CHEAP = 1000  # unless those before took so many edges
 _SPREADS = (0.25, 0.5, 1.0)  # how far from the desired motion poses are sampled, in turn
@@ -60,9 +61,12 @@ def _find_path(
 ) -> np.ndarray | None:
     """Poses (p, nq) from the first of ``ahead`` to the last of ``rows``, or None."""
     goal, start = rows[-1], ahead[0]
+    begin = time.thread_time()
     tail = stepper.push(ahead[-1], goal, _REACH, _MOST)
     if is_at(tail[-1], goal):
         return np.vstack([ahead, tail[1:]])
+    if time.thread_time() - begin > _WALKING:
+        return _nearest_of_several(stepper, np.vstack([start, rows[1:]]), effort)
     pace = np.abs(np.diff(rows, axis=0)).max(initial=_REACH)
     back = stepper.walk(rows[::-1], _REACH, pace, start=goal)[::-1]
     head = stepper.push(back[0], start, _REACH, _MOST)
@@ -70,6 +74,8 @@ def _find_path(
         return np.vstack([head[::-1], back[1:]])
     gaps = np.abs(ahead - back).max(axis=1)
     for k in np.argsort(gaps)[:: max(1, len(rows) // _PLACES)]:
+        if time.thread_time() - begin > _WALKING:
+            break
         bridge = stepper.push(ahead[k], back[k], _REACH, _MOST)
         if is_at(bridge[-1], back[k]):
             return np.vstack([ahead[: k + 1], bridge[1:-1], back[k:]])

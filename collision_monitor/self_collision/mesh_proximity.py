@@ -128,6 +128,13 @@ class MeshProximity(Proximity):
             return -np.inf
         return distance - float(np.abs(q - at) @ self._travel_rates[pair])
 
+    def loss(self, columns: np.ndarray) -> np.ndarray:
+        """As `Proximity.loss`; finite for pairs on meshes."""
+        out = super().loss(columns)
+        for pair, rates in self._travel_rates.items():
+            out[pair] = rates[columns].sum()
+        return out
+
     def nearest(self, q: np.ndarray, limits: np.ndarray) -> tuple[int, float] | None:
         """As `Proximity.nearest`; a pair on meshes counts with the distance of its meshes."""
         by_leaves, found = super().near(q, limits, 0.0), None
