@@ -24,6 +24,7 @@ VIEW = ["viser>=1.1"]
 RECORD = ["mcap>=1.2"]
 PEERS = ["pin>=3.4", "example-robot-data>=4.3"]
 FOLLOWERS = ["pin-pink>=4.0", "qpsolvers>=4.3"]
+PLANNERS = ["ompl>=2.0; platform_system == 'Linux'"]
 
 
 def data_files(*folders: str) -> list[tuple[str, list[str]]]:
@@ -87,7 +88,7 @@ setup(
         "simulation": [*ROS, *SIMULATION],
         "view": VIEW,
         "record": RECORD,
-        "bench": [*PEERS, *ADJUST, *FOLLOWERS],
+        "bench": [*PEERS, *ADJUST, *FOLLOWERS, *PLANNERS],
         "test": [
             *ROS,
             *PICTURE,

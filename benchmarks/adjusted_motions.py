@@ -1,11 +1,12 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""What `adjust` makes of random motions, judged by the certificate of `verify` and by coal.
+"""What `adjust` makes of random motions, judged by the checks of `verify` and by coal.
 
 Straight motions of all arms between random poses that `adjust` takes as a start, with defaults;
-with ``--touching`` only those on which links touch. Wrong is a result that the certificate does
-not show to be free of contact, or in which pinocchio and coal find a contact at 10 instants
-between waypoints. Seconds are of the processor.
+with ``--touching`` only those on which links touch; with ``--balls`` among so many random balls.
+Wrong is a result that the certificate does not show to be free of contact, that exceeds the
+positions and velocities of the URDF, or in which pinocchio and coal (without the balls) find a
+contact at 10 instants between waypoints. Seconds are of the processor.
 
     python benchmarks/adjusted_motions.py --robots baxter,pr2 --motions 200 --touching
 """
@@ -24,12 +25,25 @@ from collision_monitor import CollisionModel
 from collision_monitor.self_collision import find_chains
 
 
+def balls(count: int, seed: int) -> dict | None:
+    """A scene of balls, 0.4 to 0.9 m from the base."""
+    random, obstacles = np.random.default_rng(seed), []
+    for k in range(count):
+        way = random.normal(size=3)
+        place = random.uniform(0.4, 0.9) * way / np.linalg.norm(way)
+        obstacles.append(
+            {"name": f"ball_{k}", "type": "sphere", "radius": 0.05, "position": place.tolist()}
+        )
+    return {"obstacles": obstacles} if obstacles else None
+
+
 def main() -> int:
     """Print a table; 1 if any result is wrong."""
     parser = arguments(__doc__, ("baxter", "pr2", "tiago_dual", "talos"))
     parser.add_argument("--motions", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--touching", action="store_true")
+    parser.add_argument("--balls", type=int, default=0, metavar="N")
     options = parser.parse_args()
     logging.disable(logging.WARNING)
     print(
@@ -38,7 +52,8 @@ def main() -> int:
     )
     wrong = 0
     for name, files in options.robots.items():
-        model = CollisionModel.from_urdf(files.urdf, files.srdf, files.package_dirs)
+        scene = balls(options.balls, options.seed)
+        model = CollisionModel.from_urdf(files.urdf, files.srdf, files.package_dirs, scene=scene)
         arms = find_chains(model.robot, model.semantics)
         r = judge(model, files, arms, options.motions, options.seed, options.touching)
         wrong += len(r.wrong)

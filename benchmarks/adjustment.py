@@ -1,15 +1,17 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Measure the adjustment of two arms against differential IK with self-collision barriers (pink).
+"""Measure `adjust` against a sampling planner (OMPL) and against barriers (pink), on two arms.
 
 Random motions on which the arms of a robot meet (test/support/robots/crossing_motions.py) go
-through `adjust` (robust method, defaults, without the re-timing that the peer does not do either)
-and through the peer (adjustment_peer.py), one after the other for every motion. Solved, of both:
-it gets to the end (within 1e-3 rad), and the meshes of the two arms are never nearer than d_saf
-at 20 samples between waypoints, by pinocchio and coal (test/support/geometry/mesh_clearance.py).
-The peer's programs hold a distance only as its linearisation does, so it is allowed a millimetre
-less. Links of one and the other arm that cannot be d_saf apart by design (PR2's shoulders) are in
-neither figure. Times are of the processor, since others share the machine; set OMP_NUM_THREADS=1.
+through `adjust` (robust method, defaults), through RRT-Connect with path simplification
+(adjustment_planner.py; ten times the time of `adjust`, at least 10 s) and through differential
+inverse kinematics with self-collision barriers (adjustment_peer.py). Solved, of all: it gets to
+the end (within 1e-3 rad), and the meshes of the two arms are never nearer than d_saf at 20 samples
+between waypoints, by pinocchio and coal (test/support/geometry/mesh_clearance.py). The barriers
+hold a distance only as its linearisation does, so they are allowed a millimetre less. Links that
+cannot be d_saf apart by design are left out. Limits: positions, velocities and the accelerations
+that `adjust` keeps by default; a path of the planner is taken at the times of the desired motion.
+Times are of the processor, since others share the machine; set OMP_NUM_THREADS=1.
 
     python benchmarks/adjustment.py --robots baxter --motions 200
 """
@@ -25,17 +27,23 @@ from command_line import arguments
 
 import numpy as np  # isort: skip
 from adjustment_peer import GEOMETRIES, Peer
+from adjustment_planner import plan
 from support.geometry.mesh_clearance import MeshClearance, between
 from support.geometry.reference import Reference
 from support.robots.crossing_motions import CrossingMotions, kept_apart, load_two_arms, rest
 from support.robots.robots import RobotFiles
 
 from collision_monitor.errors import AdjustmentError
+from collision_monitor.motion.motion import Motion
 from collision_monitor.self_collision import adjust
 from collision_monitor.self_collision.margins import sides
+from collision_monitor.self_collision.retiming import retime
 
 _END = 1e-3  # rad or m
-_TOLERANCE = 1e-3  # m, of the peer
+_TOLERANCE = 1e-3  # m, of the barriers
+_PLANNING = 10.0  # times the time of `adjust`, and at least so many seconds
+_RAMP = 0.5  # s to the velocity limit, as in `adjust`
+_BENT = {"pr2"}
 
 
 @dataclass
@@ -45,12 +53,16 @@ class Run:
     solved: bool
     clearance: float
     deviation: float
-    milliseconds: float  # a waypoint
+    seconds: float
+    limits: bool
     reason: str = ""
 
 
+WAYS = ("adjust", "OMPL", "pink")
+
+
 class Robot:
-    """A robot with its motions, and both ways to adjust them."""
+    """A robot with its motions, and the ways to adjust them."""
 
     def __init__(
         self, name: str, files: RobotFiles, seed: int, safe: float, danger: float, geometry: str
@@ -58,7 +70,9 @@ class Robot:
         self.name, self._safe, self._danger = name, safe, danger
         self._model, self._arms = load_two_arms(files)
         reference = Reference(files.urdf, files.package_dirs, self._model)
-        self._source = CrossingMotions(self._model, self._arms, seed, safe, danger)
+        self._source = CrossingMotions(
+            self._model, self._arms, seed, safe, danger, bent=name in _BENT
+        )
         kept = kept_apart(self._model, self._arms, safe, danger)
         between_arms = sides(self._model, self._arms).between & kept
         self._meshes = MeshClearance(self._model, reference, between_arms)
@@ -67,91 +81,114 @@ class Robot:
             geometry,
         )  # fmt: skip
 
-    def measure(self, count: int) -> tuple[list[float], list[Run], list[Run]]:
-        """Mesh clearance of ``count`` desired motions, and what the two ways make of them."""
-        desired, ours, peer = [], [], []
+    def measure(self, count: int) -> tuple[list[float], dict[str, list[Run]]]:
+        """Mesh clearance of ``count`` desired motions, and what each way makes of them."""
+        desired, runs = [], {way: [] for way in WAYS}
         for k in range(count + 1):
             motion = next(self._source.motions)
-            runs = self._adjust(motion), self._follow(motion)
+            ours = self._adjust(motion)
+            budget = max(_PLANNING, _PLANNING * ours.seconds) if k else 1.0
+            found = ours, self._plan(motion, budget), self._follow(motion)
             if k == 0:
                 continue  # machine code is read
             desired.append(self._clearance(motion.positions))
-            ours.append(runs[0])
-            peer.append(runs[1])
+            for way, run in zip(WAYS, found, strict=True):
+                runs[way].append(run)
             logging.getLogger(__name__).info(
-                "%s %d: %.3f; %s; %s", self.name, k, desired[-1], *runs
+                "%s %d: %.3f; %s; %s; %s", self.name, k, desired[-1], *found
             )
-        return desired, ours, peer
+        return desired, runs
 
     def _clearance(self, positions: np.ndarray) -> float:
         rows = np.repeat(rest(self._model)[None], len(positions), axis=0)
         rows[:, self._source.columns] = positions
         return self._meshes.least(between(rows))[0]
 
-    def _adjust(self, motion) -> Run:
+    def _judged(
+        self, motion: Motion, positions: np.ndarray, times: np.ndarray, seconds: float,
+        tolerance: float = 0.0, reason: str = "",
+    ) -> Run:  # fmt: skip
+        """What became of ``motion``."""
+        clearance = self._clearance(positions)
+        away = float(np.abs(positions[-1] - motion.positions[-1]).max())
+        near = clearance < self._safe - tolerance
+        reason = reason or (f"{away:.3f} rad from the end" if away > _END else "")
+        count = min(len(positions), len(motion.positions))
+        deviation = np.abs(positions[:count] - motion.positions[:count]).max()
+        return Run(
+            away <= _END and not near, clearance, float(deviation), seconds,
+            self._keeps_limits(motion, positions, times), reason or ("too near" if near else ""),
+        )  # fmt: skip
+
+    def _keeps_limits(self, motion: Motion, positions: np.ndarray, times: np.ndarray) -> bool:
+        columns = self._source.columns
+        fastest = self._model.velocity_limits[columns]
+        spans = np.diff(motion.times)[:, None]
+        rates = np.diff(motion.positions, axis=0) / spans
+        desired = np.abs(np.diff(rates, axis=0) / (0.5 * (spans[1:] + spans[:-1]))).max(axis=0)
+        hardest = np.maximum(desired, fastest / _RAMP)
+        lower, upper = self._model.lower[columns], self._model.upper[columns]
+        inside = (positions >= lower - 1e-6).all() and (positions <= upper + 1e-6).all()
+        slack = 1.0 + 1e-6
+        return bool(
+            inside and (retime(times, positions, slack * fastest, slack * hardest) == times).all()
+        )
+
+    def _adjust(self, motion: Motion) -> Run:
         start = time.process_time()
         try:
             found = adjust(
                 self._model, motion, self._arms,
-                safe_distance=self._safe, danger_distance=self._danger, retime=False,
+                safe_distance=self._safe, danger_distance=self._danger,
             )  # fmt: skip
         except AdjustmentError as error:
-            spent = time.process_time() - start
-            return Run(False, np.nan, np.nan, spent / len(motion.times) * 1e3, str(error))
+            return Run(False, np.nan, np.nan, time.process_time() - start, True, str(error))
         spent = time.process_time() - start
-        clearance = self._clearance(found.motion.positions)
-        there = np.abs(found.motion.positions[-1] - motion.positions[-1]).max() <= _END
-        return Run(
-            bool(there and clearance >= self._safe),
-            clearance,
-            found.largest_change,
-            spent / len(motion.times) * 1e3,
-        )
+        run = self._judged(motion, found.motion.positions, found.motion.times, spent)
+        run.deviation = found.largest_change
+        return run
 
-    def _follow(self, motion) -> Run:
+    def _plan(self, motion: Motion, seconds: float) -> Run:
+        found = plan(self._model, self._arms, motion, seconds, self._safe, self._danger)
+        if found.path is None:
+            return Run(False, np.nan, np.nan, found.seconds, True, "no path")
+        return self._judged(motion, found.positions, motion.times, found.seconds)
+
+    def _follow(self, motion: Motion) -> Run:
         found = self._peer.follow(motion.positions)
-        clearance = self._clearance(found.positions)
-        away = float(np.abs(found.positions[-1] - motion.positions[-1]).max())
-        count = min(len(found.positions), len(motion.positions))
-        deviation = np.abs(found.positions[:count] - motion.positions[:count]).max()
-        safe = clearance >= self._safe - _TOLERANCE
-        reason = found.reason or (f"{away:.3f} rad from the end" if away > _END else "")
-        return Run(
-            bool(away <= _END and safe),
-            clearance,
-            float(deviation),
-            found.seconds / (len(found.positions) - 1) * 1e3,
-            reason or ("" if safe else "too near"),
+        times = motion.times[1] * np.arange(len(found.positions))
+        return self._judged(
+            motion, found.positions, times, found.seconds, _TOLERANCE, found.reason
         )
 
 
-def row(name: str, desired: list[float], ours: list[Run], peer: list[Run]) -> str:
-    """A line of the table."""
-    both = [(a, b) for a, b in zip(ours, peer, strict=True) if a.solved and b.solved]
-
-    def deviations(which: int) -> str:
-        if not both:
-            return "-"
-        values = [pair[which].deviation for pair in both]
-        return " / ".join(f"{x:.2f}" for x in (*np.quantile(values, [0.5, 0.95]), max(values)))
-
-    def least(runs: list[Run]) -> str:
-        return f"{min((r.clearance for r in runs if r.solved), default=np.nan):.4f}"
-
-    nearest = min((r.clearance for r in peer), default=np.nan)
-    less = sum(a.deviation < b.deviation for a, b in both)
-    times = [np.median([r.milliseconds for r in runs]) for runs in (ours, peer)]
-    return (
-        f"| {name} | {len(ours)} ({sum(d < 1e-6 for d in desired)}) "
-        f"| {sum(r.solved for r in ours)} | {sum(r.solved for r in peer)} "
-        f"| {least(ours)} | {nearest:.4f} | {deviations(0)} | {deviations(1)} "
-        f"| {less} of {len(both)} | {times[0]:.2f} | {times[1]:.2f} | {times[1] / times[0]:.1f} |"
+def rows(name: str, desired: list[float], runs: dict[str, list[Run]]) -> str:
+    """Lines of the table."""
+    lines = []
+    for way, each in runs.items():
+        solved = [run for run in each if run.solved]
+        median, late = np.quantile([run.seconds for run in each], [0.5, 0.99])
+        changes = [run.deviation for run in solved] or [np.nan]
+        lines.append(
+            f"| {name} | {way} | {len(solved)} of {len(each)} | {median:.2f} / {late:.2f} "
+            f"| {np.median(changes):.2f} / {max(changes):.2f} "
+            f"| {min(run.clearance for run in each if run.clearance == run.clearance):.4f} "
+            f"| {sum(run.limits for run in solved)} of {len(solved)} |"
+        )
+    missed = sum(
+        not ours.solved and other.solved
+        for ours, other in zip(runs["adjust"], runs["OMPL"], strict=True)
     )
+    meet = sum(distance < 1e-6 for distance in desired)
+    lines.append(
+        f"| {name} | | meshes meet on {meet}; solved by OMPL and not by adjust: {missed} | | | | |"
+    )
+    return "\n".join(lines)
 
 
 def main() -> None:
     """Run from the command line."""
-    parser = arguments(__doc__, ("baxter", "pr2", "tiago_dual"))
+    parser = arguments(__doc__, ("baxter", "pr2", "tiago_dual", "talos"))
     parser.add_argument("--motions", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--safe-distance", type=float, default=0.1)
@@ -165,24 +202,20 @@ def main() -> None:
     report = {}
     if not options.json:
         print(
-            "| robot | motions (meshes meet) | solved | solved, peer | least clearance (m) "
-            "| least clearance, peer (m) | largest change, median / 95 % / most (rad) | peer "
-            "| less than the peer | ms a waypoint | peer | ratio |"
+            "| robot | | solved | median / p99 (s) | largest change, median / most (rad) "
+            "| least mesh distance (m) | limits kept |\n" + "|---" * 7 + "|"
         )
-        print("|---|" + 11 * "---|")
     for name, files in options.robots.items():
         robot = Robot(
             name, files, options.seed, options.safe_distance, options.danger_distance,
             options.peer_geometry,
         )  # fmt: skip
-        desired, ours, peer = robot.measure(options.motions)
-        report[name] = {
-            "desired": desired,
-            "ours": [asdict(r) for r in ours],
-            "peer": [asdict(r) for r in peer],
+        desired, runs = robot.measure(options.motions)
+        report[name] = {"desired": desired} | {
+            way: [asdict(run) for run in each] for way, each in runs.items()
         }
         if not options.json:
-            print(row(name, desired, ours, peer), flush=True)
+            print(rows(name, desired, runs), flush=True)
     if options.json:
         print(json.dumps(report))
 

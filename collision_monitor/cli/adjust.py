@@ -35,6 +35,7 @@ from collision_monitor.robot.joint_limits import tightened_limits
 from collision_monitor.robot.srdf import srdf_beside
 
 EXIT_NO_ADJUSTMENT = 1
+_ROUNDING = 1e-6  # rad or m beyond a position limit that `verify` takes for rounding
 _READ = ("motion", "urdf", "srdf", "scene", "leaves", "limits")
 
 
@@ -99,7 +100,7 @@ def add_parser(commands: Any) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--limits", metavar="FILE",
-        help="joint_limits.yaml: accelerations, and limits tighter than in the URDF",
+        help="joint_limits.yaml: accelerations, jerks, and limits tighter than in the URDF",
     )  # fmt: skip
     parser.add_argument(
         "--q", default="", metavar="JOINT=VALUE,...",
@@ -147,10 +148,16 @@ def run(options: argparse.Namespace) -> int:
     if options.output:
         write_motion(options.output, adjustment.motion)
     result["output"] = os.fspath(options.output) if options.output else None
+    result["beyond_limits"] = _beyond_limits(model, adjustment.motion, limits)
     if options.json:
         print_json(result)
     else:
         print(adjust_report.text(result))
+    for found in result["beyond_limits"]:
+        _print_error(
+            f"warning: joint '{found['joint']}' begins at {found['value']:g}, beyond its limit "
+            f"{found['limit']:g}; the motion keeps within that, and `verify` reports it"
+        )
     return 0
 
 
@@ -203,7 +210,25 @@ def _limits(path: str | None, model: CollisionModel) -> dict[str, Any]:
         "position_limits": {name: (both.lower, both.upper) for name, both in limits.items()},
         "velocity_limits": finite("velocity"),
         "acceleration_limits": finite("acceleration") or None,
+        "jerk_limits": finite("jerk") or None,
     }
+
+
+def _beyond_limits(
+    model: CollisionModel, motion: Motion, limits: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """Joints that are beyond a limit, as `verify` sees it: where the robot stands beyond it."""
+    found, tighter = [], limits.get("position_limits", {})
+    for name, positions in zip(motion.joint_names, motion.positions.T, strict=True):
+        column = model.joint_names.index(name)
+        lower, upper = tighter.get(name, (model.lower[column], model.upper[column]))
+        for value, limit, beyond in (
+            (positions.min(), lower, lower - positions.min()),
+            (positions.max(), upper, positions.max() - upper),
+        ):
+            if beyond > _ROUNDING:
+                found.append({"joint": name, "value": float(value), "limit": float(limit)})
+    return found
 
 
 def _refuse(options: argparse.Namespace, result: dict[str, Any]) -> int:

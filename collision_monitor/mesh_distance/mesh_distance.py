@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +21,7 @@ from collision_monitor.mesh_distance.parts import Part, parts_of
 from collision_monitor.robot.description import Shape
 
 _NO_LEAVES = (-1, -1)
+_prepare_once = cache(prepare)  # it looks for files, which takes longer than a distance
 
 
 class LinkShapes(NamedTuple):
@@ -184,7 +185,7 @@ class ExactDistance:
         """
         self._names = names
         self._refusal = refusal
-        prepare(depths=False)
+        _prepare_once(depths=False)
         numbers, index = shapes.arrays()
         self.state = new_state(len(shapes.names), pairs, shapes.nodes)
         self._arrays = (*packed, numbers, index, *self.state, calls(depths=False))
@@ -193,7 +194,7 @@ class ExactDistance:
     def prepare_depths(self) -> None:
         """Compile the queries that measure how deep shapes touch; the first of them does this."""
         if not self._has_depths:
-            prepare(depths=True)
+            _prepare_once(depths=True)
             self._arrays = (*self._arrays[:-1], calls(depths=True))
             self._has_depths = True
 

@@ -140,6 +140,13 @@ class Proximity:
             self._gradients[:count],
         )
 
+    def loss(self, columns: np.ndarray) -> np.ndarray:
+        """(pairs,) metres a pair can lose at most where ``columns`` of q move by 1 rad or m each.
+
+        Infinite where no bound is known.
+        """
+        return np.full(self.pair_count, np.inf)
+
     def nearest(self, q: np.ndarray, limits: np.ndarray) -> tuple[int, float] | None:
         """The nearest pair of links at ``q`` below its limit, and its distance; None: no pair."""
         near = self.near(q, limits, 0.0)

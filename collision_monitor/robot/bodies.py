@@ -168,35 +168,54 @@ class Jacobians:
     """
 
     def __init__(self, bodies: Bodies, q: np.ndarray) -> None:
-        """Place all bodies at ``q`` (nq,), radians and metres."""
+        """Take ``q`` (nq,), radians and metres; bodies are placed when they are asked for."""
         self._bodies = bodies
-        count = len(bodies.parents)
-        self._frames = np.empty((count + 1, 4, 4))
+        self._frames = np.empty((len(bodies.parents) + 1, 4, 4))
         self._frames[0] = np.eye(4)
-        positions = bodies.gains * np.asarray(q, dtype=float)[bodies.columns] + bodies.offsets
-        sines, cosines = np.sin(positions), np.cos(positions)
-        for k in range(count):
-            frame = self._frames[bodies.parents[k]] @ bodies.placements[k]
+        self._placed = {0}
+        q = np.asarray(q, dtype=float)
+        self._positions = bodies.gains * q[bodies.columns] + bodies.offsets
+        self._sines, self._cosines = np.sin(self._positions), np.cos(self._positions)
+        self._chains: dict[int, np.ndarray] = {}
+
+    def _chain(self, body: int) -> np.ndarray:
+        """Rows of the joints that move ``body``, with the frames of all of them in place."""
+        if body in self._chains:
+            return self._chains[body]
+        bodies, frames = self._bodies, self._frames
+        rows = self._chains[body] = bodies.chain(body)
+        for k in rows.tolist():
+            if k + 1 in self._placed:
+                continue
+            self._placed.add(k + 1)
+            frame = np.matmul(frames[bodies.parents[k]], bodies.placements[k], out=frames[k + 1])
             if bodies.slides[k]:
-                frame[:3, 3] += positions[k] * frame[:3, 2]
+                frame[:3, 3] += self._positions[k] * frame[:3, 2]
             else:
                 x, y = frame[:3, 0].copy(), frame[:3, 1].copy()
-                frame[:3, 0] = cosines[k] * x + sines[k] * y
-                frame[:3, 1] = cosines[k] * y - sines[k] * x
-            self._frames[k + 1] = frame
-        self._chains: dict[int, np.ndarray] = {}
+                frame[:3, 0] = self._cosines[k] * x + self._sines[k] * y
+                frame[:3, 1] = self._cosines[k] * y - self._sines[k] * x
+        return rows
 
     def link_pose(self, link: str) -> np.ndarray:
         """Pose (4, 4) of a link of the robot."""
-        bodies = self._bodies
-        return self._frames[bodies.link_bodies[link]] @ bodies.link_poses[link]
+        body = self._bodies.link_bodies[link]
+        self._chain(body)
+        return self._frames[body] @ self._bodies.link_poses[link]
+
+    def rate(self, body: int, point: np.ndarray, direction: np.ndarray) -> np.ndarray:
+        """(nq,) velocity along ``direction`` (3,) of the point of ``body`` at ``point`` (3,)."""
+        bodies, rows = self._bodies, self._chain(body)
+        axes, origins = self._frames[rows + 1, :3, 2], self._frames[rows + 1, :3, 3]
+        arms = point - origins
+        across = arms[:, _NEXT] * direction[_LAST] - arms[:, _LAST] * direction[_NEXT]
+        ways = np.where(bodies.slides[rows, None], direction, across)
+        rates = (axes * ways).sum(axis=1) * bodies.gains[rows]
+        return np.bincount(bodies.columns[rows], rates, len(bodies.joints))
 
     def of_point(self, body: int, point: np.ndarray) -> np.ndarray:
         """(6, nq) of the point of ``body`` that is at ``point`` (3,): velocity, then turning."""
-        bodies = self._bodies
-        if body not in self._chains:
-            self._chains[body] = bodies.chain(body)
-        rows = self._chains[body]
+        bodies, rows = self._bodies, self._chain(body)
         out = np.zeros((6, len(bodies.joints)))
         axes = self._frames[rows + 1, :3, 2] * bodies.gains[rows, None]
         slides = bodies.slides[rows]

@@ -22,6 +22,7 @@ from collision_monitor.motion.motion import Motion
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.robot.bodies import link_poses
 from collision_monitor.self_collision.arms import Arm, find_chains
+from collision_monitor.self_collision.detour import Effort
 from collision_monitor.self_collision.field.repulsion_field_adjustment import adjust_published
 from collision_monitor.self_collision.margins import (
     Margins,
@@ -134,6 +135,7 @@ def adjust(
     held: Mapping[str, float] | None = None,
     acceleration_limits: Mapping[str, float] | float | None = None,
     velocity_limits: Mapping[str, float] | None = None,
+    jerk_limits: Mapping[str, float] | float | None = None,
     position_limits: Mapping[str, tuple[float, float]] | None = None,
     retime: bool = True,
     cancelled: Callable[[], bool] | None = None,
@@ -163,8 +165,11 @@ def adjust(
             reaches the velocity limit in half a second, or the acceleration of the desired motion
             if that is higher.
         velocity_limits: rad/s or m/s by joint, instead of those of the URDF.
+        jerk_limits: rad/s^3 or m/s^3 by joint, or one value for all; by default there are none.
+            Measured as `verify` does, but a motion may start and stop at the speed it has.
         position_limits: (lower, upper) by joint, rad or m; used if tighter than those of the URDF.
-        retime: whether to slow the result down where it exceeds velocity or acceleration limits.
+        retime: whether to slow the result down where it exceeds velocity, acceleration or jerk
+            limits.
         cancelled: asked often, for a caller in another thread; once it is true, adjusting ends.
 
     Raises:
@@ -197,11 +202,12 @@ def adjust(
     yielding = _who_can_yield(yielding, columns, arms)
     able = np.concatenate([columns[k] for k in yielding_arms(arms, yielding)])
     attempts = list(_ATTEMPTS if method == "robust" else _ATTEMPTS[:2])
+    effort = Effort()
     while True:
         times, buffer = attempts.pop(0)
         motion = refined(given, times)
         desired = configurations(model, motion, held)
-        rates = _rate_limits(model, motion, acceleration_limits, velocity_limits)
+        rates = _rate_limits(model, motion, acceleration_limits, velocity_limits, jerk_limits)
         margins = choose_margins(model, arms, desired, safe_distance, danger_distance, able)
         if method != "robust" and not every_pair:
             between = sides(model, arms).between  # as in the paper
@@ -220,7 +226,7 @@ def adjust(
         proximity = problem.proximity()
         try:
             if method == "robust":
-                work = RobustAdjustment(problem, buffer)
+                work = RobustAdjustment(problem, buffer, effort)
                 adjusted, limits = work.run(), work.limits
             else:
                 adjusted, limits = _published(problem, proximity)
@@ -333,10 +339,12 @@ def _rate_limits(
     motion: Motion,
     acceleration_limits: Mapping[str, float] | float | None,
     velocity_limits: Mapping[str, float] | None,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Velocity and acceleration limits (joints,) of the joints of a motion; inf is no limit."""
+    jerk_limits: Mapping[str, float] | float | None,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Velocity, acceleration and jerk limits (joints,) of a motion; inf is no limit."""
     _check_rates(model, "velocity_limits", velocity_limits)
     _check_rates(model, "acceleration_limits", acceleration_limits)
+    _check_rates(model, "jerk_limits", jerk_limits)
     names = motion.joint_names
     columns = [model.joint_names.index(name) for name in names]
     velocity = model.velocity_limits[columns].copy()
@@ -348,12 +356,13 @@ def _rate_limits(
     desired = np.abs(changes).max(axis=0, initial=0.0)
     usable = np.isfinite(velocity) & (velocity > 0.0)
     acceleration = np.where(usable, np.maximum(desired, velocity / _RAMP), np.inf)
-    if isinstance(acceleration_limits, Mapping):
-        for k, name in enumerate(names):
-            acceleration[k] = acceleration_limits.get(name, acceleration[k])
-    elif acceleration_limits is not None:
-        acceleration[:] = acceleration_limits
-    return velocity, acceleration
+    jerk = np.full(len(names), np.inf)
+    for values, limits in ((acceleration, acceleration_limits), (jerk, jerk_limits)):
+        if isinstance(limits, Mapping):
+            values[:] = [limits.get(name, values[k]) for k, name in enumerate(names)]
+        elif limits is not None:
+            values[:] = limits
+    return velocity, acceleration, jerk
 
 
 def _check_rates(

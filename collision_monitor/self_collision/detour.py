@@ -4,6 +4,10 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import numpy as np
 
 from collision_monitor.self_collision.stepper import Stepper, is_at
@@ -11,35 +15,58 @@ from collision_monitor.self_collision.stepper import Stepper, is_at
 _REACH = 0.06  # rad or m a step
 _MOST = 400  # steps towards a pose
 _PLACES = 5  # where paths from both ends are tried to be joined
-_SAMPLES = 250  # random poses, at last
 _CUTS = 150  # tries to shorten a path
 _SKIPPED = 1.5  # times the mean of poses that are skipped from row to row, at most
-_FAR = 25  # steps towards a random pose
-_MARGIN = 1.5  # rad or m beyond start and goal within which poses are sampled
+_EDGE = 1.5  # rad or m: longest edge of a tree, Euclidean
+_WALKING = 1.5  # s of the processor after which walks that did not arrive end
+_PATHS = 4  # random paths of which the nearest to the desired motion is taken,
+_CHEAP = 1000  # unless those before took so many edges
+_SPREADS = (0.25, 0.5, 1.0)  # how far from the desired motion poses are sampled, in turn
+_BEYOND = np.pi  # rad beyond start and goal, of joints without limits
 
 
-def find_detour(stepper: Stepper, rows: np.ndarray, ahead: np.ndarray) -> np.ndarray | None:
+@dataclass
+class Effort:
+    """What random sampling may still cost; shared by the attempts of one adjustment.
+
+    The number of edges ends a search at the same place in every run; the time (of the processor)
+    bounds it on slow machines and large robots.
+    """
+
+    edges: int = 10_000
+    seconds: float = 3.0
+
+
+def find_detour(
+    stepper: Stepper, rows: np.ndarray, ahead: np.ndarray, effort: Effort | None = None
+) -> np.ndarray | None:
     """Rows (n, nq) from the first of ``ahead`` to the last of ``rows``, or None.
 
     Args:
         stepper: keeps the clearances.
         rows: (n, nq) the desired motion.
         ahead: (n, nq) how far following it from its start came.
+        effort: of sampling; what it takes is subtracted.
 
     Tried in turn: walking on from where it ended; the same backwards from the end; joining
     the two; and random sampling. Poses are spread over the n rows so that they stay near the
     desired ones.
     """
-    path = _find_path(stepper, rows, ahead)
+    path = _find_path(stepper, rows, ahead, effort or Effort())
     return None if path is None else spread(path, rows)
 
 
-def _find_path(stepper: Stepper, rows: np.ndarray, ahead: np.ndarray) -> np.ndarray | None:
+def _find_path(
+    stepper: Stepper, rows: np.ndarray, ahead: np.ndarray, effort: Effort
+) -> np.ndarray | None:
     """Poses (p, nq) from the first of ``ahead`` to the last of ``rows``, or None."""
     goal, start = rows[-1], ahead[0]
+    begin = time.thread_time()
     tail = stepper.push(ahead[-1], goal, _REACH, _MOST)
     if is_at(tail[-1], goal):
         return np.vstack([ahead, tail[1:]])
+    if time.thread_time() - begin > _WALKING:
+        return _nearest_of_several(stepper, np.vstack([start, rows[1:]]), effort)
     pace = np.abs(np.diff(rows, axis=0)).max(initial=_REACH)
     back = stepper.walk(rows[::-1], _REACH, pace, start=goal)[::-1]
     head = stepper.push(back[0], start, _REACH, _MOST)
@@ -47,11 +74,30 @@ def _find_path(stepper: Stepper, rows: np.ndarray, ahead: np.ndarray) -> np.ndar
         return np.vstack([head[::-1], back[1:]])
     gaps = np.abs(ahead - back).max(axis=1)
     for k in np.argsort(gaps)[:: max(1, len(rows) // _PLACES)]:
+        if time.thread_time() - begin > _WALKING:
+            break
         bridge = stepper.push(ahead[k], back[k], _REACH, _MOST)
         if is_at(bridge[-1], back[k]):
             return np.vstack([ahead[: k + 1], bridge[1:-1], back[k:]])
-    path = explore(stepper, start, goal, _SAMPLES)
-    return None if path is None else shortened(stepper, path, _CUTS)
+    return _nearest_of_several(stepper, np.vstack([start, rows[1:]]), effort)
+
+
+def _nearest_of_several(
+    stepper: Stepper, rows: np.ndarray, effort: Effort
+) -> np.ndarray | None:
+    """Of a few random paths, the one that stays nearest to ``rows`` when it is spread over them."""
+    best, least, edges = None, np.inf, effort.edges
+    for seed in range(_PATHS):
+        if seed and edges - effort.edges > _CHEAP:
+            break
+        path = explore(stepper, rows, effort, seed)
+        if path is None:
+            break
+        path = shortened(stepper, path, _CUTS)
+        away = float(((spread(path, rows) - rows) ** 2).sum())
+        if away < least:
+            best, least = path, away
+    return best
 
 
 def spread(path: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -85,29 +131,61 @@ def spread(path: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 
 def explore(
-    stepper: Stepper, start: np.ndarray, goal: np.ndarray, samples: int
+    stepper: Stepper, rows: np.ndarray, effort: Effort, seed: int = 0
 ) -> np.ndarray | None:
-    """Poses (p, nq) from ``start`` to ``goal`` (nq,), or None if none was found.
+    """Poses (p, nq) from the first to the last of ``rows`` (n, nq), or None if none was found.
 
-    Two trees that grow towards random poses and then towards each other (RRT-Connect: Kuffner
-    and LaValle, ICRA 2000); but branches slide along obstacles instead of ending there.
-    The same path at every run.
+    RRT-Connect (Kuffner and LaValle, ICRA 2000): two trees grow towards random poses and then
+    towards each other, by edges that are certified at the limits. Poses are sampled near the
+    desired ``rows`` and anywhere within the joint limits, in turn. The same path at every run with
+    the same ``seed``.
     """
-    rng = np.random.default_rng(0)
-    ends = np.array([start, goal])[:, stepper.columns]
-    lower = np.maximum(stepper.lower, ends.min(axis=0) - _MARGIN)
-    upper = np.minimum(stepper.upper, ends.max(axis=0) + _MARGIN)
-    trees = [_Tree(start), _Tree(goal)]
-    for k in range(samples):
+    rng = np.random.default_rng(seed)
+    begin = time.thread_time()
+    columns, start = stepper.columns, rows[0]
+    x = rows[:, columns]
+    lower = np.where(np.isfinite(stepper.lower), stepper.lower, x.min(axis=0) - _BEYOND)
+    upper = np.where(np.isfinite(stepper.upper), stepper.upper, x.max(axis=0) + _BEYOND)
+    trees = [_Tree(x[0]), _Tree(x[-1])]
+    poses = start.copy(), start.copy()
+
+    def is_free(a: np.ndarray, b: np.ndarray) -> bool:
+        effort.edges -= 1
+        poses[0][columns], poses[1][columns] = a, b
+        return stepper.keeps_limits(poses[1]) and stepper.is_free(*poses)
+
+    spent, k = 0.0, 0
+    while effort.edges > 0 and spent < effort.seconds:
         one, other = trees[k % 2], trees[1 - k % 2]
-        target = start.copy()
-        target[stepper.columns] = rng.uniform(lower, upper)
-        reached = one.grow(stepper, target)
-        met = other.grow(stepper, one.poses[reached])
-        if is_at(other.poses[met], one.poses[reached]):
-            path = one.path(reached) + other.path(met)[-2::-1]
-            return np.array(path if k % 2 == 0 else path[::-1])
+        desired = x[rng.integers(len(x))]
+        target = desired + _SPREADS[k % len(_SPREADS)] * (rng.uniform(lower, upper) - desired)
+        k += 1
+        spent = time.thread_time() - begin
+        reached = one.extend(one.nearest(target), target, is_free)
+        if reached is None:
+            continue
+        pose, met = one.poses[reached], other.nearest(one.poses[reached])
+        while met is not None and not np.array_equal(other.poses[met], pose):
+            met = other.extend(met, pose, is_free)
+        if met is not None:
+            ways = one.path(reached), other.path(met)
+            first, second = ways if one is trees[0] else ways[::-1]
+            effort.seconds -= spent
+            return _filled(start, columns, np.array(first + second[-2::-1]))
+    effort.seconds -= spent
     return None
+
+
+def _filled(start: np.ndarray, columns: np.ndarray, corners: np.ndarray) -> np.ndarray:
+    """Poses (p, nq) no more than a step apart on the straight ways between ``corners`` (k, m)."""
+    parts = [corners[:1]]
+    for a, b in zip(corners[:-1], corners[1:], strict=True):
+        count = max(1, int(np.ceil(np.abs(b - a).max() / _REACH)))
+        parts.append(a + np.arange(1, count + 1)[:, None] / count * (b - a))
+    path = np.vstack(parts)
+    out = np.repeat(start[None], len(path), axis=0)
+    out[:, columns] = path
+    return out
 
 
 def shortened(stepper: Stepper, path: np.ndarray, tries: int) -> np.ndarray:
@@ -127,21 +205,31 @@ def shortened(stepper: Stepper, path: np.ndarray, tries: int) -> np.ndarray:
 
 
 class _Tree:
-    """Poses, each with the one from which it was reached."""
+    """Poses (m,), each with the one from which it was reached."""
 
     def __init__(self, root: np.ndarray) -> None:
-        self.poses = [root]
+        self.poses = np.array([root])
         self._parents = [-1]
 
-    def grow(self, stepper: Stepper, target: np.ndarray) -> int:
-        """Grow from the nearest pose towards ``target``; the index of the last pose."""
-        away = np.abs(np.array(self.poses) - target)[:, stepper.columns].sum(axis=1)
-        at = int(away.argmin())
-        for pose in stepper.push(self.poses[at], target, _REACH, _FAR)[1:]:
-            self.poses.append(pose)
-            self._parents.append(at)
-            at = len(self.poses) - 1
-        return at
+    def nearest(self, target: np.ndarray) -> int:
+        """The index of the pose that is nearest to ``target``."""
+        return int(((self.poses[: len(self._parents)] - target) ** 2).sum(axis=1).argmin())
+
+    def extend(
+        self, at: int, target: np.ndarray, is_free: Callable[[np.ndarray, np.ndarray], bool]
+    ) -> int | None:
+        """The index of a new pose at most `_EDGE` from pose ``at`` to ``target``; None: blocked."""
+        way = target - self.poses[at]
+        length = float(np.linalg.norm(way))
+        pose = target if length <= _EDGE else self.poses[at] + way * (_EDGE / length)
+        if not is_free(self.poses[at], pose):
+            return None
+        count = len(self._parents)
+        if count == len(self.poses):
+            self.poses = np.vstack([self.poses, np.empty_like(self.poses)])
+        self.poses[count] = pose
+        self._parents.append(at)
+        return count
 
     def path(self, index: int) -> list[np.ndarray]:
         """Poses from the root to ``index``."""

@@ -96,10 +96,10 @@ class MeshProximity(Proximity):
             elif distance < limits[pair]:
                 normal = (points[1] - points[0]) / np.linalg.norm(points[1] - points[0])
                 first, second = (
-                    jacobians.of_point(body, point)[:3]
+                    jacobians.rate(body, point, normal)
                     for body, point in zip(self._pair_bodies[pair], points, strict=True)
                 )
-                rows.append((pair, distance, points, normal, normal @ (second - first)))
+                rows.append((pair, distance, points, normal, second - first))
         by_leaves = Near(*(getattr(near, field.name)[kept] for field in fields(Near)))
         if not rows:
             return by_leaves
@@ -127,6 +127,13 @@ class MeshProximity(Proximity):
         if distance <= 0.0:
             return -np.inf
         return distance - float(np.abs(q - at) @ self._travel_rates[pair])
+
+    def loss(self, columns: np.ndarray) -> np.ndarray:
+        """As `Proximity.loss`; finite for pairs on meshes."""
+        out = super().loss(columns)
+        for pair, rates in self._travel_rates.items():
+            out[pair] = rates[columns].sum()
+        return out
 
     def nearest(self, q: np.ndarray, limits: np.ndarray) -> tuple[int, float] | None:
         """As `Proximity.nearest`; a pair on meshes counts with the distance of its meshes."""

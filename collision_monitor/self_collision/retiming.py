@@ -4,7 +4,8 @@
 
 A motion is linear between its waypoints, so on interval k every joint has one velocity v_k,
 and at a waypoint between the intervals k and k + 1 one acceleration, the finite difference
-(v_{k+1} - v_k) / ((dt_k + dt_{k+1}) / 2). Both are kept within limits.
+(v_{k+1} - v_k) / ((dt_k + dt_{k+1}) / 2). Both are kept within limits, and jerks where they are
+limited.
 
 The path coordinate s is the desired time and its rate r = ds/dt is at most 1, so no interval
 becomes shorter than desired. With r_k on interval k, at its middle, dt_k = ds_k / r_k and
@@ -21,12 +22,17 @@ from collections.abc import Sequence
 import numpy as np
 
 from collision_monitor.errors import MissingDependencyError, MotionError
+from collision_monitor.motion.trajectory import Trajectory
+from collision_monitor.verification.limits.velocity_discontinuities import steps_of
 
 logger = logging.getLogger(__name__)
 
 _TOLERANCE = 1e-9  # of a limit: what rounding may exceed it by
 _FULL = 1.0 - 1e-6  # rates from here on are 1: the solver stops just below it
 _ROUNDS = 6
+_END = 2  # waypoints at each end to which a start or stop at speed is a jerk
+_SMOOTHED = (0.1, 0.2, 0.4, 0.8, 1.6)  # s over which rates are smoothed to keep jerks
+_JERK_ROUNDS = 60
 
 
 def retime(
@@ -34,6 +40,7 @@ def retime(
     positions: np.ndarray,
     velocity_limits: np.ndarray | Sequence[float] | float,
     acceleration_limits: np.ndarray | Sequence[float] | float,
+    jerk_limits: np.ndarray | Sequence[float] | float = np.inf,
 ) -> np.ndarray:
     """Times at which the same waypoints are reached within the limits, none earlier.
 
@@ -45,6 +52,10 @@ def retime(
         positions: (n, joints) radians or metres, linear in between.
         velocity_limits: (joints,) or one for all, rad/s or m/s. Infinite, nan or 0: none.
         acceleration_limits: likewise, rad/s^2 or m/s^2, of the finite differences.
+        jerk_limits: likewise, rad/s^3 or m/s^3, measured as `verify` does
+            (`verification.limits.velocity_discontinuities`), from standstill to standstill. At
+            waypoints where the given motion exceeds a limit because it starts or ends at speed,
+            its own jerk is the limit.
 
     Returns:
         (n,) s; the first is that of ``times``.
@@ -57,17 +68,22 @@ def retime(
     times, positions = _checked(times, positions)
     fastest = _limits(velocity_limits, positions.shape[1], "velocity")
     hardest = _limits(acceleration_limits, positions.shape[1], "acceleration")
+    bound = _limits(jerk_limits, positions.shape[1], "jerk")
     if len(times) < 2:
         return times.copy()
     spans = np.diff(times)
     rates = np.diff(positions, axis=0) / spans[:, None]
     allowed = np.minimum(1.0, 1.0 / np.maximum(_worst(rates, fastest), 1e-300))
-    if (allowed >= 1.0 - _TOLERANCE).all() and _excess(spans, rates, hardest).max() <= 1.0:
+    jerky = _Jerks(times, positions, bound)
+    kept = (allowed >= 1.0 - _TOLERANCE).all() and _excess(spans, rates, hardest).max() <= 1.0
+    if kept and jerky.excess(spans).max() <= 1.0:
         return times.copy()
     r = allowed.copy()
     r[r >= 1.0 - _TOLERANCE] = 1.0
     if _excess(spans / r, rates * r[:, None], hardest).max() > 1.0:
         r = _within_accelerations(spans, rates, allowed, hardest)
+    if jerky.excess(spans / r).max() > 1.0:
+        r = _within_jerks(spans, rates, r, hardest, jerky)
     later = np.concatenate([[0.0], np.cumsum(spans / r - spans)])
     return _not_shorter(times + later, spans)
 
@@ -135,6 +151,68 @@ def _within_accelerations(
         spare[over] *= 0.98 / excess[over]
     logger.info("retimed with %.3g of the acceleration limits exceeded, then slowed", excess.max())
     return r / np.sqrt(excess.max() * (1.0 + _TOLERANCE))
+
+
+class _Jerks:
+    """The jerks of one motion with other times, against limits."""
+
+    def __init__(self, times: np.ndarray, positions: np.ndarray, limits: np.ndarray) -> None:
+        self._names = tuple(map(str, range(positions.shape[1])))
+        self._positions, self._limits = positions, np.repeat(limits[None, :], len(times), axis=0)
+        self._any = bool(np.isfinite(limits).any())
+        if self._any:
+            own = self._of(np.diff(times))
+            for ends in (slice(None, _END), slice(-_END, None)):
+                self._limits[ends] = np.maximum(self._limits[ends], own[ends])
+
+    def _of(self, spans: np.ndarray) -> np.ndarray:
+        times = np.concatenate([[0.0], np.cumsum(spans)])
+        return np.abs(steps_of(Trajectory.through(self._names, times, self._positions)).jerks)
+
+    def excess(self, spans: np.ndarray) -> np.ndarray:
+        """The largest jerk over its limit at each waypoint, for intervals of these lengths (s)."""
+        if not self._any:
+            return np.zeros(len(spans) + 1)
+        return (self._of(spans) / self._limits).max(axis=1)
+
+
+def _within_jerks(
+    spans: np.ndarray, rates: np.ndarray, r: np.ndarray, hardest: np.ndarray, jerky: _Jerks
+) -> np.ndarray:
+    """Rates (intervals,) of at most ``r`` that keep the jerks, too.
+
+    The motion is slowed around the waypoints that exceed them, with rates that are smoothed over a
+    time; what remains is slowed as a whole. Of several times, the one is taken with which the
+    motion ends first.
+    """
+    found = []
+    for width in _SMOOTHED:
+        slow = r
+        for k in range(_JERK_ROUNDS):
+            times = spans / slow
+            over = np.maximum(
+                jerky.excess(times), np.sqrt(_excess(times, rates * slow[:, None], hardest))
+            )
+            if over.max() <= 1.0:
+                break
+            factor = (1.0 - _TOLERANCE) * np.maximum(over, 1.0) ** (-1.0 / 3.0)
+            if k < _JERK_ROUNDS // 2:
+                nearby = np.pad(factor, 1, mode="edge")
+                each = np.min([nearby[i : i + len(slow)] for i in range(4)], axis=0)
+                middles = np.cumsum(times) - 0.5 * times
+                slow = _smoothed(middles, slow * each, width)
+            else:
+                slow = slow * factor.min()
+        found.append(slow)
+    return min(found, key=lambda slow: float((spans / slow).sum()))
+
+
+def _smoothed(at: np.ndarray, r: np.ndarray, width: float) -> np.ndarray:
+    """The mean over ``width`` (s) of the minimum over as much of rates r (n,) at times (n,)."""
+    first, last = (np.searchsorted(at, at + half) for half in (-0.5 * width, 0.5 * width + 1e-12))
+    windows = [slice(a, max(b, k + 1)) for k, (a, b) in enumerate(zip(first, last, strict=True))]
+    lowest = np.array([r[window].min() for window in windows])
+    return np.minimum(r, [lowest[window].mean() for window in windows])
 
 
 def _toppra_rates(

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from collision_monitor.errors import AdjustmentError
-from collision_monitor.self_collision.detour import find_detour
+from collision_monitor.self_collision.detour import Effort, find_detour
 from collision_monitor.self_collision.margins import Problem
 from collision_monitor.self_collision.motion_clearance import Failure, failures
 from collision_monitor.self_collision.smoothing import Smoother, Window
@@ -50,12 +50,15 @@ class RobustAdjustment:
             of the margins but where the motion is led out of its start.
     """
 
-    def __init__(self, problem: Problem, buffer: float = BUFFER) -> None:
+    def __init__(
+        self, problem: Problem, buffer: float = BUFFER, effort: Effort | None = None
+    ) -> None:
         """Prepare for ``problem``; `run` does the work.
 
         ``buffer``: metres kept above limits while a first motion is sought, for dips between rows.
+        ``effort``: what random sampling may cost.
         """
-        self._problem, self._buffer = problem, buffer
+        self._problem, self._buffer, self._effort = problem, buffer, effort or Effort()
         self._desired = np.asarray(problem.desired, dtype=float)
         self._safe = problem.margins.safe
         self._proximity = problem.proximity()
@@ -134,7 +137,8 @@ class RobustAdjustment:
                 places = np.arange(self._knots[low], len(self._desired))
                 if len(places) > _MOST_PLACES:
                     places = self._knots[low:]
-                detour = find_detour(stepper, self._desired[places], first[places - places[0]])
+                ahead = first[places - places[0]]
+                detour = find_detour(stepper, self._desired[places], ahead, self._effort)
                 if detour is None:
                     raise self._no_way(rows, places[0], first, bad)
                 change = detour[:, self._columns] - self._desired[places][:, self._columns]

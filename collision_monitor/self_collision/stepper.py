@@ -65,6 +65,7 @@ class Stepper:
         self.limits = limits
         self._buffer = buffer
         self.weights = np.ascontiguousarray(weights, dtype=float)
+        self._loss = proximity.loss(columns)
         self.lower, self.upper = model.lower[columns], model.upper[columns]
 
     def step(self, q: np.ndarray, target: np.ndarray, reach: float) -> np.ndarray:
@@ -72,7 +73,7 @@ class Stepper:
         at = target.copy()
         at[self.columns] = q[self.columns]
         # What is farther than this cannot come too near in one step of several joints.
-        band = self._buffer + min(0.02 + 2.0 * reach, 0.25)
+        band = self._buffer + np.minimum(min(0.02 + 2.0 * reach, 0.25), reach * self._loss)
         near = self._proximity.near(at, self.limits + band, _SPREAD)
         x = at[self.columns]
         want = target[self.columns] - x

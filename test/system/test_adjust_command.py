@@ -22,7 +22,7 @@ from collision_monitor.self_collision import adjustment
 SAFE = 0.1
 LIMITS = """\
 joint_limits:
-  right_j1: {max_velocity: 0.05, max_acceleration: 3.0}
+  right_j1: {max_velocity: 0.05, max_acceleration: 3.0, max_jerk: 40.0}
   left_j1: {max_velocity: 7.0, min_position: -1.5, max_position: 5.0}
 """
 NECK = (
@@ -270,6 +270,7 @@ def test_options_reach_the_library(place, monkeypatch):
     assert seen["arms"] == ("base:left_3", "base:right_3")
     assert seen["velocity_limits"] == {"right_j1": 0.05, "left_j1": 1.0}
     assert seen["acceleration_limits"] == {"right_j1": 3.0}
+    assert seen["jerk_limits"] == {"right_j1": 40.0}
     assert seen["position_limits"]["left_j1"] == (-1.5, 2.0)
     model = seen["model"]  # as the URDF has it
     assert (model.lower == np.where(model.lower == -1.0, -1.0, -2.0)).all()
@@ -289,6 +290,25 @@ def test_limits_count_where_they_are_tighter(place, capsys):
     limits.write_text(LIMITS.replace("-1.5", "4.0"))
     assert run(place, "--limits", str(limits)) == 2
     assert "left_j1: nothing is left between its positions 4 .. 5" in capsys.readouterr().err
+
+
+def test_a_start_beyond_a_limit_is_reported_as_verify_will(place, capsys):
+    output, limits = place / "out.csv", place / "joint_limits.yaml"
+    limits.write_text("joint_limits: {left_j1: {min_position: -1.0, max_position: 0.395}}\n")
+    given = ["--limits", str(limits), "--output", str(output), "--json"]
+    assert run(place, *given) == 0
+    printed = capsys.readouterr()
+    (found,) = json.loads(printed.out)["beyond_limits"]
+    assert (found["joint"], found["limit"]) == ("left_j1", 0.395)
+    assert found["value"] == read(output)[1][:, 3].max() == pytest.approx(0.4)
+    assert "joint 'left_j1' begins at 0.4, beyond its limit 0.395" in printed.err
+    verified = ["verify", str(place / "robot.urdf"), str(output), "--limits", str(limits)]
+    assert main(verified) == 1
+    assert "left_j1" in capsys.readouterr().out
+    limits.write_text("joint_limits: {left_j1: {min_position: -1.0, max_position: 0.405}}\n")
+    assert run(place, *given) == 0
+    assert json.loads(capsys.readouterr().out)["beyond_limits"] == []
+    assert main(verified) == 0
 
 
 def test_the_srdf_beside_the_urdf_is_taken_and_named(place, capsys):

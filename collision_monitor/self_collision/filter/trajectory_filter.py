@@ -39,6 +39,7 @@ class FilterSettings:
     yielding: str = "both"
     tip_weight: float = 0.0
     acceleration_limit: float = 0.0  # of every joint; 0: none
+    jerk_limit: float = 0.0  # likewise
     start_tolerance: float = 0.01
     max_points: int = 20000
 
@@ -206,6 +207,7 @@ class TrajectoryFilter:
             tip_weight=s.tip_weight,
             held={name: value for name, value in job.held.items() if name not in moved},
             acceleration_limits=s.acceleration_limit or None,
+            jerk_limits=s.jerk_limit or None,
             cancelled=job.cancelled.is_set,
         )
 

@@ -9,7 +9,9 @@ they come no nearer than that distance less the way of those leaves that could m
 
 from __future__ import annotations
 
+import copy
 import math
+import threading
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -314,11 +316,28 @@ def _corners(vertices: np.ndarray) -> np.ndarray:
     return np.asarray(vertices[chosen], dtype=float)
 
 
+_THREAD = threading.local()
+_MOST_KEPT = 200  # models of single pairs that a thread keeps of one model
+
+
+def _of_pair(model: CollisionModel, links: tuple[str, str]) -> CollisionModel:
+    """A twin of the model for one pair of links, the same one whenever this thread asks."""
+    if not hasattr(_THREAD, "twins"):
+        _THREAD.twins = WeakKeyDictionary()
+    twins = _THREAD.twins.setdefault(model, {})
+    if links not in twins:
+        if len(twins) >= _MOST_KEPT:
+            twins.clear()
+        twins[links] = model.twin([links])
+    return twins[links]
+
+
 class ShapeDecider:
     """Measures a pair of a model between its meshes and other shapes; for one thread.
 
     Each pair has a model of its own that checks nothing else, and so remembers which triangles
-    were nearest last: along a motion that is a good guess.
+    were nearest last: along a motion that is a good guess. A thread keeps what these models are
+    made of as long as the given one exists, since that takes longer than many distances.
     """
 
     def __init__(self, model: CollisionModel, depth: bool = True) -> None:
@@ -330,7 +349,8 @@ class ShapeDecider:
         """Signed distance (metres, 0 or less where they touch) and nearest points (2, 3)."""
         alone = self._alone.get(pair)
         if alone is None:
-            alone = self._alone[pair] = self._model.twin([self._model.pairs[pair]])
+            # The copy has no guesses: nearest points do not depend on former motions.
+            alone = self._alone[pair] = copy.copy(_of_pair(self._model, self._model.pairs[pair]))
         found = alone.distance(q, exact=True, depth=self._depth)
         return found.distance, found.points
 

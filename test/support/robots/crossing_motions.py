@@ -64,8 +64,14 @@ class CrossingMotions:
         seed: int = 0,
         safe: float = SAFE,
         danger: float = DANGER,
+        bent: bool = False,
     ) -> None:
+        """``bent``: both ends are drawn anywhere, and the line has a corner where the arms meet.
+
+        For PR2: on straight lines its shoulders are nearly always too near at one end.
+        """
         self._model = model
+        self._bent = bent
         self._proximity = Proximity(model)
         self._random = np.random.default_rng(seed)
         self.joint_names = tuple(name for arm in arms for name in arm.joint_names)
@@ -106,12 +112,20 @@ class CrossingMotions:
                 start, end = self._line(meeting)
                 if self._is_free(start) and self._is_free(end):
                     rows = start + part * (end - start)
+                    if self._bent:
+                        rows = np.where(
+                            part < 0.5,
+                            start + 2.0 * part * (meeting - start),
+                            meeting + (2.0 * part - 1.0) * (end - meeting),
+                        )
                     rows[-1] = end
                     yield Motion(self.joint_names, times, rows[:, self.columns])
                     break
 
     def _line(self, middle: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Ends of a line through ``middle``: the first uniform where the other has room."""
+        if self._bent:
+            return self._anywhere(), self._anywhere()
         part = self._random.uniform(0.3, 0.7)  # of the line before the middle
         x, ratio = middle[self.columns], part / (1.0 - part)
         low = np.maximum(self._lower, x - ratio * (self._upper - x))

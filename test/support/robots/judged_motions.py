@@ -17,6 +17,7 @@ from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.robot.scene import Scene
 from collision_monitor.self_collision import Arm, adjust
 from collision_monitor.verification.clearance.clearance_check import check_clearance
+from collision_monitor.verification.limits.joint_limits_check import check_joint_limits
 from support.geometry.mesh_clearance import MeshClearance, between
 from support.geometry.reference import Reference
 from support.robots.robots import RobotFiles
@@ -29,7 +30,8 @@ _BETWEEN = 10  # instants between two waypoints at which coal is asked
 class Judged:
     """What became of some motions; times in seconds of the processor.
 
-    ``wrong``: results in which links touch, as `check_clearance` or coal says.
+    ``wrong``: results in which links touch, as `check_clearance` or coal says, or that exceed
+    limits of the URDF, as `check_joint_limits` says.
     """
 
     safe: int = 0
@@ -97,7 +99,7 @@ def judge(
     for k, motion in enumerate(source.take(count, touching)):
         begin = time.process_time()
         try:
-            found = adjust(model, motion, arms, retime=False)
+            found = adjust(model, motion, arms)
         except AdjustmentError as error:
             out.refused.append(str(error))
             continue
@@ -109,6 +111,10 @@ def judge(
         verdict = check_clearance(model, path, exact=True)
         rows = source.rows(found.motion.positions)
         distance, _, links = meshes.least(between(rows, _BETWEEN))
-        if not verdict.ok or distance <= 0.0:
-            out.wrong.append(f"motion {k}: {verdict.verdict.value}; coal: {distance:.4f} m {links}")
+        broken = check_joint_limits(path, model.robot, from_rest=True).violations
+        if not verdict.ok or distance <= 0.0 or broken:
+            out.wrong.append(
+                f"motion {k}: {verdict.verdict.value}; coal: {distance:.4f} m {links}; "
+                f"limits: {[(v.code.value, v.joint) for v in broken]}"
+            )
     return out

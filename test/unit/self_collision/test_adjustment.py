@@ -45,10 +45,14 @@ from collision_monitor.errors import (
 )
 from collision_monitor.motion import Motion, read_motion
 from collision_monitor.motion.trajectory import Trajectory
+from collision_monitor.robot.joint_limits import JointLimits
 from collision_monitor.robot.scene import load_scene
 from collision_monitor.self_collision import Streamer, adjust
+from collision_monitor.self_collision import adjustment as adjustment_module
+from collision_monitor.self_collision.detour import Effort
 from collision_monitor.self_collision.margins import sides
 from collision_monitor.verification.clearance.clearance_check import check_clearance
+from collision_monitor.verification.limits.joint_limits_check import check_joint_limits
 
 CLOSE = {"safe_distance": 0.1, "danger_distance": 0.05}
 
@@ -451,6 +455,24 @@ def test_an_obstacle_between():
     check_report(model, found)
 
 
+def test_a_way_that_only_random_sampling_finds(monkeypatch):
+    start, goal = [0.35, 1.36, 0.91, -0.54, -0.21, -0.53], [-1.56, -1.19, -0.86, -0.74, -0.75, 0.31]
+    rows = np.linspace(start, goal, 60)
+    assert min(map(arm_distance, rows)) < 0.0
+    model, motion = planar_model(), Motion(PLANAR, 0.1 * np.arange(60.0), rows)
+    found = adjust(model, motion)
+    assert np.array_equal(found.motion.positions[[0, -1]], rows[[0, -1]])
+    assert found.certified >= 0.1
+    assert min(map(arm_distance, refined(found.motion.positions, 10))) >= 0.1 - 1e-9
+    rates = np.abs(np.diff(found.motion.positions, axis=0)) / np.diff(found.motion.times)[:, None]
+    assert (rates <= model.velocity_limits * (1.0 + 1e-6)).all()
+    again = adjust(model, motion)
+    assert np.array_equal(found.motion.positions, again.motion.positions)
+    monkeypatch.setattr(adjustment_module, "Effort", lambda: Effort(edges=0))
+    with pytest.raises(AdjustmentError, match="no way around was found"):
+        adjust(model, motion)
+
+
 def test_one_arm_goes_round_what_is_in_its_way():
     model = planar_model(ball("post", 1.0, -0.5, 0.1))
     rows = np.zeros((41, 3))
@@ -654,6 +676,21 @@ def test_limits_that_are_given_count(options):
         assert accelerations[:, columns].max() <= 0.005 * (1.0 + 1e-6)
 
 
+@pytest.mark.parametrize("limits", [0.5, {JOINTS[3]: 0.5}])
+def test_jerk_limits_are_kept_as_verify_checks_them(limits):
+    model = capsule_model(PAPER.offset)
+    found = adjust(model, MOTION, jerk_limits=limits, **CLOSE)
+    names = JOINTS if limits == 0.5 else [JOINTS[3]]
+
+    def too_jerky(motion):
+        path = Trajectory.through(motion.joint_names, motion.times, motion.positions)
+        jerks = {name: JointLimits(jerk=0.5) for name in names}
+        return check_joint_limits(path, model.robot, jerks, from_rest=False).violations
+
+    assert too_jerky(adjusted(PAPER).motion)
+    assert not too_jerky(found.motion)
+
+
 def test_limits_of_positions_are_kept_and_the_model_is_not_changed():
     model = capsule_model(PAPER.offset)
     lower, upper = model.lower.copy(), model.upper.copy()
@@ -747,6 +784,7 @@ def test_a_motion_of_neither_arm_is_refused():
         ({"held": {"nose": 0.1}}, ConfigurationError, "held: 'dual_arm' has no joint 'nose'"),
         ({"held": {JOINTS[0]: np.nan}}, ConfigurationError, "held: nan for 'right_joint_1'"),
         ({"acceleration_limits": -1.0}, ConfigurationError, "acceleration_limits: -1.0"),
+        ({"jerk_limits": 0.0}, ConfigurationError, "jerk_limits: 0.0"),
         ({"acceleration_limits": np.nan}, ConfigurationError, "acceleration_limits: nan"),
         ({"acceleration_limits": {"nose": 1.0}}, ConfigurationError, "no joint 'nose'"),
         ({"velocity_limits": {JOINTS[0]: 0.0}}, ConfigurationError, "velocity_limits: 0.0"),

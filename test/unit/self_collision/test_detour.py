@@ -12,7 +12,7 @@ from support.robots.dual_arm_cases import refined
 from support.robots.planar_arms import arm_distance, meeting, planar_model
 
 from collision_monitor.model.proximity import Proximity
-from collision_monitor.self_collision.detour import explore, find_detour, shortened, spread
+from collision_monitor.self_collision.detour import Effort, explore, find_detour, shortened, spread
 from collision_monitor.self_collision.stepper import Stepper
 
 # -- ways around, and poses spread over waypoints: against all possibilities of small cases --
@@ -84,6 +84,7 @@ CLOSE = np.array([-np.inf if "base" in p or p[0][:4] == p[1][:4] else SAFE for p
 # The right arm below the left one, which is held, and above it: folded, it can turn past.
 START = np.array([-0.4, 0.0, 0.0, 0.2, 0.0, 0.0])
 GOAL = np.array([1.9, 0.0, 0.0, 0.2, 0.0, 0.0])
+STRAIGHT = START + np.linspace(0.0, 1.0, 60)[:, None] * (GOAL - START)
 
 
 def stepper(columns=(0, 1, 2)):
@@ -93,13 +94,12 @@ def stepper(columns=(0, 1, 2)):
 
 @pytest.fixture(scope="module")
 def way():
-    straight = START + np.linspace(0.0, 1.0, 60)[:, None] * (GOAL - START)
-    assert min(map(arm_distance, straight)) < 0.0
+    assert min(map(arm_distance, STRAIGHT)) < 0.0
     assert min(arm_distance(START), arm_distance(GOAL)) > SAFE
     work = stepper()
     pushed = work.push(START, GOAL, 0.06, 400)
     assert np.abs(pushed[-1] - GOAL).max() > 0.3  # no direct way
-    return explore(work, START, GOAL, 400)
+    return explore(work, STRAIGHT, Effort())
 
 
 def test_a_way_is_found_where_there_is_no_direct_one(way):
@@ -112,11 +112,14 @@ def test_a_way_is_found_where_there_is_no_direct_one(way):
 
 
 def test_it_is_the_same_way_at_every_run(way):
-    assert np.array_equal(explore(stepper(), START, GOAL, 400), way)
+    assert np.array_equal(explore(stepper(), STRAIGHT, Effort()), way)
 
 
 def test_where_there_is_no_way_none_is_found():
-    assert explore(stepper((0,)), START, GOAL, 30) is None  # a stiff arm
+    effort = Effort(edges=30)
+    assert explore(stepper((0,)), STRAIGHT, effort) is None  # a stiff arm
+    assert -1 <= effort.edges <= 0  # a pose is tried from one tree, then perhaps from the other
+    assert explore(stepper(), STRAIGHT, Effort(seconds=0.0)) is None
 
 
 def length(path):

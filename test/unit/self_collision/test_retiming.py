@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from collision_monitor.errors import MissingDependencyError, MotionError
+from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.self_collision.retiming import retime
+from collision_monitor.verification.limits.velocity_discontinuities import steps_of
 
 NONE = np.inf
 
@@ -143,6 +145,33 @@ def test_limits_of_single_joints_count():
     positions[:, 1] *= 1e6
     positions[:, [0, 2]] = 0.0
     assert (retime(times, positions, [1.0, 0.0, 1.0], [1.0, np.nan, 1.0]) == times).all()
+
+
+@pytest.mark.parametrize("limit", [30.0, 10.0])
+def test_jerks_are_kept_as_verify_measures_them(limit):
+    pytest.importorskip("toppra")
+    times = 0.05 * np.arange(160)
+    positions = np.sin(times[:, None] * [1.0, 1.3, 1.7])
+    ramp = np.clip(np.minimum(times, times[-1] - times) / 2.0, 0.0, 1.0)[:, None]
+    positions *= ramp**3 * (10.0 - 15.0 * ramp + 6.0 * ramp**2)  # from standstill to standstill
+    without = retime(times, positions, 1.0, 2.0)
+    new = retime(times, positions, 1.0, 2.0, [limit, NONE, limit])
+
+    def jerk(at):
+        steps = steps_of(Trajectory.through(("a", "b", "c"), at, positions))
+        return np.abs(steps.jerks).max(axis=0)[[0, 2]].max()
+
+    assert jerk(without) > limit
+    assert jerk(new) <= limit * (1 + 1e-6)
+    assert (np.diff(new) >= np.diff(times)).all()
+    assert (np.abs(accelerations(new, positions)) <= 2.0 * (1 + 1e-6)).all()
+    assert new[-1] < without[-1] * (jerk(without) / limit) ** (1 / 3)  # not slowed as a whole
+
+
+def test_a_motion_that_starts_and_stops_at_speed_may_keep_its_own_jerk_there():
+    times = np.linspace(0.0, 2.0, 41)
+    positions = np.column_stack([times, -times])
+    assert (retime(times, positions, 2.0, 6.0, 1.0) == times).all()
 
 
 def test_intervals_of_all_lengths():

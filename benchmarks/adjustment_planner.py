@@ -1,0 +1,130 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""The second peer of `adjustment`: RRT-Connect of OMPL and its path simplifier.
+
+The planner gets exactly the clearances that `adjust` keeps for a motion (`choose_margins`), and the
+same compiled checks: a state is valid where no pair is below its limit, an edge where the
+certificate holds. So a path that it finds is one that `adjust` could have found, and its time is
+that of the search, not of slower distances. A motion that begins nearer than that may stay as near.
+It plans for the joints of the arms within their limits (continuous ones half a turn beyond start
+and goal), with the default range, a fixed seed, and `PathSimplifier.simplify` for a tenth of the
+time at most. Its path has no times: poses are spread over the waypoints of the desired motion as
+near to them as possible.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from ompl import base, geometric, util
+
+from collision_monitor import CollisionModel
+from collision_monitor.motion.motion import Motion
+from collision_monitor.self_collision.arms import Arm
+from collision_monitor.self_collision.detour import spread
+from collision_monitor.self_collision.margins import Problem, choose_margins
+from collision_monitor.self_collision.preparation import configurations, refined, standing
+
+_STEP = 0.05  # rad or m between poses of a path that is spread
+_SIMPLIFYING = 0.1  # of the time
+_TOLERANCE = 1e-3  # m that a motion may come nearer than where it begins
+
+
+@dataclass(frozen=True, eq=False)
+class Planned:
+    """What the planner found.
+
+    Attributes:
+        positions: (n, joints) spread over the waypoints of the motion, or None.
+        path: (k, joints) as it was planned, or None.
+        seconds: CPU time, simplifying included.
+    """
+
+    positions: np.ndarray | None
+    path: np.ndarray | None
+    seconds: float
+
+
+class _Edges(base.MotionValidator):
+    def __init__(self, space: base.SpaceInformation, is_free) -> None:
+        super().__init__(space)
+        self._is_free = is_free
+
+    def checkMotion(self, first: base.State, second: base.State, *_: object) -> bool:  # noqa: N802
+        return self._is_free(first, second)
+
+
+def plan(
+    model: CollisionModel,
+    arms: tuple[Arm, ...],
+    motion: Motion,
+    seconds: float,
+    safe: float = 0.1,
+    danger: float = 0.05,
+) -> Planned:
+    """A path from the first to the last waypoint of ``motion``, in ``seconds`` at most."""
+    util.setLogLevel(util.LogLevel.LOG_NONE)
+    util.RNG.setSeed(1)
+    begin = time.process_time()
+    model = standing(model, motion, {})
+    motion = refined(motion)
+    desired = configurations(model, motion, {})
+    columns = [
+        np.array([model.joint_names.index(name) for name in arm.joint_names]) for arm in arms
+    ]
+    able = np.concatenate(columns)
+    margins = choose_margins(model, arms, desired, safe, danger, able)
+    problem = Problem(model, arms, motion.times, desired, tuple(columns), margins)
+    proximity, limits = problem.proximity(), margins.safe.copy()
+    near = proximity.near(desired[0], limits)
+    np.minimum.at(limits, near.pairs, near.distances - _TOLERANCE)
+
+    start, goal = desired[0][able], desired[-1][able]
+    space = base.RealVectorStateSpace(len(able))
+    bounds = base.RealVectorBounds(len(able))
+    least, most = np.minimum(start, goal) - np.pi, np.maximum(start, goal) + np.pi
+    for k, column in enumerate(able):
+        low, high = model.lower[column], model.upper[column]
+        bounds.setLow(k, float(low if np.isfinite(low) else least[k]))
+        bounds.setHigh(k, float(high if np.isfinite(high) else most[k]))
+    space.setBounds(bounds)
+
+    def pose(state: base.State) -> np.ndarray:
+        q = desired[0].copy()
+        q[able] = [state[k] for k in range(len(able))]
+        return q
+
+    def is_free(first: base.State, second: base.State) -> bool:
+        return proximity.certify(pose(first), pose(second), limits).holds
+
+    setup = geometric.SimpleSetup(space)
+    information = setup.getSpaceInformation()
+    setup.setStateValidityChecker(
+        lambda state: not len(proximity.near(pose(state), limits, 0.0).pairs)
+    )
+    edges = _Edges(information, is_free)
+    information.setMotionValidator(edges)
+    ends = []
+    for values in (start, goal):
+        state = space.allocState()
+        for k, value in enumerate(values):
+            state[k] = float(value)
+        ends.append(state)
+    setup.setStartAndGoalStates(*ends)
+    setup.setPlanner(geometric.RRTConnect(information))
+    status = setup.solve(seconds)
+    if not (status and setup.haveExactSolutionPath()):
+        return Planned(None, None, time.process_time() - begin)
+    setup.simplifySolution(_SIMPLIFYING * seconds)
+    states = setup.getSolutionPath().getStates()
+    path = np.array([pose(state) for state in states])
+    spent = time.process_time() - begin
+    fine = [path[:1]]
+    for a, b in zip(path[:-1], path[1:], strict=True):
+        count = max(1, int(np.ceil(np.abs(b - a).max() / _STEP)))
+        fine.append(a + np.arange(1, count + 1)[:, None] / count * (b - a))
+    named = [model.joint_names.index(name) for name in motion.joint_names]
+    spreaded = spread(np.vstack(fine), desired)
+    return Planned(spreaded[:, named], path[:, named], spent)
