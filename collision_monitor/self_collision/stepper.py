@@ -73,7 +73,8 @@ class Stepper:
         at = target.copy()
         at[self.columns] = q[self.columns]
         # What is farther than this cannot come too near in one step of several joints.
-        band = self._buffer + np.minimum(min(0.02 + 2.0 * reach, 0.25), reach * self._loss)
+        most = max(reach, 1e-9) * self._loss  # without a motion, unknown is not zero
+        band = self._buffer + np.minimum(min(0.02 + 2.0 * reach, 0.25), most)
         near = self._proximity.near(at, self.limits + band, _SPREAD)
         x = at[self.columns]
         want = target[self.columns] - x
