@@ -22,7 +22,7 @@ TIGHT = ["ur5", "panda", "xarm7", "baxter"]
 CONFIGURATIONS = 2000
 
 
-@pytest.fixture(scope="module", params=slow_if_large(NAMES))
+@pytest.fixture(scope="module", params=slow_if_large(NAMES, "xarm7", "talos", "tiago_dual"))
 def any_robot(request):
     """(model, reference) of each robot; fewer leaves for those with very many links."""
     return load(request.param, max_leaves_per_link=8 if request.param in TIGHT else 2)

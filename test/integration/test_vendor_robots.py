@@ -23,7 +23,7 @@ from collision_monitor.model.permanent_contacts import samples_around_zero
 from collision_monitor.model.thresholds import load_thresholds
 from collision_monitor.monitoring.monitor import Level
 
-QUICK = ("z1", "xarm7")
+QUICK = ("z1",)
 # Thousands of pairs, of which coal measures hundreds in each pose: it takes more than the time of a
 # test. test_real_robots.py and test_exact_real_robots.py have them.
 TOO_LARGE = ("tiago_dual",)
@@ -68,9 +68,9 @@ def test_alarms_have_a_cause_and_contacts_are_alarms(vendor_robot, where):
 @pytest.mark.parametrize(
     "name",
     [
-        "ur5", "z1",
+        "ur5",
         *(pytest.param(name, marks=pytest.mark.slow)
-          for name in ("xarm7", "panda", "kinova", "hyq", "a1", "tiago_pro")),
+          for name in ("z1", "xarm7", "panda", "kinova", "hyq", "a1", "tiago_pro")),
     ],
 )  # fmt: skip
 def test_home_is_a_stop_only_in_contact_with_what_acm_and_thresholds_write(name, tmp_path, capsys):

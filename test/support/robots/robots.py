@@ -41,10 +41,10 @@ _FILES = {
 NAMES = tuple(_FILES)
 
 
-def slow_if_large(names: Iterable[str]) -> list:
-    """Parameters of a test that loads models: the largest robot takes too long for `make test`."""
-    slow = pytest.mark.slow
-    return [pytest.param(name, marks=slow) if name == "tiago_dual" else name for name in names]
+def slow_if_large(names: Iterable[str], *large: str) -> list:
+    """Parameters of a test that loads models; ``large`` ones take too long for `make test`."""
+    large, slow = large or ("tiago_dual",), pytest.mark.slow
+    return [pytest.param(name, marks=slow) if name in large else name for name in names]
 
 
 def _shares() -> Iterator[Path]:
