@@ -36,8 +36,8 @@ from collision_monitor.batch_clear.simd_solids import (
 )
 from collision_monitor.common.array_views import lend
 from collision_monitor.common.compiled import inlined_kernel, offline_kernel
-from collision_monitor.common.magnitudes import LARGEST_POSITION
 from collision_monitor.hierarchy.packed import PRISMATIC
+from collision_monitor.hierarchy.query import FARTHEST
 
 TOO_CLOSE, CLEAR, DOUBTFUL = 0, 1, 2
 CHUNK = 32  # pairs between two looks whether all is decided
@@ -292,7 +292,7 @@ def _fill(tables, configurations, rows):
         for column in range(configurations.shape[1]):
             value = configurations[rows[lane], column]
             tables.positions[column, lane] = value
-            is_valid &= abs(value) <= LARGEST_POSITION  # false of NaN
+            is_valid &= abs(value) <= FARTHEST  # false of NaN
         if not is_valid:
             wrong = lane if wrong < 0 else wrong
     return wrong

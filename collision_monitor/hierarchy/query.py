@@ -11,7 +11,6 @@ from __future__ import annotations
 import numpy as np
 
 from collision_monitor.common.compiled import kernel, offline_kernel, small_kernel
-from collision_monitor.common.magnitudes import LARGEST_POSITION
 from collision_monitor.geometry.segments import capsule_distance, capsule_witness, surely_farther
 from collision_monitor.hierarchy.aabb_tree import ROOT, nearest_leaves, refit, touching_leaves
 from collision_monitor.hierarchy.kinematics import forward_kinematics, place_leaves
@@ -34,11 +33,15 @@ def move(view, q):
     refit(view, ROOT, view.moving_nodes)
 
 
+# LARGEST_POSITION of common/magnitudes.py; a constant of kernels has to be in a file with kernels.
+FARTHEST = 1e9
+
+
 @kernel
 def first_bad(q):
     """Index of the first value of q that is no joint position, or -1."""
     for k in range(len(q)):
-        if not abs(q[k]) <= LARGEST_POSITION:  # NaN, too
+        if not abs(q[k]) <= FARTHEST:  # NaN, too
             return k
     return -1
 

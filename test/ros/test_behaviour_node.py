@@ -271,7 +271,7 @@ def test_pairs_have_distances_of_their_own_while_it_runs(cell, tmp_path):
         ({"pair_thresholds": ["l_ball r_ball warn=-1"]}, "is not a distance of 0 m or more"),
         ({"thresholds_file": "/nowhere/t.yaml"}, "/nowhere/t.yaml"),
         ({"braking_decelerations": ["elbow=2"]}, "'elbow=2' matches no joint"),
-        ({"braking_decelerations": ["l_x=0"]}, "not a number above 0"),
+        ({"braking_decelerations": ["l_x=0"]}, "not a number from 0.001"),
         ({"release_cycles": 0}, "release_cycles"),
         ({"escape_scale": 1.5}, "escape_scale"),
         ({"reaction_time": math.nan}, "reaction_time"),

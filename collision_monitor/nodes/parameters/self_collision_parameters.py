@@ -50,7 +50,7 @@ PARAMETERS = (
     Parameter("acceleration_limit", 0.0, most=1e6,
               text="maximum joint acceleration of adjusted trajectories, rad/s^2 or m/s^2; 0: no "
                    "limit"),
-    Parameter("jerk_limit", 0.0, most=1e9,
+    Parameter("jerk_limit", 0.0, most=1e6,
               text="maximum joint jerk of adjusted trajectories, rad/s^3 or m/s^3; 0: no limit"),
     Parameter("start_tolerance", 0.01, most=1.0,
               text="maximum difference between a trajectory's start and the current joint state, "

@@ -11,8 +11,10 @@ import pytest
 from support.robots.toys import chain, joint, link, robot
 
 from collision_monitor import CollisionModel
+from collision_monitor.common.magnitudes import LARGEST_POSITION
 from collision_monitor.errors import CollisionMonitorError
 from collision_monitor.fitting.leaves_file import read_leaves
+from collision_monitor.hierarchy.query import FARTHEST
 from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.thresholds import load_thresholds
 from collision_monitor.monitoring.joint_states.joint_state_buffer import JointState
@@ -135,3 +137,7 @@ def test_a_robot_far_away_in_its_world_has_a_short_message(model):
     for k in range(3):
         state = monitor.update(["j1", "j2", "j3"], [0.1, 0.1, 0.1], now=1.0 + 0.1 * k)
     assert not re.search(r"\d{4}\.\d{3}|\d{7}", state.message), state.message
+
+
+def test_kernels_have_the_same_bound():
+    assert FARTHEST == LARGEST_POSITION
