@@ -405,7 +405,9 @@ class LiveScene:
         """
         if not self.objects:
             return None
-        if exact and any(self.partners(each) for each in self.objects.values()):
+        if exact and any(
+            each.is_allowed.any() or self.partner_objects(each) for each in self.objects.values()
+        ):
             return self._exactly().nearest(q)
         self._settle()
         result = query.distance(self._room.numbers, self._room.index, q)

@@ -99,7 +99,8 @@ GENERAL = (
 
 LIMITS = (
     fixed("max_links", LoadingLimits.max_links, most=10_000,
-          text="maximum number of links with shapes, of all robots"),
+          text="maximum number of links with shapes, of all robots, and of joints that move, of "
+               "one"),
     fixed("max_shapes", LoadingLimits.max_shapes, most=1_000_000,
           text="maximum number of shapes of links and obstacles of the scene file"),
     fixed("max_thousand_triangles", LoadingLimits.max_triangles // 1000, most=1_000_000,
