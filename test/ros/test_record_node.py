@@ -231,7 +231,7 @@ def recording(tmp_path_factory):
         "-p", f"left.robot_description:={folder / 'left.urdf'}",
         "-p", f"right.robot_description:={folder / 'right.urdf'}",
         "-p", "record_after:=0.3", "-p", f"record:={folder / 'stop.mcap'}",
-        "-p", "joint_state_timeout:=5.0", "-p", "prediction:=false",
+        "-p", "joint_state_timeout:=60.0", "-p", "prediction:=false",
     )  # fmt: skip
     scene, attach, points = (
         graph.node.create_publisher(kind, f"/collision_monitor/{topic}", qos)

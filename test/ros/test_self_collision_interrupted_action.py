@@ -26,6 +26,8 @@ from trajectory_msgs.msg import JointTrajectory  # isort: skip
 from collision_monitor.motion.motion import Motion
 from collision_monitor.nodes import self_collision
 from collision_monitor.nodes.trajectories.trajectory_messages import motion_message
+from collision_monitor.self_collision.adjustment import adjust
+from collision_monitor.self_collision.filter import trajectory_filter
 
 NAMES = (*JOINTS, "mast_joint")
 MAX_POINTS = 5000
@@ -39,8 +41,17 @@ def trajectory(*gaps, count=2, seconds=1.0):
     return motion_message(Motion(JOINTS, times, np.array([apart(gap) for gap in at])))
 
 
+def slowly(*arguments, cancelled, **options):
+    """`adjust`, which takes longer than joint_state_timeout on a fast machine too if it is long."""
+    motion, end = arguments[1], time.monotonic() + 1.5
+    adjustment = adjust(*arguments, cancelled=cancelled, **options)
+    while len(motion.times) >= MAX_POINTS and time.monotonic() < end and not cancelled():
+        time.sleep(0.01)
+    return adjustment
+
+
 def long():
-    """Too near in the middle; adjusting takes longer than joint_state_timeout."""
+    """Too near in the middle."""
     return trajectory(0.5, 0.02, 0.5, count=MAX_POINTS)
 
 
@@ -58,6 +69,7 @@ class Scene(Planner):
         self.coal = CoalCheck(folder / "slides.urdf", model())
         patch.setattr(self_collision, "follow_joint_trajectory_type", lambda: TYPE)
         patch.setattr(self_collision, "FollowJointTrajectoryRelay", self.make_relay)
+        patch.setattr(trajectory_filter, "adjust", slowly)
         self.context = rclpy.Context()
         self.context.init(domain_id=domain.number)
         values = {

@@ -19,7 +19,7 @@ class Watch:
     """A monitor of a robot that stands still."""
 
     def __init__(self, phase):
-        self.live = LiveScene(ur5(), Bounds(objects=3, leaves_per_object=8, voxels=4, carried=1))
+        self.live = LiveScene(ur5(), Bounds(objects=3, leaves_per_object=1, voxels=4, carried=1))
         self.monitor = Monitor(
             ur5(), WARN, STOP, narrow_phase=phase, live=self.live,
             behaviour=SpeedPolicy(ur5(), live=self.live),
@@ -47,7 +47,7 @@ def true_distance(live, q):
 def test_the_level_at_rest_is_that_of_the_shapes():
     rng = np.random.default_rng(1)
     watches = {"leaf": Watch("leaf"), "auto": Watch("auto")}
-    false, seen = dict.fromkeys(watches, 0), np.zeros(3, dtype=int)
+    false, seen, loose = dict.fromkeys(watches, 0), np.zeros(3, dtype=int), 0.0
     for k, q in enumerate(ur5().random_configurations(120, 1)):
         pose, shape = pose_of(rng, 0.2), shape_of(KINDS[k % 4], rng)
         pose[:3, 3] += ur5().leaf_segments(q)[rng.integers(len(ur5().leaves)), 0]
@@ -62,6 +62,8 @@ def test_the_level_at_rest_is_that_of_the_shapes():
             assert state.level >= right
             false[phase] += state.level > right
             seen[right] += 1
+            if phase == "leaf" and true > 0.0:
+                loose = max(loose, true - state.distance)
     assert seen.min() > 4
     assert false["auto"] == 0
-    assert false["leaf"] > 0
+    assert loose > 0.005  # with leaves alone it would be another test
