@@ -9,17 +9,19 @@ these kernels, one waits for the other (`common/compiled.py`).
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import subprocess
 import sys
 import threading
 import time
 
-from collision_monitor.common.compiled import cache_directory, compiling, is_on_disk
+from collision_monitor.common.compiled import cache_directory, compiling, is_on_disk, log_compiling
 from collision_monitor.hierarchy import object_slots
 from collision_monitor.mesh_distance import contact_triangles
 from collision_monitor.model.live import voxels
 
+_NICE = 10  # the parent loads the robot meanwhile, which is needed first
 _PROGRAM = (
     "import signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); sys.path[:] = sys.argv[2:]; "
     "from collision_monitor.monitoring import compile_ahead; compile_ahead.main(sys.argv[1])"
@@ -43,6 +45,11 @@ class CompilingProcess:
         # Collects the exit status.
         threading.Thread(target=self.wait, name="compiling", daemon=True).start()
         atexit.register(self.cancel)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the process has not ended."""
+        return self._process.poll() is None
 
     def wait(self) -> None:
         """Wait until the process has ended."""
@@ -106,6 +113,9 @@ KERNELS = {
 def main(which: str) -> None:
     """Compile; the entry point of the process."""
     parent = os.getppid()
+    os.nice(_NICE)
+    logging.basicConfig(format=f"compiling for {which}: %(message)s", level=logging.INFO)
+    log_compiling()
 
     def end_with_parent() -> None:
         while os.getppid() == parent:

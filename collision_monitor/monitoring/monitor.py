@@ -26,7 +26,7 @@ from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.monitoring.data_health.watchdogs import REMARKS, Watchdogs
-from collision_monitor.monitoring.joint_states.cell_buffer import CellBuffer
+from collision_monitor.monitoring.joint_states.cell_buffer import CellBuffer, buffer_of
 from collision_monitor.monitoring.joint_states.joint_state_buffer import (
     JointHistory,
     JointState,
@@ -228,15 +228,9 @@ class Monitor:
 
     def forget(self) -> None:
         """Discard all joint states and wait for new ones."""
-        names, limits = self.model.joint_names, self.model.velocity_limits
         zeros = self._zero_state_confirmation
-        self.buffer: JointStateBuffer | CellBuffer
-        if self._robots:
-            self.buffer = CellBuffer(names, limits, self._robots, zeros)
-        else:
-            known = [joint.name for joint in self.model.robot.joints]
-            self.buffer = JointStateBuffer(names, limits, known, zeros)
-        self.history = JointHistory(len(names))
+        self.buffer: JointStateBuffer | CellBuffer = buffer_of(self.model, self._robots, zeros)
+        self.history = JointHistory(len(self.model.joint_names))
         self._clearance: Clearance | None = None
         self._fault = ""
         self._fault_time = -math.inf

@@ -30,6 +30,7 @@ from collision_monitor.viewer.page import Page
 
 _START_SECONDS = 300.0  # the first start compiles kernels and fits leaves
 _DISCOVERY_SECONDS = 3.5
+_WAITING_SECONDS = 3.0  # between lines until the robot is monitored
 _PRINT_SECONDS = 0.1 if sys.stdout.isatty() else 1.0
 
 
@@ -249,9 +250,11 @@ class Demo:
             return
         self._printed = now
         distance = f"{state.distance:7.4f} m" if state.knows_distance else "unknown  "
+        is_stale = state.level == "STALE"
         line = (
             f"t {self._player.time(now):5.1f} s | {state.rate(now):5.0f} Hz | {distance} | "
-            f"{state.links:31s} | {state.level:5s} {state.values.get('action', '')}"
+            f"{state.links:31s} | {state.level:5s} "
+            f"{state.message if is_stale else state.values.get('action', '')}"
         )
         print(line.ljust(78), end=ending, flush=True)
 
@@ -269,12 +272,13 @@ class Demo:
                     f"no distance from the monitor after {_START_SECONDS:.0f} s; "
                     f"its state: {self._state.level} {self._state.message}"
                 )
-        if self._make_page is not None:
-            self._load_page()
-        # The start pose is confirmed, and the state received, before the robot moves.
+        # Kernels are compiled, the start pose confirmed and the state received before it moves.
         end = time.monotonic() + _START_SECONDS
         while self._state.level == "STALE" and time.monotonic() < end:
             self._step()
+            self._print("\n", _WAITING_SECONDS)
+        if self._make_page is not None:
+            self._load_page()
         self._first_level = self._state.level
         self._began = time.monotonic()
         self._player.start(self._began)

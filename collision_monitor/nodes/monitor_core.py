@@ -23,13 +23,14 @@ from collision_monitor.model.live.desired_scene import SceneKeeper
 from collision_monitor.model.live.live_proximity import LiveNearness
 from collision_monitor.model.loading.recipe import Loaded, Recipe
 from collision_monitor.model.nearness import Nearness
-from collision_monitor.monitoring.compile_ahead import compile_ahead
+from collision_monitor.monitoring.compile_ahead import CompilingProcess, compile_ahead
 from collision_monitor.monitoring.data_health.clock import FUTURE_SECONDS
 from collision_monitor.monitoring.data_health.watchdogs import Watchdogs
 from collision_monitor.monitoring.joint_states.joint_state_buffer import JointState
 from collision_monitor.monitoring.monitor import NARROW_PHASES, Level, Monitor, MonitorState
 from collision_monitor.nodes.common.executor import bridge_logs
 from collision_monitor.nodes.common.messages import distances_message, key_values, status_message
+from collision_monitor.nodes.first_distances import publish_leaf_distances
 from collision_monitor.nodes.markers.markers import MarkerBuilder, levels_of
 from collision_monitor.nodes.monitor_services import MonitorServices, StopService
 from collision_monitor.nodes.monitor_topics import (
@@ -57,6 +58,9 @@ from collision_monitor.nodes.robot_topics import JointStateSource, RobotTopics
 
 _WATCHDOG_SECONDS = 0.05
 _LOADING = "loading the robot (the first load fits leaves and compiles kernels)"
+_COMPILING = (
+    "compiling kernels, once on this machine; distances are of the leaves, nothing is monitored yet"
+)
 _REPLACING = "a large robot is replacing the previous one; nothing is monitored meanwhile"
 _INACTIVE = MonitorState(Level.STALE, "inactive: monitoring is disabled", "waiting")
 _ENDED = MonitorState(
@@ -85,10 +89,11 @@ class MonitorCore:
         # In a process beside this one while the robot is loaded here.
         log_compiling()
         self._prepared = self._values["narrow_phase"]
+        self._compiling: list[CompilingProcess] = []
         if len(os.sched_getaffinity(0)) > 1:
-            compile_ahead("monitor")
-            if self._prepared != "leaf":
-                compile_ahead("exact")
+            for which in ("monitor",) if self._prepared == "leaf" else ("monitor", "exact"):
+                if (process := compile_ahead(which)) is not None:
+                    self._compiling.append(process)
         self._monitor: Monitor | None = None
         self._marker_builder: MarkerBuilder | None = None
         self._is_active = False
@@ -236,9 +241,29 @@ class MonitorCore:
         """
         start = time.monotonic()
         self._publish_state(MonitorState(Level.STALE, _LOADING, "waiting"))
-        self._loader.load(recipe)
+        self._loader.load(recipe, self._publish_first_distances)
+        for _ in self._robots.waiting():  # joint states from while it was loaded
+            pass
         self._watchdogs.cycles.expect_delay()  # the state has reported that nothing was monitored
         self._node.get_logger().info(f"loaded in {time.monotonic() - start:.1f} s")
+
+    def _publish_first_distances(self, loaded: Loaded) -> None:
+        """While kernels of the monitor are compiled beside this process."""
+        if not (self._is_active and any(process.is_running for process in self._compiling)):
+            return
+        self._publish_state(MonitorState(Level.STALE, _COMPILING, "waiting"))
+        timeout, publish = self._values["joint_state_timeout"], self._topics.min_distance
+        publish_leaf_distances(
+            self._robots, loaded, timeout, publish, self._compiling, self._has_objects
+        )
+        self._publish_state(MonitorState(Level.STALE, _LOADING, "waiting"))
+
+    def _has_objects(self) -> bool:
+        """Whether there are objects of topics, or publishers of them."""
+        count = self._node.count_publishers
+        return bool(self._scene.keeper.wishes) or any(
+            count(f"~/{topic}") for topic in ("scene", "attach", "planning_scene", "cloud")
+        )
 
     def _announce_replacement(self) -> None:
         """Withdraw the last state before a large robot is replaced: nothing is monitored then."""

@@ -200,11 +200,15 @@ class MonitorTopics:
 
     def cycle(self, state: MonitorState) -> None:
         """Publish what follows each joint state with a known distance."""
-        self._distance_message.data = state.clearance.distance
-        self._min_distance.publish(self._distance_message)
+        self.min_distance(state.clearance.distance)
         if self._scale_is_used:
             self._scale_message.data = state.speed_scale
             self._speed_scale.publish(self._scale_message)
+
+    def min_distance(self, distance: float) -> None:
+        """Publish a minimum distance, metres."""
+        self._distance_message.data = distance
+        self._min_distance.publish(self._distance_message)
 
     def state(self, status: DiagnosticStatus, state: MonitorState) -> None:
         """Publish the state."""

@@ -112,14 +112,19 @@ class RobotLoader:
             found["description_refused"] = self.refused
         return found
 
-    def load(self, recipe: Recipe) -> None:
+    def load(self, recipe: Recipe, has_leaves: Callable[[Loaded], None]) -> None:
         """Load in this thread, while no robot is monitored.
+
+        ``has_leaves`` is called as soon as distances of the leaves can be measured.
 
         Raises:
             CollisionMonitorError: it cannot be monitored.
         """
         with limited(recipe.limits):
-            self._ready(recipe, recipe.load())
+            loaded = recipe.load_leaves()
+            has_leaves(loaded)
+            recipe.prepare(loaded.model)
+            self._ready(recipe, loaded)
         self.current, self.refused, self.fault = recipe, "", ""
 
     def request(self, recipe: Recipe) -> None:

@@ -3,6 +3,7 @@
 """The node on a real ROS graph, in a process of its own."""
 
 import math
+import shutil
 import signal
 import time
 
@@ -14,6 +15,7 @@ from support.ros.ros_graph import DIAGNOSTICS, ERROR, LATCHED, OK, STALE, WARN, 
 from support.ros.rviz_twin import RvizTwin
 
 from collision_monitor import CollisionModel
+from collision_monitor.common.compiled import cache_directory
 
 from diagnostic_msgs.msg import DiagnosticStatus  # isort: skip
 from rclpy.qos import DurabilityPolicy, QoSProfile  # isort: skip
@@ -69,6 +71,35 @@ def settled(cell, q=CLEAR, level=OK):
     graph, model = cell
     graph.until_level(level, lambda: graph.send(model.joint_names, q))
     return graph, model
+
+
+@pytest.fixture
+def cold(tmp_path):
+    """Environment with a cache in which some kernels of the monitor are missing."""
+    kept = cache_directory()
+    shutil.copytree(kept, tmp_path / "collision_monitor" / kept.name)
+    (tmp_path / "collision_monitor").chmod(0o700)
+    for kernel in ("object_slots.lay_top", "decision_kernels.decide", "near.near"):
+        for path in tmp_path.rglob(f"{kernel}-*"):
+            path.unlink()
+    return {"XDG_CACHE_HOME": str(tmp_path), "NUMBA_CACHE_DIR": ""}
+
+
+def test_while_kernels_are_compiled_distances_are_of_leaves_and_nothing_is_safe(
+    graph, files, cold
+):
+    urdf, scene, model = files
+    graph.start("-p", f"robot_description:={urdf}", "-p", f"scene:={scene}", environment=cold)
+    graph.until_level(OK, lambda: graph.send(model.joint_names, CLEAR), 200.0)
+    assert {state.level for state in graph.heard["state"]} == {STALE, OK}
+    assert any(state.message.startswith("compiling") for state in graph.heard["state"])
+    safe = [message.data for message in graph.heard["safe"]]
+    assert not any(safe[: safe.index(True)])
+    distances = [message.data for message in graph.heard["min_distance"]]
+    is_known = [not math.isnan(distance) for distance in distances]
+    assert False in is_known[is_known.index(True) :], "known, unknown until all is loaded, known"
+    known = [distance for distance in distances if not math.isnan(distance)]
+    assert known == pytest.approx([model.distance(CLEAR).distance] * len(known), abs=1e-12)
 
 
 def test_distances_are_those_of_the_library_in_any_order_from_two_publishers(cell):

@@ -92,9 +92,12 @@ class Recipe:
             NothingToCheckError: there is no pair of links to check.
         """
         with limited(self.limits):
-            return self._load()
+            loaded = self.load_leaves()
+            self.prepare(loaded.model)
+            return loaded
 
-    def _load(self) -> Loaded:
+    def load_leaves(self) -> Loaded:
+        """The first part of `load`: what `CollisionModel.distance` needs."""
         loaded = self._one() if not self.robots[0].name else self._several()
         model = loaded.model
         if not model.pairs:
@@ -102,10 +105,13 @@ class Recipe:
                 f"robot '{model.name}' has no pair of links to check ({len(model.link_names)} "
                 "links have collision shapes)"
             )
+        return loaded
+
+    def prepare(self, model: CollisionModel) -> None:
+        """The second part of `load`: what a monitor needs as well."""
         if self.exact:
             model.prepare_exact(depths=False)
         model.usual_distances(self.exact)
-        return loaded
 
     def _one(self) -> Loaded:
         (robot,) = self.robots

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from collision_monitor.monitoring.joint_states.joint_state_buffer import (
     JointState,
     JointStateBuffer,
 )
+
+if TYPE_CHECKING:
+    from collision_monitor.model.collision_model import CollisionModel
 
 # Lists of names that are cached; only a faulty publisher sends more.
 _ROUTES = 64
@@ -212,6 +215,17 @@ class CellBuffer:
     def _by_robot(self, texts: Iterable[str]) -> str:
         found = zip(self._names, texts, strict=True)
         return "; ".join(f"{name}: {text}" for name, text in found if text)
+
+
+def buffer_of(
+    model: CollisionModel, robots: Mapping[str, Collection[str]], zero_confirmation: float = 0.3
+) -> JointStateBuffer | CellBuffer:
+    """The buffer for the joints of a model; ``robots`` is empty for a robot that is alone."""
+    names, limits = model.joint_names, model.velocity_limits
+    if robots:
+        return CellBuffer(names, limits, robots, zero_confirmation)
+    known = [joint.name for joint in model.robot.joints]
+    return JointStateBuffer(names, limits, known, zero_confirmation)
 
 
 def joint_groups(

@@ -7,6 +7,7 @@ Every graph has a ROS domain of its own, and stays on this machine.
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import subprocess
@@ -158,12 +159,19 @@ class Graph:
         )
 
     def until_distance(self, sending, seconds: float = 400.0) -> float:
-        """Send until a distance comes that is not NaN; the limit leaves time to compile."""
+        """Send until a robot is monitored and a distance comes that is not NaN.
+
+        The limit leaves time to compile; distances of leaves, which come meanwhile, do not count.
+        """
         seen = len(self.heard["min_distance"])
-        self.until(
-            lambda: any(m.data == m.data for m in self.heard["min_distance"][seen:]),
-            seconds, sending,
-        )  # fmt: skip
+
+        def is_there() -> bool:
+            found = self.heard["min_distance"][seen:]
+            states = [state.message for state in self.heard["state"][-1:]]
+            is_loading = any(text.startswith(("compiling", "loading")) for text in states)
+            return found and not math.isnan(found[-1].data) and not is_loading
+
+        self.until(is_there, seconds, sending)
         return self.heard["min_distance"][-1].data
 
     def call(self, kind, name: str, **fields):
