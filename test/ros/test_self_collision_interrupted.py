@@ -246,6 +246,8 @@ def test_a_new_description_leaves_the_guard_to_what_was_forwarded_before(robot):
 
 def test_a_million_points_are_refused_unread_and_disturb_nothing(robot):
     data = serialized(robot.trajectory([START], [0.0]), 1_000_000, 0.001)
+    # This process sends joint states too, which wait while it publishes so much.
+    assert set_parameters(robot, joint_state_timeout=5.0).successful
     sent, first = len(robot.sent), robot.begin()
     since, began = len(robot.graph.heard["state"]), time.monotonic()
     robot.wanted.publish(data)
@@ -259,6 +261,7 @@ def test_a_million_points_are_refused_unread_and_disturb_nothing(robot):
     robot.points.publish(data)
     robot.until(lambda: robot.values["event"] == "point refused")
     assert "has 1000000 points" in robot.message
+    assert set_parameters(robot, joint_state_timeout=0.5).successful
 
 
 def test_as_many_points_as_allowed_can_be_replaced(robot):
