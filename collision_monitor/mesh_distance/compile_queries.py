@@ -76,7 +76,9 @@ def _compile_distances() -> None:
     none, arrays = np.empty(0), _empty_arguments(depths=False)
     nearest_query.exact_distance(*arrays, none, True)
     nearest_query.exact_distances(*arrays, none, np.inf, none)
-    nearest_query.exact_bounds(*arrays, none, np.empty(0, np.int64), none, 0.0, none, none)
+    which = np.empty(0, np.int64)
+    nearest_query.exact_bounds(*arrays, none, which, none, 0.0, none, none)
+    nearest_query.exact_bound(*arrays, which, none, 0.0, none, none)
     # Compiled, not called: there are no links to ask about.
     numbers, index, _, _, work, work_index, _ = arrays
     nearest_query.touching_leaves.compile(

@@ -191,6 +191,11 @@ class ExactDistance:
         self._arrays = (*packed, numbers, index, *self.state, calls(depths=False))
         self._has_depths = False
 
+    @property
+    def arrays(self) -> tuple[np.ndarray, ...]:
+        """First arguments of the kernels of `nearest_query`."""
+        return self._arrays
+
     def prepare_depths(self) -> None:
         """Compile the queries that measure how deep shapes touch; the first of them does this."""
         if not self._has_depths:
@@ -258,16 +263,15 @@ class ExactDistance:
         """
         pairs, out = np.ascontiguousarray(pairs, dtype=np.int64), np.array(leaves, dtype=float)
         limits, unsure = np.empty((2, len(out)))
-        limits[:] = within
+        limits[:], loose = within, float(loose)
+        bad = nearest_query.exact_bounds(*self._arrays, q, pairs, limits, loose, unsure, out)
+        if bad >= 0:
+            raise self._refusal(-2 - bad, q)
         end = time.thread_time() + seconds
-        while True:
-            code = nearest_query.exact_bounds(
-                *self._arrays, q, pairs, limits, float(loose), unsure, out
-            )
-            if code < 0:
-                raise self._refusal(code, q)
-            if code == 0 or time.thread_time() >= end:
-                return out
+        while nearest_query.exact_bound(*self._arrays, pairs, limits, loose, unsure, out):
+            if time.thread_time() >= end:
+                break
+        return out
 
     def crossing(self, q: np.ndarray, links: tuple[int, int], most: int) -> Crossing:
         """See `CollisionModel.crossing_triangles`."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from collision_monitor.common.array_views import work_space
-from collision_monitor.common.compiled import FOUR, ONE, THREE, ZERO, kernel, small_kernel
+from collision_monitor.common.compiled import FOUR, ONE, THREE, TRUE, ZERO, kernel, small_kernel
 from collision_monitor.geometry.boxes import box_size, boxes_overlap
 from collision_monitor.geometry.segments import (
     capsule_distance,
@@ -20,6 +20,7 @@ from collision_monitor.geometry.segments import (
     surely_farther,
 )
 from collision_monitor.hierarchy.aabb_tree import ROOT, is_open, nearest_leaves
+from collision_monitor.hierarchy.kinematics import forward_kinematics
 from collision_monitor.hierarchy.packed import unpack
 from collision_monitor.hierarchy.query import first_bad, move
 from collision_monitor.mesh_distance.link_pair_distance import (
@@ -346,24 +347,21 @@ def exact_bounds(
 
     ``out`` comes as the distances of the leaves, and never falls; those not above ``within[k]``
     are raised. The result of an earlier query, less the motion of the links since, is a bound,
-    and so is a plane between the triangles that were nearest. One pair is measured: the one whose
-    bound is farthest below its ``within``, of those that may be more than ``loose`` metres below
-    the truth, or that may touch. How deep shapes touch is left to their leaves.
-    ``unsure`` (as many) is work space.
+    and so is a plane between the triangles that were nearest. How deep shapes touch is left to
+    their leaves. ``unsure[k]`` becomes how far a bound may be below the truth, for `exact_bound`;
+    0 where measuring is of no use.
 
-    Returns 1 if a pair was measured, so that another call may raise more; 0 if none is loose;
-    -2 - k when q[k] is not finite.
+    Returns -1, or the index of a value of q that is not finite.
     """
     bad = first_bad(q)
     if bad >= 0:
-        return -2 - bad
+        return bad
     view = unpack(numbers, index)
     shapes, state = unpack_shapes(shape_numbers, shape_index), unpack_state(work, work_index)
     data = data_of(shape_numbers, shape_index, work, work_index, calls)
-    move(view, q)
+    forward_kinematics(view, q)
     pose, points = work_space(loose, 7, 3), work_space(1.0, 3, 3)
     rows = work_space(bad, 1, 4)
-    best = -1
     for k in range(len(which)):
         unsure[k] = 0.0
         leaves, limit = out[k], within[k]
@@ -377,15 +375,47 @@ def exact_bounds(
                 unsure[k] = min(guess, limit) - out[k]
             else:
                 unsure[k] = max(limit, loose) + min(guess, limit)
-            if unsure[k] > loose and (best < 0 or limit - out[k] > within[best] - out[best]):
-                best = k
+    return bad
+
+
+@kernel
+def exact_bound(
+    numbers, index, shape_numbers, shape_index, work, work_index, calls, which, within, loose,
+    unsure, out,
+):  # fmt: skip
+    """Measure one pair after `exact_bounds`, at the same configuration; whether there was one.
+
+    The one whose bound is farthest below its ``within``, of those that may be more than ``loose``
+    metres below the truth, or that may touch.
+    """
+    best = -1
+    for k in range(len(which)):
+        if unsure[k] > loose and (best < 0 or within[k] - out[k] > within[best] - out[best]):
+            best = k
     if best < 0:
-        return 0
+        return False
+    view = unpack(numbers, index)
+    shapes, state = unpack_shapes(shape_numbers, shape_index), unpack_state(work, work_index)
+    data = data_of(shape_numbers, shape_index, work, work_index, calls)
+    points, rows = work_space(1.0, 3, 3), work_space(best, 1, 4)
     pair, overlap = which[best], out[best] < 0.0
     value = _open(view, shapes, state, data, pair, within[best], 0.0, overlap, rows, points)
     if value > 0.0:
         out[best] = max(out[best], value)
-    return 1
+    unsure[best] = 0.0
+    return True
+
+
+@kernel
+def pair_at(numbers, index, shape_numbers, shape_index, work, work_index, calls, q, pair):
+    """Distance of the shapes of one pair of links at a finite configuration; 0 if they touch."""
+    view = unpack(numbers, index)
+    shapes, state = unpack_shapes(shape_numbers, shape_index), unpack_state(work, work_index)
+    data = data_of(shape_numbers, shape_index, work, work_index, calls)
+    forward_kinematics(view, q)
+    points, rows = work_space(1.0, 3, 3), work_space(pair, 1, 4)
+    value = _open(view, shapes, state, data, pair, np.inf, 0.0, TRUE, rows, points)
+    return max(value, 0.0)
 
 
 @kernel

@@ -499,6 +499,10 @@ class CollisionModel:
         out[pairs] = 0.0
         return self._exactly().refine(self._configuration(q), out, 0.0, False)[pairs]
 
+    def exact_arrays(self) -> tuple[np.ndarray, ...]:
+        """First arguments of the kernels of `mesh_distance.nearest_query`."""
+        return self._exactly().arrays
+
     def leaf_segments(self, q: Sequence[float] | np.ndarray) -> np.ndarray:
         """End points (len(leaves), 2, 3) of the leaves at ``q`` (nq,), base frame, metres."""
         q = self._configuration(q)

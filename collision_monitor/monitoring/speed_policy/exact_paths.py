@@ -9,12 +9,59 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from collision_monitor.common.compiled import kernel
 from collision_monitor.continuous.path_bounds import bounds_of_pairs, lowest_interval, raise_bounds
+from collision_monitor.mesh_distance.nearest_query import pair_at
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
 
 _KEPT = 64  # distances of a pair; the paths of successive cycles are nearly the same
+
+
+# Outcomes of `measure_pair`.
+_OPEN, _SETTLED, _INSIDE = 0, 1, 2
+_MOST = 4  # measurements between two looks at the clock
+
+
+@kernel
+def measure_pair(
+    numbers, index, shape_numbers, shape_index, work, work_index, calls, pair, path, weights,
+    places, distances, count, bounds, lowest, stop, enough, resolution,
+):  # fmt: skip
+    """Measure a pair in the middle of its lowest intervals, `_MOST` times at most.
+
+    ``path`` (2 n + 1, nq), ``weights`` (nq,), ``bounds`` (n,) as of `ExactPaths.least`. ``count``
+    distances (m,) at ``places`` (m, nq) were measured, one after another and round again;
+    ``lowest`` is the least of those on this path. Metres.
+
+    No interval is measured twice, as the first half of each is at least as long as the second:
+    robots brake. Then `lowest_interval` expects no more than a distance in the middle gives.
+
+    Returns (lowest, count, outcome): settled if the bounds are high enough or nothing raises them,
+    inside if a distance is at most ``stop``.
+    """
+    joints = np.flatnonzero(weights)
+    for _ in range(_MOST):
+        interval, is_worth_it = lowest_interval(
+            path, weights, places, distances, bounds, 0.5 * resolution
+        )
+        if bounds[interval] >= min(enough, lowest - resolution) or not is_worth_it:
+            return lowest, count, _SETTLED
+        q = path[2 * interval + 1]
+        found = pair_at(
+            numbers, index, shape_numbers, shape_index, work, work_index, calls, q, pair
+        )
+        oldest = count % len(distances)
+        distances[oldest] = found
+        for k in range(len(q)):
+            places[oldest, k] = q[k]
+        count += 1
+        lowest = min(lowest, found)
+        if found <= stop:
+            return lowest, count, _INSIDE
+        raise_bounds(path, joints, weights, q, found, enough, bounds)
+    return lowest, count, _OPEN
 
 
 class ExactPaths:
@@ -70,10 +117,15 @@ class ExactPaths:
         for k in unsettled[np.argsort((least - stop)[unsettled])]:
             if time.thread_time() >= end_time:
                 break
-            least[k], is_inside[k] = self._measured(
-                pairs[k], slots[k], path, weights[k], bounds[k], now[k], stop[k], enough[k],
-                resolution, end_time,
-            )  # fmt: skip
+            slot, lowest, outcome = slots[k], now[k], _OPEN
+            while outcome == _OPEN and time.thread_time() < end_time:
+                lowest, self._counts[slot], outcome = measure_pair(
+                    *self._model.exact_arrays(), pairs[k], path, weights[k], self._places[slot],
+                    self._distances[slot], self._counts[slot], bounds[k], lowest, stop[k],
+                    enough[k], resolution,
+                )  # fmt: skip
+            is_inside[k] = outcome == _INSIDE
+            least[k] = lowest if is_inside[k] else min(bounds[k].min(), lowest)
         return least, is_inside
 
     def _slots(self, pairs: np.ndarray) -> np.ndarray:
@@ -88,43 +140,6 @@ class ExactPaths:
             self._counts = np.pad(self._counts, more)
         return self._slot_of[pairs]
 
-    def _measured(
-        self,
-        pair: int,
-        slot: int,
-        path: np.ndarray,
-        weights: np.ndarray,
-        bounds: np.ndarray,
-        now: float,
-        stop: float,
-        enough: float,
-        resolution: float,
-        end_time: float,
-    ) -> tuple[float, bool]:
-        """`least` of one pair, whose ``bounds`` (n,) are not enough.
-
-        No interval is measured twice, as the first half of each is at least as long as the second:
-        robots brake. Then `lowest_interval` expects no more than a distance in the middle gives.
-        """
-        places, distances = self._places[slot], self._distances[slot]
-        joints, lowest = np.flatnonzero(weights), now
-        while time.thread_time() < end_time:
-            interval, is_worth_it = lowest_interval(
-                path, weights, places, distances, bounds, 0.5 * resolution
-            )
-            if bounds[interval] >= min(enough, lowest - resolution) or not is_worth_it:
-                break
-            q = path[2 * interval + 1]
-            found = float(self._model.surface_distances(q, np.array([pair]))[0])
-            oldest = self._counts[slot] % _KEPT
-            places[oldest], distances[oldest] = q, found
-            self._counts[slot] += 1
-            lowest = min(lowest, found)
-            if found <= stop:
-                return found, True
-            raise_bounds(path, joints, weights, q, found, enough, bounds)
-        return min(float(bounds.min()), lowest), False
-
     def _compile(self) -> None:
         """Run the kernels once, so that no joint state has to wait for them."""
         joints = self._places.shape[2]
@@ -134,6 +149,8 @@ class ExactPaths:
         bounds_of_pairs(
             path, weights, none, none, slots, self._places, self._distances, self._counts, bounds
         )
-        one = np.zeros(1)
-        raise_bounds(path, slots, path[0], path[0], 0.0, 0.0, one)
-        lowest_interval(path, path[0], path, np.zeros(3), one, 0.0)
+        one = np.zeros(1)  # at least as high as needed: nothing is measured
+        measure_pair(
+            *self._model.exact_arrays(), 0, path, path[0], path, np.zeros(3), 0, one, 0.0, 0.0, 0.0,
+            0.0,
+        )  # fmt: skip
