@@ -7,8 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from collision_monitor.model.live.live_scene import LiveScene
-from collision_monitor.model.nearness import part_of
-from collision_monitor.model.proximity import Proximity
+from collision_monitor.model.proximity import Proximity, part_of
 
 
 class LiveProximity(Proximity):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from collision_monitor.continuous.path_bounds import bounds_of_pairs, lowest_interval, raise_bounds
+from collision_monitor.continuous.braking import bounds_of_pairs, lowest_interval, raise_bounds
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from collision_monitor.errors import FitError
-from collision_monitor.fitting.fit_settings import FitSettings
+from collision_monitor.fitting.shapes import FitSettings
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from collision_monitor.fitting.fit_settings import FitSettings
-from collision_monitor.fitting.least_capsule import fit_capsule
-from collision_monitor.fitting.shapes import fit_of_given, fit_shape, fits_in_own_frame
-from collision_monitor.fitting.sphere import fit_sphere
+from collision_monitor.fitting.bounding_shapes import fit_capsule, fit_sphere
+from collision_monitor.fitting.shapes import FitSettings, fit_of_given, fit_shape, fits_in_own_frame
 from collision_monitor.robot.description import Shape
 
 size = st.floats(0.01, 3.0)
