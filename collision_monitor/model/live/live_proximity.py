@@ -31,7 +31,7 @@ class LiveProximity(Proximity):
 
 
 class LiveNearness:
-    """As `nearness.Nearness`, of the pairs with objects."""
+    """As `proximity.Nearness`, of the pairs with objects."""
 
     def __init__(self, live: LiveScene) -> None:
         self._live = live

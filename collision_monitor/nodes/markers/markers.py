@@ -271,7 +271,7 @@ class MarkerBuilder:
     ) -> Iterator[MarkerArray | bytes]:  # fmt: skip
         """Messages that show the state at ``q``: coloured by clearance, grey if it is unknown.
 
-        ``nearness`` (links,) as of `nearness.Nearness`, ``of_objects`` (slots,) as of
+        ``nearness`` (links,) as of `proximity.Nearness`, ``of_objects`` (slots,) as of
         `live_nearness.LiveNearness`; without it all objects are far. Serialized messages are bytes.
         """
         part = self._far if of_objects is None else of_objects
