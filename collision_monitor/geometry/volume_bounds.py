@@ -184,7 +184,7 @@ def _boxes_bound(d0, d1, d2, r, f, a0, a1, a2, b0, b1, b2, best):
 
 @kernel
 def aligned_bound(boxes_a, i, boxes_b, j, pose, best):
-    """A squared distance that two boxes along their links' axes are not nearer than.
+    """Lower bound of the squared distance of two boxes along their links' axes.
 
     What the axes show, or any number from ``best`` on as soon as that is shown. The three axes of a
     box together: the distance from it to the box around the other along its axes. The nine
