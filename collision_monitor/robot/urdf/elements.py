@@ -4,7 +4,7 @@
 
 Keeps links with their collision geometry, and joints. Everything else (inertia, transmissions,
 simulator plugins) is dropped without being read, since in many robots no strict parser accepts it.
-The rest is checked here, where line numbers are available.Visual geometry is dropped too, or
+The rest is checked here, where line numbers are available. Visual geometry is dropped too, or
 optionally replaces the collision geometry of links that have none.
 """
 

@@ -4,7 +4,7 @@
 
 The description is parsed by urdf_parser_py, after elements that are not needed are removed (see
 `elements`), and checked: anything that cannot be monitored as written is an error that names the
-link or joint and the line.Visual geometry is used only on request, and only for links without
+link or joint and the line. Visual geometry is used only on request, and only for links without
 collision geometry.
 """
 
