@@ -20,9 +20,8 @@ import numpy as np
 
 from collision_monitor import CollisionModel
 from collision_monitor.common.compiled import kernel
-from collision_monitor.geometry.boxes import boxes_overlap
-from collision_monitor.geometry.obb import OrientedBox
-from collision_monitor.hierarchy.aabb_tree import is_open
+from collision_monitor.fitting.bounding_shapes import OrientedBox
+from collision_monitor.hierarchy.aabb_tree import boxes_overlap, is_open
 from collision_monitor.hierarchy.kinematics import forward_kinematics
 from collision_monitor.hierarchy.packed import unpack, windows
 from collision_monitor.hierarchy.query import first_bad

@@ -29,8 +29,7 @@ from scipy.spatial.transform import Rotation
 from support.robots.robots import RobotFiles
 
 from collision_monitor import CollisionModel
-from collision_monitor.mesh_distance.bvh.mesh_tree import KINDS
-from collision_monitor.mesh_distance.bvh.triangle_tree import build_triangle_tree
+from collision_monitor.mesh_distance.bvh.mesh_tree import KINDS, build_triangle_tree
 from collision_monitor.mesh_distance.mesh_crossing import mesh_crossing
 from collision_monitor.mesh_distance.mesh_pair_distance import mesh_distance
 

@@ -14,8 +14,8 @@ import numpy as np
 from support.robots.robots import RobotFiles
 
 from collision_monitor import CollisionModel
-from collision_monitor.fitting.fit_settings import FitSettings
 from collision_monitor.fitting.fitter import FITS, given_leaves
+from collision_monitor.fitting.shapes import FitSettings
 from collision_monitor.robot.description import Joint, Link
 from collision_monitor.robot.srdf import Semantics, load_srdf
 from collision_monitor.robot.urdf.urdf import load_robot

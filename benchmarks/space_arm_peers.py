@@ -23,9 +23,9 @@ from box_trees import ROOM, box_tree
 
 from collision_monitor import CollisionModel
 from collision_monitor.common.compiled import kernel
-from collision_monitor.fitting.fit_settings import FitSettings
+from collision_monitor.fitting.bounding_shapes import fit_box
 from collision_monitor.fitting.fitter import given_leaves
-from collision_monitor.geometry.obb import fit_box
+from collision_monitor.fitting.shapes import FitSettings
 from collision_monitor.geometry.segments import capsule_distance, capsule_witness, surely_farther
 from collision_monitor.hierarchy import query
 from collision_monitor.hierarchy.clearance import Clearance

@@ -32,10 +32,8 @@ from scipy.spatial import ConvexHull
 from support.robots.robots import RobotFiles
 
 from collision_monitor import CollisionModel
-from collision_monitor.fitting.least_capsule import fit_capsule
+from collision_monitor.fitting.bounding_shapes import fit_box, fit_capsule, fit_sphere, hull_points
 from collision_monitor.fitting.shapes import single_leaf
-from collision_monitor.fitting.sphere import fit_sphere
-from collision_monitor.geometry.obb import fit_box, hull_points
 from collision_monitor.robot.description import Shape
 from collision_monitor.robot.urdf.urdf import load_robot
 

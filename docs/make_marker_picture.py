@@ -21,7 +21,7 @@ from collision_monitor import CollisionModel, adjust
 from collision_monitor.model.live.live_proximity import LiveNearness
 from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.live.point_cloud import voxels_of
-from collision_monitor.model.nearness import Nearness
+from collision_monitor.model.proximity import Nearness
 from collision_monitor.monitoring.monitor import Monitor
 from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
 from collision_monitor.motion import read_motion

@@ -14,7 +14,7 @@ from scipy.spatial import ConvexHull, QhullError
 from collision_monitor.acm.chain import Chain, place_chain
 from collision_monitor.geometry.leaf import Leaf, moved
 from collision_monitor.hierarchy.packed import PRISMATIC, REVOLUTE
-from collision_monitor.mesh_distance.bvh.triangle_tree import build_triangle_tree
+from collision_monitor.mesh_distance.bvh.mesh_tree import build_triangle_tree
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.robot.bodies import Bodies
 from collision_monitor.robot.description import Shape

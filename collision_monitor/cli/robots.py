@@ -19,8 +19,8 @@ from collision_monitor.cli.progress import LiveProgress
 from collision_monitor.common.compiled import log_compiling
 from collision_monitor.common.loading_limits import LoadingLimits, limited
 from collision_monitor.errors import ConfigurationError, MissingDependencyError, MotionError
-from collision_monitor.fitting.fit_settings import FitSettings
 from collision_monitor.fitting.fitter import FITS, given_leaves
+from collision_monitor.fitting.shapes import FitSettings
 from collision_monitor.geometry.leaf import Leaf
 from collision_monitor.mesh_distance.bvh.mesh_tree import KINDS
 from collision_monitor.model.collision_model import CollisionModel

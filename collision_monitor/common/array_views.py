@@ -1,15 +1,15 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Two-dimensional windows into a packed array that cost nothing.
+"""Two-dimensional windows into a packed array, without reference counts.
 
-A numba slice of an array counts references with atomic instructions, twice per
-slice: with a dozen slices that is half of a query's time. And an array is nine values:
-a dozen of them handed from kernel to kernel is most of what the compiler has to do.
-A window is an address and two sizes. It owns nothing, so nothing is counted, and it supports only
-``window[row, column]``, to read or to write, and ``len(window)``, its rows. As in any kernel
-indices are not checked; negative ones do not count from the end. A window must not outlive
-the call that made it, and cannot be returned to Python. `work_space` makes one on the
-processor's stack, where no call for memory is needed.
+A numba slice of an array counts references with atomic instructions, twice per slice: with a dozen
+slices this takes half the time of a query. An array also consists of nine values: passing a dozen
+arrays from kernel to kernel causes most of the compiler's work. A window is an address and two
+sizes. It owns no memory, so no references are counted. It supports only ``window[row, column]``, to
+read or to write, and ``len(window)``, its rows. As in any kernel indices are not checked; negative
+ones do not count from the end. A window must not outlive the call that made it, and cannot be
+returned to Python. `work_space` makes one on the processor's stack, where no call for memory is
+needed.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ def _type_of_len(context):
     return kind
 
 
-# Which member of a window is which. Taken out by number: a proxy would put the whole window into
-# memory for each, and all that has to be optimised away again.
+# Members of a window, extracted by number: a proxy would write the whole window to memory for each,
+# and the compiler would have to optimise that away.
 _DATA, _ROWS, _COLUMNS = range(3)
 
 
@@ -131,7 +131,7 @@ def borrow(typing_context, array, offset, rows, columns):
 def work_space(typing_context, like, rows, columns):
     """(rows, columns) window of numbers of the kind of ``like``, not set to anything.
 
-    Both sizes must be constants. It is gone with the kernel that made it.
+    Both sizes must be constants. It is valid until the kernel that made it returns.
     """
     if not all(isinstance(size, types.IntegerLiteral) for size in (rows, columns)):
         return None

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Files that are there whole or not at all."""
+"""Files that are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pathlib import Path
 
 
 def write_text(path: str | os.PathLike, text: str) -> None:
-    """Write a file (UTF-8) beside its place and move it there; no one sees half of it.
+    """Write a file (UTF-8) atomically: to a temporary file beside it, which is then renamed.
 
     A link is followed; a file that is not regular (a pipe, /dev/stdout) is written to directly.
-    Raises OSError; the file at ``path`` is as it was then.
+    Raises OSError; the file at ``path`` is unchanged then.
     """
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""How kernels are compiled, where the machine code is kept, and what the log says meanwhile.
+"""Set-up of numba: decorators for kernels, the cache of machine code, and progress in the log.
 
 Numba's own cache notices a change of the file that holds a function, but not of
 the files whose functions it calls: after an upgrade old machine code could run
@@ -31,8 +31,8 @@ from collision_monitor.common.disk_cache import Turn, places, private_directory
 
 logger = logging.getLogger(__name__)
 
-# Contraction to fused multiply-add only: nothing may assume that NaN or infinity
-# cannot occur, because a NaN must surface as one.
+# Contraction to fused multiply-add only: the compiler must not assume that NaN and infinity cannot
+# occur, because a NaN must stay one.
 _FAST_MATH = {"contract", "nsz"}
 _PACKAGE = Path(__file__).resolve().parents[1]
 # Kernels, and what extends numba. Constants of kernels are defined in such files too.
@@ -40,17 +40,17 @@ _HAS_KERNELS = re.compile(rb"^@\w*kernel$|^(?:from|import) numba", re.MULTILINE)
 _PATIENCE = 600.0  # seconds to wait for another process that compiles
 _LOG_SECONDS = 1.0  # between two lines about progress
 
-# Numba compiles a kernel again for every integer or boolean literal it is given, and all that it
-# calls. These are constants of numpy, which it takes for numbers like any other.
+# Numba compiles a kernel, and all that it calls, again for every integer or boolean literal among
+# its arguments. These are constants of numpy, which numba treats as ordinary numbers.
 MINUS_ONE, ZERO, ONE, TWO, THREE, FOUR = (np.int64(n) for n in range(-1, 5))
 FALSE, TRUE = np.bool_(False), np.bool_(True)
 
 
-# -- where machine code is kept ------------------------------------------------------
+# -- cache of machine code -----------------------------------------------------------
 
 
 def _sources_digest() -> str:
-    """Of the compiler's versions and the text of every file with kernels."""
+    """Digest of the compiler's versions and the text of every file with kernels."""
     digest = hashlib.sha256(f"{numba.__version__} {llvmlite.__version__}".encode())
     for path in sorted(_PACKAGE.rglob("*.py")):
         text = path.read_bytes()
@@ -67,7 +67,7 @@ def cache_directory() -> Path | None:
 def _remove_truncated(directory: Path) -> None:
     """Delete files that a full disk or a crash cut short: numba would raise at every start.
 
-    Numba's files are pickles, which end with a full stop. It compiles anew what is missing.
+    Numba's files are pickles, which end with a full stop. Numba compiles missing code again.
     """
     for path in (*directory.rglob("*.nbi"), *directory.rglob("*.nbc")):
         try:
@@ -96,12 +96,12 @@ else:
 
 
 def is_on_disk(compiled: Callable) -> bool:
-    """Whether machine code of a kernel is kept from an earlier process."""
+    """Whether the cache has machine code of a kernel from an earlier process."""
     return _directory is not None and any(_directory.rglob(f"{_file_name(compiled)}-*.nbi"))
 
 
 def _file_name(compiled: Callable) -> str:
-    """With which numba begins the names of a kernel's files."""
+    """Beginning of the names of a kernel's files in numba's cache."""
     function = compiled.py_func
     return f"{function.__module__.rsplit('.', 1)[-1]}.{function.__qualname__}"
 
@@ -115,28 +115,28 @@ def kernel(function: Callable) -> Callable:
 
 
 def offline_kernel(function: Callable) -> Callable:
-    """As `kernel`, for long runs: lets other threads go on, which costs a call 50 ns."""
+    """As `kernel`, for long runs: releases the GIL, which costs 50 ns for each call."""
     return _compiled(function, nogil=True)
 
 
 def inlined_kernel(function: Callable) -> Callable:
-    """As `kernel`, for parts of another: a part of its code wherever it is called."""
+    """As `kernel`, for parts of another kernel: inlined wherever it is called."""
     return _compiled(function, nogil=False, forceinline=True)
 
 
 def small_kernel(function: Callable) -> Callable:
-    """As `kernel`, for a few lines: they are compiled as lines of their caller.
+    """As `kernel`, for a few lines: inlined into the caller before it is compiled.
 
-    To compile a function of its own takes a fifth of a second, whatever is in it.
+    Compiling a separate function takes a fifth of a second, however short it is.
     """
     return _compiled(function, nogil=False, inline="always")
 
 
 def exact_kernel(function: Callable) -> Callable:
-    """As `kernel`, with every operation rounded as IEEE 754 says: none fused, none left out.
+    """As `kernel`, with every operation rounded according to IEEE 754: none is fused or omitted.
 
-    For arithmetic that computes its own rounding errors. It keeps this where it is inlined
-    into an ordinary kernel: what may be fused is written on each operation.
+    For arithmetic that computes its own rounding errors. This also holds where it is inlined into
+    an ordinary kernel: the permission to fuse is an attribute of each operation.
     """
     return _compiled(function, nogil=False, fastmath=False)
 
@@ -154,11 +154,11 @@ def _compiled(
 
 @contextmanager
 def _cache_options() -> Iterator[dict[str, bool]]:
-    """Options of a decorator that keeps machine code on disk where there is a place for it."""
+    """Options of a decorator that caches machine code on disk, if there is a directory for it."""
     if _directory is None:
         yield {}
         return
-    # The cache's place is settled at decoration: ours is named for that moment only.
+    # Numba chooses the cache directory at decoration: it is set for that moment only.
     previous = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(_directory)
     try:
@@ -185,11 +185,11 @@ def callback_address(compiled: Callable, signature: Signature) -> int:
 
 @contextmanager
 def compiling(*kernels: Callable) -> Iterator[None]:
-    """Call in this block what compiles ``kernels``, and what goes with them.
+    """Context in which ``kernels``, and others with them, are compiled by calling them.
 
     Processes that start together take turns if one of ``kernels`` is not on disk yet: the first
-    compiles, the others load what it kept. They wait until it ends, ten minutes at most. Blocks for
-    the same kernels must not be nested.
+    compiles, the others load its result. They wait for it, ten minutes at most. Blocks for the same
+    kernels must not be nested.
     """
     if all(is_on_disk(each) for each in kernels):
         yield
@@ -205,7 +205,7 @@ def compiling(*kernels: Callable) -> Iterator[None]:
 class _Compiling(event.Listener):
     """Logs which kernel is being compiled, and how many are done, if that is wanted.
 
-    Meanwhile there is no garbage collection, which takes a sixth of the time to compile.
+    Garbage collection is disabled meanwhile: it would take a sixth of the time to compile.
     """
 
     def __init__(self) -> None:
@@ -240,5 +240,5 @@ event.register("numba:compile", _listener)
 
 
 def log_compiling() -> None:
-    """Log progress from now on, for the life of this process; nothing when nothing is compiled."""
+    """Log the progress of compiling from now on, until this process ends."""
     _listener.is_logged = True

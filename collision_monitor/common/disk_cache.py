@@ -1,10 +1,10 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Results that took long, kept on disk for the next start: privately, or not at all.
+"""A private cache on disk for results that take long to compute.
 
-The folder is one that nobody else can write to, and what is kept in a `Store` is
-JSON: reading it runs no code. A cache is a convenience, so none of its troubles is the
-user's: where it cannot be used, it is empty, and one warning says why.
+No other user can write to the folder, and the values in a `Store` are JSON: reading them runs no
+code. A cache must not cause errors: where it cannot be used, it is empty, and one warning gives the
+reason.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ import numpy as np
 logger = logging.getLogger(__name__)
 
 SWITCH = "COLLISION_MONITOR_CACHE"
-_LARGEST = 200_000_000  # bytes; what was not used for longest makes room
+_LARGEST = 200_000_000  # bytes; the least recently used values are dropped
 _PATIENCE = 2.0  # seconds to wait for another process that writes
-_LOOK_SECONDS = 0.02  # between two looks whether another has done its work
+_LOOK_SECONDS = 0.02  # between two checks whether another process has finished
 
 
 # -- folders -------------------------------------------------------------------------
@@ -72,7 +72,7 @@ def _is_usable(directory: Path) -> bool:
 
 
 def private_directory(name: str) -> Path | None:
-    """A writable directory called ``name`` that is this user's alone; None without one."""
+    """A writable directory called ``name`` that belongs to this user only; None without one."""
     for base in _candidates():
         directory = base / name
         if _is_usable(directory):
@@ -85,25 +85,25 @@ def places() -> str:
     return f"NUMBA_CACHE_DIR, XDG_CACHE_HOME, ~/.cache and {tempfile.gettempdir()}"
 
 
-# -- work that is done once ----------------------------------------------------------
+# -- locks: work that one process does for all ---------------------------------------
 
 
 class Turn:
-    """A turn at work whose result is kept: processes that begin together do not all do it.
+    """A lock on work whose result is cached: one of the processes that start together does it.
 
-    It is a convenience too. Where nothing can be locked, or another takes too long, both work.
+    If the lock is not available, or another process takes too long, both do the work.
     """
 
     def __init__(self, directory: Path | None, work: str) -> None:
-        """Of ``work``, a name for a file, whose results are kept in ``directory``."""
+        """``work`` is the name of the lock file in ``directory``, where the results are cached."""
         self._path = None if directory is None else directory / f"{work}.lock"
         self._file: int | None = None
 
     def take(self, patience: float = 120.0) -> bool:
-        """Wait for other processes that use it, ``patience`` seconds at most.
+        """Acquire the lock; wait for other processes ``patience`` seconds at most.
 
         Returns:
-            Whether there was somebody: the result may be there by now.
+            Whether another process had the lock: its result may be available now.
         """
         if self._path is None:
             return False
@@ -122,7 +122,7 @@ class Turn:
         return waited
 
     def give(self) -> None:
-        """Let the next one have it."""
+        """Release the lock."""
         if self._file is not None:
             with contextlib.suppress(OSError):
                 self._path.unlink(missing_ok=True)
@@ -137,7 +137,7 @@ def content_key(*parts: object) -> str:
     """Digest (SHA-256, hexadecimal) of arrays, texts, numbers, None and nestings of them.
 
     Different content has different keys: type, length, shape and element type of
-    every part go into the digest, so no two parts can run into each other.
+    every part are included in the digest, so two parts cannot be confused.
 
     Raises:
         TypeError: for any other type, and for arrays of objects.
@@ -199,10 +199,10 @@ def _json_only(diskcache: ModuleType) -> type:
 
 
 class Store:
-    """Texts to JSON values on disk; any number of processes may use it at once.
+    """Maps text to JSON values on disk; any number of processes may use it at the same time.
 
-    It never fails: where it cannot be read or written it is empty, and says why once.
-    The environment variable COLLISION_MONITOR_CACHE=off switches it off.
+    It never raises: where it cannot be read or written it is empty, and logs the reason once. The
+    environment variable COLLISION_MONITOR_CACHE=off switches it off.
     """
 
     def __init__(self, name: str, largest: int = _LARGEST) -> None:
@@ -221,7 +221,7 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Close its files; it opens them again when it is asked."""
+        """Close its files; the next access opens them again."""
         if self._cache is not None:
             with contextlib.suppress(sqlite3.Error):
                 self._cache.close()
@@ -232,11 +232,11 @@ class Store:
         return self.get_many([key]).get(key)
 
     def set(self, key: str, value: Any) -> None:
-        """Keep a value that JSON can hold (TypeError if it cannot)."""
+        """Store a value that JSON can represent (otherwise TypeError)."""
         self.set_many({key: value})
 
     def get_many(self, keys: Sequence[str]) -> dict[str, Any]:
-        """The values of those keys that are there."""
+        """The values of those keys that are stored."""
         found = {}
         with self._opened() as cache:
             if cache is not None:
@@ -256,13 +256,13 @@ class Store:
                         cache.set(key, value)
 
     def turn(self, keys: Sequence[str]) -> Turn:
-        """A turn at working out the values of ``keys``; not one to wait for if nothing is kept."""
+        """A lock on computing the values of ``keys``; without a cache it never waits."""
         directory = private_directory(self._name) if self._usable else None
         return Turn(directory, content_key(*sorted(keys)))
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[Any]:
-        """The cache or None; what goes wrong inside makes this store an empty one."""
+        """The cache or None; after an error inside the context this store is empty."""
         if not self._usable:
             yield None
             return

@@ -1,9 +1,9 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""How much a load may take: numbers of links, shapes, triangles and pairs, and time.
+"""Limits of loading a robot: numbers of links, shapes, triangles and pairs, and time.
 
-A load runs in a block of `limited`; what it calls compares what it counts with the limits of that
-block, and elsewhere with the defaults.
+A load runs inside `limited`. Functions that it calls compare their counts with the limits of that
+context; outside of it the defaults apply.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from collision_monitor.errors import LoadingLimitError
 
 @dataclass(frozen=True)
 class LoadingLimits:
-    """What a robot and its scene may have at most.
+    """Upper limits of a robot and its scene.
 
     Attributes:
         max_links: links with shapes, of all robots; and joints that move, of one.
@@ -53,7 +53,7 @@ _current: ContextVar[_Load | None] = ContextVar("load", default=None)
 
 @contextmanager
 def limited(limits: LoadingLimits | None = None) -> Iterator[None]:
-    """Load in this block; one that is inside another has the limits of the other.
+    """Context of a load; a nested one has the limits of the outer one.
 
     Raises:
         LoadingLimitError: instead of a MemoryError.
@@ -74,7 +74,7 @@ def limited(limits: LoadingLimits | None = None) -> Iterator[None]:
 
 
 def is_limited() -> bool:
-    """Whether this is a load, with limits of its own."""
+    """Whether the caller runs inside `limited`."""
     return _current.get() is not None
 
 
@@ -106,7 +106,7 @@ def add_triangles(count: int, what: str) -> None:
 
 
 def check_time(step: str) -> None:
-    """Compare the time of this load with max_load_seconds; ``step`` is what is being done.
+    """Compare the time of this load with max_load_seconds; ``step`` names the current step.
 
     Raises:
         LoadingLimitError: it is over.

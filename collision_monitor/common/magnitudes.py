@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers that can be lengths around a robot, and files that can be its description."""
+"""Limits of magnitudes in all inputs, and of the size of files."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-# The bounds of the world, for every input (docs/safety.md). Beyond them, squares and sums leave the
-# range of floating point numbers, or its precision: a distance would be infinite, zero or no
-# number, which no monitor can act on.
+# Limits for every input (docs/safety.md). Beyond them, squares and sums exceed the range or the
+# precision of floating point numbers: a distance could be infinite, zero or NaN.
 LARGEST = 1e4  # metres of geometry: 10 km; and its angles and factors
 LARGEST_POSITION = 1e9  # of a joint: rad, or m
 LARGEST_LIMIT = 1e6  # metres, of the limits of a joint: large ones often mean none
@@ -26,7 +25,7 @@ LARGEST_FILE = 100_000_000  # bytes: two million triangles as binary STL
 
 
 def beyond_reason(value: float, is_size: bool = False, largest: float = LARGEST) -> str:
-    """Why a number cannot be worked with; empty if it can. A size is a positive length."""
+    """Why a number is rejected; empty if it is valid. A size is a positive length."""
     if not abs(value) <= largest:
         return f"{value:g} is beyond reason, {largest:g} is the most"
     if is_size and 0.0 < value < SMALLEST:
@@ -35,7 +34,7 @@ def beyond_reason(value: float, is_size: bool = False, largest: float = LARGEST)
 
 
 def any_beyond_reason(values: np.ndarray, largest: float = LARGEST) -> str:
-    """The same for the largest of an array; NaN and infinity are left to others."""
+    """The same for the largest number of an array; NaN and infinity are ignored."""
     values = np.abs(values)
     most = float(np.max(values, initial=0.0, where=np.isfinite(values)))
     return beyond_reason(most, largest=largest)
@@ -49,9 +48,9 @@ def too_small(kind: str, size: Sequence[float]) -> str:
 
 
 def read_bounded(path: Path, largest: int = LARGEST_FILE) -> bytes | None:
-    """What is in a file; None where that is more than ``largest`` bytes, or never ends.
+    """Content of a file; None if it is larger than ``largest`` bytes, or endless.
 
-    No more than these is ever held. Raises OSError and ValueError as `open` does.
+    No more than that is read. Raises OSError and ValueError as `open` does.
     """
     with path.open("rb") as file:
         data = file.read(largest + 1)

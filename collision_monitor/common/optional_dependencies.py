@@ -12,7 +12,7 @@ from collision_monitor.errors import MissingDependencyError
 
 @contextmanager
 def optional_dependency(need: str, extra: str) -> Iterator[None]:
-    """Report a library that the body imports, and that is missing or too old, with its remedy.
+    """Raise an error with a remedy if a library that the body imports is missing or too old.
 
     Args:
         need: beginning of the message, such as ``the page needs viser 1.1 or later``.

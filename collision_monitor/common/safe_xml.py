@@ -1,10 +1,9 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""XML from a file or from the network, read without trusting it.
+"""XML from untrusted files or topics.
 
-A document type declaration is refused before the parser sees it, and with it
-go entities, external subsets and every known expansion attack. Nothing is
-fetched, and elements know their line, so that messages can name it.
+Document type declarations are rejected before parsing, and with them entities, external subsets and
+every known expansion attack. Nothing is fetched. Elements have line numbers for messages.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ _PROLOG_ITEM = re.compile(r"\s+|<!--.*?-->|<\?.*?\?>", re.DOTALL)
 class ReceivedText:
     """Text from a topic: XML or an error, never a path.
 
-    It may name fewer files than a document of the user: see `packages.FileFinder`.
+    It may refer to fewer files than a document of the user: see `packages.FileFinder`.
     """
 
     text: str

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""YAML files of people we do not know: no objects, no key twice, nothing endless."""
+"""Untrusted YAML files: no objects, no duplicate keys, limited size and depth."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import yaml
 from collision_monitor.common.magnitudes import read_bounded
 from collision_monitor.errors import CollisionMonitorError
 
-# Lists in lists: libyaml goes down them by recursion, and a stack that is full ends the process.
+# Nested lists: libyaml parses them recursively, and a stack overflow kills the process.
 _DEEPEST = 100
 _MOST_MERGED = 100_000  # keys, in all mappings together
 _LONGEST_NUMBER = 4000  # characters: Python reads 4300 digits at most
@@ -21,13 +21,13 @@ _MERGE = "tag:yaml.org,2002:merge"
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
-    """The safe loader, but a key written twice is an error and not the last one wins.
+    """The safe loader, except that duplicate keys are an error.
 
-    libyaml's, where there is one: three times as fast.
+    libyaml's, if available: it is three times as fast.
     """
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
-        """Return the mapping of a node after looking for double keys."""
+        """Return the mapping of a node after checking for duplicate keys."""
         seen = set()
         for key, _ in node.value:
             if not isinstance(key.value, str) or key.tag == _MERGE:
@@ -40,7 +40,7 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
         return super().construct_mapping(node, deep)
 
     def flatten_mapping(self, node: yaml.MappingNode) -> None:
-        """Merge what '<<' names, counted: merges of merges grow without end in a few lines."""
+        """Merge what '<<' refers to, up to a limit: nested merges grow exponentially."""
         for key, value in node.value:
             if key.tag != _MERGE:
                 continue
@@ -57,9 +57,9 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
 
 
 def _number(construct: Any) -> Any:
-    """The library's way to make a number, for texts of a length that numbers have.
+    """The library's constructor of numbers, for texts of limited length.
 
-    One in base 60, which YAML 1.1 allows, takes a time that grows with the square of its length.
+    The time for a number in base 60, which YAML 1.1 allows, grows with the square of its length.
     """
 
     def of_reasonable_length(loader: _Loader, node: yaml.ScalarNode) -> Any:
@@ -85,7 +85,7 @@ _Loader.add_implicit_resolver(
 
 
 def _refuse_deep(text: bytes) -> None:
-    """Raise YAMLError for what is nested deeper than any file of ours."""
+    """Raise YAMLError if the text is nested too deeply."""
     depth = 0
     for event in yaml.parse(text, _Loader):
         if isinstance(event, yaml.CollectionStartEvent):
@@ -123,7 +123,7 @@ def read_documents(
         line = f":{mark.line + 1}" if mark else ""
         reason = getattr(problem, "problem", None) or " ".join(str(problem).split())
         raise error(f"{path.name}{line}: not YAML: {reason}") from None
-    except Exception as problem:  # tags with wrong values make PyYAML raise what it likes
+    except Exception as problem:  # tags with wrong values make PyYAML raise any exception
         raise error(f"{path.name}: not YAML: {type(problem).__name__}: {problem}") from None
 
 

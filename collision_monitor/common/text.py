@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Names and numbers in messages and options: lists cut short, misspelt names, plurals."""
+"""Names and numbers in messages and options: shortened lists, misspelt names, plurals."""
 
 from __future__ import annotations
 

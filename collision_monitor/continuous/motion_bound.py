@@ -25,9 +25,8 @@ from __future__ import annotations
 import numpy as np
 
 from collision_monitor.common.compiled import offline_kernel
-from collision_monitor.geometry.boxes import box_size, boxes_overlap
 from collision_monitor.geometry.segments import capsule_distance, capsule_witness, surely_farther
-from collision_monitor.hierarchy.aabb_tree import is_open
+from collision_monitor.hierarchy.aabb_tree import box_size, boxes_overlap, is_open
 from collision_monitor.hierarchy.kinematics import point_rate
 from collision_monitor.hierarchy.packed import unpack
 from collision_monitor.hierarchy.query import first_bad, move

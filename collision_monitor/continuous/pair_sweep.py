@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """How near two links are, and how near they can come in a piece of motion.
 
-From one bound to the next dearer one: balls around links, balls around leaves, leaves, and for
-those leaves which could still matter
+Bounds from the cheapest to the most expensive: balls around links, balls around leaves, leaves,
+and for those leaves that could still matter
 
-- *first order*: their distance less the way that both can go (Schwarzer, Saha, Latombe, IEEE
+- *first order*: their distance less the travel of both (Schwarzer, Saha, Latombe, IEEE
   Trans. Robotics 21(3), 2005; each pair of leaves has its own);
 - *second order*: along the normal n of their nearest points the end points a and b of their axes
   are apart by at least n . (b - a) less |n . (b' - a')|, half of both bends and both strays
-  (`sweep`), because no direction shows more than the distance.
+  (`Sweep`), because no direction shows more than the distance.
 """
 
 from __future__ import annotations
@@ -20,9 +20,84 @@ from typing import NamedTuple
 import numpy as np
 
 from collision_monitor.common.compiled import offline_kernel
-from collision_monitor.continuous.sweep import TURN, fill_sweep
 from collision_monitor.geometry.segments import capsule_distance, capsule_witness
 from collision_monitor.hierarchy.kinematics import point_rate
+from collision_monitor.hierarchy.packed import PRISMATIC
+
+# -- how far the points of a leaf can go in a piece of motion: for each leaf and each joint --
+#
+# About a configuration, kernel joint k moves by at most ``span[k]``, along a straight motion by at
+# most ``turn[k]`` to both sides, and strays by at most ``stray[k]`` from it. With r_k the distance
+# of the leaf's farthest point from axis k *at that configuration* (1 for a joint that slides):
+#
+# - Its points go no farther than the sum of span_k r_k: turn the joints from the base outwards,
+#   then everything beyond the joint that turns is still unchanged.
+# - Along the straight motion r_k grows to at most R_k = r_k + the sum of turn_j r_j over the joints
+#   j beyond k. So the path strays from it by at most the sum of stray_k R_k.
+# - The straight motion's second derivative is at most the sum of turn_k R_k (turn_k + 2 sum of
+#   turn_j before k), since d2p / dq_j dq_k = z_j x (z_k x (p - o_k)) for j not beyond k.
+#
+# A pair of links is moved by the joints that carry only one of them; these are the outer ends of
+# both chains. So each sum is stored from every joint outwards: row ``leaf``, column k holds it for
+# the joints from k on.
+
+
+class Sweep(NamedTuple):
+    """Windows; the first two are of joints, the others of the links that they carry.
+
+    Attributes:
+        joints: (kernel joints, 4): signed turn, |turn|, span, stray; see above.
+        groups: (kernel joints, 1): which path drives a joint; those of one path move together.
+        travel: (rows, kernel joints), metres: first sum.
+        stray: (rows, kernel joints), metres: second sum.
+        bend: (rows, kernel joints), metres: third sum.
+    """
+
+    joints: np.ndarray
+    groups: np.ndarray
+    travel: np.ndarray
+    stray: np.ndarray
+    bend: np.ndarray
+
+
+TURN, SIZE, FAR, OFF = 0, 1, 2, 3
+
+
+@offline_kernel
+def axis_distance(view, k, x, y, z):
+    """Distance of a point from the axis of joint k, which turns; metres."""
+    poses, body = view.poses, k + 1
+    ax, ay, az = poses[body, 2], poses[body, 5], poses[body, 8]
+    px, py, pz = x - poses[body, 9], y - poses[body, 10], z - poses[body, 11]
+    cx, cy, cz = ay * pz - az * py, az * px - ax * pz, ax * py - ay * px
+    return math.sqrt(cx * cx + cy * cy + cz * cz)
+
+
+@offline_kernel
+def fill_sweep(view, sweep, row, body, px, py, pz, qx, qy, qz, radius):
+    """Write the sums of a capsule from p to q that ``body`` carries into ``row``."""
+    joints = sweep.joints
+    travel, stray, bend, size, grown = 0.0, 0.0, 0.0, 0.0, 0.0
+    while body > 0:
+        k = body - 1
+        turn = joints[k, SIZE]
+        if view.joint_table[k, 1] == PRISMATIC:
+            near, far = 1.0, 1.0
+        else:
+            near = radius + max(
+                axis_distance(view, k, px, py, pz), axis_distance(view, k, qx, qy, qz)
+            )
+            far = near + grown
+        travel += joints[k, FAR] * near
+        stray += joints[k, OFF] * far
+        bend += turn * turn * far + 2.0 * turn * size
+        size += turn * far
+        grown += turn * near
+        sweep.travel[row, k] = travel
+        sweep.stray[row, k] = stray
+        sweep.bend[row, k] = bend
+        body = view.joint_table[k, 0]
+
 
 # What arithmetic can do to a distance in a world of some ten metres, with room; metres.
 ROUNDING = 1e-9

@@ -10,8 +10,7 @@ import numpy as np
 
 from collision_monitor.common.array_views import borrow
 from collision_monitor.common.compiled import offline_kernel
-from collision_monitor.continuous.pair_sweep import Balls, place_balls
-from collision_monitor.continuous.sweep import FAR, OFF, SIZE, TURN, Sweep
+from collision_monitor.continuous.pair_sweep import FAR, OFF, SIZE, TURN, Balls, Sweep, place_balls
 from collision_monitor.hierarchy.kinematics import forward_kinematics, place_leaves
 
 # -- where joints are that follow piecewise polynomials, and how far they go about an instant --

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from collision_monitor.common.disk_cache import Store, content_key
-from collision_monitor.fitting.body import surface_points
+from collision_monitor.fitting.body import farthest, spread_directions, surface_points
 from collision_monitor.fitting.coverage import closest_points
-from collision_monitor.fitting.outermost import farthest, spread_directions
 from collision_monitor.robot.description import Shape
 
 if TYPE_CHECKING:

@@ -6,8 +6,47 @@ from __future__ import annotations
 
 import numpy as np
 
+from collision_monitor.fitting.bounding_shapes import OrientedBox
 from collision_monitor.fitting.coverage import winding_numbers
-from collision_monitor.geometry.obb import OrientedBox
+
+MANY = 4000  # so many vertices of a hull are as good as all
+_BLOCK = 65_536  # points looked at in one go: memory, not time
+
+
+def spread_directions(count: int) -> np.ndarray:
+    """Unit vectors (count, 3), evenly spread: a spiral from pole to pole."""
+    z = 1.0 - (2.0 * np.arange(count) + 1.0) / count
+    turn = np.pi * (3.0 - np.sqrt(5.0)) * np.arange(count)
+    rim = np.sqrt(1.0 - z**2)
+    return np.column_stack([rim * np.cos(turn), rim * np.sin(turn), z])
+
+
+def farthest(points: np.ndarray, directions: np.ndarray) -> np.ndarray:
+    """Indices, ascending, of those ``points`` (n, 3) that are farthest along a direction (d, 3)."""
+    block = max(1, _BLOCK * 100 // len(directions))
+    best = np.full(len(directions), -np.inf)
+    index = np.zeros(len(directions), dtype=np.int64)
+    for start in range(0, len(points), block):
+        heights = points[start : start + block] @ directions.T
+        highest = heights.argmax(axis=0)
+        height = heights[highest, np.arange(len(directions))]
+        higher = height > best
+        best[higher], index[higher] = height[higher], start + highest[higher]
+    return np.unique(index)
+
+
+def outermost(points: np.ndarray) -> np.ndarray:
+    """``points`` (n, 3) as they are, or of more than `MANY` those that are farthest out.
+
+    In directions that are even where the set is as long as it is wide: it may be a rod.
+    """
+    if len(points) <= MANY:
+        return points
+    centred = points - points.mean(axis=0)
+    squares, axes = np.linalg.eigh(centred.T @ centred / len(points))
+    widths = np.sqrt(np.maximum(squares, 1e-12 * squares[-1]))
+    return points[farthest(centred @ (axes / widths), spread_directions(MANY))]
+
 
 _SURFACE_POINTS = 2000
 _DENSE_SURFACE_POINTS = 20_000

@@ -23,16 +23,25 @@ from collision_monitor.common.disk_cache import Store, content_key
 from collision_monitor.common.loading_limits import check_time
 from collision_monitor.errors import FitError
 from collision_monitor.fitting.approach_points import merged
-from collision_monitor.fitting.enclosure import check_enclosing
-from collision_monitor.fitting.fit_settings import FitSettings
-from collision_monitor.fitting.interior_coverage import check_filling
-from collision_monitor.fitting.least_capsule import fit_capsule
+from collision_monitor.fitting.body import outermost
+from collision_monitor.fitting.bounding_shapes import (
+    box_along,
+    fit_box,
+    fit_capsule,
+    fit_sphere,
+    hull_points,
+)
+from collision_monitor.fitting.enclosure import check_enclosing, check_filling
 from collision_monitor.fitting.leaves_file import read_leaves
-from collision_monitor.fitting.outermost import outermost
-from collision_monitor.fitting.shapes import Fit, fits_in_own_frame, leaf_rows, leaves_of, placed
-from collision_monitor.fitting.sphere import fit_sphere
+from collision_monitor.fitting.shapes import (
+    Fit,
+    FitSettings,
+    fits_in_own_frame,
+    leaf_rows,
+    leaves_of,
+    placed,
+)
 from collision_monitor.geometry.leaf import Leaf
-from collision_monitor.geometry.obb import box_along, fit_box, hull_points
 from collision_monitor.robot.description import Robot, Shape
 
 logger = logging.getLogger(__name__)
@@ -46,11 +55,11 @@ _MEAN = 0.75
 # Files beside this one that have no part in a fit of given watchers, and so may change without
 # that meshes are fitted anew.
 _NO_PART = (
-    "__init__.py", "approach_points.py", "enclosure*.py", "fast_fit.py", "fitter.py",
-    "interior_coverage.py", "leaves_file.py", "stand_off.py",
+    "__init__.py", "approach_points.py", "enclosure*.py", "fitter.py", "leaves_file.py",
+    "stand_off.py",
 )  # fmt: skip
 # Files elsewhere that have a part in it.
-_PART = ("geometry/leaf.py", "geometry/obb.py")
+_PART = ("geometry/leaf.py",)
 _CLOSED_FORMS = ("sphere", "capsule", "box")
 
 Job = tuple[Shape, int, np.ndarray]

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""From a collision shape to the leaves that enclose it."""
+"""Fits leaves to one collision shape."""
 
 from __future__ import annotations
 
@@ -11,17 +11,49 @@ from functools import cached_property
 
 import numpy as np
 
-from collision_monitor.fitting.body import Body
-from collision_monitor.fitting.box_leaves import cover_box, covers_of_box
+from collision_monitor.errors import FitError
+from collision_monitor.fitting.body import Body, outermost
+from collision_monitor.fitting.bounding_shapes import (
+    OrientedBox,
+    box_along,
+    fit_box,
+    fit_least_capsule,
+    fit_least_sphere,
+    hull_points,
+)
 from collision_monitor.fitting.coverage import gaps_to_union
-from collision_monitor.fitting.fit_settings import FitSettings
-from collision_monitor.fitting.least_capsule import fit_least_capsule
+from collision_monitor.fitting.fast_fit import cover_box, covers_of_box
 from collision_monitor.fitting.multi_capsule_fit import fit_union, lost, thickness
-from collision_monitor.fitting.outermost import outermost
-from collision_monitor.fitting.sphere import fit_least_sphere
 from collision_monitor.geometry.leaf import Leaf, enclosing, moved
-from collision_monitor.geometry.obb import OrientedBox, box_along, fit_box, hull_points
 from collision_monitor.robot.description import Shape
+
+
+@dataclass(frozen=True)
+class FitSettings:
+    """Budget and aim of a fit.
+
+    Attributes:
+        max_leaves_per_link: leaves of a link at most, shared by its shapes (each has
+            one at least); 1 gives the capsule or sphere of least volume. The links of a robot
+            have three quarters of it in the mean at most.
+        leaf_tolerance: metres by which leaves may stand off the mesh in the mean, all around
+            and where other links come near; no more leaves are added once they do.
+
+    Raises:
+        FitError: a value that means nothing.
+    """
+
+    max_leaves_per_link: int = 8
+    leaf_tolerance: float = 0.002
+
+    def __post_init__(self) -> None:
+        """Refuse what means nothing."""
+        count, tolerance = self.max_leaves_per_link, self.leaf_tolerance
+        if not (isinstance(count, int) and 1 <= count <= 64):
+            raise FitError(f"max_leaves_per_link: {count!r} is not an integer from 1 to 64")
+        if not (math.isfinite(tolerance) and tolerance >= 0.0):
+            raise FitError(f"leaf_tolerance: {tolerance!r} is not a length in metres, 0 or more")
+
 
 # -- the volume of leaves that overlap --
 

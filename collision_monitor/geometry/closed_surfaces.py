@@ -1,10 +1,10 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Which triangles of a mesh hang together, and which of those pieces have an inside.
+"""Connected pieces of a mesh, and which of them are closed surfaces.
 
-Files are not always as they should be: a triangle is there twice, or has lost its area to rounding,
-or all of the surface is there a second time, turned inside out, or some triangles are turned. What
-is closed all the same has an inside.
+Meshes in files may be defective: duplicate triangles, triangles whose area was lost to rounding, a
+second, inverted copy of the surface, or flipped triangles. Pieces that are closed in spite of that
+have an inside.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def connected_pieces(vertex_count: int, triangles: np.ndarray) -> np.ndarray:
 
 
 def closed_pieces(vertex_count: int, triangles: np.ndarray, pieces: np.ndarray) -> np.ndarray:
-    """Whether each triangle's piece is closed: every edge runs as often back as forth."""
+    """Whether each triangle's piece is closed: edges occur equally often in both directions."""
     edge, ways = _edges(vertex_count, triangles)
     return ~_is_in_piece_with(np.bincount(edge, ways)[edge] != 0.0, pieces)
 
@@ -34,7 +34,8 @@ class ClosedSurfaces(NamedTuple):
     """The closed surfaces of a mesh.
 
     Attributes:
-        triangles: (m, 3) those of the mesh, some turned, so that closed pieces wind one way.
+        triangles: (m, 3) those of the mesh, some flipped, so that closed pieces are wound
+            consistently.
         pieces: (m,) number of the connected piece that each one belongs to.
         closed: (m,) bool: the triangles that a closed piece is made of, each of them once.
     """
@@ -47,9 +48,9 @@ class ClosedSurfaces(NamedTuple):
 def closed_surfaces(vertices: np.ndarray, triangles: np.ndarray) -> ClosedSurfaces:
     """Find the closed surfaces of a mesh of vertices (n, 3) and triangles (m, 3).
 
-    A piece is closed where every edge runs as often back as forth (a cavity turns the other way,
-    and stays one), or where it does so once each of its triangles is taken once and turned
-    outwards. Triangles with two equal corners have no say.
+    A piece is closed if every edge occurs equally often in both directions (a cavity is wound the
+    other way, and stays one), or if this holds once duplicates are removed and triangles are turned
+    outwards. Triangles with two equal corners are ignored.
     """
     count = len(vertices)
     pieces = connected_pieces(count, triangles)
@@ -58,7 +59,7 @@ def closed_surfaces(vertices: np.ndarray, triangles: np.ndarray) -> ClosedSurfac
     loose = _is_in_piece_with(np.bincount(edge, ways)[edge] != 0.0, pieces)
     once = _is_in_piece_with((np.bincount(edge)[edge] < 4) & np.repeat(whole, 3), pieces)
     closed = whole & ~loose
-    # Where every edge is there four times, the surface may be there twice, each turned its way.
+    # Where every edge occurs four times, the surface may be duplicated, with opposite winding.
     rest = np.flatnonzero(whole & ~(closed & once))
     if len(rest) == 0:
         return ClosedSurfaces(triangles, pieces, closed)
@@ -77,7 +78,7 @@ def closed_surfaces(vertices: np.ndarray, triangles: np.ndarray) -> ClosedSurfac
 
 
 def _edges(vertex_count: int, triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Number (3 m,) of every edge of every triangle, and which way it runs: 1, -1, 0 for none."""
+    """Number (3 m,) of every edge of every triangle, and its direction: 1, -1, 0 for none."""
     start, end = triangles.ravel(), triangles[:, [1, 2, 0]].ravel()
     low, high = np.minimum(start, end), np.maximum(start, end)
     _, edge = np.unique(low * vertex_count + high, return_inverse=True)

@@ -207,7 +207,7 @@ def solid_distance(solids, first, other, is_triangle, second, limit, points):
                 ax + weight * s[row, 3], ay + weight * s[row, 4], az + weight * s[row, 5]
             )  # fmt: skip
         now = x * x + y * y + z * z
-        if now >= square:  # rounding has the last word
+        if now >= square:  # no progress beyond rounding
             break
         square = now
         vx, vy, vz = x, y, z

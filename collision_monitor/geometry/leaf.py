@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Leaves of the hierarchy: capsules, and spheres as capsules of no length."""
+"""Leaves of the hierarchy: capsules, and spheres as capsules of length zero."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def distances_to_segment(points: np.ndarray, p0: np.ndarray, p1: np.ndarray) -> 
 
 
 def enclosing(p0: np.ndarray, p1: np.ndarray, radius: float, points: np.ndarray) -> Leaf:
-    """The leaf, its radius grown by what rounding left outside, so that it does enclose."""
+    """The leaf, its radius increased by rounding errors so that it encloses ``points``."""
     outermost = float(distances_to_segment(points, p0, p1).max())
     scale = float(np.abs(points).max())
     return Leaf("", p0, p1, max(radius, outermost) + 1e-12 * max(scale, radius))

@@ -5,7 +5,7 @@
 ``<unit meter>`` is applied and ``<up_axis>`` is not, as in RViz: a mesh of a
 robot description is drawn in the axes in which its numbers are written (coal
 and MoveIt ignore the unit too). Every node's transform and instance counts.
-What cannot be read is an error, never a part left out.
+Anything that cannot be read is an error; no part is left out.
 """
 
 from __future__ import annotations
@@ -259,7 +259,7 @@ def _scene(root: etree._Element, by_id: Ids) -> etree._Element:
 
 
 class _Collector:
-    """Walks the nodes of a scene and keeps the triangles it meets, moved into the scene."""
+    """Traverses the nodes of a scene and collects their triangles in the frame of the scene."""
 
     def __init__(self, by_id: Ids):
         self.parts: list[tuple[np.ndarray, np.ndarray]] = []

@@ -1,9 +1,9 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Meshes from files as plain arrays, or an error: never a part of a mesh.
+"""Meshes from files as arrays, or an error: never a part of a mesh.
 
-The readers are strict. Readers made for pictures skip facets that they cannot
-read; here each missing facet would be a hole in the robot.
+The readers of STL, OBJ and DAE (`mesh_dae`) are strict. Readers made for rendering skip facets that
+they cannot read; here each missing facet would be a hole in the robot.
 """
 
 from __future__ import annotations
@@ -16,8 +16,137 @@ import numpy as np
 from collision_monitor.common.magnitudes import LARGEST_FILE, SMALLEST, beyond_reason, read_bounded
 from collision_monitor.errors import CollisionMonitorError, MeshError
 from collision_monitor.geometry.mesh_dae import read_dae
-from collision_monitor.geometry.mesh_obj import read_obj
-from collision_monitor.geometry.mesh_stl import read_stl
+
+# -- Wavefront OBJ files: vertices and faces --
+#
+# Materials, textures, normals, lines and points are skipped; polygons are cut into fans. A fan over
+# a non-convex polygon covers it and more, never less.
+
+_FACES = ("f", "fo")  # fo: the face of old files
+_SKIPPED = frozenset(
+    "vt vn vp o g s l p mg mtllib usemtl maplib usemap bevel c_interp d_interp lod "
+    "shadow_obj trace_obj".split()
+)
+
+
+def read_obj(data: bytes) -> tuple[np.ndarray, np.ndarray]:
+    """Return vertices (n, 3) and triangles (m, 3) of an OBJ file's bytes.
+
+    Raises ValueError with the line and the reason.
+    """
+    if b"\0" in data:
+        raise ValueError("binary data, not an OBJ file")
+    text = data.decode("utf-8", "replace").replace("\\\r\n", " ").replace("\\\n", " ")
+    vertices: list[list[float]] = []
+    triangles: list[tuple[int, int, int]] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.split("#", 1)[0].split()
+        if not words:
+            continue
+        if words[0] == "v":
+            try:
+                vertices.append([float(words[1]), float(words[2]), float(words[3])])
+            except (ValueError, IndexError):
+                raise ValueError(f"line {number}: expected 'v x y z', got {line[:60]!r}") from None
+        elif words[0] in _FACES:
+            corners = [_index(word, len(vertices), number) for word in words[1:]]
+            if len(corners) < 3:
+                raise ValueError(f"line {number}: a face of {len(corners)} vertices")
+            triangles += [
+                (corners[0], b, c) for b, c in zip(corners[1:-1], corners[2:], strict=True)
+            ]
+        elif words[0] not in _SKIPPED:
+            # Free-form surfaces, or a damaged line that may have been a face.
+            raise ValueError(f"line {number}: {words[0][:40]!r} is not supported")
+    index = np.array(triangles, dtype=np.int64).reshape(-1, 3)
+    if index.size and index.max() >= len(vertices):
+        raise ValueError(f"a face names vertex {index.max() + 1} of {len(vertices)}")
+    return np.array(vertices, dtype=float).reshape(-1, 3), index
+
+
+def _index(word: str, known: int, line: int) -> int:
+    """Return the vertex index from 0; negative numbers count back from the last vertex read."""
+    try:
+        index = int(word.split("/", 1)[0])
+    except ValueError:
+        raise ValueError(f"line {line}: {word[:40]!r} is no vertex of a face") from None
+    if index == 0 or index < -known:
+        raise ValueError(f"line {line}: a face names vertex {index} of {known}")
+    return index - 1 if index > 0 else known + index
+
+
+# -- STL files, binary and ASCII --
+#
+# A binary file must hold exactly as many triangles as its header says: lenient readers turn a
+# truncated file into a smaller mesh, and the robot gets a hole.
+
+_HEADER = 84  # 80 bytes of anything, then the number of triangles
+_RECORD = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
+
+
+def read_stl(data: bytes) -> tuple[np.ndarray, np.ndarray]:
+    """Return vertices (3m, 3) and triangles (m, 3) of an STL file's bytes.
+
+    Raises ValueError with the reason.
+    """
+    count = int.from_bytes(data[80:_HEADER], "little") if len(data) >= _HEADER else -1
+    expected = _HEADER + count * _RECORD.itemsize
+    if count >= 0 and len(data) == expected:
+        corners = np.frombuffer(data, _RECORD, offset=_HEADER)["corners"]
+        vertices = corners.astype(float).reshape(-1, 3)
+    elif data.lstrip()[:5].lower() == b"solid" and b"facet" in data[:4096].lower():
+        vertices = _read_ascii(data.decode("latin-1"))
+    elif count < 0:
+        raise ValueError(f"{len(data)} bytes are no STL file")
+    else:
+        raise ValueError(
+            f"truncated or damaged binary STL: {count} triangles need {expected} bytes, "
+            f"the file has {len(data)}"
+        )
+    return vertices, np.arange(len(vertices)).reshape(-1, 3)
+
+
+def _read_ascii(text: str) -> np.ndarray:
+    vertices: list[tuple[float, float, float]] = []
+    corners = None  # vertices seen in the open facet, None outside of one
+    open_solid = False
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.split()
+        if not words:
+            continue
+        word = words[0].lower()
+        if word == "vertex":
+            if corners is None or len(words) != 4:
+                raise ValueError(f"line {number}: expected 'vertex x y z' inside a facet")
+            vertices.append(tuple(_number(w, number) for w in words[1:]))
+            corners += 1
+        elif word == "facet":
+            if corners is not None or not open_solid:
+                raise ValueError(f"line {number}: a facet begins where none can")
+            corners = 0
+        elif word == "endfacet":
+            if corners != 3:
+                raise ValueError(f"line {number}: a facet has 3 vertices, not {corners}")
+            corners = None
+        elif word in ("solid", "endsolid"):
+            if corners is not None or open_solid == (word == "solid"):
+                raise ValueError(f"line {number}: {word!r} where none can be")
+            open_solid = word == "solid"
+        elif word not in ("outer", "endloop", "color"):
+            raise ValueError(f"line {number}: unknown word {words[0][:40]!r}")
+    if open_solid:
+        raise ValueError("truncated ASCII STL: no 'endsolid' at the end")
+    return np.array(vertices, dtype=float).reshape(-1, 3)
+
+
+def _number(word: str, line: int) -> float:
+    try:
+        return float(word)
+    except ValueError:
+        raise ValueError(f"line {line}: {word[:40]!r} is not a number") from None
+
+
+# -- any format --
 
 READERS: dict[str, Callable[[bytes], tuple[np.ndarray, np.ndarray]]] = {
     ".stl": read_stl,

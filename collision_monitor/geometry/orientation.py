@@ -1,12 +1,12 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""On which side of a line or of a plane a point lies: signs that are never wrong.
+"""Exact orientation predicates: on which side of a line or plane a point lies.
 
-Of floating-point determinants of nearly coplanar points one sign in four to seven is wrong. Here a
-determinant comes with a bound of its own rounding error; where that does not settle the sign,
-it is computed without any error, as a sum of floats that do not overlap (an expansion).
-Filter, bounds and expansions: Shewchuk, Adaptive Precision Floating-Point Arithmetic and Fast
-Robust Geometric Predicates, Discrete & Computational Geometry 18 (1997), 305-363.
+For nearly coplanar points, one in four to seven signs of floating-point determinants is wrong. Here
+a determinant has a bound of its rounding error; if that does not decide the sign, the determinant
+is computed exactly, as a sum of floats that do not overlap (an expansion). Filter, bounds and
+expansions: Shewchuk, Adaptive Precision Floating-Point Arithmetic and Fast Robust Geometric
+Predicates, Discrete & Computational Geometry 18 (1997), 305-363.
 
 Points are rows of an array (n, 3) and are named by their row. Signs are exact where every
 coordinate is zero or of a size from 1e-80 to 1e95: there nothing overflows, and no product of
@@ -31,7 +31,7 @@ _LONGEST = 96
 
 @exact_kernel
 def two_sum(a, b):
-    """Rounded sum of a and b, and what the rounding took from it (Knuth)."""
+    """Rounded sum of a and b, and its rounding error (Knuth)."""
     x = a + b
     virtual = x - a
     return x, (a - (x - virtual)) + (b - virtual)
@@ -54,7 +54,7 @@ def _split(a):
 
 @exact_kernel
 def two_product(a, b):
-    """Rounded product of a and b, and what the rounding took from it (Dekker)."""
+    """Rounded product of a and b, and its rounding error (Dekker)."""
     x = a * b
     ah, al = _split(a)
     bh, bl = _split(b)

@@ -19,8 +19,8 @@ import math
 
 from collision_monitor.common.compiled import kernel, small_kernel
 
-# What a gap must be above to be more than rounding, as a part of the largest coordinate: a dozen
-# roundings on the way of a corner, and of a box that encloses it, into the other frame.
+# A gap larger than this part of the largest coordinate is not due to rounding: the transform of a
+# corner, and of its box, into the other frame takes a dozen roundings.
 _ROUNDING = 64 * 2.0**-53
 
 
@@ -131,7 +131,7 @@ def gaps_of_edges(i, d0, d1, d2, r, f, a0, a1, a2, b0, b1, b2):
 
 @kernel
 def rounding(reach_a, reach_b, pose):
-    """What a gap must be above to part what two boxes enclose, whatever was rounded: metres.
+    """Smallest gap that separates the contents of two boxes in spite of rounding, metres.
 
     ``reach_a`` and ``reach_b``: no coordinate of a box's corner in its link's frame is larger. The
     rotation may be orthogonal to few digits only; its error is a part of the answer.

@@ -1,16 +1,16 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The distance of two triangles, and where they are nearest.
+"""The distance of two triangles, and their nearest points.
 
 Triangles that are apart are nearest at a vertex of one and inside the other, or at two edges
 (Larsen, Gottschalk, Lin and Manocha, Fast Proximity Queries with Swept Sphere Volumes, UNC
 TR99-018, 1999). Every candidate is a pair of points on the triangles, so none is nearer than the
 truth; the search ends at the first one whose distance is also the gap between the triangles along
-the line of the two points, for then none can be nearer. Whether they share a point is never a
-matter of a small distance: `triangles.triangles_intersect` decides without error.
+the line of the two points, for then none can be nearer. Whether they share a point is not decided
+by a small distance, but exactly, by `triangles.triangles_intersect`.
 
 A triangle is three rows of an array (n, 3), metres, and named by the first of them; segments and
-points are triangles too. Coordinates up to 1e30 m; below 1e-15 m a length is nothing.
+points are triangles too. Coordinates up to 1e30 m; lengths below 1e-15 m count as zero.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def _height(p, i, row, nx, ny, nz):
 
 @kernel
 def _extent(p, i, j):
-    """A length that no two vertices exceed, and not by far; NaN if a coordinate is."""
+    """A tight upper bound of the distance of two vertices; NaN if a coordinate is."""
     total = 0.0
     for row in (i + 1, i + 2, j, j + 1, j + 2):
         total += abs(p[row, 0] - p[i, 0]) + abs(p[row, 1] - p[i, 1]) + abs(p[row, 2] - p[i, 2])
@@ -158,7 +158,7 @@ def _lowest(p, i, dx, dy, dz):
 
 @kernel
 def _between_middles(p, i, j):
-    """Three times the way from the middle of i to that of j."""
+    """Three times the vector from the middle of i to that of j."""
     return (
         p[j, 0] + p[j + 1, 0] + p[j + 2, 0] - p[i, 0] - p[i + 1, 0] - p[i + 2, 0],
         p[j, 1] + p[j + 1, 1] + p[j + 2, 1] - p[i, 1] - p[i + 1, 1] - p[i + 2, 1],

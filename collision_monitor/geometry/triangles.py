@@ -1,11 +1,11 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Whether two triangles share a point, decided by signs of determinants alone, without error.
+"""Exact intersection test of two triangles, by signs of determinants only.
 
 After Devillers and Guigue, Faster Triangle-Triangle Intersection Tests, INRIA RR-4488 (2002),
 and Guigue and Devillers, Fast and Robust Triangle-Triangle Overlap Test Using Orientation
-Predicates, Journal of Graphics Tools 8 (2003), 25-32; coplanar and degenerate triangles in a way
-of our own. Triangles are closed: touching is sharing a point.
+Predicates, Journal of Graphics Tools 8 (2003), 25-32; coplanar and degenerate triangles by a method
+of this package. Triangles are closed: touching triangles share a point.
 
 A triangle is three rows of an array (n, 3), named by the first of them. The answer is exact for
 coordinates that are zero or of a size from 1e-80 to 1e95 (`orientation`).

@@ -1,20 +1,29 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The compiled entry points: one call a query, from joint positions to distances.
+"""The compiled entry points: one call for each query, from joint positions to distances.
 
-``numbers`` and ``index`` are what `packed.pack` made; both also hold the work
-space, so two threads must not query one pair of arrays at once.
+``numbers`` and ``index`` are the arrays of `packed.pack`. They contain the work space, so two
+threads must not query the same arrays at the same time.
 """
 
 from __future__ import annotations
 
+import logging
+import time
+
 import numpy as np
 
-from collision_monitor.common.compiled import kernel, offline_kernel, small_kernel
+from collision_monitor.common.compiled import (
+    compiling,
+    is_on_disk,
+    kernel,
+    offline_kernel,
+    small_kernel,
+)
 from collision_monitor.geometry.segments import capsule_distance, capsule_witness, surely_farther
 from collision_monitor.hierarchy.aabb_tree import ROOT, nearest_leaves, refit, touching_leaves
 from collision_monitor.hierarchy.kinematics import forward_kinematics, place_leaves
-from collision_monitor.hierarchy.packed import unpack
+from collision_monitor.hierarchy.packed import View, pack, unpack
 
 
 @small_kernel
@@ -126,3 +135,62 @@ def leaf_segments(numbers, index, q, out):
         for axis in range(6):
             out[k, axis] = view.ends[k, axis]
     return 0
+
+
+logger = logging.getLogger(__name__)
+
+
+# -- compiling before the first query --
+#
+# Compiling takes seconds. `distance` and the kernels of loading are compiled while a robot is
+# loaded, the other queries when a monitor is created, never when a joint state arrives. Everything
+# else is compiled at its first call.
+
+
+def empty_model() -> tuple[np.ndarray, np.ndarray]:
+    """(numbers, index) of a model without joints and leaves: kernels are the same for all."""
+    none = np.empty(0, dtype=np.int64)
+    view = View(
+        joint_table=none.reshape(0, 3),
+        leaf_bodies=none.reshape(0, 1),
+        nodes=none.reshape(0, 2),
+        open_bits=none.reshape(0, 1),
+        links=none.reshape(0, 2),
+        pairs=none.reshape(0, 2),
+        warm_start=np.array([[-1, -1]]),
+        joint_motion=np.empty((0, 2)),
+        placements=np.empty((0, 12)),
+        poses=np.zeros((1, 12)),
+        leaf_ends=np.empty((0, 6)),
+        radii=np.empty((0, 1)),
+        ends=np.empty((0, 6)),
+        boxes=np.empty((0, 6)),
+        moving_leaves=0,
+        moving_nodes=0,
+    )
+    return pack(view)
+
+
+def warm_up() -> None:
+    """Compile what loading and the first distance run, or load it from disk; the log says why."""
+    compile_now = not is_on_disk(distance)
+    if compile_now:
+        logger.info("compiling kernels; this takes some seconds, once")
+    begin = time.monotonic()
+    numbers, index = empty_model()
+    q = np.empty(0)
+    with compiling(distance):
+        place_all(numbers, index)
+        contacts(numbers, index, q, 0.0, np.empty((2, 2), dtype=np.int64))
+        distance(numbers, index, q)
+    if compile_now:
+        logger.info("kernels compiled in %.1f s", time.monotonic() - begin)
+
+
+def warm_up_for_states() -> None:
+    """Compile the other queries for one configuration: no joint state of a monitor waits for it."""
+    numbers, index = empty_model()
+    q = np.empty(0)
+    with compiling(pair_distances):
+        leaf_segments(numbers, index, q, np.empty((0, 6)))
+        pair_distances(numbers, index, q.reshape(1, 0), np.empty((1, 0)))

@@ -193,7 +193,7 @@ def crossing_triangles(a, b, pose, most, out):
 
 @kernel
 def mesh_crossing(numbers_a, index_a, numbers_b, index_b, rotation, translation, most, out):
-    """`crossing_triangles` of two packed trees, as by `mesh_distance.bvh.triangle_tree`.
+    """`crossing_triangles` of two packed trees, as by `mesh_distance.bvh.mesh_tree`.
 
     ``rotation`` (3, 3) and ``translation`` (3,) place frame B in frame A; ``out`` (k, 2) int64.
     -1 where the pose is not finite.

@@ -1,27 +1,37 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Distances of a model's shapes themselves, on their triangles, instead of its leaves."""
+"""Exact distances of a model, on the triangles of its shapes instead of the leaves."""
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property
 from typing import NamedTuple
 
 import numpy as np
+from numba import typeof
 
+from collision_monitor.common.compiled import callback_address, compiling, is_on_disk
 from collision_monitor.common.disk_cache import content_key
 from collision_monitor.hierarchy.clearance import Clearance
-from collision_monitor.mesh_distance import contact_triangles, deepest_contacts, nearest_query
-from collision_monitor.mesh_distance.compile_queries import calls, prepare
+from collision_monitor.hierarchy.query import empty_model
+from collision_monitor.mesh_distance import (
+    link_contacts,
+    nearest_query,
+    part_calls,
+)
+from collision_monitor.mesh_distance.contact_depth import list_contacts, part_depth, part_way_out
 from collision_monitor.mesh_distance.link_pair_distance import TOUCH
-from collision_monitor.mesh_distance.packed_parts import new_state, pack_shapes, windows
+from collision_monitor.mesh_distance.packed_parts import Shapes, new_state, pack_shapes, windows
+from collision_monitor.mesh_distance.part_distance import holds, part_distance
 from collision_monitor.mesh_distance.parts import Part, parts_of
 from collision_monitor.robot.description import Shape
 
+logger = logging.getLogger(__name__)
+
 _NO_LEAVES = (-1, -1)
-_prepare_once = cache(prepare)  # it looks for files, which takes longer than a distance
 
 
 class LinkShapes(NamedTuple):
@@ -211,7 +221,7 @@ class ExactDistance:
                 return self._nearest_by_leaves(result[2])
             self.prepare_depths()
             best = result[1] if result[0] >= 0 else 0.0
-            deeper = deepest_contacts.deepest_pair(*self._arrays, result[2], best)
+            deeper = link_contacts.deepest_pair(*self._arrays, result[2], best)
             if deeper[0] >= 0:
                 result = deeper
         pair = result[0]
@@ -243,7 +253,7 @@ class ExactDistance:
         if touching > 0:
             if depth:
                 self.prepare_depths()
-                deepest_contacts.depths(*self._arrays, touching, out)
+                link_contacts.depths(*self._arrays, touching, out)
             else:
                 np.copyto(out, np.minimum(leaves, 0.0), where=out == TOUCH)
         return out
@@ -280,7 +290,81 @@ class ExactDistance:
             room = min(most, max(1000, 4 * room))
             names = np.empty((room, 2), dtype=np.int64)
             corners = np.empty((room, 18))
-            count = contact_triangles.list_crossings(*self._arrays, q, *links, names, corners)
+            count = link_contacts.list_crossings(*self._arrays, q, *links, names, corners)
         if count < 0:
             raise self._refusal(count, q)
         return Crossing(names[:count], corners[:count].reshape(-1, 2, 3, 3))
+
+
+# -- compiling exact queries, with the addresses of the kernels that they call --
+
+
+@cache
+def calls(depths: bool) -> np.ndarray:
+    """Addresses, in this process, of what exact queries call (`part_calls.py`).
+
+    Those that only depths of contacts need are 0 without ``depths``.
+    """
+    kernels = [
+        (part_distance, part_calls.PART_DISTANCE),
+        (holds, part_calls.HOLDS),
+        (list_contacts, part_calls.LIST_CONTACTS),
+    ]
+    if depths:
+        kernels += [(part_way_out, part_calls.WAY_OUT), (part_depth, part_calls.PART_DEPTH)]
+    found = [callback_address(kernel, signature) for kernel, signature in kernels]
+    return np.array(found + [0] * (part_calls.CALLS - len(found)), dtype=np.int64)
+
+
+def prepare(depths: bool) -> None:
+    """Compile the exact queries, or load them from disk; the log says why it takes long.
+
+    ``depths``: those that measure how deep shapes touch as well.
+    """
+    last, compile_all = (
+        (link_contacts.depths, _compile_depths) if depths
+        else (link_contacts.list_crossings, _compile_distances)
+    )  # fmt: skip
+    compile_now = not is_on_disk(last)
+    if compile_now:
+        logger.info("compiling kernels of exact distances; this takes some seconds, once")
+    begin = time.monotonic()
+    with compiling(last):
+        compile_all()
+    if compile_now:
+        logger.info("kernels of exact distances compiled in %.1f s", time.monotonic() - begin)
+
+
+_prepare_once = cache(prepare)  # it looks for files, which takes longer than a distance
+
+
+def _empty_arguments(depths: bool) -> tuple[np.ndarray, ...]:
+    """Arguments of queries of a model without links."""
+    none = np.empty(0)
+    shapes = pack_shapes(
+        {name: none for name in Shapes._fields if name != "parts"} | {"parts": np.empty((0, 8))}, []
+    )
+    state = new_state(0, np.empty((0, 2), dtype=np.int64), 0)
+    return (*empty_model(), *shapes, *state, calls(depths))
+
+
+def _compile_distances() -> None:
+    none, arrays = np.empty(0), _empty_arguments(depths=False)
+    nearest_query.exact_distance(*arrays, none, True)
+    nearest_query.exact_distances(*arrays, none, np.inf, none)
+    which = np.empty(0, np.int64)
+    nearest_query.exact_bounds(*arrays, none, which, none, 0.0, none, none)
+    nearest_query.exact_bound(*arrays, which, none, 0.0, none, none)
+    # Compiled, not called: there are no links to ask about.
+    numbers, index, _, _, work, work_index, _ = arrays
+    nearest_query.touching_leaves.compile(
+        tuple(map(typeof, (numbers, index, work, work_index, 0)))
+    )
+    rows = np.empty((1, 2), dtype=np.int64), np.empty((1, 18))
+    link_contacts.list_crossings.compile(tuple(map(typeof, (*arrays, none, 0, 0, *rows))))
+
+
+def _compile_depths() -> None:
+    none, arrays = np.empty(0), _empty_arguments(depths=True)
+    link_contacts.deepest_pair(*arrays, 0, 0.0)
+    link_contacts.depths(*arrays, 0, none)

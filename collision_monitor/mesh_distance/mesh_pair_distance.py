@@ -228,7 +228,7 @@ def mesh_distance(
     """(distance, row a, row b, 3 + 3 coordinates of the nearest points in frame A) of two meshes.
 
     Metres. 0 where the surfaces touch or cross; surfaces, so a mesh wholly inside another
-    one is apart from it. Trees of one kind, as by `bvh.triangle_tree`; ``rotation`` (3, 3)
+    one is apart from it. Trees of one kind, as by `bvh.mesh_tree`; ``rotation`` (3, 3)
     and ``translation`` (3,) place frame B in frame A. The rows are those of the trees' ``corners``,
     to be the guess of the next query. They are -1, and the points nan, where the meshes are
     ``limit`` metres or more apart: the distance is ``limit`` then. It is nan where the pose is not

@@ -13,13 +13,18 @@ import numpy as np
 
 from collision_monitor.common.array_views import work_space
 from collision_monitor.common.compiled import FOUR, ONE, THREE, TRUE, ZERO, kernel, small_kernel
-from collision_monitor.geometry.boxes import box_size, boxes_overlap
 from collision_monitor.geometry.segments import (
     capsule_distance,
     capsule_witness,
     surely_farther,
 )
-from collision_monitor.hierarchy.aabb_tree import ROOT, is_open, nearest_leaves
+from collision_monitor.hierarchy.aabb_tree import (
+    ROOT,
+    box_size,
+    boxes_overlap,
+    is_open,
+    nearest_leaves,
+)
 from collision_monitor.hierarchy.kinematics import forward_kinematics
 from collision_monitor.hierarchy.packed import unpack
 from collision_monitor.hierarchy.query import first_bad, move

@@ -1,15 +1,58 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Calls of the large queries about two parts by address, so that each is compiled once."""
+"""Calls by address: a large query about two parts is compiled once, and not again in each caller.
+
+Numba links the code of everything a kernel calls into that kernel, and optimises it all again: in a
+chain of ten calls, ten times. A C callback (`numba.cfunc`) is compiled separately. The addresses
+are valid in one process, so every query passes them on.
+"""
 
 from __future__ import annotations
 
-import numpy as np
-from numba import types
+from collections.abc import Callable
 
-from collision_monitor.common.call_by_address import FLOATS, INTEGERS, caller, named
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core.typing import Signature
+from numba.extending import intrinsic
+
+from collision_monitor.common.array_views import Window
 from collision_monitor.common.compiled import inlined_kernel
 from collision_monitor.mesh_distance.packed_parts import Shapes
+
+INTEGERS, FLOATS = Window(types.int64), Window(types.float64)
+
+
+def named(kind: type, **of: types.Type) -> types.NamedTuple:
+    """Numba's type of a NamedTuple, by the types of its fields."""
+    return types.NamedTuple([of[field] for field in kind._fields], kind)
+
+
+def caller(signature: Signature) -> Callable:
+    """A function of kernels that calls a callback of ``signature``: ``call(address, arguments)``.
+
+    ``address`` as `compiled.callback_address` gives it, ``arguments`` a tuple.
+    """
+
+    @intrinsic
+    def call(typing_context, address, arguments):
+        def generate(context, builder, types_here, values):
+            place, packed = values
+            given = [
+                context.cast(builder, builder.extract_value(packed, k), kind, wanted)
+                for k, (kind, wanted) in enumerate(
+                    zip(types_here.args[1], signature.args, strict=True)
+                )
+            ]
+            wanted = [context.get_value_type(kind) for kind in signature.args]
+            code = ir.FunctionType(context.get_value_type(signature.return_type), wanted)
+            return builder.call(builder.inttoptr(place, code.as_pointer()), given)
+
+        return signature.return_type(address, arguments), generate
+
+    return call
+
 
 _PART_DISTANCE, _HOLDS, _LIST_CONTACTS, _WAY_OUT, _PART_DEPTH = map(np.int64, range(5))
 # Their addresses are in this order in what `packed_parts.data_of` is given.

@@ -15,9 +15,16 @@ import numpy as np
 
 from collision_monitor.geometry.closed_surfaces import closed_surfaces
 from collision_monitor.geometry.convex import SOLID_COLUMNS
-from collision_monitor.mesh_distance.bvh.mesh_tree import KINDS, MeshTree, columns_of, pack, windows
-from collision_monitor.mesh_distance.bvh.triangle_tree import TriangleTree, build_triangle_tree
-from collision_monitor.mesh_distance.bvh.triangle_volumes import volume_rows
+from collision_monitor.mesh_distance.bvh.mesh_tree import (
+    KINDS,
+    MeshTree,
+    TriangleTree,
+    build_triangle_tree,
+    columns_of,
+    pack,
+    windows,
+)
+from collision_monitor.mesh_distance.bvh.triangle_halves import volume_rows
 from collision_monitor.mesh_distance.packed_parts import MESH, SOLID
 from collision_monitor.robot.description import Shape
 

@@ -18,8 +18,8 @@ import time
 
 from collision_monitor.common.compiled import cache_directory, compiling, is_on_disk, log_compiling
 from collision_monitor.hierarchy import object_slots
-from collision_monitor.mesh_distance import contact_triangles
-from collision_monitor.model.live import voxels
+from collision_monitor.mesh_distance import link_contacts
+from collision_monitor.model.live import point_cloud
 
 _NICE = 10  # the parent loads the robot meanwhile, which is needed first
 _PROGRAM = (
@@ -97,7 +97,7 @@ def _cloud() -> None:
 
 
 def _exact() -> None:
-    from collision_monitor.mesh_distance.compile_queries import prepare
+    from collision_monitor.mesh_distance.mesh_distance import prepare
 
     prepare(depths=False)
 
@@ -105,8 +105,8 @@ def _exact() -> None:
 # By name: a function that compiles the set, and its last kernels.
 KERNELS = {
     "monitor": (_monitor, (object_slots.lay_top,)),
-    "exact": (_exact, (contact_triangles.list_crossings,)),
-    "cloud": (_cloud, (voxels.voxel_centres,)),
+    "exact": (_exact, (link_contacts.list_crossings,)),
+    "cloud": (_cloud, (point_cloud.voxel_centres,)),
 }
 
 

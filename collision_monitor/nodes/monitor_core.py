@@ -21,8 +21,8 @@ from collision_monitor.common.compiled import log_compiling
 from collision_monitor.errors import CollisionMonitorError, JointStateError
 from collision_monitor.model.live.desired_scene import SceneKeeper
 from collision_monitor.model.live.live_proximity import LiveNearness
-from collision_monitor.model.loading.recipe import Loaded, Recipe
-from collision_monitor.model.nearness import Nearness
+from collision_monitor.model.loading import Loaded, Recipe
+from collision_monitor.model.proximity import Nearness
 from collision_monitor.monitoring.compile_ahead import CompilingProcess, compile_ahead
 from collision_monitor.monitoring.data_health.clock import FUTURE_SECONDS
 from collision_monitor.monitoring.data_health.watchdogs import Watchdogs

@@ -16,8 +16,7 @@ from collision_monitor.common.compiled import compiling
 from collision_monitor.common.loading_limits import limited
 from collision_monitor.errors import CollisionMonitorError
 from collision_monitor.model.live.live_scene import LiveScene
-from collision_monitor.model.loading.process import Answer, LoadingProcess
-from collision_monitor.model.loading.recipe import Loaded, Recipe
+from collision_monitor.model.loading import Answer, Loaded, LoadingProcess, Recipe
 from collision_monitor.model.thresholds import Rule
 from collision_monitor.monitoring.compile_ahead import KERNELS
 from collision_monitor.monitoring.joint_states.cell_buffer import joint_groups

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from collision_monitor.common.compiled import offline_kernel
-from collision_monitor.continuous.sweep import axis_distance
+from collision_monitor.continuous.pair_sweep import axis_distance
 from collision_monitor.hierarchy.kinematics import forward_kinematics
 from collision_monitor.hierarchy.packed import PRISMATIC, unpack
 

@@ -1,10 +1,10 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Several robots as one: two arms in a cell, a gripper on an arm, an object that moves.
+"""Several robots combined into one: two arms in a cell, a gripper on an arm, a moving object.
 
 Each part keeps its links and joints, under names with a prefix, and is fixed to a common root
-or to a link of a part before it. The result is a robot like any other: its q is that of the
-parts one after another, and every pair of links across them is checked.
+or to a link of a part before it. The result is an ordinary robot: its q consists of those of the
+parts, one after another, and every pair of links of different parts is checked.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _ROTATION_TOLERANCE = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Mounted:
-    """A robot as a part of a larger one.
+    """A robot as a part of a combined robot.
 
     Attributes:
         robot: the part.
         prefix: put before the names of its links, joints and groups; may be empty.
         pose: (4, 4) of its root link in the frame of ``parent``, metres.
-        parent: the link that it is fixed to, by its name in the whole, of a part before this
-            one; None for the common root.
+        parent: the link that it is fixed to, by its name in the combined robot, of a part before
+            this one; None for the common root.
         semantics: of its own SRDF.
     """
 
@@ -44,11 +44,11 @@ class Mounted:
 
 
 def compose(parts: Sequence[Mounted], name: str = "cell", root: str = "world") -> Robot:
-    """One robot out of several.
+    """Combine several robots into one.
 
     Args:
         parts: those that others are fixed to come first.
-        name: of the whole.
+        name: of the combined robot.
         root: a new link without a shape, to which parts without a parent are fixed; distances
             are in its frame.
 

@@ -34,13 +34,13 @@ class Shape:
 
     @property
     def content(self) -> tuple:
-        """All that makes a difference to distances, for the keys of caches."""
+        """Everything that affects distances, for the keys of caches."""
         return self.kind, self.pose, self.size, self.vertices, self.triangles
 
 
 @dataclass(frozen=True, eq=False)
 class Link:
-    """A link and its collision shapes (none for a mere frame)."""
+    """A link and its collision shapes (none for a bare frame)."""
 
     name: str
     shapes: tuple[Shape, ...] = ()

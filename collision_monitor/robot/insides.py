@@ -12,7 +12,7 @@ from collision_monitor.common.compiled import offline_kernel
 from collision_monitor.geometry.closed_surfaces import closed_surfaces
 from collision_monitor.robot.description import Shape
 
-# -- how often a closed surface winds about a point, by the triangles that a ray from it meets --
+# -- winding number of a closed surface about a point, by ray casting --
 
 
 @offline_kernel
@@ -51,7 +51,7 @@ def any_inside(points, triangles):
     return False
 
 
-# No direction of a machine part: a ray along it hits no edge, but for bad luck.
+# Not a typical direction of machine parts: a ray along it practically never hits an edge.
 _DIRECTION = np.array([0.43713, 0.27519, 0.85626])
 _DIRECTION /= np.linalg.norm(_DIRECTION)
 _ACROSS = np.cross([0.0, 0.0, 1.0], _DIRECTION)
@@ -62,8 +62,8 @@ _FRAME = np.array([_ACROSS, np.cross(_DIRECTION, _ACROSS), _DIRECTION])  # z alo
 class Inside:
     """The closed parts of the meshes of a link, and a probe point of each of its parts.
 
-    What does not cross a closed surface is inside of it or outside as a whole, so
-    one probe point for each connected part tells. All in the frame of the link.
+    A part that does not cross a closed surface is either inside or outside of it, so one probe
+    point for each connected part is enough. Everything is in the frame of the link.
     """
 
     def __init__(self, shapes: Sequence[Shape]) -> None:

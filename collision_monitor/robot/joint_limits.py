@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Limits of joints: of a URDF, and of a ``joint_limits.yaml`` as MoveIt and ros2_control have it.
+"""Limits of joints: of a URDF, and of a ``joint_limits.yaml`` as of MoveIt and ros2_control.
 
 ::
 
@@ -87,8 +87,7 @@ def joint_limits(robot: Robot, path: str | os.PathLike | None = None) -> dict[st
     """Limits of all joints that move: those of the URDF, and of a file where they are tighter.
 
     Raises:
-        JointLimitsError: as `read_joint_limits`, and where nothing is left between the
-            positions of both.
+        JointLimitsError: as `read_joint_limits`, and if the position ranges of both do not overlap.
     """
     limits = urdf_limits(robot)
     return limits if path is None else limits | tightened_limits(robot, path, tuple(limits))

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Selection of the pairs of links that are checked.
 
-A pair is left out only for a recorded reason.
+Every pair that is left out has a recorded reason.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class UnmonitoredPair:
 
 
 def _nearest_with_shapes(robot: Robot, start: str, fixed: dict[str, list[str]]) -> set[str]:
-    """``start``, or the links beyond it if it is a mere frame without a shape."""
+    """``start``, or the links beyond it if it is a bare frame without a shape."""
     found, seen, waiting = set(), {start}, [start]
     while waiting:
         name = waiting.pop()

@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The semantic description (SRDF) of a robot: pairs not to check, and groups.
 
-``<disable_collisions link1 link2 reason>`` takes a pair out.
-``<disable_default_collisions link>`` takes out every pair of that link, except
-those that an ``<enable_collisions link1 link2>`` puts back; putting back wins
-over taking out only for pairs that went out by default, as in MoveIt.
-Other elements (states, end effectors, virtual joints) are ignored.
+``<disable_collisions link1 link2 reason>`` disables a pair. ``<disable_default_collisions link>``
+disables every pair of that link, except those that an ``<enable_collisions link1 link2>`` enables;
+this has precedence over pairs disabled by default only, as in MoveIt. Other elements (states, end
+effectors, virtual joints) are ignored.
 """
 
 from __future__ import annotations

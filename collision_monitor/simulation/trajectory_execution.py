@@ -16,7 +16,7 @@ from enum import Enum
 import numpy as np
 
 from collision_monitor.errors import TrajectoryError
-from collision_monitor.motion.received_points import Rows, checked_points, checked_rows
+from collision_monitor.motion.points import Rows, checked_points, checked_rows
 from collision_monitor.motion.trajectory import Trajectory
 
 # Below this the scale is 0: one that falls with the distance never reaches 0 itself.

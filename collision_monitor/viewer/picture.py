@@ -13,7 +13,7 @@ import numpy as np
 
 from collision_monitor.common.optional_dependencies import optional_dependency
 from collision_monitor.model.collision_model import CollisionModel
-from collision_monitor.model.mesh_boxes import MeshBoxes
+from collision_monitor.model.hierarchy_boxes import MeshBoxes
 from collision_monitor.viewer.clearance_display import clearance_colour
 from collision_monitor.viewer.surfaces import capsule_surface, shape_surface
 

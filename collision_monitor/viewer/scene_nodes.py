@@ -17,7 +17,7 @@ from scipy.spatial.transform import Rotation
 
 from collision_monitor.hierarchy.clearance import Clearance
 from collision_monitor.model.collision_model import CollisionModel
-from collision_monitor.model.mesh_boxes import MeshBoxes
+from collision_monitor.model.hierarchy_boxes import MeshBoxes
 from collision_monitor.robot.poses import pose as pose_matrix
 from collision_monitor.robot.poses import rotation_from_quaternion
 from collision_monitor.robot.scene import Obstacle

@@ -17,7 +17,7 @@ from collision_monitor.common.disk_cache import Store
 from collision_monitor.fitting import fitter
 from collision_monitor.fitting.approach_points import watchers_of
 from collision_monitor.fitting.enclosure import check_enclosing
-from collision_monitor.mesh_distance.bvh.triangle_tree import build_triangle_tree
+from collision_monitor.mesh_distance.bvh.mesh_tree import build_triangle_tree
 from collision_monitor.mesh_distance.mesh_pair_distance import mesh_distance
 from collision_monitor.robot.description import Shape
 

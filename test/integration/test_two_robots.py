@@ -7,7 +7,7 @@ import pytest
 from support.robots import robots
 
 from collision_monitor import CollisionModel
-from collision_monitor.fitting.fit_settings import FitSettings
+from collision_monitor.fitting.shapes import FitSettings
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.robot.composed import Mounted, compose, compose_semantics
 from collision_monitor.robot.poses import pose_from_xyz_rpy

@@ -17,7 +17,7 @@ from rclpy.node import Node  # isort: skip
 from rclpy.parameter import Parameter as RosParameter  # isort: skip
 
 from collision_monitor.errors import RobotDescriptionError
-from collision_monitor.model.loading.recipe import RobotSource
+from collision_monitor.model.loading import RobotSource
 from collision_monitor.nodes.parameters import (
     monitor_parameters,
     self_collision_parameters,

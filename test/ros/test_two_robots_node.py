@@ -10,7 +10,7 @@ from support.paths import ROOT
 from support.robots.toys import chain
 from support.ros.ros_graph import ERROR, LATCHED, OK, STALE, Graph
 
-from collision_monitor.model.loading.recipe import Recipe, RobotSource
+from collision_monitor.model.loading import Recipe, RobotSource
 
 from std_msgs.msg import String  # isort: skip
 

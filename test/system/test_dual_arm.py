@@ -20,8 +20,7 @@ import pytest
 import trimesh
 from support.paths import ROOT
 
-from collision_monitor.fitting.enclosure import check_enclosing
-from collision_monitor.fitting.interior_coverage import check_filling
+from collision_monitor.fitting.enclosure import check_enclosing, check_filling
 from collision_monitor.fitting.leaves_file import read_leaves
 from collision_monitor.robot.srdf import load_srdf
 from collision_monitor.robot.urdf.urdf import load_robot

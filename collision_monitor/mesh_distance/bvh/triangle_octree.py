@@ -14,8 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from collision_monitor.common.compiled import offline_kernel
-from collision_monitor.mesh_distance.bvh.triangle_halves import Branches
-from collision_monitor.mesh_distance.bvh.triangle_volumes import volume_rows
+from collision_monitor.mesh_distance.bvh.triangle_halves import Branches, volume_rows
 
 # -- which parts of triangles lie in which eighths of the cells of an octree --
 #

@@ -7,8 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from collision_monitor.model.live.live_scene import LiveScene
-from collision_monitor.model.nearness import part_of
-from collision_monitor.model.proximity import Proximity
+from collision_monitor.model.proximity import Proximity, part_of
 
 
 class LiveProximity(Proximity):
@@ -32,7 +31,7 @@ class LiveProximity(Proximity):
 
 
 class LiveNearness:
-    """As `nearness.Nearness`, of the pairs with objects."""
+    """As `proximity.Nearness`, of the pairs with objects."""
 
     def __init__(self, live: LiveScene) -> None:
         self._live = live

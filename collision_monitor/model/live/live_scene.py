@@ -15,12 +15,11 @@ import numpy as np
 from collision_monitor.common.magnitudes import any_beyond_reason, beyond_reason
 from collision_monitor.errors import LiveSceneError
 from collision_monitor.fitting.fast_fit import cover
-from collision_monitor.hierarchy import object_distances, object_slots, query
+from collision_monitor.hierarchy import object_slots, query
 from collision_monitor.hierarchy.clearance import Clearance
 from collision_monitor.model.live.live_object import Bounds, LiveObject
 from collision_monitor.model.live.object_shapes import ObjectShapes
-from collision_monitor.model.live.ranges import Ranges, rounded
-from collision_monitor.model.live.reserved_slots import Room
+from collision_monitor.model.live.reserved_slots import Ranges, Room, rounded
 from collision_monitor.robot.description import Shape
 
 if TYPE_CHECKING:
@@ -449,7 +448,7 @@ class LiveScene:
         out = np.empty(len(pairs))
         if pairs:
             self._settle()
-            bad = object_distances.link_distances(
+            bad = object_slots.link_distances(
                 self._room.numbers, self._room.index, q, np.array(pairs, dtype=np.int64),
                 len(pairs), out,
             )  # fmt: skip

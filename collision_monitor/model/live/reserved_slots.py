@@ -1,11 +1,12 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""A packed model of a robot with room to spare for objects, and nothing but them to check.
+"""A packed model of a robot with reserved slots for objects; only pairs with objects are checked.
 
-Leaves: those of the robot that move, room for carried ones, those that stand still, room for the
-others. Nodes: the root of what moves (0), the robot's tree, room for the trees of carried objects,
-behind them wherever they end the root of what stands still; a node that is nothing, the tree of
-the robot's leaves that stand still, room for the tree over all objects, room for theirs.
+Leaves, in this order: moving leaves of the robot, slots of carried objects, fixed leaves of the
+robot, slots of the other objects. Nodes, in this order: the root of everything that moves (0), the
+robot's tree, slots for the trees of carried objects and, behind the last one in use, the root of
+everything fixed; an empty node, the tree of the robot's fixed leaves, slots for the tree over all
+objects, slots for their trees.
 """
 
 from __future__ import annotations
@@ -17,14 +18,46 @@ import numpy as np
 from collision_monitor.hierarchy import object_slots
 from collision_monitor.hierarchy.packed import View, pack, windows
 from collision_monitor.model.live.live_object import Bounds
-from collision_monitor.model.live.ranges import rounded
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
 
 
+def rounded(count: int) -> int:
+    """The least power of two that is no less than ``count``."""
+    return 1 << max(count - 1, 0).bit_length()
+
+
+class Ranges:
+    """Allocates ranges of an array of ``size`` places; sizes are rounded to powers of two."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.clear()
+
+    def clear(self) -> None:
+        """Free all ranges."""
+        self._end = 0
+        self._free: dict[int, list[int]] = {}
+
+    def take(self, count: int) -> int:
+        """Allocate ``count`` places in a row: the first one, or -1 if no such range is free."""
+        size = rounded(count)
+        if free := self._free.get(size):
+            return free.pop()
+        if self._end + size > self.size:
+            return -1
+        first = self._end
+        self._end += size
+        return first
+
+    def give_back(self, first: int, count: int) -> None:
+        """Free the range that `take` returned for the same ``count``."""
+        self._free.setdefault(rounded(count), []).append(first)
+
+
 class Room:
-    """Where everything is, and the arrays.
+    """The arrays, and the places of leaves and nodes in them.
 
     Attributes:
         numbers, index: the packed model.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from collision_monitor.continuous import braking, braking_path, time_to_collision
+from collision_monitor.continuous import braking, braking_path
 from collision_monitor.continuous.braking_path import COLUMNS
 from collision_monitor.errors import LoadingLimitError
 from collision_monitor.fitting.shapes import leaves_of
@@ -190,7 +190,7 @@ class BrakingPaths(ABC):
         speed = braking.fastest_approach(self._weights, self._columns, self._gains, velocities)
         if speed <= 0.0:
             return np.inf
-        return time_to_collision.collision_time(
+        return braking.collision_time(
             *self.arrays(), q, velocities, speed, horizon, _TOUCHING, _TESTS, np.empty_like(q)
         )
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from collision_monitor.common.compiled import kernel
-from collision_monitor.continuous.path_bounds import bounds_of_pairs, lowest_interval, raise_bounds
+from collision_monitor.continuous.braking import bounds_of_pairs, lowest_interval, raise_bounds
 from collision_monitor.mesh_distance.nearest_query import pair_at
 
 if TYPE_CHECKING:

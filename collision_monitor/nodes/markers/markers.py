@@ -18,9 +18,8 @@ from visualization_msgs.msg import Marker, MarkerArray
 from collision_monitor.common.text import metres
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.model.collision_model import CollisionModel
+from collision_monitor.model.hierarchy_boxes import MeshBoxes, TreeBoxes, edges
 from collision_monitor.model.live.live_scene import LiveScene
-from collision_monitor.model.mesh_boxes import MeshBoxes
-from collision_monitor.model.tree_boxes import TreeBoxes, edges
 from collision_monitor.monitoring.monitor import Level, MonitorState
 from collision_monitor.nodes.common.messages import duration_message
 from collision_monitor.nodes.markers.bodies import BodyMarkers, LinkMarkers
@@ -272,7 +271,7 @@ class MarkerBuilder:
     ) -> Iterator[MarkerArray | bytes]:  # fmt: skip
         """Messages that show the state at ``q``: coloured by clearance, grey if it is unknown.
 
-        ``nearness`` (links,) as of `nearness.Nearness`, ``of_objects`` (slots,) as of
+        ``nearness`` (links,) as of `proximity.Nearness`, ``of_objects`` (slots,) as of
         `live_nearness.LiveNearness`; without it all objects are far. Serialized messages are bytes.
         """
         part = self._far if of_objects is None else of_objects

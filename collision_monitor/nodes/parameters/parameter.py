@@ -15,8 +15,8 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 
 from collision_monitor.errors import CollisionMonitorError, FitError
-from collision_monitor.fitting.fit_settings import FitSettings
 from collision_monitor.fitting.fitter import check_fit
+from collision_monitor.fitting.shapes import FitSettings
 
 
 @dataclass(frozen=True)

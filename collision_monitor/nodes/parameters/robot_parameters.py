@@ -14,7 +14,7 @@ from rclpy.node import Node
 
 from collision_monitor.common.loading_limits import LoadingLimits
 from collision_monitor.errors import RobotDescriptionError
-from collision_monitor.model.loading.recipe import Recipe, RobotSource
+from collision_monitor.model.loading import Recipe, RobotSource
 from collision_monitor.nodes.parameters.parameter import Parameter, declare_parameters, fixed
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")

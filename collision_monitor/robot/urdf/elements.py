@@ -1,10 +1,10 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The part of a URDF that a collision monitor needs, checked element by element.
+"""The elements of a URDF that a collision monitor needs, checked one by one.
 
 Keeps links with their collision geometry, and joints. Everything else (inertia, transmissions,
-simulator plugins) is dropped unread, since many robots have parts there that no strict parser
-accepts. The rest is checked here, where its line is known. Visual geometry is dropped too, or
+simulator plugins) is dropped without being read, since in many robots no strict parser accepts it.
+The rest is checked here, where line numbers are available. Visual geometry is dropped too, or
 optionally replaces the collision geometry of links that have none.
 """
 

@@ -32,7 +32,7 @@ class Inertial:
 
     @property
     def is_possible(self) -> bool:
-        """Whether a body can have it: no moment is negative or above the sum of the others."""
+        """Whether it is possible: no moment is negative or above the sum of the others."""
         low, middle, high = np.linalg.eigvalsh(self.inertia)
         return low >= -_ROUNDING * high and high <= (low + middle) * (1.0 + _ROUNDING) + 1e-12
 
@@ -101,7 +101,7 @@ def _numbers(
 
 @dataclass(frozen=True)
 class JointFriction:
-    """Of a joint: ``damping`` in N m s/rad (N s/m), ``friction`` in N m (N)."""
+    """Friction of a joint: ``damping`` in N m s/rad (N s/m), ``friction`` in N m (N)."""
 
     damping: float = 0.0
     friction: float = 0.0

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A robot description (URDF) as plain data.
 
-The description is parsed by urdf_parser_py, after everything that does not
-matter here is taken out (see `urdf_elements`), and checked: what cannot be
-monitored as it is written is an error that names the link or joint and the
-line. Visual geometry is used only on request, and only for links without collision geometry.
+The description is parsed by urdf_parser_py, after elements that are not needed are removed (see
+`elements`), and checked: anything that cannot be monitored as written is an error that names the
+link or joint and the line. Visual geometry is used only on request, and only for links without
+collision geometry.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from collision_monitor.robot.poses import pose_from_xyz_rpy
 from collision_monitor.robot.urdf.elements import Elements, prune
 from collision_monitor.robot.urdf.joints import convert_joints
 
-# -- whether links and joints form one tree, and the order in which to walk it --
+# -- the tree of links and joints, and its depth-first order --
 
 
 def check_names(urdf: parser.Robot, elements: Elements) -> None:
@@ -185,7 +185,7 @@ def _visual_hint(only_visual: Sequence[str]) -> str:
 
 
 def _parse(elements: Elements) -> parser.Robot:
-    # Through text: the parser's releases disagree on which kind of tree they take.
+    # As text: releases of the parser accept different kinds of trees.
     text = etree.tostring(elements.robot, encoding="unicode")
     with _silent_parser():
         try:

@@ -12,7 +12,7 @@ import numpy as np
 from collision_monitor.common.text import shortened
 from collision_monitor.errors import TrajectoryError
 from collision_monitor.motion.motion import Motion
-from collision_monitor.motion.received_points import checked_points
+from collision_monitor.motion.points import checked_points
 
 # One point without a time is reached no faster than its joints may move, nor sooner than this.
 _SHORTEST = 0.1

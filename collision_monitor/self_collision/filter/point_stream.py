@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from collision_monitor.errors import AdjustmentError, ConfigurationError, TrajectoryError
-from collision_monitor.hierarchy.warm_up import warm_up_for_states
+from collision_monitor.hierarchy.query import warm_up_for_states
 from collision_monitor.model.proximity import Proximity
 from collision_monitor.self_collision.arms import Arm, find_arms
 from collision_monitor.self_collision.margins import Problem, choose_margins, yielding_arms

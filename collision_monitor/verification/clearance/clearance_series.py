@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from collision_monitor.common.atomic_file import write_text
-from collision_monitor.continuous.candidate_pairs import witness
 from collision_monitor.continuous.clearance_scan import Wanted
+from collision_monitor.continuous.pair_bounds import witness
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.motion.trajectory import Trajectory

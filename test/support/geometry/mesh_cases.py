@@ -10,7 +10,7 @@ import numpy as np
 import trimesh
 from scipy.spatial.transform import Rotation
 
-from collision_monitor.geometry.mesh_stl import read_stl
+from collision_monitor.geometry.meshes import read_stl
 from collision_monitor.mesh_distance.bvh.mesh_tree import KINDS
 from support.paths import ROOT
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collision_monitor.continuous.path_bounds import bounds_of_pairs, lowest_interval, raise_bounds
+from collision_monitor.continuous.braking import bounds_of_pairs, lowest_interval, raise_bounds
 
 SEEDS = st.integers(0, 2**32 - 1)
 

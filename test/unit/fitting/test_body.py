@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from collision_monitor.fitting.body import Body, coarsened, edge_points, surface_points
-from collision_monitor.geometry.obb import fit_box
+from collision_monitor.fitting.bounding_shapes import fit_box
 
 
 def pose(seed):

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collision_monitor.fitting.box_leaves import cover_box
 from collision_monitor.fitting.coverage import gaps_to_union
+from collision_monitor.fitting.fast_fit import cover_box
 
 side = st.floats(0.001, 5.0)
 

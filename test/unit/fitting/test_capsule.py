@@ -8,13 +8,13 @@ import trimesh
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collision_monitor.fitting.least_capsule import (
+from collision_monitor.fitting.bounding_shapes import (
     capsule_along,
+    fit_box,
     fit_capsule,
     innermost_center,
     innermost_center_exact,
 )
-from collision_monitor.geometry.obb import fit_box
 
 Z = np.array([0.0, 0.0, 1.0])
 

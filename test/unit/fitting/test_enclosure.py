@@ -13,6 +13,7 @@ from scipy.spatial.transform import Rotation
 from support.robots import robots
 
 from collision_monitor.errors import LeavesError
+from collision_monitor.fitting.bounding_shapes import fit_capsule
 from collision_monitor.fitting.enclosure import (
     check_enclosing,
     gap,
@@ -20,9 +21,7 @@ from collision_monitor.fitting.enclosure import (
     outside_leaf,
     uncovered,
 )
-from collision_monitor.fitting.fit_settings import FitSettings
-from collision_monitor.fitting.least_capsule import fit_capsule
-from collision_monitor.fitting.shapes import fit_shape
+from collision_monitor.fitting.shapes import FitSettings, fit_shape
 from collision_monitor.geometry.leaf import Leaf
 from collision_monitor.robot.description import Link, Robot, Shape
 from collision_monitor.robot.urdf.urdf import load_robot

@@ -13,8 +13,7 @@ import trimesh
 
 from collision_monitor.errors import FitError
 from collision_monitor.fitting import fitter
-from collision_monitor.fitting.fit_settings import FitSettings
-from collision_monitor.fitting.shapes import Fit, leaf_rows
+from collision_monitor.fitting.shapes import Fit, FitSettings, leaf_rows
 from collision_monitor.robot.description import Shape
 
 SETTINGS = FitSettings(2, 0.001)
@@ -50,7 +49,7 @@ def test_what_has_no_part_in_a_fit_is_not_imported_by_one():
         if (name := waiting.pop()) not in found:
             found.add(name)
             waiting += named.findall((folder / f"{name}.py").read_text(encoding="utf-8"))
-    assert {"body", "multi_capsule_fit", "outermost"} <= found
+    assert {"body", "bounding_shapes", "multi_capsule_fit"} <= found
     for pattern in fitter._NO_PART:
         excluded = {path.stem for path in folder.glob(pattern)}
         assert excluded, f"{pattern}: no such file"

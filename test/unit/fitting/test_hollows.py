@@ -10,7 +10,7 @@ from support.robots import robots
 
 from collision_monitor import CollisionModel
 from collision_monitor.errors import LeavesError
-from collision_monitor.fitting.interior_coverage import hollow
+from collision_monitor.fitting.enclosure import hollow
 from collision_monitor.geometry.leaf import Leaf
 from collision_monitor.robot.description import Shape
 

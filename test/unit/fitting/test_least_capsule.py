@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 from support.robots import robots
 
-from collision_monitor.fitting.least_capsule import fit_capsule, fit_least_capsule
-from collision_monitor.geometry.obb import hull_points
+from collision_monitor.fitting.bounding_shapes import fit_capsule, fit_least_capsule, hull_points
 from collision_monitor.robot.urdf.urdf import load_robot
 
 

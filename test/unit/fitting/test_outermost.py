@@ -8,9 +8,9 @@ import trimesh
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collision_monitor.fitting import outermost as outermost_module
+from collision_monitor.fitting import body
+from collision_monitor.fitting.body import MANY, farthest, outermost, spread_directions
 from collision_monitor.fitting.enclosure import gap
-from collision_monitor.fitting.outermost import MANY, farthest, outermost, spread_directions
 from collision_monitor.fitting.shapes import fits_in_own_frame
 from collision_monitor.robot.description import Shape
 
@@ -22,7 +22,7 @@ def test_farthest_are_those_of_a_search_of_all_at_once(seed, count, directions):
     along = spread_directions(directions)
     expected = np.unique((points @ along.T).argmax(axis=0))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(outermost_module, "_BLOCK", 1)
+        patch.setattr(body, "_BLOCK", 1)
         found = farthest(points, along)
     np.testing.assert_array_equal(found, expected)
 
@@ -51,7 +51,7 @@ def test_leaves_of_a_smooth_mesh_enclose_it(monkeypatch):
     vertices = np.asarray(ball.vertices) * [0.1, 0.15, 0.2]
     shape = Shape("mesh", np.eye(4), (), vertices, np.asarray(ball.faces))
     tight = fits_in_own_frame(shape, 4, 0.002)
-    monkeypatch.setattr(outermost_module, "MANY", 200)
+    monkeypatch.setattr(body, "MANY", 200)
     fits = fits_in_own_frame(shape, 4, 0.002)
     for fit in fits:
         assert gap(shape, fit.leaves, 1e-5) == 0.0

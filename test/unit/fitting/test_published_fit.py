@@ -11,13 +11,12 @@ from support.robots.toys import chain, joint, link, robot
 from collision_monitor import CollisionModel
 from collision_monitor.cli.main import main
 from collision_monitor.errors import FitError
+from collision_monitor.fitting.bounding_shapes import fit_capsule, fit_sphere
 from collision_monitor.fitting.enclosure import check_enclosing
-from collision_monitor.fitting.fit_settings import FitSettings
 from collision_monitor.fitting.fitter import given_leaves
-from collision_monitor.fitting.least_capsule import fit_capsule
-from collision_monitor.fitting.sphere import fit_sphere
+from collision_monitor.fitting.shapes import FitSettings
 from collision_monitor.geometry.leaf import Leaf
-from collision_monitor.model.loading.recipe import Recipe, RobotSource
+from collision_monitor.model.loading import Recipe, RobotSource
 from collision_monitor.robot.urdf.urdf import load_robot
 
 

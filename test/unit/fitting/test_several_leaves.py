@@ -9,11 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from collision_monitor.fitting.body import Body
+from collision_monitor.fitting.bounding_shapes import fit_box
 from collision_monitor.fitting.coverage import gaps_to_union
-from collision_monitor.fitting.fit_settings import FitSettings
 from collision_monitor.fitting.multi_capsule_fit import enclose, fit_union, lost, thickness
-from collision_monitor.fitting.shapes import fit_shape, leaf_rows, single_leaf, union_volume
-from collision_monitor.geometry.obb import fit_box
+from collision_monitor.fitting.shapes import (
+    FitSettings,
+    fit_shape,
+    leaf_rows,
+    single_leaf,
+    union_volume,
+)
 from collision_monitor.robot.urdf.urdf import load_robot
 
 

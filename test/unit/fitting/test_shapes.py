@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """From shapes to leaves: enclosing for every kind, the smaller volume wins."""
 
+import math
 import pickle
 
 import numpy as np
@@ -11,10 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from collision_monitor.fitting.fit_settings import FitSettings
-from collision_monitor.fitting.least_capsule import fit_capsule
-from collision_monitor.fitting.shapes import fit_of_given, fit_shape, fits_in_own_frame
-from collision_monitor.fitting.sphere import fit_sphere
+from collision_monitor.errors import FitError
+from collision_monitor.fitting.bounding_shapes import fit_capsule, fit_sphere
+from collision_monitor.fitting.shapes import FitSettings, fit_of_given, fit_shape, fits_in_own_frame
 from collision_monitor.robot.description import Shape
 
 size = st.floats(0.01, 3.0)
@@ -141,3 +141,17 @@ def test_figures_of_given_leaves_are_those_of_a_fit():
     assert len(given.leaves) == 1 and given.union_volume > 0.0
     with pytest.raises(AttributeError):
         given.no_figure  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("max_leaves_per_link", 0), ("max_leaves_per_link", 65), ("max_leaves_per_link", 2.5),
+     ("leaf_tolerance", -0.001), ("leaf_tolerance", math.nan), ("leaf_tolerance", math.inf)],
+)  # fmt: skip
+def test_what_means_nothing_is_refused_by_name(field, value):
+    with pytest.raises(FitError, match=field):
+        FitSettings(**{field: value})
+
+
+def test_the_defaults_stand():
+    assert FitSettings() == FitSettings(8, 0.002)

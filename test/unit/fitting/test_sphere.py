@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from collision_monitor.fitting.sphere import fit_least_sphere, fit_sphere
-from collision_monitor.geometry.obb import fit_box
+from collision_monitor.fitting.bounding_shapes import fit_box, fit_least_sphere, fit_sphere
 
 
 def test_a_sphere_encloses_and_touches_its_farthest_point():

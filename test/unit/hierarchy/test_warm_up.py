@@ -12,7 +12,7 @@ import pytest
 from support.robots.toys import chain
 
 from collision_monitor.hierarchy import query
-from collision_monitor.hierarchy.warm_up import empty_model
+from collision_monitor.hierarchy.query import empty_model
 
 pytestmark = pytest.mark.early
 

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from support.geometry.mesh_cases import KIND_NAMES, mesh, soup
 
 from collision_monitor.common.compiled import kernel
-from collision_monitor.mesh_distance.bvh.mesh_tree import unpack_tree
-from collision_monitor.mesh_distance.bvh.triangle_tree import build_triangle_tree
+from collision_monitor.mesh_distance.bvh.mesh_tree import build_triangle_tree, unpack_tree
 from collision_monitor.mesh_distance.support import mesh_reach
 
 

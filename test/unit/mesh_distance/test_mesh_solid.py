@@ -11,8 +11,7 @@ from support.geometry.solid_cases import SOLIDS, solid_cases
 
 from collision_monitor.common.array_views import borrow
 from collision_monitor.common.compiled import kernel
-from collision_monitor.mesh_distance.bvh.mesh_tree import unpack_tree, windows
-from collision_monitor.mesh_distance.bvh.triangle_tree import build_triangle_tree
+from collision_monitor.mesh_distance.bvh.mesh_tree import build_triangle_tree, unpack_tree, windows
 from collision_monitor.mesh_distance.mesh_solid import nearest_to_solid, touching_rows
 from collision_monitor.mesh_distance.parts import parts_of
 from unit.geometry.test_convex import coal_distance, distance

@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 from support.robots.toys import joint, link, robot
 
 from collision_monitor import CollisionModel
-from collision_monitor.model.mesh_boxes import Boxes, MeshBoxes, overlapping
+from collision_monitor.model.hierarchy_boxes import Boxes, MeshBoxes, overlapping
 
 KINDS = ("aabb", "obb", "rss", "octree")
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.robots.toys import chain
 
 from collision_monitor import CollisionModel
-from collision_monitor.model.nearness import Nearness
+from collision_monitor.model.proximity import Nearness
 
 
 @pytest.fixture(scope="module")

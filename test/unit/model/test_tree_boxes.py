@@ -11,7 +11,7 @@ from support.robots.toys import chain
 from collision_monitor import CollisionModel
 from collision_monitor.hierarchy.packed import windows
 from collision_monitor.hierarchy.query import distance
-from collision_monitor.model.tree_boxes import TreeBoxes, edges
+from collision_monitor.model.hierarchy_boxes import TreeBoxes, edges
 
 SCENE = {
     "obstacles": [

@@ -18,7 +18,7 @@ from support.robots.toys import robot as toy
 
 from collision_monitor import CollisionModel
 from collision_monitor.errors import RobotDescriptionError
-from collision_monitor.fitting.fit_settings import FitSettings
+from collision_monitor.fitting.shapes import FitSettings
 from collision_monitor.robot.composed import Mounted, compose, compose_semantics
 from collision_monitor.robot.description import Robot
 from collision_monitor.robot.poses import pose_from_xyz_rpy

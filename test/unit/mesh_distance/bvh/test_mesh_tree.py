@@ -7,8 +7,12 @@ import pytest
 from support.geometry.mesh_cases import KIND_NAMES, mesh
 
 from collision_monitor.common.compiled import kernel
-from collision_monitor.mesh_distance.bvh.mesh_tree import pack, unpack_tree, windows
-from collision_monitor.mesh_distance.bvh.triangle_tree import build_triangle_tree
+from collision_monitor.mesh_distance.bvh.mesh_tree import (
+    build_triangle_tree,
+    pack,
+    unpack_tree,
+    windows,
+)
 
 
 @kernel

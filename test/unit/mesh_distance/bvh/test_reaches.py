@@ -7,8 +7,7 @@ import pytest
 from support.geometry.mesh_cases import KIND_NAMES, mesh
 
 from collision_monitor.common.compiled import kernel
-from collision_monitor.mesh_distance.bvh.mesh_tree import unpack_tree, windows
-from collision_monitor.mesh_distance.bvh.triangle_tree import build_triangle_tree
+from collision_monitor.mesh_distance.bvh.mesh_tree import build_triangle_tree, unpack_tree, windows
 from collision_monitor.mesh_distance.mesh_pair_distance import fill_reaches
 from unit.mesh_distance.bvh.test_triangle_tree import below
 

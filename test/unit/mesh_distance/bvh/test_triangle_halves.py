@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from support.geometry.mesh_cases import mesh
 
+from collision_monitor.mesh_distance.bvh.mesh_tree import corners_of
 from collision_monitor.mesh_distance.bvh.triangle_halves import halved
-from collision_monitor.mesh_distance.bvh.triangle_tree import corners_of
 
 
 @pytest.mark.parametrize("kind", ["aabb", "obb", "rss"])

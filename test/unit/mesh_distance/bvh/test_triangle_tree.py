@@ -9,8 +9,12 @@ from hypothesis import strategies as st
 from support.geometry.mesh_cases import KIND_NAMES, mesh, soup
 
 from collision_monitor.errors import FitError
-from collision_monitor.mesh_distance.bvh.mesh_tree import STACK, windows
-from collision_monitor.mesh_distance.bvh.triangle_tree import build_triangle_tree, corners_of
+from collision_monitor.mesh_distance.bvh.mesh_tree import (
+    STACK,
+    build_triangle_tree,
+    corners_of,
+    windows,
+)
 
 
 def outside(kind, row, points):

@@ -15,7 +15,7 @@ from support.robots.toys import chain, link, robot
 from collision_monitor import CollisionModel
 from collision_monitor.common.loading_limits import LoadingLimits, check_time, limited
 from collision_monitor.errors import LoadingLimitError
-from collision_monitor.model.loading.recipe import Recipe, RobotSource
+from collision_monitor.model.loading import Recipe, RobotSource
 from collision_monitor.robot.bodies import rigid_bodies
 from collision_monitor.robot.pairs import count_pairs, select_pairs
 from collision_monitor.robot.urdf.urdf import load_robot

@@ -17,8 +17,7 @@ from support.robots import robots
 from support.robots.toys import chain
 
 from collision_monitor import CollisionModel
-from collision_monitor.model.loading.process import LoadingProcess, answer
-from collision_monitor.model.loading.recipe import Recipe, RobotSource
+from collision_monitor.model.loading import LoadingProcess, Recipe, RobotSource, answer
 
 BAD = Recipe((RobotSource(chain(4).replace('<child link="l3"/>', '<child link="l9"/>')),))
 GOOD = Recipe((RobotSource(chain(4)),))
@@ -100,8 +99,8 @@ def test_nothing_is_left_when_the_one_who_asked_is_gone(tmp_path):
     os.mkfifo(fifo)
     code = (
         "import sys, time\n"
-        "from collision_monitor.model.loading.process import LoadingProcess\n"
-        "from collision_monitor.model.loading.recipe import Recipe, RobotSource\n"
+        "from collision_monitor.model.loading import LoadingProcess\n"
+        "from collision_monitor.model.loading import Recipe, RobotSource\n"
         "if __name__ == '__main__':\n"
         "    process = LoadingProcess(Recipe((RobotSource(sys.argv[1]),)))\n"
         "    print(process.pid, flush=True)\n"

@@ -16,7 +16,7 @@ from collision_monitor.errors import (
     RobotDescriptionError,
     SemanticDescriptionError,
 )
-from collision_monitor.model.loading.recipe import Recipe, RobotSource
+from collision_monitor.model.loading import Recipe, RobotSource
 from collision_monitor.robot.composed import Mounted, compose, compose_semantics
 from collision_monitor.robot.poses import pose_from_xyz_rpy
 from collision_monitor.robot.srdf import load_srdf

@@ -13,7 +13,7 @@ from support.robots.toys import chain, joint, link, robot
 
 from collision_monitor import CollisionModel
 from collision_monitor.model.live.live_scene import LiveScene
-from collision_monitor.model.nearness import Nearness
+from collision_monitor.model.proximity import Nearness
 from collision_monitor.monitoring.monitor import Level, MonitorState
 
 pytest.importorskip("rclpy", reason="rclpy is not installed")

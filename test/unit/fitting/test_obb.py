@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from collision_monitor.errors import FitError
-from collision_monitor.geometry.obb import fit_box, hull_points
+from collision_monitor.fitting.bounding_shapes import fit_box, hull_points
 
 
 def inside(box, points, slack=1e-9):

@@ -1,15 +1,91 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The capsule of least volume around a point set: its axis is free to turn and to shift."""
+"""One shape around a point set: oriented box, capsule and sphere.
+
+Capsules and spheres are fitted as Zhang et al. do (`fit_capsule`, `fit_sphere`), or with the least
+volume (`fit_least_capsule`, `fit_least_sphere`).
+"""
 
 from __future__ import annotations
 
+import contextlib
 import math
+from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
+from collision_monitor.errors import FitError
 from collision_monitor.geometry.leaf import Leaf, enclosing
-from collision_monitor.geometry.obb import OrientedBox, fit_box
+
+
+@dataclass(frozen=True, eq=False)
+class OrientedBox:
+    """A box: centre (3,), axes as the columns of a rotation, extents (3,) ascending."""
+
+    center: np.ndarray
+    axes: np.ndarray
+    extents: np.ndarray
+
+    @property
+    def volume(self) -> float:
+        """Volume in cubic metres."""
+        return float(np.prod(self.extents))
+
+    @property
+    def long_axis(self) -> np.ndarray:
+        """Unit vector along the longest side."""
+        return self.axes[:, 2]
+
+
+def box_along(points: np.ndarray, axes: np.ndarray) -> OrientedBox:
+    """The box of ``points`` whose sides are parallel to the columns of ``axes``."""
+    local = points @ axes
+    low, high = local.min(axis=0), local.max(axis=0)
+    order = np.argsort(high - low, kind="stable")
+    return OrientedBox(axes @ (0.5 * (low + high)), axes[:, order], (high - low)[order])
+
+
+def hull_points(points: np.ndarray) -> np.ndarray:
+    """Vertices of the convex hull; all distinct points where they lie in one plane."""
+    import trimesh
+    from scipy.spatial import QhullError
+
+    try:
+        return np.asarray(trimesh.convex.hull_points(points))
+    except (QhullError, ValueError):
+        return np.unique(points, axis=0)
+
+
+def fit_box(points: np.ndarray) -> OrientedBox:
+    """A tight oriented box around ``points`` (n, 3).
+
+    The least volume of: the boxes with one side on a face of the convex hull
+    (searched by trimesh), the box of the principal axes, the axis-aligned box.
+    Points in one plane or on one line have no hull, and leave the other two.
+
+    Raises:
+        FitError: without points, or with points that are not finite.
+    """
+    import trimesh
+    from scipy.spatial import QhullError
+
+    points = np.asarray(points, dtype=float).reshape(-1, 3)
+    if len(points) == 0 or not np.isfinite(points).all():
+        raise FitError(
+            f"cannot fit a box to {len(points)} points"
+            f"{'' if len(points) == 0 else ', some of which are not finite'}: "
+            "one finite point at least is needed"
+        )
+    centred = points - points.mean(axis=0)
+    squares, axes = np.linalg.eigh(centred.T @ centred)
+    boxes = [box_along(points, np.eye(3)), box_along(points, axes)]
+    if len(points) > 3 and squares[0] > 1e-14 * squares[-1]:
+        with contextlib.suppress(QhullError, ValueError):  # flat within qhull's tolerance
+            to_origin, _ = trimesh.bounds.oriented_bounds(points)
+            boxes.append(box_along(points, to_origin[:3, :3].T))
+    return min(boxes, key=lambda box: (box.volume, float(np.prod(box.extents[1:]))))
+
 
 # -- the capsule around a point set, as Zhang et al. fit it to a part of a manipulator --
 
@@ -167,3 +243,64 @@ def fit_least_capsule(
         if leaf.volume < best.volume:
             best = leaf
     return best
+
+
+# Of the size: a point no farther outside than this is inside.
+_SLACK = 1e-12
+_MOST_STEPS = 1000  # each makes the sphere larger; about ten do
+
+
+def fit_sphere(points: np.ndarray, box: OrientedBox | None = None) -> Leaf:
+    """The sphere about the centre of the points' oriented box; points (n, 3), metres."""
+    center = (fit_box(points) if box is None else box).center
+    return enclosing(center, center, 0.0, np.asarray(points, float))
+
+
+def _through(points: np.ndarray) -> tuple[np.ndarray, float]:
+    """Centre and radius of the smallest sphere through up to four ``points`` (k, 3)."""
+    edges = points[1:] - points[0]
+    # The centre lies in the points' own plane: the solution of least norm.
+    offset = np.linalg.lstsq(edges, 0.5 * (edges**2).sum(axis=1), rcond=None)[0]
+    return points[0] + offset, float(np.linalg.norm(offset))
+
+
+def _around(points: np.ndarray, slack: float) -> tuple[np.ndarray, np.ndarray, float]:
+    """Those of up to five points that the smallest sphere around all rests on; the sphere."""
+    best, center, least = points, points.mean(axis=0), np.inf
+    for count in range(1, min(len(points), 4) + 1):
+        for chosen in combinations(range(len(points)), count):
+            middle, radius = _through(points[list(chosen)])
+            outermost = np.linalg.norm(points - middle, axis=1).max()
+            if radius < least and outermost <= radius + slack:
+                best, center, least = points[list(chosen)], middle, radius
+    return best, center, least
+
+
+def _least_center(points: np.ndarray) -> np.ndarray:
+    """Centre of the smallest sphere around ``points`` (n, 3).
+
+    It rests on at most four of them: the farthest point outside joins those, until there is none
+    (the basis exchange of LP-type problems: Matousek, Sharir, Welzl 1996).
+    """
+    origin = points.mean(axis=0)
+    local = points - origin
+    slack = _SLACK * float(np.abs(local).max())
+    support, center, radius = local[:1], local[0], 0.0
+    for _ in range(_MOST_STEPS):
+        distances = np.linalg.norm(local - center, axis=1)
+        farthest = int(distances.argmax())
+        if distances[farthest] <= radius + slack:
+            break
+        support, center, radius = _around(np.vstack([support, local[farthest]]), slack)
+        if not np.isfinite(radius):  # rounding; the published sphere is left as a rival
+            break
+    return center + origin
+
+
+def fit_least_sphere(points: np.ndarray, box: OrientedBox | None = None) -> Leaf:
+    """The smallest sphere around ``points`` (n, 3), metres; never larger than the published."""
+    points = np.asarray(points, dtype=float)
+    published = fit_sphere(points, box)
+    center = _least_center(hull_points(points) if len(points) > 4 else points)
+    least = enclosing(center, center, 0.0, points)
+    return least if least.volume < published.volume else published

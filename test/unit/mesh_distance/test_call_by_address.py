@@ -8,8 +8,8 @@ import numpy as np
 from numba import types
 
 from collision_monitor.common.array_views import borrow
-from collision_monitor.common.call_by_address import FLOATS, INTEGERS, caller, named
 from collision_monitor.common.compiled import callback_address, kernel
+from collision_monitor.mesh_distance.part_calls import FLOATS, INTEGERS, caller, named
 
 
 class Both(NamedTuple):

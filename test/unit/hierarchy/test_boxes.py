@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collision_monitor.geometry.boxes import box_gap, boxes_overlap
 from collision_monitor.geometry.segments import capsule_distance
+from collision_monitor.hierarchy.aabb_tree import box_gap, boxes_overlap
 
 
 def slow_gap(a, b):

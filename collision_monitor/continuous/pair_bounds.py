@@ -1,17 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""How near the convex hulls of two links can come in a piece of motion, of second order.
-
-Along a unit vector n, a point x of a link is at n . x; with the joints turned by s times their
-turns, to first order at n . x + s n . v(x), and n . v(x) is linear in x:
-
-    n . (z_k x (x - o_k)) = (n x z_k) . (x - o_k).
-
-So the extent of a hull is again the support of its points, for a direction that is turned a
-little. The gap between two hulls is concave in s: it is least at one end. The remainder is half of
-the second derivative, and the deviation of the motion from the straight one: both as in `sweep`,
-of those leaves of a link that go farthest.
-"""
+"""Bounds for one pair of links in a piece of motion: by its leaves, or by its convex hulls."""
 
 from __future__ import annotations
 
@@ -21,9 +10,49 @@ import numpy as np
 
 from collision_monitor.common.array_views import borrow
 from collision_monitor.common.compiled import offline_kernel
-from collision_monitor.continuous.pair_sweep import ROUNDING, leaf_ready
-from collision_monitor.continuous.scan_space import balls_at, sweep_of
+from collision_monitor.continuous.pair_sweep import ROUNDING, ball_bound, leaf_ready, pair_suspects
+from collision_monitor.continuous.scan_space import balls_at, balls_of, paths_of, set_out, sweep_of
+from collision_monitor.geometry.segments import capsule_witness
+from collision_monitor.hierarchy.kinematics import forward_kinematics, place_leaves
 from collision_monitor.hierarchy.packed import PRISMATIC, unpack
+
+
+@offline_kernel
+def suspects(numbers, index, space, motion, starts, widths, time, half, p, target, q):
+    """(bound, travel) of pair p for ``half`` s about ``time``, by its leaves.
+
+    ``bound``: no leaves come nearer, metres. ``travel``: how far at most two leaves come nearer
+    that are not shown to keep ``target``; -1 where all are. Writes the configuration into q.
+    """
+    view, paths = unpack(numbers, index), paths_of(motion)
+    groups = len(paths.paths)
+    balls, sweep = balls_of(view, space, groups), sweep_of(view, space, motion)
+    rates = np.zeros((len(q), 3))
+    set_out(view, space, motion, paths, balls, sweep, time, half, starts, widths, q, rates)
+    _, travel = ball_bound(view, balls, sweep, p, 0)
+    return pair_suspects(view, balls, sweep, groups, p, travel, target, 0)
+
+
+@offline_kernel
+def witness(numbers, index, q, i, j):
+    """What `capsule_witness` says of leaves i and j at configuration q."""
+    view = unpack(numbers, index)
+    forward_kinematics(view, q)
+    place_leaves(view, view.moving_leaves)
+    return capsule_witness(view.ends, view.radii, i, j)
+
+
+# -- how near the convex hulls of two links can come, of second order --
+#
+# Along a unit vector n, a point x of a link is at n . x; with the joints turned by s times their
+# turns, to first order at n . x + s n . v(x), and n . v(x) is linear in x:
+#
+#     n . (z_k x (x - o_k)) = (n x z_k) . (x - o_k).
+#
+# So the extent of a hull is again the support of its points, for a direction that is turned a
+# little. The gap between two hulls is concave in s: it is least at one end. The remainder is half
+# of the second derivative, and the deviation of the motion from the straight one: both as in
+# `pair_sweep`, of those leaves of a link that go farthest.
 
 
 class Hulls(NamedTuple):
