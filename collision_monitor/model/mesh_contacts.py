@@ -58,6 +58,7 @@ class LinkContacts:
         """``a``, ``b``: both links, at the same configurations."""
         self._a, self._b = a, b
         self._far = np.linalg.norm(a.centers - b.centers, axis=1) > a.radius + b.radius
+        self._directions = list(_DIRECTIONS)
 
     def meet(self, k: int) -> bool:
         """Whether the shapes meet at configuration ``k``."""
@@ -66,13 +67,21 @@ class LinkContacts:
             return False
         return _surfaces_meet(a, b, k) or _one_holds_the_other(a, b, k)
 
+    def come_near(self, k: int, margin: float) -> bool:
+        """Whether the shapes meet at configuration ``k``, or may if moved by ``margin`` metres."""
+        a, b = self._a, self._b
+        if np.linalg.norm(a.centers[k] - b.centers[k]) > a.radius + b.radius + margin:
+            return False
+        return _surfaces_meet(a, b, k, margin) or _one_holds_the_other(a, b, k)
+
     def is_shallow(self, k: int, depth: float) -> bool:
         """Whether a motion by ``depth`` metres in one of 26 directions separates the shapes."""
         a, here = self._a.at(self._a.poses[k : k + 1]), self._b.poses[k : k + 1]
-        for direction in _DIRECTIONS:
+        for n, direction in enumerate(self._directions):
             there = here.copy()
             there[0, :3, 3] += depth * direction
             if not LinkContacts(a, self._b.at(there)).meet(0):
+                self._directions.insert(0, self._directions.pop(n))  # first at the next call
                 return True
         return False
 
@@ -171,12 +180,16 @@ def _ball(shape: Shape) -> tuple[np.ndarray, float]:
     return shape.pose[:3, 3], float(reach)
 
 
-def _surfaces_meet(a: Solid, b: Solid, k: int) -> bool:
-    """Whether coal finds a contact: of surfaces, or of a surface in a solid primitive."""
+def _surfaces_meet(a: Solid, b: Solid, k: int, margin: float = 0.0) -> bool:
+    """Whether coal finds a contact, or shapes within ``margin`` metres.
+
+    Contacts are those of surfaces, or of a surface in a solid primitive.
+    """
     coal = _coal()
     request, result = coal.CollisionRequest(), coal.CollisionResult()
     # Without contacts, coal 3.0 misses cylinders whose axes cross: it stops its search early.
     request.num_max_contacts, request.enable_contact = 1, True
+    request.security_margin = margin
     for one, pose_one in a.placed(k):
         for other, pose_other in b.placed(k):
             result.clear()

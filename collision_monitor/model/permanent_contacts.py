@@ -26,7 +26,7 @@ from collision_monitor.model.mesh_contacts import LinkContacts, Solid
 from collision_monitor.robot.bodies import link_poses
 
 # To be changed whenever the same input gives another answer.
-_VERSION = 5
+_VERSION = 6
 _SAMPLES = 1000
 # No robot is built so that two links collide in this part of its configurations: meshes that do
 # overlap by design. Collisions of links that can be apart were seen in at most 0.57.
@@ -37,6 +37,7 @@ _SAMPLES_AROUND_ZERO = 100
 _MOST = 0.5  # part of the samples
 _GRAZE = 0.002  # metres
 _FINE = 0.006  # metres that links may move between positions: else they could meet in between
+_MOST_CELLS = 20_000  # time to load is limited
 _GRID = {1: 81, 2: 17}  # positions of a joint, by the number of joints that a pair depends on
 
 
@@ -118,32 +119,61 @@ class _Search:
         if len(columns) not in _GRID:
             return ""
         model = self._model
-        if self._step(links, columns) > _FINE:
-            return ""
-        steps = np.linspace(0.0, 1.0, _GRID[len(columns)])
-        grid = np.array(list(product(steps, repeat=len(columns))))
-        rows = np.tile(np.clip(0.0, model.lower, model.upper), (len(grid), 1))
         low, high = model.lower[columns], model.upper[columns]
-        rows[:, columns] = low + grid * (high - low)
+        count = _GRID[len(columns)] - 1
+        grid = np.array(list(product(range(count + 1), repeat=len(columns)))) / count
         # Limits first: overlaps are deepest there.
-        rows = rows[np.argsort(-np.abs(grid - 0.5).max(axis=1), kind="stable")]
-        if not self._is_shallow(links, rows, _GRAZE):
+        grid = grid[np.argsort(-np.abs(grid - 0.5).max(axis=1), kind="stable")]
+        if not self._is_shallow(links, self._rows(columns, low + grid * (high - low)), _GRAZE):
+            return ""
+        cells = (grid[(grid < 1.0).all(axis=1)] + 0.5 / count) * (high - low) + low
+        if not self._is_shallow_between(links, columns, cells, 0.5 * (high - low) / count):
             return ""
         names = " and ".join(f"'{model.joint_names[k]}'" for k in columns)
         return (
             f"shapes meet, but nowhere deeper than {1e3 * _GRAZE:.0f} mm over the range of {names}"
         )
 
-    def _step(self, links: tuple[str, str], columns: list[int]) -> float:
-        """Metres that links move at most against each other from one position to the next."""
+    def _rows(self, columns: list[int], values: np.ndarray) -> np.ndarray:
+        """Configurations (n, nq) near zero with the ``values`` (n, joints) of some joints."""
+        zero = np.clip(0.0, self._model.lower, self._model.upper)
+        rows = np.tile(zero, (len(values), 1))
+        rows[:, columns] = values
+        return rows
+
+    def _is_shallow_between(
+        self, links: tuple[str, str], columns: list[int], centers: np.ndarray, half: np.ndarray
+    ) -> bool:
+        """Whether shapes meet nowhere deep in cells, ``half`` as wide as the range of each joint.
+
+        Cells in which the shapes may meet are halved until links move by less than `_FINE` from
+        one centre to the next.
+        """
+        speeds = self._speeds(links, columns)
+        travel, checked = float(speeds @ half), 0
+        while 2.0 * travel > _FINE:
+            contacts = self._contacts(links, self._rows(columns, centers))
+            centers = centers[[contacts.come_near(k, travel) for k in range(len(centers))]]
+            widest = int(np.argmax(speeds * half))
+            half = half.copy()
+            half[widest] *= 0.5
+            step = np.where(np.arange(len(half)) == widest, half, 0.0)
+            centers = np.concatenate((centers - step, centers + step))
+            travel, checked = float(speeds @ half), checked + len(centers)
+            if checked > _MOST_CELLS:
+                return False
+            contacts = self._contacts(links, self._rows(columns, centers))
+            for k in range(len(centers)):
+                if contacts.meet(k) and not contacts.is_shallow(k, _GRAZE):
+                    return False
+        return True
+
+    def _speeds(self, links: tuple[str, str], columns: list[int]) -> np.ndarray:
+        """Metres that links move at most against each other by the unit of each joint."""
         model, bodies = self._model, self._model.bodies
         reach = model.link_reach()[[model.link_names.index(name) for name in links]].max(axis=0)
-        travel = 0.0
-        for column in columns:
-            span = (model.upper - model.lower)[column] / (_GRID[len(columns)] - 1)
-            of_column = bodies.columns == column
-            travel += span * float((reach * np.abs(bodies.gains))[of_column].sum())
-        return travel
+        reach = reach * np.abs(bodies.gains)
+        return np.array([reach[bodies.columns == column].sum() for column in columns])
 
     def _is_shallow(self, links: tuple[str, str], rows: np.ndarray, depth: float) -> bool:
         """Whether shapes meet, and never deeper than ``depth`` metres."""
