@@ -413,14 +413,14 @@ def exact_bound(
 
 @kernel
 def pair_at(numbers, index, shape_numbers, shape_index, work, work_index, calls, q, pair):
-    """Distance of the shapes of one pair of links at a finite configuration; 0 if they touch."""
+    """Distance of the shapes of one pair of links at a finite ``q``; 0 where surfaces meet."""
     view = unpack(numbers, index)
     shapes, state = unpack_shapes(shape_numbers, shape_index), unpack_state(work, work_index)
     data = data_of(shape_numbers, shape_index, work, work_index, calls)
     forward_kinematics(view, q)
     points, rows = work_space(1.0, 3, 3), work_space(pair, 1, 4)
     value = _open(view, shapes, state, data, pair, np.inf, 0.0, TRUE, rows, points)
-    return max(value, 0.0)
+    return 0.0 if value == TOUCH else value
 
 
 @kernel

@@ -69,8 +69,14 @@ class Robot(Cell):
         return int(self.values["request"])
 
     def until_event(self, event, request, seconds=20.0):
-        wanted = event, str(request)
-        self.until(lambda: (self.values["event"], self.values["request"]) == wanted, seconds)
+        """Wait for a state with this event, new or just received; its message."""
+
+        def messages():
+            recent = max(len(self.graph.heard["state"]) - 200, 0)
+            return [said for *key, said in self.states(recent) if key == [event, request]]
+
+        self.until(messages, seconds)
+        return messages()[-1]
 
     def states(self, since):
         """(event, request, message) of all states after so many, without repetitions."""
@@ -251,9 +257,9 @@ def test_a_million_points_are_refused_unread_and_disturb_nothing(robot):
     sent, first = len(robot.sent), robot.begin()
     since, began = len(robot.graph.heard["state"]), time.monotonic()
     robot.wanted.publish(data)
-    robot.until_event("refused", first + 1)
+    message = robot.until_event("refused", first + 1)
     assert time.monotonic() - began < 5.0
-    assert "has 1000000 points; max_points allows 20000" in robot.message
+    assert "has 1000000 points; max_points allows 20000" in message
     robot.until_event("forwarded", first)  # joint states were read all the time
     assert len(robot.graph.heard["state"]) > since
     robot.check(robot.sent[-1])
