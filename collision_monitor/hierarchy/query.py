@@ -9,21 +9,25 @@ threads must not query the same arrays at the same time.
 from __future__ import annotations
 
 import logging
+import os
 import time
 
 import numpy as np
 
 from collision_monitor.common.compiled import (
+    cache_directory,
     compiling,
     is_on_disk,
     kernel,
     offline_kernel,
     small_kernel,
 )
+from collision_monitor.common.compiling_process import CompilingProcess
 from collision_monitor.geometry.segments import capsule_distance, capsule_witness, surely_farther
 from collision_monitor.hierarchy.aabb_tree import ROOT, nearest_leaves, refit, touching_leaves
 from collision_monitor.hierarchy.kinematics import forward_kinematics, place_leaves
 from collision_monitor.hierarchy.packed import View, pack, unpack
+from collision_monitor.robot.insides import any_inside
 
 
 @small_kernel
@@ -172,19 +176,29 @@ def empty_model() -> tuple[np.ndarray, np.ndarray]:
 
 
 def warm_up() -> None:
-    """Compile what loading and the first distance run, or load it from disk; the log says why."""
+    """Compile what loading and the first distance run, or load it from disk; the log says why.
+
+    Compiles in another process where there is a second core: this one can fit leaves meanwhile.
+    """
     compile_now = not is_on_disk(distance)
+    begin = time.monotonic()
     if compile_now:
         logger.info("compiling kernels; this takes some seconds, once")
-    begin = time.monotonic()
+        if cache_directory() is not None and len(os.sched_getaffinity(0)) > 1:
+            CompilingProcess("", f"{__name__}:{_compile.__name__}").wait()
+    _compile()
+    if compile_now:
+        logger.info("kernels compiled in %.1f s", time.monotonic() - begin)
+
+
+def _compile() -> None:
     numbers, index = empty_model()
     q = np.empty(0)
     with compiling(distance):
+        any_inside(np.empty((0, 3)), np.empty((0, 3, 3)))
         place_all(numbers, index)
         contacts(numbers, index, q, 0.0, np.empty((2, 2), dtype=np.int64))
         distance(numbers, index, q)
-    if compile_now:
-        logger.info("kernels compiled in %.1f s", time.monotonic() - begin)
 
 
 def warm_up_for_states() -> None:

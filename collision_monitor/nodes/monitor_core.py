@@ -18,12 +18,13 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from collision_monitor.common.compiled import log_compiling
+from collision_monitor.common.compiling_process import CompilingProcess
 from collision_monitor.errors import CollisionMonitorError, JointStateError
 from collision_monitor.model.live.desired_scene import SceneKeeper
 from collision_monitor.model.live.live_proximity import LiveNearness
 from collision_monitor.model.loading import Loaded, Recipe
 from collision_monitor.model.proximity import Nearness
-from collision_monitor.monitoring.compile_ahead import CompilingProcess, compile_ahead
+from collision_monitor.monitoring.compile_ahead import compile_ahead
 from collision_monitor.monitoring.data_health.clock import FUTURE_SECONDS
 from collision_monitor.monitoring.data_health.watchdogs import Watchdogs
 from collision_monitor.monitoring.joint_states.joint_state_buffer import JointState
