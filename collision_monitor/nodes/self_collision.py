@@ -61,15 +61,15 @@ from collision_monitor.nodes.trajectories.trajectory_messages import (
 )
 from collision_monitor.self_collision.adjustment import Adjustment
 from collision_monitor.self_collision.arms import find_arms
-from collision_monitor.self_collision.filter.background_worker import BackgroundWorker
-from collision_monitor.self_collision.filter.hold_supervisor import HoldSupervisor, names_of
-from collision_monitor.self_collision.filter.trajectory_filter import (
+from collision_monitor.self_collision.hold_supervisor import HoldSupervisor, names_of
+from collision_monitor.self_collision.motion_clearance import approach_points
+from collision_monitor.self_collision.solvers import missing
+from collision_monitor.self_collision.trajectory_filter import (
+    BackgroundWorker,
     FilterSettings,
     Job,
     TrajectoryFilter,
 )
-from collision_monitor.self_collision.motion_clearance import approach_points
-from collision_monitor.self_collision.solvers import missing
 
 _POLL_SECONDS = 0.005
 _LOG_SECONDS = 1.0

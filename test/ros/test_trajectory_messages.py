@@ -24,8 +24,8 @@ from collision_monitor.nodes.trajectories.trajectory_messages import (
     point_message,
     read_trajectory,
 )
-from collision_monitor.self_collision.filter.hold_supervisor import HoldSupervisor
-from collision_monitor.self_collision.filter.trajectory_filter import TrajectoryFilter
+from collision_monitor.self_collision.hold_supervisor import HoldSupervisor
+from collision_monitor.self_collision.trajectory_filter import TrajectoryFilter
 
 
 @given(st.integers(0, 10**6), st.integers(0, 10**9 - 1))
