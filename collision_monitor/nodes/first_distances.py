@@ -15,8 +15,8 @@ from contextlib import suppress
 
 from collision_monitor.errors import JointStateError
 from collision_monitor.model.loading import Loaded
+from collision_monitor.monitoring.cell_buffer import buffer_of
 from collision_monitor.monitoring.compile_ahead import CompilingProcess
-from collision_monitor.monitoring.joint_states.cell_buffer import buffer_of
 from collision_monitor.nodes.robot_topics import RobotTopics
 
 _PERIOD = 0.1  # seconds

@@ -24,10 +24,9 @@ from collision_monitor.model.live.live_proximity import LiveNearness
 from collision_monitor.model.loading import Loaded, Recipe
 from collision_monitor.model.proximity import Nearness
 from collision_monitor.monitoring.compile_ahead import CompilingProcess, compile_ahead
-from collision_monitor.monitoring.data_health.clock import FUTURE_SECONDS
-from collision_monitor.monitoring.data_health.watchdogs import Watchdogs
-from collision_monitor.monitoring.joint_states.joint_state_buffer import JointState
+from collision_monitor.monitoring.joint_state_buffer import JointState
 from collision_monitor.monitoring.monitor import NARROW_PHASES, Level, Monitor, MonitorState
+from collision_monitor.monitoring.watchdogs import FUTURE_SECONDS, Watchdogs
 from collision_monitor.nodes.common.executor import bridge_logs
 from collision_monitor.nodes.common.messages import distances_message, key_values, status_message
 from collision_monitor.nodes.first_distances import publish_leaf_distances

@@ -18,8 +18,8 @@ from collision_monitor.errors import CollisionMonitorError
 from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.loading import Answer, Loaded, LoadingProcess, Recipe
 from collision_monitor.model.thresholds import Rule
+from collision_monitor.monitoring.cell_buffer import joint_groups
 from collision_monitor.monitoring.compile_ahead import KERNELS
-from collision_monitor.monitoring.joint_states.cell_buffer import joint_groups
 from collision_monitor.monitoring.monitor import Monitor
 from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
 from collision_monitor.nodes.obstacles.scene_topics import bounds_of

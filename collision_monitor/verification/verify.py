@@ -41,11 +41,7 @@ from collision_monitor.verification.clearance.clearance_check import ClearanceCh
 from collision_monitor.verification.clearance.scanner import Told, silent
 from collision_monitor.verification.clearance.schedule import Schedule, Scheduled
 from collision_monitor.verification.clearance.two_level import check_two_levels
-from collision_monitor.verification.joint_limits_check import (
-    RATES,
-    LimitsCheck,
-    check_joint_limits,
-)
+from collision_monitor.verification.joint_limits_check import RATES, LimitsCheck, check_joint_limits
 from collision_monitor.verification.torques.dynamics import RobotDynamics
 from collision_monitor.verification.torques.torque_check import TorqueCheck, check_torques
 from collision_monitor.verification.verification import (

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from collision_monitor.errors import AdjustmentError
-from collision_monitor.monitoring.data_health.watchdogs import REMARKS
 from collision_monitor.monitoring.monitor import Level, MonitorState
+from collision_monitor.monitoring.watchdogs import REMARKS
 from collision_monitor.self_collision.adjustment import Adjustment
 from collision_monitor.self_collision.solvers import POINTS, QP_SOLVERS, RETIMING
 

@@ -18,12 +18,7 @@ from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.monitoring.monitor import Level
 from collision_monitor.motion.motion import Motion
 from collision_monitor.nodes.common.messages import duration_message, seconds_of
-from collision_monitor.self_collision.point_stream import (
-    ROUNDING,
-    PointStream,
-    Streamed,
-    Streamer,
-)
+from collision_monitor.self_collision.point_stream import ROUNDING, PointStream, Streamed, Streamer
 from collision_monitor.self_collision.trajectory_filter import (
     DesiredTrajectory,
     TrajectoryFilter,
