@@ -29,7 +29,6 @@ from collision_monitor.monitoring.monitor import NARROW_PHASES, Level, Monitor, 
 from collision_monitor.monitoring.watchdogs import FUTURE_SECONDS, Watchdogs
 from collision_monitor.nodes.common.executor import bridge_logs
 from collision_monitor.nodes.common.messages import distances_message, key_values, status_message
-from collision_monitor.nodes.first_distances import publish_leaf_distances
 from collision_monitor.nodes.markers.markers import MarkerBuilder, levels_of
 from collision_monitor.nodes.monitor_services import MonitorServices, StopService
 from collision_monitor.nodes.monitor_topics import (
@@ -44,15 +43,16 @@ from collision_monitor.nodes.parameters.monitor_parameters import (
     PARAMETERS,
     check_behaviour,
     decelerations_of,
+    declare_robots,
     file_rules,
+    recipe_of,
     refusal,
     settings_of,
     thresholds_of,
 )
 from collision_monitor.nodes.parameters.parameter import changed_values, declare_parameters
-from collision_monitor.nodes.parameters.robot_parameters import declare_robots, recipe_of
 from collision_monitor.nodes.recorder import Recorder
-from collision_monitor.nodes.robot_loader import RobotLoader, build_monitor
+from collision_monitor.nodes.robot_loader import RobotLoader, build_monitor, publish_leaf_distances
 from collision_monitor.nodes.robot_topics import JointStateSource, RobotTopics
 
 _WATCHDOG_SECONDS = 0.05

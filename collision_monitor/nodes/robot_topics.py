@@ -22,7 +22,7 @@ from collision_monitor.model.loading import RobotSource
 from collision_monitor.monitoring.joint_state_buffer import JointState
 from collision_monitor.nodes.common.executor import take_serialized
 from collision_monitor.nodes.common.messages import LATCHED, seconds_of
-from collision_monitor.nodes.parameters.robot_parameters import RobotPort
+from collision_monitor.nodes.parameters.monitor_parameters import RobotPort
 
 # As for sensor data, but deeper: with several publishers no joint state is lost during a cycle.
 # All waiting messages are taken at once, so none of them delays the next.

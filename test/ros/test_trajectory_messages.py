@@ -17,7 +17,7 @@ from collision_monitor.errors import AdjustmentError, TrajectoryError  # isort: 
 from collision_monitor.monitoring.monitor import Level
 from collision_monitor.motion.motion import Motion
 from collision_monitor.nodes.common.messages import duration_message, seconds_of
-from collision_monitor.nodes.trajectories.trajectory_messages import (
+from collision_monitor.nodes.trajectory_messages import (
     PointStreaming,
     desired_of,
     motion_message,
