@@ -34,7 +34,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from collision_monitor.acm.chain import carry, place_chain, place_ends, rate, surface_distance
+from collision_monitor.acm.link_pair import carry, place_chain, place_ends, rate, surface_distance
 from collision_monitor.common.compiled import offline_kernel
 from collision_monitor.geometry.segments import capsule_distance, capsule_witness, surely_farther
 from collision_monitor.hierarchy.packed import PRISMATIC

@@ -13,8 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from collision_monitor.acm.audit import Audit, Finding, audit
-from collision_monitor.acm.exemptions import Exemption, exemptions, grounds, srdf_text
+from collision_monitor.acm.exemptions import (
+    Audit,
+    Exemption,
+    Finding,
+    audit,
+    exemptions,
+    grounds,
+    srdf_text,
+)
 from collision_monitor.acm.matrix import Progress, SearchSettings, classify, default_pose
 from collision_monitor.acm.pair_search import Ground, Meeting, Verdict
 from collision_monitor.cli.options import LiveProgress, number, output_path, print_json, text_table

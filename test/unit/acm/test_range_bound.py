@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from support.geometry.range_cases import branched, pair_of, segment_distance
 
 from collision_monitor.acm import range_proof
-from collision_monitor.acm.chain import place_chain, place_ends
+from collision_monitor.acm.link_pair import place_chain, place_ends
 from collision_monitor.hierarchy.packed import PRISMATIC
 
 _kept = {}
