@@ -211,6 +211,8 @@ def srdf_text(
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
 
 
+# -- the audit of an SRDF --
+
 _SAMPLES = 1000  # configurations for shares, and for joints that do not matter to a pair
 _KEPT = 200  # configurations in which a pair meets, tried for one in which nothing else does
 _FIRST = 20  # configurations that rule out most pairs that do not always meet

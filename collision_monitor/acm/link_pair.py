@@ -30,6 +30,8 @@ from collision_monitor.robot.bodies import Bodies
 from collision_monitor.robot.description import Shape
 from collision_monitor.robot.insides import Inside
 
+# -- the joints between two links --
+
 
 class Chain(NamedTuple):
     """Two links and the joints between them, as arrays; lengths in metres.

@@ -39,6 +39,8 @@ from collision_monitor.common.compiled import offline_kernel
 from collision_monitor.geometry.segments import capsule_distance, capsule_witness, surely_farther
 from collision_monitor.hierarchy.packed import PRISMATIC
 
+# -- bounds on the distance within a box --
+
 # Metres that rounding could have taken from a bound.
 ROUNDING = 1e-9
 
@@ -214,6 +216,8 @@ def leaves_bound(chain, axes, widths, chords, reaches, bends, ends, begin):
                 least, best_i, best_j = bound, i, j
     return least, best_i, best_j
 
+
+# -- the proof --
 
 PROVED, MEETS, OPEN, TOUCHING = 0, 1, 2, 3
 

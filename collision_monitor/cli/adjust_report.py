@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
     from collision_monitor.self_collision.adjustment import Adjustment
 
+# -- JSON and text --
+
 _SHOWN = 8  # eased pairs in the text
 ADJUSTED, SAFE, FAILED = "adjusted", "already safe", "no safe adjustment"
 
@@ -225,6 +227,8 @@ def failure_text(result: Mapping[str, Any]) -> str:
     )
     return "\n".join(lines)
 
+
+# -- the plot --
 
 _BEFORE, _AFTER, _SAFE, _DANGER = "#8d99ae", "#1d3557", "#2a9d8f", "#d62828"
 

@@ -175,6 +175,8 @@ def discard_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+# -- progress on standard error --
+
 _TERMINAL, _LOG = 0.5, 10.0  # seconds between two lines
 _PATIENCE = 1.0  # seconds before the first one on a terminal
 _WIDTH = 78

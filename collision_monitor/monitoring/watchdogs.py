@@ -15,6 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+# -- the clock --
+
 # A stamp further in the future is from another clock, or this clock is delayed.
 FUTURE_SECONDS = 1.0
 # A simulated clock that has not changed for this long is paused; a node that has not read it for
@@ -113,6 +115,8 @@ class ClockWatch:
         """The last jump; empty if there was none in the last half second."""
         return self._remark if now - self._remark_at < _REMARK_SECONDS else ""
 
+
+# -- all watchdogs --
 
 # Reasons to reject a joint state: `JointStateError.kind`, and ``no_distance``.
 REFUSALS = ("length", "not_finite", "unknown", "twice", "future", "unreadable", "no_distance")

@@ -198,6 +198,8 @@ class RobotLoader:
         self._changed()
 
 
+# -- distances while kernels are compiled --
+
 _PERIOD = 0.1  # seconds
 
 

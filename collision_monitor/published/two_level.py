@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
 
 
+# -- kernels; ``numbers`` and ``index`` are a packed model, the point is fixed to a body --
+
+
 @offline_kernel
 def place_point(view, q, body, point):
     """The point (3,) of ``body`` in the base frame at q."""
@@ -217,6 +220,9 @@ def cover(numbers, index, rows, body, point, box, radius, places, chosen, found)
             found[k] = _in_box(places, k, box)
             hits += found[k]
     return placed, hits
+
+
+# -- the check --
 
 
 class Box:

@@ -39,6 +39,8 @@ from collision_monitor.self_collision.margins import Problem, sides, yielding_ar
 from collision_monitor.self_collision.mesh_proximity import carriers
 from collision_monitor.self_collision.nine_cases import control_points, leaf_gaps
 
+# -- two arms pushed apart in one configuration --
+
 ROUNDS = 300  # pushes of one configuration; a few are usual
 _HOLDING = 40  # pushes that keep the tips; later ones do not
 # A linearised push is aimed this much too far, metres, to be complete. Each turn adds as
@@ -386,6 +388,8 @@ def held_push(gradient: np.ndarray, tip: np.ndarray, amount: float) -> np.ndarra
         return None
     return change
 
+
+# -- along a motion --
 
 _STEP = np.radians(1.0)  # of a walk, rad (or metres of a slide)
 _BUFFER = 0.0025  # m beyond d_saf at a waypoint, for dips between waypoints

@@ -62,6 +62,8 @@ class BackgroundWorker:
         self._jobs.put(None)
 
 
+# -- desired trajectories, checked --
+
 # One point without a time is reached no faster than its joints may move, nor sooner than this.
 _SHORTEST = 0.1
 
@@ -192,6 +194,8 @@ def distance_from(motion: Motion, present: Mapping[str, float]) -> tuple[str, fl
     worst = max(off, key=off.__getitem__)
     return worst, off[worst]
 
+
+# -- the filter --
 
 # m by which arms that are too near already may come nearer on their way out: sensor noise.
 _EASE = 0.002

@@ -32,6 +32,8 @@ from collision_monitor.robot.scene import Scene, with_joints
 from collision_monitor.robot.srdf import Semantics
 from collision_monitor.robot.urdf.inertials import Inertial, JointFriction
 
+# -- masses and inertias --
+
 _LEAST = 1e-4  # thickness of a hull, m: a flat mesh has none, and MuJoCo wants a volume
 
 
@@ -156,6 +158,8 @@ def solid(shape: Shape) -> trimesh.Trimesh:
     mesh.apply_transform(shape.pose)
     return mesh
 
+
+# -- the model --
 
 logger = logging.getLogger(__name__)
 

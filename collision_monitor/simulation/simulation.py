@@ -37,6 +37,8 @@ from collision_monitor.simulation.mujoco_model import (
 )
 from collision_monitor.simulation.trajectory_execution import Command, Run, TrajectoryExecution
 
+# -- servos --
+
 BANDWIDTH = 8.0  # Hz
 # For joints without a velocity limit: rad/s, m/s.
 FALLBACK_RATES = (math.pi, 1.0)
@@ -133,6 +135,8 @@ class Servos:
         data.ctrl[:] = self.target + push / self.stiffness
 
 
+# -- contacts --
+
 Pair = tuple[str, str]
 
 
@@ -190,6 +194,8 @@ class TouchLog:
                 old.first, time, max(old.depth, contact.depth), max(old.force, contact.force)
             )
 
+
+# -- the simulation --
 
 logger = logging.getLogger(__name__)
 

@@ -22,6 +22,8 @@ from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.motion.motion import Motion
 from collision_monitor.viewer.clearance_display import add_chart, chart_data
 
+# -- sliders --
+
 _LONGEST = 1e3  # a slider with a longer range could not be moved by a mouse
 _LEFT_ALONE = 0.5  # seconds after the last move by a user
 
@@ -148,6 +150,8 @@ class JointSliders:
             if not spec.stuck:
                 slider.show(spec.within(value))
 
+
+# -- motions that are played --
 
 Later = Callable[[Callable[[], None]], None]
 

@@ -29,6 +29,8 @@ from collision_monitor.errors import ViewError
 
 logger = logging.getLogger(__name__)
 
+# -- which requests are answered --
+
 _MOST_LOGGED = 20  # refusals; others are silent
 # No page of another site may show this one in a frame, where clicks could be led astray.
 _HEADERS = {
@@ -155,6 +157,8 @@ def _quiet_logger() -> logging.Logger:
         found.addFilter(_OneLine())
     return found
 
+
+# -- the address --
 
 LOOPBACK = "127.0.0.1"
 USUAL_PORT = 8080

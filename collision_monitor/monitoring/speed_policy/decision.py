@@ -93,6 +93,8 @@ def decision_message(decision: Decision, pair: tuple[str, str]) -> str:
     return f"{text}{away} {between}"
 
 
+# -- stops --
+
 LATCHED, UNACKNOWLEDGED = "latched", "unacknowledged"
 
 

@@ -30,6 +30,8 @@ from collision_monitor.monitoring.speed_policy.settings import (
     default_decelerations,
 )
 
+# -- directions out of contact --
+
 _ABREAST = 0.001  # metres: leaf pairs that are farther than the nearest one by at most this count
 _STUCK = 1e-6  # relative to the steepest gradient: no direction separates all pairs
 _STATIONARY = 0.01  # maximum joint velocity of a stationary robot, rad/s or m/s
@@ -121,6 +123,8 @@ class CommandedDirection:
             return None
         return self._velocities
 
+
+# -- policies --
 
 Buffer = JointStateBuffer | CellBuffer
 

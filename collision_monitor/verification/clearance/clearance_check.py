@@ -38,6 +38,8 @@ from collision_monitor.verification.clearance.schedule import Schedule, Schedule
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
 
+# -- the clearance of every pair over time --
+
 _SHARE = 0.01  # of a least distance by which its lower bound may be smaller, beside the accuracy
 _BIN_SHARE = 0.1  # the same of every bin
 
@@ -247,6 +249,8 @@ def clearance_series(
     """
     return Study(model, motion, thresholds, ClearanceSettings(**settings)).series()
 
+
+# -- the verdict --
 
 _CODES = (Code.COLLISION, Code.CLEARANCE_STOP, Code.CLEARANCE_WARN)
 _INSTANT = 1e-3  # s, accuracy of the first time below a threshold
