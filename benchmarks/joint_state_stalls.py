@@ -53,7 +53,7 @@ from collision_monitor import CollisionModel, Monitor
 from collision_monitor.cli.demo import package_file
 from collision_monitor.continuous.braking import braking_path
 from collision_monitor.model.thresholds import Thresholds
-from collision_monitor.monitoring.joint_states.joint_state_buffer import JointState
+from collision_monitor.monitoring.joint_state_buffer import JointState
 from collision_monitor.monitoring.speed_policy.braking_check import BrakingCheck, Measured
 from collision_monitor.monitoring.speed_policy.decision import Decision
 from collision_monitor.monitoring.speed_policy.settings import SpeedSettings

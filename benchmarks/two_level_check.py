@@ -52,7 +52,7 @@ from support.robots.robots import ROBOTS  # noqa: E402
 from collision_monitor import CollisionModel  # noqa: E402
 from collision_monitor.common.compiled import kernel  # noqa: E402
 from collision_monitor.motion.trajectory import Trajectory  # noqa: E402
-from collision_monitor.published.two_level_kernels import cover, in_ball, two_levels  # noqa: E402
+from collision_monitor.published.two_level import cover, in_ball, two_levels  # noqa: E402
 from collision_monitor.verification.clearance.clearance_check import Certifier  # noqa: E402
 from collision_monitor.verification.clearance.schedule import Schedule  # noqa: E402
 

@@ -33,11 +33,11 @@ from support.robots.dual_arm_cases import (  # noqa: E402
     refined,
 )
 
-from collision_monitor.self_collision.field.repulsion_field_adjustment import (  # noqa: E402
-    adjust_published,
-)
 from collision_monitor.self_collision.margins import Problem  # noqa: E402
 from collision_monitor.self_collision.motion_clearance import LinearField  # noqa: E402
+from collision_monitor.self_collision.repulsion_field import (  # noqa: E402
+    adjust_published,
+)
 from collision_monitor.self_collision.sqp_adjustment import RobustAdjustment  # noqa: E402
 
 METHODS: dict[str, Callable[[Problem], np.ndarray]] = {

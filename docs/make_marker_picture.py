@@ -28,7 +28,7 @@ from collision_monitor.motion import read_motion
 from collision_monitor.nodes.markers.markers import TOUCHING, MarkerBuilder, PathMarkers
 from collision_monitor.robot.description import Shape
 from collision_monitor.self_collision.arms import find_arms
-from collision_monitor.self_collision.filter.hold_supervisor import HoldSupervisor, names_of
+from collision_monitor.self_collision.hold_supervisor import HoldSupervisor, names_of
 from collision_monitor.self_collision.motion_clearance import approach_points
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -28,9 +28,10 @@ import numpy as np  # noqa: E402
 from support.robots.space_arm_story import STORY, Chapter, model, motion, result  # noqa: E402
 
 from collision_monitor.verification.report.messages import headline  # noqa: E402
-from collision_monitor.verification.report.plots import Plot, draw  # noqa: E402
-from collision_monitor.verification.report.report_page import (  # noqa: E402
+from collision_monitor.verification.report.report_page import (  # noqa: E402  # noqa: E402
+    Plot,
     clearance_section,
+    draw,
     limits_section,
     pictures,
     torque_section,

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from collision_monitor.acm.chain import place_chain, place_ends, rate, surface_distance
+from collision_monitor.acm.link_pair import place_chain, place_ends, rate, surface_distance
 from collision_monitor.common.compiled import offline_kernel
 from collision_monitor.geometry.segments import capsule_distance, capsule_witness, surely_farther
 

@@ -13,12 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from collision_monitor.acm.audit import Audit, Finding, audit
-from collision_monitor.acm.exemptions import Exemption, exemptions, grounds, srdf_text
+from collision_monitor.acm.exemptions import (
+    Audit,
+    Exemption,
+    Finding,
+    audit,
+    exemptions,
+    grounds,
+    srdf_text,
+)
 from collision_monitor.acm.matrix import Progress, SearchSettings, classify, default_pose
 from collision_monitor.acm.pair_search import Ground, Meeting, Verdict
-from collision_monitor.cli.options import number, output_path, print_json, text_table
-from collision_monitor.cli.progress import LiveProgress
+from collision_monitor.cli.options import LiveProgress, number, output_path, print_json, text_table
 from collision_monitor.cli.robots import add_robot_arguments
 from collision_monitor.common.atomic_file import write_text
 from collision_monitor.common.text import counted

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from collision_monitor.cli import adjust_plot, adjust_report
+from collision_monitor.cli import adjust_report
 from collision_monitor.cli.options import (
     add_bag_arguments,
     check_outputs,
@@ -120,7 +120,7 @@ def run(options: argparse.Namespace) -> int:
 
     check_outputs(options, ("output", "plot"), files_read(options, _READ))
     if options.plot:
-        adjust_plot.require(options.plot)
+        adjust_report.require_plot(options.plot)
     file = open_motion(options.motion)  # errors in it are reported before the model is loaded
     model = _load(options)
     motion = read_motion(file, model.robot, topic=options.topic, stamps=options.stamps)
@@ -144,7 +144,7 @@ def run(options: argparse.Namespace) -> int:
         return _refuse(options, adjust_report.failure(model, options.method, error))
     result = adjust_report.report(model, adjustment, safe, danger)
     if options.plot:
-        adjust_plot.plot(options.plot, adjustment, safe, danger, adjust_report.units(model))
+        adjust_report.plot(options.plot, adjustment, safe, danger, adjust_report.units(model))
     if options.output:
         write_motion(options.output, adjustment.motion)
     result["output"] = os.fspath(options.output) if options.output else None

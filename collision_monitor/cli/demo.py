@@ -20,8 +20,8 @@ from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.monitoring.monitor import NARROW_PHASES
 from collision_monitor.motion import Motion, read_motion
 from collision_monitor.robot.packages import FileFinder
-from collision_monitor.viewer.address import free_address, require_viser
 from collision_monitor.viewer.page import Page
+from collision_monitor.viewer.server import free_address, require_viser
 
 
 def add_parser(commands: Any) -> None:

@@ -14,8 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from collision_monitor.cli.options import number, vector
-from collision_monitor.cli.progress import LiveProgress
+from collision_monitor.cli.options import LiveProgress, number, vector
 from collision_monitor.common.compiled import log_compiling
 from collision_monitor.common.loading_limits import LoadingLimits, limited
 from collision_monitor.errors import ConfigurationError, MissingDependencyError, MotionError

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from collision_monitor.cli.options import (
+    LiveProgress,
     add_bag_arguments,
     check_outputs,
     discard_output,
@@ -25,7 +26,6 @@ from collision_monitor.cli.options import (
     print_json,
     vector,
 )
-from collision_monitor.cli.progress import LiveProgress
 from collision_monitor.cli.robots import (
     add_model_arguments,
     add_second_robot,

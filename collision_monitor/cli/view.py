@@ -17,8 +17,8 @@ from collision_monitor.cli.options import add_bag_arguments, number, parse_confi
 from collision_monitor.cli.robots import add_model_arguments, load_model
 from collision_monitor.motion import read_motion
 from collision_monitor.motion.motion_files import Kind, open_motion
-from collision_monitor.viewer.address import LOOPBACK, USUAL_PORT, free_address, require_viser
 from collision_monitor.viewer.page import Page
+from collision_monitor.viewer.server import LOOPBACK, USUAL_PORT, free_address, require_viser
 
 
 def add_parser(commands: Any) -> None:

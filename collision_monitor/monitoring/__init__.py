@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Online monitoring: joint states in, `monitor.MonitorState` out, without ROS.
 
-`monitor.Monitor` merges joint states (joint_states/), computes minimum distances, lets a policy
-decide about action and speed (speed_policy/), and reports invalid or missing data (data_health/).
+`monitor.Monitor` merges joint states (`joint_state_buffer`), computes minimum distances, lets a
+policy decide about action and speed (speed_policy/), and reports invalid or missing data
+(`watchdogs`).
 """

@@ -25,23 +25,24 @@ from collision_monitor.hierarchy.query import warm_up_for_states
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.thresholds import Thresholds
-from collision_monitor.monitoring.data_health.watchdogs import REMARKS, Watchdogs
-from collision_monitor.monitoring.joint_states.cell_buffer import CellBuffer, buffer_of
-from collision_monitor.monitoring.joint_states.joint_state_buffer import (
+from collision_monitor.monitoring.cell_buffer import CellBuffer, buffer_of
+from collision_monitor.monitoring.joint_state_buffer import (
     JointHistory,
     JointState,
     JointStateBuffer,
 )
 from collision_monitor.monitoring.speed_policy.braking_check import Measured
 from collision_monitor.monitoring.speed_policy.decision import (
+    LATCHED,
     NONE,
     SLOWDOWN,
     STOP,
+    UNACKNOWLEDGED,
     Decision,
     decision_message,
 )
 from collision_monitor.monitoring.speed_policy.speed_policy import DistancePolicy, SpeedPolicy
-from collision_monitor.monitoring.speed_policy.stops import LATCHED, UNACKNOWLEDGED
+from collision_monitor.monitoring.watchdogs import REMARKS, Watchdogs
 
 logger = logging.getLogger(__name__)
 

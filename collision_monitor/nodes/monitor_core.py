@@ -25,13 +25,11 @@ from collision_monitor.model.live.live_proximity import LiveNearness
 from collision_monitor.model.loading import Loaded, Recipe
 from collision_monitor.model.proximity import Nearness
 from collision_monitor.monitoring.compile_ahead import compile_ahead
-from collision_monitor.monitoring.data_health.clock import FUTURE_SECONDS
-from collision_monitor.monitoring.data_health.watchdogs import Watchdogs
-from collision_monitor.monitoring.joint_states.joint_state_buffer import JointState
+from collision_monitor.monitoring.joint_state_buffer import JointState
 from collision_monitor.monitoring.monitor import NARROW_PHASES, Level, Monitor, MonitorState
+from collision_monitor.monitoring.watchdogs import FUTURE_SECONDS, Watchdogs
 from collision_monitor.nodes.common.executor import bridge_logs
 from collision_monitor.nodes.common.messages import distances_message, key_values, status_message
-from collision_monitor.nodes.first_distances import publish_leaf_distances
 from collision_monitor.nodes.markers.markers import MarkerBuilder, levels_of
 from collision_monitor.nodes.monitor_services import MonitorServices, StopService
 from collision_monitor.nodes.monitor_topics import (
@@ -46,15 +44,16 @@ from collision_monitor.nodes.parameters.monitor_parameters import (
     PARAMETERS,
     check_behaviour,
     decelerations_of,
+    declare_robots,
     file_rules,
+    recipe_of,
     refusal,
     settings_of,
     thresholds_of,
 )
 from collision_monitor.nodes.parameters.parameter import changed_values, declare_parameters
-from collision_monitor.nodes.parameters.robot_parameters import declare_robots, recipe_of
 from collision_monitor.nodes.recorder import Recorder
-from collision_monitor.nodes.robot_loader import RobotLoader, build_monitor
+from collision_monitor.nodes.robot_loader import RobotLoader, build_monitor, publish_leaf_distances
 from collision_monitor.nodes.robot_topics import JointStateSource, RobotTopics
 
 _WATCHDOG_SECONDS = 0.05

@@ -14,7 +14,7 @@ from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from collision_monitor.monitoring.monitor import Monitor
-from collision_monitor.monitoring.speed_policy.stops import StopCall, StopLatch
+from collision_monitor.monitoring.speed_policy.decision import StopCall, StopLatch
 from collision_monitor.nodes.common.messages import seconds_of
 
 _TYPES = {"std_srvs/srv/Trigger": Trigger, "std_srvs/srv/SetBool": SetBool}

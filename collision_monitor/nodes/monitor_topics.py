@@ -18,9 +18,9 @@ from std_msgs.msg import Bool, Float64, Float64MultiArray, String
 from visualization_msgs.msg import MarkerArray
 
 from collision_monitor.model.thresholds import Thresholds
-from collision_monitor.monitoring.data_health.watchdogs import Watchdogs
-from collision_monitor.monitoring.joint_states.cell_buffer import CellBuffer
+from collision_monitor.monitoring.cell_buffer import CellBuffer
 from collision_monitor.monitoring.monitor import Monitor, MonitorState
+from collision_monitor.monitoring.watchdogs import Watchdogs
 from collision_monitor.nodes.common.executor import StateLog
 from collision_monitor.nodes.common.messages import LATCHED, VALUES
 from collision_monitor.nodes.recorder import RecordedPublisher, Recorder

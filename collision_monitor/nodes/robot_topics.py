@@ -19,10 +19,10 @@ from std_msgs.msg import String
 from collision_monitor.common.safe_xml import ReceivedText
 from collision_monitor.errors import JointStateError
 from collision_monitor.model.loading import RobotSource
-from collision_monitor.monitoring.joint_states.joint_state_buffer import JointState
+from collision_monitor.monitoring.joint_state_buffer import JointState
 from collision_monitor.nodes.common.executor import take_serialized
 from collision_monitor.nodes.common.messages import LATCHED, seconds_of
-from collision_monitor.nodes.parameters.robot_parameters import RobotPort
+from collision_monitor.nodes.parameters.monitor_parameters import RobotPort
 
 # As for sensor data, but deeper: with several publishers no joint state is lost during a cycle.
 # All waiting messages are taken at once, so none of them delays the next.

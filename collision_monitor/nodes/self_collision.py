@@ -33,43 +33,41 @@ from collision_monitor.nodes.common.messages import (
     time_message,
 )
 from collision_monitor.nodes.common.robot_node import RobotNode
+from collision_monitor.nodes.follow_joint_trajectory import (
+    FollowJointTrajectoryRelay,
+    RelayedGoal,
+    follow_joint_trajectory_type,
+)
 from collision_monitor.nodes.markers.markers import MarkerBuilder, PathMarkers
-from collision_monitor.nodes.parameters.robot_parameters import limits_of
+from collision_monitor.nodes.parameters.monitor_parameters import limits_of
 from collision_monitor.nodes.parameters.self_collision_parameters import (
     PARAMETERS,
     arm_names,
     refusal,
 )
-from collision_monitor.nodes.trajectories.follow_joint_trajectory import (
-    FollowJointTrajectoryRelay,
-    RelayedGoal,
-    follow_joint_trajectory_type,
-)
-from collision_monitor.nodes.trajectories.self_collision_state import (
+from collision_monitor.nodes.trajectory_messages import (
+    PointStreaming,
     Report,
     Shortage,
     adjustment_values,
-    overruled,
-    refusal_values,
-)
-from collision_monitor.nodes.trajectories.trajectory_messages import (
-    PointStreaming,
     desired_of,
     motion_message,
+    overruled,
     point_message,
     read_trajectory,
+    refusal_values,
 )
 from collision_monitor.self_collision.adjustment import Adjustment
 from collision_monitor.self_collision.arms import find_arms
-from collision_monitor.self_collision.filter.background_worker import BackgroundWorker
-from collision_monitor.self_collision.filter.hold_supervisor import HoldSupervisor, names_of
-from collision_monitor.self_collision.filter.trajectory_filter import (
+from collision_monitor.self_collision.hold_supervisor import HoldSupervisor, names_of
+from collision_monitor.self_collision.motion_clearance import approach_points
+from collision_monitor.self_collision.solvers import missing
+from collision_monitor.self_collision.trajectory_filter import (
+    BackgroundWorker,
     FilterSettings,
     Job,
     TrajectoryFilter,
 )
-from collision_monitor.self_collision.motion_clearance import approach_points
-from collision_monitor.self_collision.solvers import missing
 
 _POLL_SECONDS = 0.005
 _LOG_SECONDS = 1.0

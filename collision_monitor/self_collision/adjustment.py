@@ -23,7 +23,6 @@ from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.robot.bodies import link_poses
 from collision_monitor.self_collision.arms import Arm, find_chains
 from collision_monitor.self_collision.detour import Effort
-from collision_monitor.self_collision.field.repulsion_field_adjustment import adjust_published
 from collision_monitor.self_collision.margins import (
     Margins,
     Problem,
@@ -43,6 +42,7 @@ from collision_monitor.self_collision.preparation import (
     standing,
     within,
 )
+from collision_monitor.self_collision.repulsion_field import adjust_published
 from collision_monitor.self_collision.retiming import retime as new_times
 from collision_monitor.self_collision.sqp_adjustment import BUFFER, RobustAdjustment
 from collision_monitor.verification.clearance.clearance_check import (

@@ -23,7 +23,7 @@ import numpy as np
 
 from collision_monitor.errors import MissingDependencyError, MotionError
 from collision_monitor.motion.trajectory import Trajectory
-from collision_monitor.verification.limits.velocity_discontinuities import steps_of
+from collision_monitor.verification.joint_limits_check import steps_of
 
 logger = logging.getLogger(__name__)
 
@@ -53,7 +53,7 @@ def retime(
         velocity_limits: (joints,) or one for all, rad/s or m/s. Infinite, nan or 0: none.
         acceleration_limits: likewise, rad/s^2 or m/s^2, of the finite differences.
         jerk_limits: likewise, rad/s^3 or m/s^3, measured as `verify` does
-            (`verification.limits.velocity_discontinuities`), from standstill to standstill. At
+            (`verification.joint_limits_check.steps_of`), from standstill to standstill. At
             waypoints where the given motion exceeds a limit because it starts or ends at speed,
             its own jerk is the limit.
 

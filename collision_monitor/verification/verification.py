@@ -20,7 +20,7 @@ from collision_monitor.robot.urdf.inertials import Inertial
 from collision_monitor.verification.clearance.clearance_check import ClearanceCheck
 from collision_monitor.verification.clearance.scanner import Told
 from collision_monitor.verification.clearance.schedule import Schedule, Scheduled
-from collision_monitor.verification.limits.joint_limits_check import LimitsCheck
+from collision_monitor.verification.joint_limits_check import LimitsCheck
 from collision_monitor.verification.torques.actuators import Drives
 from collision_monitor.verification.torques.torque_check import TorqueCheck
 

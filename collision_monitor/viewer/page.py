@@ -20,14 +20,6 @@ import numpy as np
 from collision_monitor.errors import CollisionMonitorError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.motion.motion import Motion
-from collision_monitor.viewer.address import (
-    LOOPBACK,
-    Address,
-    aim_camera,
-    free_address,
-    start_server,
-    stop_server,
-)
 from collision_monitor.viewer.clearance_display import (
     SECONDS,
     ClearanceCurve,
@@ -36,10 +28,23 @@ from collision_monitor.viewer.clearance_display import (
     chart_data,
     status_html,
 )
-from collision_monitor.viewer.motions import MotionPanel, Playback, planned
+from collision_monitor.viewer.controls import (
+    JointSliders,
+    MotionPanel,
+    Playback,
+    planned,
+    slider_specs,
+)
 from collision_monitor.viewer.scene_editor import SceneEditor
 from collision_monitor.viewer.scene_nodes import ObstacleNodes, RobotNodes
-from collision_monitor.viewer.sliders import JointSliders, slider_specs
+from collision_monitor.viewer.server import (
+    LOOPBACK,
+    Address,
+    aim_camera,
+    free_address,
+    start_server,
+    stop_server,
+)
 
 logger = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ from collision_monitor.common.magnitudes import LARGEST
 from collision_monitor.errors import SceneError
 from collision_monitor.robot.description import Joint, Robot
 from collision_monitor.robot.scene import Obstacle, Scene, load_scene
-from collision_monitor.viewer.motions import Later
+from collision_monitor.viewer.controls import Later
 from collision_monitor.viewer.scene_nodes import node_path, pose_of, position_and_wxyz
 
 KINDS = ("box", "sphere", "cylinder", "capsule")

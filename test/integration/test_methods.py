@@ -11,7 +11,7 @@ import pytest
 from support.documented import commands, with_options
 from support.paths import ROOT
 
-from collision_monitor.cli.main import main
+from collision_monitor.__main__ import main
 
 PAGE = (ROOT / "docs/methods.md").read_text(encoding="utf-8")
 SECTIONS = [text for text in PAGE.split("\n## ")[1:] if not text.startswith("Others")]

@@ -25,7 +25,7 @@ from support.ros.ros_domains import (  # noqa: E402
 )
 from support.ros.ros_graph import Graph  # noqa: E402
 
-from collision_monitor.nodes.obstacles.reliable_subscription import ReliableSubscription  # noqa: E402
+from collision_monitor.nodes.obstacles.scene_topics import ReliableSubscription  # noqa: E402
 
 # -- running a node: it spins, signals end it well, faults are not hidden --
 
@@ -318,7 +318,7 @@ def test_nobody_is_called_for_what_came_while_publishers_were_found_and_all_that
 
 def test_what_is_missed_counts_unless_a_publisher_is_new(graph, monkeypatch):
     lost, now = [], [100.0]
-    clock = "collision_monitor.nodes.obstacles.reliable_subscription.time.monotonic"
+    clock = "collision_monitor.nodes.obstacles.scene_topics.time.monotonic"
     monkeypatch.setattr(clock, lambda: now[0])
     subscription = ReliableSubscription(graph.node, String, "talk", print, lost.append)
     event = SimpleNamespace(total_count_change=3)

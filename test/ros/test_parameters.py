@@ -23,13 +23,13 @@ from collision_monitor.nodes.parameters import (
     self_collision_parameters,
     simulation_parameters,
 )
-from collision_monitor.nodes.parameters.monitor_parameters import PARAMETERS
-from collision_monitor.nodes.parameters.parameter import Parameter, declare_parameters
-from collision_monitor.nodes.parameters.robot_parameters import (
+from collision_monitor.nodes.parameters.monitor_parameters import (
+    PARAMETERS,
     declare_robots,
     parameters_of,
     recipe_of,
 )
+from collision_monitor.nodes.parameters.parameter import Parameter, declare_parameters
 from collision_monitor.nodes.parameters.self_collision_parameters import arm_names
 
 NODES = {

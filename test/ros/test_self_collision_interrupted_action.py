@@ -25,9 +25,9 @@ from trajectory_msgs.msg import JointTrajectory  # isort: skip
 
 from collision_monitor.motion.motion import Motion
 from collision_monitor.nodes import self_collision
-from collision_monitor.nodes.trajectories.trajectory_messages import motion_message
+from collision_monitor.nodes.trajectory_messages import motion_message
+from collision_monitor.self_collision import trajectory_filter
 from collision_monitor.self_collision.adjustment import adjust
-from collision_monitor.self_collision.filter import trajectory_filter
 
 NAMES = (*JOINTS, "mast_joint")
 MAX_POINTS = 5000

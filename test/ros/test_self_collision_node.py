@@ -22,7 +22,7 @@ from support.ros.self_collision_cell import (
 from collision_monitor import CollisionModel
 from collision_monitor.motion import read_motion
 from collision_monitor.self_collision.arms import find_arms
-from collision_monitor.self_collision.filter.hold_supervisor import pairs_between
+from collision_monitor.self_collision.hold_supervisor import pairs_between
 
 from std_msgs.msg import String  # isort: skip
 from visualization_msgs.msg import Marker, MarkerArray  # isort: skip

@@ -15,7 +15,7 @@ from support.ros.self_collision_cell import Cell, rows_of, slides_cell, stand_ap
 from collision_monitor import CollisionModel
 from collision_monitor.motion import read_motion
 from collision_monitor.self_collision.arms import find_arms
-from collision_monitor.self_collision.filter.hold_supervisor import pairs_between
+from collision_monitor.self_collision.hold_supervisor import pairs_between
 
 DUAL_ARM, SRDF = ROOT / "urdf/dual_arm.urdf", ROOT / "urdf/dual_arm.srdf"
 MOTION = read_motion(ROOT / "config/dual_arm_motion.csv")

@@ -12,7 +12,7 @@ from collision_monitor.errors import AdjustmentError, MotionError
 from collision_monitor.hierarchy.clearance import Clearance
 from collision_monitor.monitoring.monitor import Level, MonitorState
 from collision_monitor.motion.motion import Motion
-from collision_monitor.nodes.trajectories.self_collision_state import (
+from collision_monitor.nodes.trajectory_messages import (
     Report,
     Shortage,
     adjustment_values,

@@ -13,7 +13,7 @@ from rclpy.action import CancelResponse, GoalResponse  # isort: skip
 from trajectory_msgs.msg import JointTrajectory  # isort: skip
 
 from collision_monitor.errors import TrajectoryError  # isort: skip
-from collision_monitor.nodes.trajectories.follow_joint_trajectory import TrajectoryAction  # isort: skip
+from collision_monitor.nodes.follow_joint_trajectory import TrajectoryAction  # isort: skip
 from collision_monitor.simulation.trajectory_execution import checked_command  # isort: skip
 from collision_monitor.simulation.trajectory_execution import TrajectoryExecution  # isort: skip
 

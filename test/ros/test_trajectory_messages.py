@@ -17,15 +17,15 @@ from collision_monitor.errors import AdjustmentError, TrajectoryError  # isort: 
 from collision_monitor.monitoring.monitor import Level
 from collision_monitor.motion.motion import Motion
 from collision_monitor.nodes.common.messages import duration_message, seconds_of
-from collision_monitor.nodes.trajectories.trajectory_messages import (
+from collision_monitor.nodes.trajectory_messages import (
     PointStreaming,
     desired_of,
     motion_message,
     point_message,
     read_trajectory,
 )
-from collision_monitor.self_collision.filter.hold_supervisor import HoldSupervisor
-from collision_monitor.self_collision.filter.trajectory_filter import TrajectoryFilter
+from collision_monitor.self_collision.hold_supervisor import HoldSupervisor
+from collision_monitor.self_collision.trajectory_filter import TrajectoryFilter
 
 
 @given(st.integers(0, 10**6), st.integers(0, 10**9 - 1))

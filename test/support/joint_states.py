@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from collision_monitor.monitoring.joint_states.joint_state_buffer import JointState
+from collision_monitor.monitoring.joint_state_buffer import JointState
 
 
 def send(receiver: Any, *message: Any, **options: Any) -> None:

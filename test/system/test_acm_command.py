@@ -9,8 +9,8 @@ import pytest
 from support.geometry.acm_cases import ROBOT, srdf
 
 from collision_monitor import CollisionModel
+from collision_monitor.__main__ import main
 from collision_monitor.acm.matrix import where_links_meet
-from collision_monitor.cli.main import main
 from collision_monitor.cli.options import parse_positions
 
 

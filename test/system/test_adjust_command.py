@@ -15,7 +15,7 @@ from support.files.made_bags import state, write_bag
 from support.robots.dual_arm_cases import PAPER, ROOT, joint_centres, least_distances, refined
 from support.robots.planar_arms import JOINTS, SRDF, arm_distance, meeting, planar_urdf
 
-from collision_monitor.cli.main import main
+from collision_monitor.__main__ import main
 from collision_monitor.motion import Motion, read_motion, write_motion
 from collision_monitor.self_collision import adjustment
 

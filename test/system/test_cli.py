@@ -15,8 +15,8 @@ from support.robots.toys import chain, joint, link, robot
 from unit.model.test_structural_pairs import BALLS, URDF
 
 from collision_monitor import CollisionModel
+from collision_monitor.__main__ import main
 from collision_monitor.cli import distance
-from collision_monitor.cli.main import main
 from collision_monitor.model.thresholds import load_thresholds
 
 

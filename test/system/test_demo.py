@@ -20,7 +20,7 @@ rclpy = pytest.importorskip("rclpy", reason="rclpy is not installed")
 
 from sensor_msgs.msg import JointState  # noqa: E402
 
-from collision_monitor.cli.main import main  # noqa: E402
+from collision_monitor.__main__ import main  # noqa: E402
 
 pytestmark = pytest.mark.early
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from support.paths import ROOT
 
-from collision_monitor.cli.main import parser
+from collision_monitor.__main__ import parser
 
 pytestmark = pytest.mark.early
 

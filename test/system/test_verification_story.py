@@ -27,7 +27,7 @@ from support.robots.space_arm_story import (
     settings,
 )
 
-from collision_monitor.cli.main import main
+from collision_monitor.__main__ import main
 from collision_monitor.motion.motion_files import load_trajectory
 from collision_monitor.motion.violation import Code
 from collision_monitor.robot.urdf.inertials import read_inertials

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 from support.robots.toys import chain
 
-from collision_monitor.cli.main import main
+from collision_monitor.__main__ import main
 
 pytest.importorskip("matplotlib")
 HEADER = "time,j1,j2,j3\n"

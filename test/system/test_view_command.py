@@ -14,7 +14,7 @@ import pytest
 from support.files.made_bags import state, write_bag
 from support.robots.toys import chain
 
-from collision_monitor.cli.main import main
+from collision_monitor.__main__ import main
 
 pytest.importorskip("viser", reason="viser is not installed (extra 'view')")
 

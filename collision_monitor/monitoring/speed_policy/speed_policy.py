@@ -1,6 +1,9 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Policies of a monitor: they decide from joint states and distances how fast a robot may move."""
+"""Policies of a monitor: they decide from joint states and distances how fast a robot may move.
+
+In contact a motion is allowed that goes out of it: where all pairs separate, or as commanded.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from scipy.optimize import nnls
 
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.model.collision_model import CollisionModel
@@ -16,23 +20,111 @@ from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.proximity import Proximity
 from collision_monitor.model.structural_pairs import StructuralPair
 from collision_monitor.model.thresholds import Thresholds
-from collision_monitor.monitoring.joint_states.cell_buffer import CellBuffer
-from collision_monitor.monitoring.joint_states.joint_state_buffer import (
-    JointState,
-    JointStateBuffer,
-)
-from collision_monitor.monitoring.joint_states.joint_velocities import JointVelocities
+from collision_monitor.monitoring.cell_buffer import CellBuffer
+from collision_monitor.monitoring.joint_state_buffer import JointState, JointStateBuffer
+from collision_monitor.monitoring.joint_velocities import JointVelocities
 from collision_monitor.monitoring.speed_policy.braking_check import BrakingCheck, Measured
-from collision_monitor.monitoring.speed_policy.decision import CALM, Decision
-from collision_monitor.monitoring.speed_policy.escape_direction import (
-    CommandedDirection,
-    EscapeDirection,
-)
+from collision_monitor.monitoring.speed_policy.decision import CALM, Decision, StopLatch
 from collision_monitor.monitoring.speed_policy.settings import (
     SpeedSettings,
     default_decelerations,
 )
-from collision_monitor.monitoring.speed_policy.stops import StopLatch
+
+# -- directions out of contact --
+
+_ABREAST = 0.001  # metres: leaf pairs that are farther than the nearest one by at most this count
+_STUCK = 1e-6  # relative to the steepest gradient: no direction separates all pairs
+_STATIONARY = 0.01  # maximum joint velocity of a stationary robot, rad/s or m/s
+_COMMAND_SECONDS = 1.0  # validity of a command
+
+
+class EscapeDirection:
+    """Computes escape directions. It has its own work space, for one thread."""
+
+    def __init__(self, *proximities: Proximity) -> None:
+        """``proximities``: of the model, and of its live scene if any. Compiles all kernels."""
+        self._proximities = proximities
+        model = proximities[0].model
+        nothing = [np.full(each.pair_count, -np.inf) for each in proximities]
+        self.direction(np.zeros(len(model.joint_names)), *nothing)
+        nnls(np.eye(2), np.ones(2))
+
+    def direction(self, q: np.ndarray, *limits: np.ndarray) -> np.ndarray | None:
+        """Joint direction that separates all pairs within their limits, or None.
+
+        It maximises the minimum rate of separation: the shortest vector in the convex hull of the
+        gradients of all distances, computed by non-negative least squares.
+
+        Args:
+            q: (nq,) configuration.
+            limits: (pairs,) distances in metres, for each proximity.
+
+        Returns:
+            (nq,), radians or metres, scaled to a largest entry of 1 or -1. None if no pair is
+            within its limit, or no direction separates all pairs.
+        """
+        # Contiguous: a column of a table would need another compilation.
+        gradients = np.vstack(
+            [
+                proximity.near(q, np.ascontiguousarray(most), _ABREAST).gradients
+                for proximity, most in zip(self._proximities, limits, strict=True)
+            ]
+        )
+        norms = np.linalg.norm(gradients, axis=1)
+        if not len(norms) or norms.min() <= 1e-9:
+            return None
+        unit = gradients / norms[:, None]
+        # The minimum of |G' x|^2 + (1'x - 1)^2 over x >= 0 is that vector up to its length.
+        shares, _ = nnls(np.vstack([unit.T, np.ones(len(unit))]), np.r_[np.zeros(len(q)), 1.0])
+        direction = unit.T @ shares
+        size = np.abs(direction).max()
+        if size <= _STUCK or (unit @ direction).min() <= _STUCK * size:
+            return None
+        return direction / size
+
+
+class CommandedDirection:
+    """Joint velocities of the last command.
+
+    A robot that is stopped by a scale of 0 cannot show that it would move away, but a command can.
+    It is used only while the robot is stationary; otherwise the measured velocities are.
+    """
+
+    def __init__(self, joint_names: Sequence[str]) -> None:
+        """``joint_names``: the joints of q."""
+        self._rank = {name: k for k, name in enumerate(joint_names)}
+        self._velocities = np.zeros(len(self._rank))
+        self._time = -math.inf
+
+    def update(self, names: Sequence[str], velocities: Sequence[float], now: float) -> bool:
+        """Set velocities by joint name, rad/s or m/s; those of other joints are 0.
+
+        Returns False, and clears the command, if a velocity is not finite, the numbers of names and
+        velocities differ, or no joint belongs to the robot.
+        """
+        self._velocities.fill(0.0)
+        self._time = -math.inf
+        known = [(self._rank[n], v) for n, v in zip(names, velocities) if n in self._rank]  # noqa: B905
+        is_usable = len(names) == len(velocities) and known
+        if not is_usable or not all(math.isfinite(v) for _, v in known):
+            return False
+        for rank, velocity in known:
+            self._velocities[rank] = velocity
+        self._time = now
+        return True
+
+    def direction(self, velocities: np.ndarray, now: float) -> np.ndarray | None:
+        """Commanded velocities (nq,) of a stationary robot; None if it moves or has no command.
+
+        ``velocities``: measured, (nq,); ``now``: seconds.
+        """
+        is_old = now - self._time > _COMMAND_SECONDS
+        if is_old or np.abs(velocities).max(initial=0.0) > _STATIONARY:
+            return None
+        return self._velocities
+
+
+# -- policies --
 
 Buffer = JointStateBuffer | CellBuffer
 

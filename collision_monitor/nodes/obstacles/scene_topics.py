@@ -1,6 +1,10 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Obstacles on topics: ``~/scene``, and ``~/attach`` for what links carry."""
+"""Obstacles on topics: ``~/scene``, ``~/attach`` for what links carry, and ``~/planning_scene``.
+
+The last one is that of MoveIt, where moveit_msgs is installed. Subscriptions report lost and late
+messages.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +19,8 @@ from typing import Any
 
 import numpy as np
 from rclpy.node import Node
+from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.serialization import deserialize_message
 from visualization_msgs.msg import Marker, MarkerArray
 
 from collision_monitor.errors import CollisionMonitorError, LiveSceneError
@@ -24,6 +30,7 @@ from collision_monitor.model.live.desired_scene import SceneKeeper, Wish
 from collision_monitor.model.live.live_object import Bounds
 from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.monitoring.monitor import Monitor
+from collision_monitor.nodes.common.executor import take_serialized
 from collision_monitor.nodes.common.messages import seconds_of
 from collision_monitor.nodes.obstacles.message_shapes import (
     Frames,
@@ -32,19 +39,207 @@ from collision_monitor.nodes.obstacles.message_shapes import (
     listen_to_tf,
     marker_name,
     marker_shape,
+    object_shape,
     plain_name,
     pose_of,
     take_in,
 )
-from collision_monitor.nodes.obstacles.planning_scene import (
-    PREFIX,
-    PlanningSceneTopic,
-    message_type,
-)
-from collision_monitor.nodes.obstacles.reliable_subscription import ReliableSubscription
 from collision_monitor.nodes.recorder import Recorder
 from collision_monitor.robot.description import Shape
 from collision_monitor.robot.packages import FileFinder
+
+try:
+    from rclpy.event_handler import SubscriptionEventCallbacks, UnsupportedEventTypeError
+except ImportError:  # before Iron
+    from rclpy.qos_event import SubscriptionEventCallbacks, UnsupportedEventTypeError
+
+# -- subscriptions that report lost and late messages --
+
+# All waiting messages, not the last few: a message that is overwritten here is lost silently, one
+# without room (5000 messages in Fast DDS) is reported by the middleware.
+_ALL = QoSProfile(history=HistoryPolicy.KEEP_ALL, reliability=ReliabilityPolicy.RELIABLE)
+# Messages that a publisher sent while it was being discovered count as lost too; ignore these.
+_DISCOVERY_SECONDS = 1.0
+_AT_ONCE = 10  # messages taken at once: joint states wait meanwhile
+
+
+class ReliableSubscription:
+    """Receives every message of a topic in order, and reports messages that were lost.
+
+    A message is lost if its publisher drops it before it is taken, because its depth is too small.
+    Not every middleware reports that.
+
+    Attributes:
+        late: seconds that the last message that `take` found had waited; 0 if none waits.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        kind: type,
+        topic: str,
+        callback: Callable[[Any], None],
+        lost: Callable[[int], None],
+        keep: Callable[[bytes], None] | None = None,
+    ) -> None:
+        """Subscribe; call `check_publishers` regularly.
+
+        Args:
+            node: the node.
+            kind: type of the messages.
+            topic: name of the topic.
+            callback: called with each message.
+            lost: called with the number of messages that were lost or cannot be read.
+            keep: called with each serialized message.
+        """
+        self._node, self._kind, self._callback, self._lost = node, kind, callback, lost
+        self.late = 0.0
+        self._publishers, self._grew = 0, -math.inf
+        self._keep = keep
+        events = SubscriptionEventCallbacks(message_lost=self._missed)
+        create = node.create_subscription
+        try:
+            self._subscription = create(
+                kind, topic, self._receive, _ALL, event_callbacks=events, raw=True
+            )
+        except UnsupportedEventTypeError:
+            self._subscription = create(kind, topic, self._receive, _ALL, raw=True)
+
+    def _receive(self, data: bytes) -> None:
+        if self._keep is not None:
+            self._keep(data)
+        try:
+            message = deserialize_message(data, self._kind)
+        except Exception as problem:  # whatever the middleware raises: it is no such message
+            topic = self._subscription.topic_name
+            text = f"a message on {topic} cannot be read: {problem}"
+            self._node.get_logger().error(text, throttle_duration_sec=1.0)
+            self._lost(1)
+        else:
+            self._callback(message)
+
+    def take(self) -> None:
+        """Process some of the waiting messages now, oldest first, and update `late`.
+
+        An executor takes one message of each topic in turn: under overload, messages would be
+        processed later and later.
+        """
+        for _ in range(_AT_ONCE):
+            if (found := take_serialized(self._subscription)) is None:
+                self.late = 0.0
+                return
+            data, information = found
+            received = information.get("received_timestamp") or time.time_ns()
+            self.late = max(0.0, 1e-9 * (time.time_ns() - received))
+            self._receive(data)
+
+    def check_publishers(self) -> None:
+        """Note when a new publisher was discovered."""
+        count = self._node.count_publishers(self._subscription.topic_name)
+        if count > self._publishers:
+            self._grew = time.monotonic()
+        self._publishers = count
+
+    def _missed(self, event: Any) -> None:
+        self.check_publishers()
+        if time.monotonic() - self._grew > _DISCOVERY_SECONDS:
+            self._lost(event.total_count_change)
+
+    def destroy(self) -> None:
+        """Unsubscribe."""
+        self._node.destroy_subscription(self._subscription)
+
+
+# -- the planning scene of MoveIt --
+
+PREFIX = "planning_scene/"  # before the names of its objects
+
+ADD, REMOVE, APPEND, MOVE = range(4)  # of moveit_msgs/CollisionObject
+_OPERATIONS = ("ADD", "REMOVE", "APPEND", "MOVE")
+
+
+def message_type() -> Any:
+    """moveit_msgs/PlanningScene; None where it is not installed."""
+    try:
+        from moveit_msgs.msg import PlanningScene
+    except ImportError:
+        return None
+    return PlanningScene
+
+
+def _operation(message: Any) -> int:
+    value = message.operation
+    return value[0] if isinstance(value, (bytes, bytearray)) else int(value)
+
+
+class PlanningSceneTopic:
+    """Applies planning scenes, complete ones and differences.
+
+    Objects are named ``planning_scene/<id>``. Its allowed collision matrix is not used: only the
+    SRDF and touch links exclude pairs.
+    """
+
+    def __init__(self, scene: Any, most: int) -> None:
+        """``scene``: a `SceneTopics`; ``most``: maximum number of leaves of a shape."""
+        self._scene, self._most = scene, most
+
+    def take(self, message: Any) -> None:
+        """Apply a moveit_msgs/PlanningScene."""
+        keeper = self._scene.keeper
+        attached = message.robot_state.attached_collision_objects
+        if not message.is_diff:
+            named = {self._name(each) for each in message.world.collision_objects}
+            named |= {self._name(each.object) for each in attached}
+            keeper.drop_all(lambda name: name.startswith(PREFIX) and name not in named)
+        for each in message.world.collision_objects:
+            take_in(keeper, self._name(each), self._take_object, each)
+        for each in attached:
+            take_in(keeper, self._name(each.object), self._take_attached, each)
+        name = f"{PREFIX}octomap"
+        if len(message.world.octomap.octomap.data):
+            keeper.refuse(name, "octomaps are not supported; publish their points on ~/cloud")
+        elif not message.is_diff:
+            keeper.forgive(name)
+
+    @staticmethod
+    def _name(message: Any) -> str:
+        return PREFIX + plain_name(message.id)
+
+    def _take_object(self, message: Any, touch: Sequence[str] = ()) -> None:
+        name, keeper = self._name(message), self._scene.keeper
+        operation = _operation(message)
+        if operation == REMOVE:
+            self._scene.drop(name)
+            return
+        if operation not in (ADD, APPEND, MOVE):
+            raise LiveSceneError(
+                f"its operation {operation} is not one of {', '.join(_OPERATIONS)}"
+            )
+        known = keeper.wishes.get(name)
+        shape = object_shape(message, self._most)
+        if operation == MOVE or shape is None:
+            if known is None or known.shape is None:
+                raise LiveSceneError("it cannot be moved: there is no such object")
+            shape = known.shape
+        elif operation == APPEND and known is not None and isinstance(known.shape, np.ndarray):
+            more = shape.coarse if isinstance(shape, Triangles) else shape
+            shape = np.vstack([known.shape, more])
+        if not message.header.frame_id:
+            raise LiveSceneError("header.frame_id is empty")
+        wish = Wish(name, None, message.header.frame_id, pose_of(message.pose), frozenset(touch))
+        self._scene.want(wish, shape)
+
+    def _take_attached(self, message: Any) -> None:
+        name, keeper = self._name(message.object), self._scene.keeper
+        if _operation(message.object) == REMOVE:
+            if keeper.is_carried(name):
+                keeper.detach(name, self._scene.q)
+            return
+        touch = [*message.touch_links]
+        if message.object.primitives or message.object.meshes or message.object.planes:
+            self._take_object(message.object, touch)
+        keeper.attach(name, message.link_name, self._scene.q, touch)
+
 
 # -- leaves around meshes, fitted in a thread and kept --
 

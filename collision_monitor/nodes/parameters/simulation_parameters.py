@@ -9,7 +9,7 @@ from typing import Any
 
 from collision_monitor.nodes.parameters import monitor_parameters
 from collision_monitor.nodes.parameters.parameter import Parameter, fixed, not_positive, too_slow
-from collision_monitor.simulation.servos import BANDWIDTH
+from collision_monitor.simulation.simulation import BANDWIDTH
 
 _SHARED = ("robot_description", "robot_description_semantic", "package_dirs", "scene")
 

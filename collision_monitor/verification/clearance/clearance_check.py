@@ -1,33 +1,256 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a motion is free of collision at every instant, where it is not, or not known to be."""
+"""Whether a motion is free of collision at every instant, where it is not, or not known to be.
+
+The clearance of every pair of links over the motion is known from above and, for certain, from
+below (`ClearanceSeries`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from collision_monitor.common.atomic_file import write_text
 from collision_monitor.common.text import shortened
 from collision_monitor.continuous.clearance_scan import LIMITS, Wanted
+from collision_monitor.continuous.pair_bounds import witness
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.motion.violation import Code, Violation
-from collision_monitor.verification.clearance.clearance_series import (
-    ClearanceSeries,
-    ClearanceSettings,
-    Study,
-)
 from collision_monitor.verification.clearance.mesh_level import Decider, exact_level
-from collision_monitor.verification.clearance.scanner import Scanner, ScanRequest, Told, silent
+from collision_monitor.verification.clearance.scanner import (
+    Scan,
+    Scanner,
+    ScanRequest,
+    Told,
+    scan_any_start,
+    silent,
+)
 from collision_monitor.verification.clearance.schedule import Schedule, Scheduled
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
+
+# -- the clearance of every pair over time --
+
+_SHARE = 0.01  # of a least distance by which its lower bound may be smaller, beside the accuracy
+_BIN_SHARE = 0.1  # the same of every bin
+
+
+@dataclass(frozen=True, eq=False)
+class PairClearance:
+    """The least distance of one pair over a motion; metres, seconds, base frame.
+
+    Attributes:
+        links: names, as in ``model.pairs``.
+        lower: no smaller distance occurs at any instant.
+        upper: one that does occur, at ``time``.
+        time: seconds.
+        starts: when each part of the motion had begun then, seconds.
+        points: (2, 3) nearest points there, on both.
+        leaves: indices of the two leaves, (-1, -1) where ``exact``.
+        exact: between meshes; else between leaves, which enclose them.
+    """
+
+    links: tuple[str, str]
+    lower: float
+    upper: float
+    time: float
+    starts: tuple[float, ...]
+    points: np.ndarray
+    leaves: tuple[int, int]
+    exact: bool
+
+
+@dataclass(frozen=True, eq=False)
+class ClearanceSeries:
+    """Clearance over time; rows are bins of time, columns the pairs of the model.
+
+    Attributes:
+        pairs: names of links.
+        edges: (bins + 1,) seconds.
+        lower: (bins, pairs) metres: no smaller distance occurs in the bin, between samples either.
+        upper: (bins, pairs) the smallest that was measured in the bin.
+        when: (bins, pairs) seconds: where.
+        doubts: (bins, pairs) seconds at which the bounds could not be brought together; else nan.
+        exact: (pairs,) bool: between meshes, else between leaves.
+        limits: (pairs, 3) metres: 0, stop and warn of each pair.
+        minima: of all pairs, the worst first.
+        looks: numbers of configurations, and of pairs at configurations, that were evaluated.
+    """
+
+    pairs: tuple[tuple[str, str], ...]
+    edges: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    when: np.ndarray
+    doubts: np.ndarray
+    exact: np.ndarray
+    limits: np.ndarray
+    minima: tuple[PairClearance, ...]
+    looks: tuple[int, int]
+
+    @property
+    def times(self) -> np.ndarray:
+        """Middles (bins,) of the bins, seconds."""
+        return 0.5 * (self.edges[:-1] + self.edges[1:])
+
+    def write_csv(self, path: str | os.PathLike, worst: int | None = None) -> None:
+        """Write both envelopes, two columns a pair, the worst pair first; ``worst`` of them only.
+
+        Metres; a row for each bin, from ``from`` to ``to`` seconds.
+
+        Raises:
+            ConfigurationError: the file cannot be written.
+        """
+        rank = {links: k for k, links in enumerate(self.pairs)}
+        columns = [rank[pair.links] for pair in self.minima[:worst]]
+        names = [f"{a} - {b}" for a, b in (self.pairs[k] for k in columns)]
+        header = ["from", "to", *(f"{n} {side}" for n in names for side in ("lower", "upper"))]
+        values = np.empty((len(self.edges) - 1, 2 + 2 * len(columns)))
+        values[:, 0], values[:, 1] = self.edges[:-1], self.edges[1:]
+        values[:, 2::2], values[:, 3::2] = self.lower[:, columns], self.upper[:, columns]
+        rows = [",".join(f"{value:.9g}" for value in row) for row in values.tolist()]
+        quoted = ",".join(f'"{name}"' if "," in name else name for name in header)
+        try:
+            write_text(path, "\n".join([quoted, *rows]) + "\n")
+        except OSError as error:
+            raise ConfigurationError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+@dataclass(frozen=True)
+class ClearanceSettings:
+    """How a clearance over time is computed.
+
+    Attributes:
+        held: positions of joints that nothing moves; else 0, or the nearer limit.
+        exact: whether pairs whose leaves do not keep a threshold are measured between their
+            shapes; or what measures them.
+        exact_pairs: indices of pairs that are measured so in any case.
+        bins: about so many bins of time.
+        accuracy: metres by which the lower bound of a least distance may be below it, beside 1 %
+            of it, and that of a bin, beside 10 %. How deep shapes are in each other is known to
+            10 %, and to 30 % in a bin.
+        resolution: metres; distances within this of a threshold count as touching it.
+        threads: 0 takes all processors.
+    """
+
+    held: Mapping[str, float] | None = None
+    exact: Decider | bool = False
+    exact_pairs: Sequence[int] = ()
+    bins: int = 400
+    accuracy: float = 1e-3
+    resolution: float = 1e-5
+    threads: int = 0
+
+    def __post_init__(self) -> None:
+        """Raise ConfigurationError for numbers that cannot be."""
+        for name in ("accuracy", "resolution"):
+            value = getattr(self, name)
+            if not (np.isfinite(value) and value > 0.0):
+                raise ConfigurationError(f"{name}: {value!r} is not a length above 0 m")
+        if self.bins < 1:
+            raise ConfigurationError(f"bins: {self.bins!r} is not a number of 1 or more")
+
+
+class Study:
+    """A motion of a model, and what scans it: shared by a series and a check.
+
+    Attributes:
+        model, schedule: the robot and its motion.
+        limits: (pairs, 3) metres: 0, stop and warn of each pair.
+        scanner: distances between leaves.
+        exact: distances between shapes, or None.
+        settings: as given.
+    """
+
+    def __init__(
+        self,
+        model: CollisionModel,
+        motion: Trajectory | Scheduled | Sequence[Trajectory | Scheduled],
+        thresholds: Thresholds | None,
+        settings: ClearanceSettings,
+        told: Told = silent,
+    ) -> None:
+        if not model.pairs:
+            model.min_distances(np.zeros((0, len(model.joint_names))))  # raises, with the reason
+        both = (thresholds or Thresholds()).of(model.pairs)
+        self.model, self.settings = model, settings
+        self.limits = np.column_stack([np.zeros(len(both)), both])
+        self.scanner = Scanner(model)
+        self.scanner.told = told
+        self.exact = exact_level(self.scanner, settings.exact)
+        self.schedule = Schedule(model, motion, settings.held)
+
+    def series(self) -> ClearanceSeries:
+        """The clearance of all pairs over the motion."""
+        settings = self.settings
+        edges = self.schedule.bins(settings.bins)
+        wanted = Wanted(settings.accuracy, _SHARE, _BIN_SHARE, settings.resolution)
+        request = ScanRequest(
+            self.schedule, edges, self.limits, wanted, threads=settings.threads
+        )
+        scan = scan_any_start(self.scanner.scan, self.scanner, request)
+        is_exact = np.zeros(len(scan.pairs), dtype=bool)
+        if self.exact is not None:
+            is_exact = scan.lows.min(axis=0) < self.limits.max(axis=1)
+            is_exact[np.asarray(settings.exact_pairs, dtype=int)] = True
+            columns = np.flatnonzero(is_exact)
+            if len(columns):
+                request = replace(request, pairs=columns)
+                found = scan_any_start(self.exact.scan, self.scanner, request)
+                np.maximum(scan.lows[:, columns], found.lows, out=found.lows)
+                scan.put(columns, found)
+        minima = [self._minimum(scan, k, bool(is_exact[k])) for k in range(len(scan.pairs))]
+        minima.sort(key=lambda pair: (pair.upper, pair.lower))
+        return ClearanceSeries(
+            tuple(self.model.pairs), edges, scan.lows, scan.ups, scan.when, scan.doubts,
+            is_exact, self.limits, tuple(minima), tuple(scan.looks.tolist()),
+        )  # fmt: skip
+
+    def _minimum(self, scan: Scan, k: int, exact: bool) -> PairClearance:
+        time, *starts = scan.instants[k].tolist()
+        q = self.schedule.configuration(time, starts)
+        leaves = tuple(scan.leaves[k].tolist())
+        if exact:
+            points = self.exact.decider(q, k)[1]
+        else:
+            points = np.array(witness(*self.scanner.arrays, q, *leaves)[1:7]).reshape(2, 3)
+        lower, upper = float(scan.lows[:, k].min()), float(scan.best[k])
+        return PairClearance(
+            self.model.pairs[k], lower, upper, time, tuple(starts), points, leaves, exact
+        )
+
+
+def clearance_series(
+    model: CollisionModel,
+    motion: Trajectory | Scheduled | Sequence[Trajectory | Scheduled],
+    thresholds: Thresholds | None = None,
+    **settings: Any,
+) -> ClearanceSeries:
+    """The clearance of all pairs over a motion, certified between samples too.
+
+    Args:
+        model: the robot, or several as one, with obstacles.
+        motion: a trajectory, or several that run together, each with its start.
+        thresholds: distances that bounds are separated from, down to ``resolution``.
+        settings: those of `ClearanceSettings`.
+
+    Raises:
+        TrajectoryError, ThresholdsError, ConfigurationError: invalid arguments.
+        NothingToCheckError: the model has no pair that is checked.
+    """
+    return Study(model, motion, thresholds, ClearanceSettings(**settings)).series()
+
+
+# -- the verdict --
 
 _CODES = (Code.COLLISION, Code.CLEARANCE_STOP, Code.CLEARANCE_WARN)
 _INSTANT = 1e-3  # s, accuracy of the first time below a threshold

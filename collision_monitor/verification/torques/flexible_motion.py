@@ -24,7 +24,7 @@ from scipy.linalg import eigh
 
 from collision_monitor.errors import DynamicsError
 from collision_monitor.motion.trajectory import Trajectory
-from collision_monitor.verification.limits.velocity_discontinuities import LONGEST_STEP, steps_of
+from collision_monitor.verification.joint_limits_check import LONGEST_STEP, steps_of
 from collision_monitor.verification.torques.actuators import Drive
 from collision_monitor.verification.torques.dynamics import RobotDynamics
 

@@ -21,11 +21,12 @@ from collision_monitor.errors import DynamicsError, TrajectoryError
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.motion.violation import Code, Violation
 from collision_monitor.robot.joint_limits import JointLimits
-from collision_monitor.verification.limits.joint_limits_check import Peak, violations_of
-from collision_monitor.verification.limits.velocity_discontinuities import (
+from collision_monitor.verification.joint_limits_check import (
     LONGEST_STEP,
+    Peak,
     Steps,
     steps_of,
+    violations_of,
 )
 from collision_monitor.verification.torques.actuators import Drive, Drives
 from collision_monitor.verification.torques.dynamics import BaseMotion, RobotDynamics, base_motion
@@ -62,7 +63,7 @@ class Instants:
 def instants_of(trajectory: Trajectory, steps: Steps, longest: float) -> Instants:
     """Instants at most ``longest`` seconds apart, among them every knot.
 
-    At a step of velocity the acceleration follows from the step, see `velocity_discontinuities`. Of
+    At a step of velocity the acceleration follows from the step, see `joint_limits_check`. Of
     short straight lines between such steps, the samples of a motion, only the points are used.
     """
     gaps = np.diff(trajectory.times)

@@ -17,7 +17,7 @@ from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.robot.scene import Scene
 from collision_monitor.self_collision import Arm, adjust
 from collision_monitor.verification.clearance.clearance_check import check_clearance
-from collision_monitor.verification.limits.joint_limits_check import check_joint_limits
+from collision_monitor.verification.joint_limits_check import check_joint_limits
 from support.geometry.mesh_clearance import MeshClearance, between
 from support.geometry.reference import Reference
 from support.robots.robots import RobotFiles

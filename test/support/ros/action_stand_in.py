@@ -12,7 +12,7 @@ from support.ros.ros_graph import rclpy  # noqa: F401  skips where there is no r
 from rclpy.action import CancelResponse, GoalResponse  # isort: skip
 from trajectory_msgs.msg import JointTrajectory  # isort: skip
 
-from collision_monitor.nodes.trajectories.follow_joint_trajectory import FollowJointTrajectoryRelay
+from collision_monitor.nodes.follow_joint_trajectory import FollowJointTrajectoryRelay
 
 FIELDS = (
     "path_tolerance", "component_path_tolerance", "goal_tolerance", "component_goal_tolerance",

@@ -10,7 +10,7 @@ from support.geometry.acm_cases import ROBOT, Eye, srdf
 from support.robots import robots
 
 from collision_monitor import CollisionModel
-from collision_monitor.acm.audit import audit
+from collision_monitor.acm.exemptions import audit
 from collision_monitor.acm.matrix import SearchSettings
 from collision_monitor.acm.pair_search import Ground, Meeting
 from unit.model.test_permanent_contacts import hand

@@ -9,8 +9,14 @@ from support.geometry.range_cases import branched, leaf_distance, pair_of, segme
 from support.robots import robots
 
 from collision_monitor import CollisionModel
-from collision_monitor.acm.chain import place_chain, place_ends, rate, surface_distance
-from collision_monitor.acm.link_pair import PairGeometries, as_triangles
+from collision_monitor.acm.link_pair import (
+    PairGeometries,
+    as_triangles,
+    place_chain,
+    place_ends,
+    rate,
+    surface_distance,
+)
 
 
 def placed(pair, q):

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.geometry.range_cases import branched, pair_of, segment_distance
 
-from collision_monitor.acm import range_bound
-from collision_monitor.acm.chain import place_chain, place_ends
+from collision_monitor.acm import range_proof
+from collision_monitor.acm.link_pair import place_chain, place_ends
 from collision_monitor.hierarchy.packed import PRISMATIC
 
 _kept = {}
@@ -33,11 +33,11 @@ class Box:
         self.ends = np.empty((rows, 6))
         self.reaches = np.empty((rows + 2, joints))
         self.bends = np.empty((rows + 2, joints + 1))
-        range_bound.spans(chain, half, self.widths, self.chords)
+        range_proof.spans(chain, half, self.widths, self.chords)
         place_chain(chain, q, self.axes, self.poses)
         place_ends(chain, self.poses, self.ends)
-        range_bound.fill_reaches(chain, self.axes, self.chords, self.ends, self.reaches)
-        range_bound.fill_bends(chain, self.widths, self.reaches, self.bends)
+        range_proof.fill_reaches(chain, self.axes, self.chords, self.ends, self.reaches)
+        range_proof.fill_bends(chain, self.widths, self.reaches, self.bends)
 
     def distances(self, values):
         """Signed distance (rows, rows) of leaves of A and B at other values of the columns."""
@@ -141,15 +141,15 @@ def test_nothing_comes_nearer_than_the_bounds_say(drawn, seed, largest):
         lowest = np.inf
         for i in range(start, start + chain.leaves):
             for j in range(start + chain.leaves, start + chain.rows):
-                loss = range_bound.travel(box.chords, box.reaches, i, j)
+                loss = range_proof.travel(box.chords, box.reaches, i, j)
                 assert least[i, j] >= middle[i, j] - loss - 1e-9
                 lowest = min(lowest, least[i, j])
                 if middle[i, j] > 0.0:
-                    gap = range_bound.leaves_gap(
+                    gap = range_proof.leaves_gap(
                         chain, box.axes, box.widths, box.bends, box.ends, i, j
                     )
                     assert least[i, j] >= gap - 1e-9
-        bound, i, _ = range_bound.leaves_bound(*box.bound_arguments(), start)
+        bound, i, _ = range_proof.leaves_bound(*box.bound_arguments(), start)
         assert lowest >= (0.0 if i < 0 else bound) - 1e-9
     # What is swept encloses what is not.
     assert least[chain.rows :, chain.rows :].min() <= least[: chain.rows, : chain.rows].min() + 1e-9
@@ -161,7 +161,7 @@ def test_hulls_stay_beyond_the_plane(drawn, seed, largest):
     pair, box, rng = box_of(drawn, seed, largest)
     n = rng.normal(size=3)
     n /= np.linalg.norm(n)
-    gap = range_bound.hulls_gap(
+    gap = range_proof.hulls_gap(
         box.chain, box.axes, box.poses, box.widths, box.bends, *n, np.empty((1, 3))
     )
     axes, poses = np.empty_like(box.axes), np.empty_like(box.poses)
@@ -178,10 +178,10 @@ def test_hulls_stay_beyond_the_plane(drawn, seed, largest):
 
 def test_a_box_of_one_configuration_loses_nothing():
     pair, box, _ = box_of((2, ("base", "a3")), 5, 0.0)
-    assert range_bound.travel(box.chords, box.reaches, 0, box.chain.leaves) == 0.0
+    assert range_proof.travel(box.chords, box.reaches, 0, box.chain.leaves) == 0.0
     middle = box.distances(box.q)[0, box.chain.leaves]
     if middle > 0.0:
-        gap = range_bound.leaves_gap(
+        gap = range_proof.leaves_gap(
             box.chain, box.axes, box.widths, box.bends, box.ends, 0, box.chain.leaves
         )
         assert gap == pytest.approx(middle, abs=1e-9)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.files.made_adjustment import bent, straight
 
-from collision_monitor.cli.adjust_plot import draw, plot, require
+from collision_monitor.cli.adjust_report import draw, plot, require_plot
 from collision_monitor.errors import MissingDependencyError, MotionError
 from collision_monitor.motion.motion import Motion
 from collision_monitor.self_collision.arms import Arm
@@ -84,8 +84,8 @@ def test_a_plot_that_cannot_be_written_is_an_error(desired, tmp_path, monkeypatc
     with pytest.raises(MotionError, match=r"x\.png: the plot cannot be written"):
         plot(tmp_path / "nowhere" / "x.png", bent(desired, ARMS), 0.1, 0.05, UNITS)
     with pytest.raises(MotionError, match=r"x\.csv: no plot can be written as that; .*png"):
-        require("x.csv")
-    require("x.PNG")
+        require_plot("x.csv")
+    require_plot("x.PNG")
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(MissingDependencyError, match=r"collision_monitor\[adjust\]"):
-        require("x.png")
+        require_plot("x.png")

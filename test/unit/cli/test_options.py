@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from collision_monitor.cli.main import main
+from collision_monitor.__main__ import main
 from collision_monitor.cli.options import number, output_path, png_path
 
 

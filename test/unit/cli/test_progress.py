@@ -8,8 +8,8 @@ import threading
 
 import pytest
 
-from collision_monitor.cli import progress as progress_module
-from collision_monitor.cli.progress import LiveProgress
+from collision_monitor.cli import options
+from collision_monitor.cli.options import LiveProgress
 
 
 class Screen(io.StringIO):
@@ -31,7 +31,7 @@ class Screen(io.StringIO):
 @pytest.fixture(autouse=True)
 def soon(monkeypatch):
     for name in ("_TERMINAL", "_LOG", "_PATIENCE"):
-        monkeypatch.setattr(progress_module, name, 0.01)
+        monkeypatch.setattr(options, name, 0.01)
 
 
 def test_a_terminal_has_one_line_that_is_gone_at_the_end():

@@ -10,7 +10,7 @@ from support.robots.robots import require, share_folder
 from support.robots.toys import joint, link, robot
 
 from collision_monitor import CollisionModel
-from collision_monitor.cli.main import main
+from collision_monitor.__main__ import main
 from collision_monitor.errors import MeshError, RobotDescriptionError
 from collision_monitor.robot.urdf.urdf import load_robot
 

@@ -9,8 +9,8 @@ import pytest
 from collision_monitor.common.optional_dependencies import optional_dependency
 from collision_monitor.errors import MissingDependencyError
 from collision_monitor.simulation.mujoco_model import mujoco_library
-from collision_monitor.viewer.address import require_viser
 from collision_monitor.viewer.picture import require_pyvista
+from collision_monitor.viewer.server import require_viser
 
 LIBRARIES = {
     "viser": (require_viser, r"viser 1\.1 or later .*collision_monitor\[view\]"),

@@ -9,7 +9,7 @@ from support.robots import robots
 from support.robots.toys import chain, joint, link, robot
 
 from collision_monitor import CollisionModel
-from collision_monitor.cli.main import main
+from collision_monitor.__main__ import main
 from collision_monitor.errors import FitError
 from collision_monitor.fitting.bounding_shapes import fit_capsule, fit_sphere
 from collision_monitor.fitting.enclosure import check_enclosing

@@ -11,8 +11,8 @@ pytest.importorskip("rclpy", reason="rclpy is not installed")
 
 from collision_monitor.errors import JointStateError  # noqa: E402
 from collision_monitor.model.loading import Recipe, RobotSource  # noqa: E402
-from collision_monitor.monitoring.joint_states.joint_state_buffer import JointState  # noqa: E402
-from collision_monitor.nodes.first_distances import publish_leaf_distances  # noqa: E402
+from collision_monitor.monitoring.joint_state_buffer import JointState  # noqa: E402
+from collision_monitor.nodes.robot_loader import publish_leaf_distances  # noqa: E402
 
 Q = [0.3, 0.4, 0.5]
 

@@ -12,7 +12,7 @@ from support.robots.toys import chain, joint, link
 from support.robots.toys import robot as toy
 
 from collision_monitor import CollisionModel
-from collision_monitor.cli.main import main
+from collision_monitor.__main__ import main
 from collision_monitor.errors import NothingToCheckError, SceneError
 from collision_monitor.robot.composed import Mounted, compose
 from collision_monitor.robot.poses import pose_from_xyz_rpy

@@ -52,7 +52,7 @@ from collision_monitor.self_collision import adjustment as adjustment_module
 from collision_monitor.self_collision.detour import Effort
 from collision_monitor.self_collision.margins import sides
 from collision_monitor.verification.clearance.clearance_check import check_clearance
-from collision_monitor.verification.limits.joint_limits_check import check_joint_limits
+from collision_monitor.verification.joint_limits_check import check_joint_limits
 
 CLOSE = {"safe_distance": 0.1, "danger_distance": 0.05}
 

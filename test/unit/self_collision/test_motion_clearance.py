@@ -19,7 +19,7 @@ from collision_monitor.model.proximity import Proximity
 from collision_monitor.motion import read_motion
 from collision_monitor.motion.motion import Motion
 from collision_monitor.self_collision.arms import find_arms
-from collision_monitor.self_collision.filter.hold_supervisor import pairs_between
+from collision_monitor.self_collision.hold_supervisor import pairs_between
 from collision_monitor.self_collision.margins import Margins, choose_margins
 from collision_monitor.self_collision.motion_clearance import (
     LinearField,

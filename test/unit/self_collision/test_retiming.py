@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 from collision_monitor.errors import MissingDependencyError, MotionError
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.self_collision.retiming import retime
-from collision_monitor.verification.limits.velocity_discontinuities import steps_of
+from collision_monitor.verification.joint_limits_check import steps_of
 
 NONE = np.inf
 

@@ -14,7 +14,7 @@ from collision_monitor.robot.bodies import rigid_bodies
 from collision_monitor.robot.description import Shape
 from collision_monitor.robot.urdf.inertials import Inertial
 from collision_monitor.robot.urdf.urdf import load_robot
-from collision_monitor.simulation.masses import convex_hull, estimate, link_masses, principal
+from collision_monitor.simulation.mujoco_model import convex_hull, estimate, link_masses, principal
 
 
 @given(arrays(float, (3, 3), elements=st.floats(-1.0, 1.0)), st.floats(0.01, 100.0))

@@ -7,8 +7,8 @@ import socket
 import pytest
 
 from collision_monitor.errors import ViewError
-from collision_monitor.viewer import address
-from collision_monitor.viewer.address import Address, free_address
+from collision_monitor.viewer import server
+from collision_monitor.viewer.server import Address, free_address
 
 
 @pytest.fixture
@@ -32,13 +32,13 @@ def test_a_port_that_is_taken_is_an_error_that_says_what_to_do(taken):
 
 
 def test_where_the_usual_port_is_taken_another_one_is_found(taken, monkeypatch):
-    monkeypatch.setattr(address, "USUAL_PORT", taken)
+    monkeypatch.setattr(server, "USUAL_PORT", taken)
     assert free_address().port != taken
 
 
 def test_the_usual_port_is_taken_where_it_is_free(monkeypatch):
     usual = free_address(port=0).port
-    monkeypatch.setattr(address, "USUAL_PORT", usual)
+    monkeypatch.setattr(server, "USUAL_PORT", usual)
     assert free_address().port == usual
 
 

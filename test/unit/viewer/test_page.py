@@ -280,7 +280,7 @@ def test_without_viser_it_says_what_to_install(serve, monkeypatch):
     def missing():
         raise MissingDependencyError("pip install 'collision_monitor[view]'")
 
-    monkeypatch.setattr("collision_monitor.viewer.address.require_viser", missing)
+    monkeypatch.setattr("collision_monitor.viewer.server.require_viser", missing)
     with pytest.raises(MissingDependencyError, match=r"collision_monitor\[view\]"):
         serve()
 

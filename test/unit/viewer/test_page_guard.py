@@ -15,7 +15,7 @@ from support.robots.toys import chain
 
 from collision_monitor import CollisionModel
 from collision_monitor.errors import ViewError
-from collision_monitor.viewer.page_guard import PageGuard
+from collision_monitor.viewer.server import PageGuard
 
 viser = pytest.importorskip("viser", reason="viser is not installed (extra 'view')")
 

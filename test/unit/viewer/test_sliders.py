@@ -10,7 +10,7 @@ from support.robots.toys import joint, link, robot
 
 from collision_monitor import CollisionModel
 from collision_monitor.errors import ConfigurationError
-from collision_monitor.viewer.sliders import JointSliders, SharedSlider, slider_specs
+from collision_monitor.viewer.controls import JointSliders, SharedSlider, slider_specs
 
 
 def model_with(kind="revolute", lower=-2.0, upper=2.0):

@@ -156,7 +156,7 @@ def test_joints_between_links_are_those_of_one_chain_and_not_of_the_other():
      ("--max-load-seconds", "1e-6")],
 )  # fmt: skip
 def test_commands_have_them_as_options(tmp_path, capsys, option, value):
-    from collision_monitor.cli.main import main
+    from collision_monitor.__main__ import main
 
     (tmp_path / "robot.urdf").write_text(chain(4))
     assert main(["distance", str(tmp_path / "robot.urdf"), option, value]) == 2

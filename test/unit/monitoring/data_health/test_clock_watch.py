@@ -4,7 +4,7 @@
 
 import pytest
 
-from collision_monitor.monitoring.data_health.clock import ClockWatch
+from collision_monitor.monitoring.watchdogs import ClockWatch
 
 PERIOD = 0.02
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collision_monitor.monitoring.data_health.watchdogs import CycleWatch
+from collision_monitor.monitoring.watchdogs import CycleWatch
 
 
 def test_before_any_cycle_there_are_no_figures_and_nothing_to_say():

@@ -4,7 +4,7 @@
 
 import pytest
 
-from collision_monitor.monitoring.data_health.watchdogs import PublisherWatch
+from collision_monitor.monitoring.watchdogs import PublisherWatch
 
 GONE = "the publisher of the joint states is gone"
 

@@ -10,10 +10,10 @@ from support.robots.toys import chain
 
 from collision_monitor import CollisionModel
 from collision_monitor.errors import JointStateError
-from collision_monitor.monitoring.data_health.watchdogs import REFUSALS, REMARKS, Watchdogs
-from collision_monitor.monitoring.joint_states.joint_state_buffer import JointState
+from collision_monitor.monitoring.joint_state_buffer import JointState
 from collision_monitor.monitoring.monitor import Level, Monitor, MonitorState
 from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
+from collision_monitor.monitoring.watchdogs import REFUSALS, REMARKS, Watchdogs
 
 MODEL = CollisionModel.from_urdf(chain(4))
 NAMES = list(MODEL.joint_names)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from support.joint_states import send
 
 from collision_monitor.errors import ConfigurationError, JointStateError
-from collision_monitor.monitoring.joint_states.cell_buffer import CellBuffer, joint_groups
-from collision_monitor.monitoring.joint_states.joint_state_buffer import JointStateBuffer
+from collision_monitor.monitoring.cell_buffer import CellBuffer, joint_groups
+from collision_monitor.monitoring.joint_state_buffer import JointStateBuffer
 
 ROBOTS = {
     "left": ("l/a", "l/b", "l/finger", "l/mount"),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.joint_states import send
 
 from collision_monitor.errors import JointStateError
-from collision_monitor.monitoring.joint_states.joint_state_buffer import (
+from collision_monitor.monitoring.joint_state_buffer import (
     _HISTORY_ROWS,
     JointHistory,
     JointStateBuffer,

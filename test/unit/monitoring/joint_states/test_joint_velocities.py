@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collision_monitor.monitoring.joint_states.joint_velocities import JointVelocities
+from collision_monitor.monitoring.joint_velocities import JointVelocities
 
 NOTHING = np.full(2, np.nan)
 

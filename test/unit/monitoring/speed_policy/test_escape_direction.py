@@ -12,7 +12,7 @@ from support.robots.toys import joint, link, robot
 
 from collision_monitor import CollisionModel
 from collision_monitor.model.proximity import Proximity
-from collision_monitor.monitoring.speed_policy.escape_direction import (
+from collision_monitor.monitoring.speed_policy.speed_policy import (
     CommandedDirection,
     EscapeDirection,
 )

@@ -5,7 +5,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collision_monitor.monitoring.speed_policy.stops import (
+from collision_monitor.monitoring.speed_policy.decision import (
     LATCHED,
     UNACKNOWLEDGED,
     StopCall,

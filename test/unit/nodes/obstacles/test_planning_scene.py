@@ -19,7 +19,7 @@ from collision_monitor.model.live.desired_scene import SceneKeeper  # noqa: E402
 from collision_monitor.model.live.live_object import Bounds  # noqa: E402
 from collision_monitor.model.live.live_scene import LiveScene  # noqa: E402
 from collision_monitor.nodes.obstacles.message_shapes import AT_ONCE, Triangles, object_shape  # noqa: E402
-from collision_monitor.nodes.obstacles.planning_scene import (
+from collision_monitor.nodes.obstacles.scene_topics import (
     ADD,
     APPEND,
     MOVE,

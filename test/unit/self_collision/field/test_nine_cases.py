@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import lsq_linear
 
 from collision_monitor.geometry.segments import capsule_distance, nearest_parameters
-from collision_monitor.self_collision.field.nine_cases import (
+from collision_monitor.self_collision.nine_cases import (
     common_perpendicular,
     control_points,
     leaf_gaps,

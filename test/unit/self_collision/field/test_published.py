@@ -25,10 +25,9 @@ from support.robots.dual_arm_cases import (
 )
 
 from collision_monitor.errors import AdjustmentError
-from collision_monitor.self_collision.field import repulsion_field_adjustment
-from collision_monitor.self_collision.field.pushing import Clearing
-from collision_monitor.self_collision.field.repulsion_field_adjustment import adjust_published
+from collision_monitor.self_collision import repulsion_field
 from collision_monitor.self_collision.motion_clearance import LinearField
+from collision_monitor.self_collision.repulsion_field import Clearing, adjust_published
 
 by_name = {"argvalues": CASES, "ids": [case.name for case in CASES]}
 _adjusted = {}
@@ -178,7 +177,7 @@ def test_where_held_tips_leave_no_way_they_are_let_go(monkeypatch):
         def cleared(self, q, waypoint, target):
             return None if asked[-1] else super().cleared(q, waypoint, target)
 
-    monkeypatch.setattr(repulsion_field_adjustment, "Clearing", Stubborn)
+    monkeypatch.setattr(repulsion_field, "Clearing", Stubborn)
     check_safe(PAPER, adjust_published(PAPER.problem()))
     assert asked == [True, False]
 

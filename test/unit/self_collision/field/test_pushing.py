@@ -13,8 +13,9 @@ from support.robots.dual_arm_cases import LAGGING, PAPER, ROOT, capsule_model, c
 
 from collision_monitor import CollisionModel
 from collision_monitor.robot.bodies import Jacobians
-from collision_monitor.self_collision.field.nine_cases import control_points
-from collision_monitor.self_collision.field.pushing import (
+from collision_monitor.self_collision.margins import Margins
+from collision_monitor.self_collision.nine_cases import control_points
+from collision_monitor.self_collision.repulsion_field import (
     Clearing,
     CrossPairs,
     PushedArm,
@@ -23,7 +24,6 @@ from collision_monitor.self_collision.field.pushing import (
     least_push,
     share,
 )
-from collision_monitor.self_collision.margins import Margins
 
 # -- pushes of one arm: the point goes where it is told, by least motion, within limits --
 

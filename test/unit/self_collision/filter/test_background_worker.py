@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from collision_monitor.self_collision.filter.background_worker import BackgroundWorker
+from collision_monitor.self_collision.trajectory_filter import BackgroundWorker
 
 SECONDS = 10.0
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from collision_monitor.errors import TrajectoryError
 from collision_monitor.motion.motion import Motion
-from collision_monitor.self_collision.filter.desired import (
+from collision_monitor.self_collision.trajectory_filter import (
     DesiredTrajectory,
     checked,
     checked_point,

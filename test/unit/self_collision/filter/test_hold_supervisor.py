@@ -14,11 +14,7 @@ from support.robots.two_slides import ARMS, JOINTS, URDF, apart, distance, model
 from collision_monitor import CollisionModel
 from collision_monitor.errors import ArmsError
 from collision_monitor.monitoring.monitor import Level
-from collision_monitor.self_collision.filter.hold_supervisor import (
-    HoldSupervisor,
-    names_of,
-    pairs_between,
-)
+from collision_monitor.self_collision.hold_supervisor import HoldSupervisor, names_of, pairs_between
 
 NAMES = (*JOINTS, "mast_joint")
 MODEL = model()

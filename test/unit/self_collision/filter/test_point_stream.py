@@ -13,7 +13,7 @@ from support.robots.dual_arm_cases import JOINTS, PAPER, capsule_model, refined
 from support.robots.planar_arms import arm_distance, ball, meeting, planar_model
 
 from collision_monitor.errors import AdjustmentError, ArmsError, ConfigurationError, TrajectoryError
-from collision_monitor.self_collision.filter.point_stream import PointStream, Streamer
+from collision_monitor.self_collision.point_stream import PointStream, Streamer
 
 # -- a stream of points: when each is due, and what it is adjusted from ------------------
 

@@ -10,10 +10,10 @@ from support.robots.two_slides import ARMS, JOINTS, apart, model
 
 from collision_monitor.errors import CollisionMonitorError, TrajectoryError
 from collision_monitor.motion.motion import Motion
-from collision_monitor.self_collision.filter import trajectory_filter as trajectory_filter
-from collision_monitor.self_collision.filter.desired import DesiredTrajectory
-from collision_monitor.self_collision.filter.hold_supervisor import HoldSupervisor
-from collision_monitor.self_collision.filter.trajectory_filter import (
+from collision_monitor.self_collision import trajectory_filter
+from collision_monitor.self_collision.hold_supervisor import HoldSupervisor
+from collision_monitor.self_collision.trajectory_filter import (
+    DesiredTrajectory,
     FilterSettings,
     TrajectoryFilter,
 )

@@ -14,8 +14,8 @@ from collision_monitor.verification.clearance.clearance_check import (
     Certifier,
     CollisionVerdict,
     check_clearance,
+    clearance_series,
 )
-from collision_monitor.verification.clearance.clearance_series import clearance_series
 from collision_monitor.verification.clearance.schedule import Schedule, Scheduled
 
 

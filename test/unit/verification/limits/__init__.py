@@ -1,3 +1,3 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Tests: verification/limits."""
+"""Tests: limits of joints in a verification."""

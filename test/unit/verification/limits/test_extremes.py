@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.interpolate import PPoly
 
-from collision_monitor.verification.limits.joint_limits_check import Pieces
+from collision_monitor.verification.joint_limits_check import Pieces
 
 DENSE = 4001
 

@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.interpolate import PPoly
 
 from collision_monitor.motion.trajectory import Trajectory, joined
-from collision_monitor.verification.limits.velocity_discontinuities import LONGEST_STEP, steps_of
+from collision_monitor.verification.joint_limits_check import LONGEST_STEP, steps_of
 
 values = arrays(float, (6, 2), elements=st.floats(-2, 2))
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from lxml import etree
 
-from collision_monitor.verification.report.plots import Curve, Plot, _figure, _rows, svg
+from collision_monitor.verification.report.report_page import Curve, Plot, _figure, _rows, svg
 
 pytest.importorskip("matplotlib")
 TIMES = np.linspace(0.0, 1.0, 50)

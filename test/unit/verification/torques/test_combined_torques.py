@@ -12,10 +12,17 @@ from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.motion.violation import Code
 from collision_monitor.robot.joint_limits import JointLimits
 from collision_monitor.robot.urdf.inertials import read_inertials
-from collision_monitor.verification.checks import STARTS, coupled, whole
 from collision_monitor.verification.clearance.schedule import Scheduled
 from collision_monitor.verification.verification import Verdict
-from collision_monitor.verification.verify import Beside, Settings, Torques, verify
+from collision_monitor.verification.verify import (
+    STARTS,
+    Beside,
+    Settings,
+    Torques,
+    coupled,
+    verify,
+    whole,
+)
 
 MASS = (
     '<inertial><mass value="2"/><origin xyz="1 0 0"/><inertia ixx="1" iyy="1" izz="1"/></inertial>'

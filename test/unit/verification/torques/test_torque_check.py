@@ -18,7 +18,7 @@ from collision_monitor.motion.violation import Code
 from collision_monitor.robot.joint_limits import JointLimits, urdf_limits
 from collision_monitor.robot.urdf.inertials import read_inertials
 from collision_monitor.robot.urdf.urdf import load_robot
-from collision_monitor.verification.limits.velocity_discontinuities import steps_of
+from collision_monitor.verification.joint_limits_check import steps_of
 from collision_monitor.verification.torques import torque_check
 from collision_monitor.verification.torques.actuators import Drive, Drives
 from collision_monitor.verification.torques.dynamics import RobotDynamics

@@ -12,10 +12,7 @@ import numpy as np
 
 from collision_monitor.common.text import shortened
 from collision_monitor.errors import ConfigurationError, JointStateError
-from collision_monitor.monitoring.joint_states.joint_state_buffer import (
-    JointState,
-    JointStateBuffer,
-)
+from collision_monitor.monitoring.joint_state_buffer import JointState, JointStateBuffer
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel

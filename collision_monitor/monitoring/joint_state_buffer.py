@@ -13,7 +13,7 @@ import numpy as np
 from collision_monitor.common.magnitudes import LARGEST_POSITION, LARGEST_RATE, LATEST_STAMP
 from collision_monitor.common.text import shortened
 from collision_monitor.errors import JointStateError
-from collision_monitor.monitoring.data_health.clock import FUTURE_SECONDS
+from collision_monitor.monitoring.watchdogs import FUTURE_SECONDS
 
 # A message that is older than the previous one is late; if it is older by more than this, a clock
 # was set back.

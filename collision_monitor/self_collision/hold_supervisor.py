@@ -11,8 +11,8 @@ import numpy as np
 
 from collision_monitor.errors import ArmsError
 from collision_monitor.model.collision_model import CollisionModel
-from collision_monitor.monitoring.data_health.watchdogs import REMARKS
 from collision_monitor.monitoring.monitor import Monitor, MonitorState
+from collision_monitor.monitoring.watchdogs import REMARKS
 from collision_monitor.self_collision.arms import Arm
 from collision_monitor.self_collision.margins import sides
 
