@@ -4,6 +4,7 @@
 
     python benchmarks/vendor_robots.py [--robots ur5,panda,...] [--poses 300] [--srdf] [--json]
     python benchmarks/vendor_robots.py --cycles      # time of an update along motions instead
+    python benchmarks/vendor_robots.py --contacts 20000     # only contacts in random poses
 
 The robots of example-robot-data that have an arm, legs or a hand, by their URDF alone; with
 ``--srdf`` by their SRDF as well, where there is one. Each robot rests in poses around zero (15 % of
@@ -12,6 +13,9 @@ many of them the last state is a stop, or a warning or stop, and in how many of 
 cause for it: coal finds no pair of the model within its stop (warning) distance, by pinocchio's
 kinematics and the meshes. ``missed``: poses with a contact that is no stop. ``above``: poses in
 which the reported distance is larger than coal's.
+
+``--contacts``: how many of so many random poses coal finds in contact, by all pairs of the model,
+and in how many of these the state is no stop.
 
 ``--cycles``: median and 99th percentile of `Monitor.update` in microseconds along random motions
 at 1 kHz and at 125 Hz, and of the cycles that find a contact.
@@ -30,6 +34,7 @@ from support.robots.vendor_robots import (
     VENDOR_NAMES,
     Alarms,
     count_alarms,
+    count_missed,
     vendor_files,
     with_reference,
 )
@@ -93,6 +98,7 @@ def main() -> int:
     parser.add_argument("--poses", type=int, default=300)
     parser.add_argument("--srdf", action="store_true")
     parser.add_argument("--cycles", action="store_true")
+    parser.add_argument("--contacts", type=int, metavar="POSES")
     options = parser.parse_args()
     results = {}
     for name in options.robots.split(","):
@@ -102,6 +108,11 @@ def main() -> int:
         if options.cycles:
             row = cycles(model, 5.0)
             cells = [f"{value:.0f}" for value in row.values()]
+        elif options.contacts:
+            poses = model.random_configurations(options.contacts, seed=2)
+            contacts, missed = count_missed(model, coal, poses)
+            row = {"poses": len(poses), "contacts": contacts, "missed": len(missed)}
+            cells = [str(value) for value in row.values()]
         else:
             rows = {
                 "around zero": samples_around_zero(model, options.poses, seed=1),
@@ -121,7 +132,7 @@ def main() -> int:
         results[name] = row
         if not options.json:
             if len(results) == 1:
-                print(_head(list(row) if options.cycles else None))
+                print(_head(list(row) if options.cycles or options.contacts else None))
             print(f"| {name} | {' | '.join(cells)} |", flush=True)
     if options.json:
         print(json.dumps(results, indent=1))

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The node ``self_collision``: desired trajectories of two arms in, safe trajectories out."""
+"""The node ``self_collision``: desired trajectories of arms in, safe trajectories out."""
 
 from __future__ import annotations
 
@@ -21,7 +21,12 @@ from visualization_msgs.msg import MarkerArray
 
 from collision_monitor.common.safe_xml import ReceivedText
 from collision_monitor.common.text import metres
-from collision_monitor.errors import AdjustmentError, CollisionMonitorError, TrajectoryError
+from collision_monitor.errors import (
+    AdjustmentError,
+    CollisionMonitorError,
+    MissingDependencyError,
+    TrajectoryError,
+)
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.monitoring.monitor import Level, MonitorState
 from collision_monitor.nodes.common.executor import StateLog, run_program
@@ -58,10 +63,10 @@ from collision_monitor.nodes.trajectory_messages import (
     refusal_values,
 )
 from collision_monitor.self_collision.adjustment import Adjustment
-from collision_monitor.self_collision.arms import find_arms
+from collision_monitor.self_collision.arms import find_chains
 from collision_monitor.self_collision.hold_supervisor import HoldSupervisor, names_of
 from collision_monitor.self_collision.motion_clearance import approach_points
-from collision_monitor.self_collision.solvers import missing
+from collision_monitor.self_collision.solvers import QP_SOLVERS, missing
 from collision_monitor.self_collision.trajectory_filter import (
     BackgroundWorker,
     FilterSettings,
@@ -85,7 +90,7 @@ class _Computing(NamedTuple):
 
 
 class SelfCollisionNode(RobotNode):
-    """Adjusts trajectories of two arms so that they keep apart; holds the arms otherwise."""
+    """Adjusts trajectories of arms so that they keep apart; holds the arms otherwise."""
 
     def __init__(self, **options: Any) -> None:
         """Declare parameters, load a robot given by parameter, and start.
@@ -174,7 +179,13 @@ class SelfCollisionNode(RobotNode):
             fit=v["fit"],
             limits=limits_of(v),
         )
-        arms = find_arms(model.robot, model.semantics, arm_names(v))
+        arms = find_chains(model.robot, model.semantics, arm_names(v))
+        method = self._shortage.method(v["method"])
+        if method != v["method"] and len(arms) != 2:
+            raise MissingDependencyError(
+                f"not installed: {self._shortage.solvers}, without which only two arms can be kept "
+                f"apart, not {len(arms)}: pip install {' '.join(QP_SOLVERS)}"
+            )
         supervisor = HoldSupervisor(
             model,
             arms,
@@ -200,9 +211,10 @@ class SelfCollisionNode(RobotNode):
         self._markers_of = PathMarkers(model.root)
         self._markers.publish(MarkerBuilder.clear())
         names = " and ".join(f"'{arm.name}' ({len(arm.joint_names)} joints)" for arm in arms)
+        pairs = len(supervisor.model.pairs)
+        apart = f"apart: {pairs} pairs between them" if len(arms) > 1 else f"clear: {pairs} pairs"
         text = (
-            f"keeping {names} of '{model.name}' apart: {len(supervisor.model.pairs)} pairs between "
-            f"them; loaded in {time.monotonic() - start:.1f} s"
+            f"keeping {names} of '{model.name}' {apart}; loaded in {time.monotonic() - start:.1f} s"
         )
         self.get_logger().info(text)
         if dropped is None:

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Monitors the distance of two arms from each other, and decides when to hold them."""
+"""Monitors the distance between arms, or of one from the rest, and decides when to hold them."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ from collision_monitor.self_collision.margins import sides
 # An event ends when the arms are farther apart than d_dan by this part of d_saf - d_dan,
 # and a motion that leads away is stopped when it leads nearer again by as much.
 _HYSTERESIS = 0.1
-# A pair that is nearer than d_dan in this part of so many configurations is so by design.
-_BY_DESIGN, _SAMPLES = 0.95, 200
+# A pair that is nearer than d_dan in this part of so many configurations is so by design. `adjust`
+# eases a link of an arm and one that no arm moves at the lower share.
+_BY_DESIGN, _EASED, _SAMPLES = 0.95, 0.5, 200
 
 
 def names_of(model: CollisionModel, arm: Arm) -> frozenset[str]:
@@ -29,26 +30,32 @@ def names_of(model: CollisionModel, arm: Arm) -> frozenset[str]:
     return frozenset((*arm.links, *carried))
 
 
-def pairs_between(model: CollisionModel, arms: tuple[Arm, Arm]) -> list[tuple[str, str]]:
-    """Pairs of ``model.pairs`` with a part of each arm.
+def pairs_between(model: CollisionModel, arms: Sequence[Arm]) -> list[tuple[str, str]]:
+    """Pairs of ``model.pairs`` with parts of two arms; of one arm, with it and what it is not.
 
     Raises:
         ArmsError: there is none, so that nothing would keep the arms apart.
     """
-    between = sides(model, arms).between
-    pairs = [pair for pair, used in zip(model.pairs, between, strict=True) if used]
+    kinds = sides(model, arms)
+    guarded = kinds.between if len(arms) > 1 else kinds.outside
+    pairs = [pair for pair, used in zip(model.pairs, guarded, strict=True) if used]
     if not pairs:
         raise ArmsError(
-            f"no pair of links between '{arms[0].name}' and '{arms[1].name}' is checked: all are "
-            "disabled or have no collision shapes"
+            f"no pair of links {_between(arms)} is checked: all are disabled or have no collision "
+            "shapes"
         )
     return pairs
 
 
+def _between(arms: Sequence[Arm]) -> str:
+    names = " and ".join(f"'{arm.name}'" for arm in arms)
+    return f"between {names}" if len(arms) > 1 else f"of {names} and anything else"
+
+
 def _that_can_be_apart(
-    model: CollisionModel, arms: tuple[Arm, Arm], distance: float
+    model: CollisionModel, arms: Sequence[Arm], distance: float
 ) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """Pairs between the arms, and those of them that hardly ever are ``distance`` apart.
+    """Pairs to guard, and those that are left out: often or always nearer than ``distance``.
 
     Two shoulders are near by design: including them would hold the arms for ever.
     """
@@ -56,17 +63,20 @@ def _that_can_be_apart(
     twin = model.twin(pairs)
     rows = model.random_configurations(_SAMPLES)
     share = np.mean([twin.distances(row) < distance for row in rows], axis=0)
-    always = {pair for pair, part in zip(twin.pairs, share, strict=True) if part >= _BY_DESIGN}
+    most = _BY_DESIGN if len(arms) > 1 else _EASED
+    always = {pair for pair, part in zip(twin.pairs, share, strict=True) if part >= most}
     if len(always) == len(pairs):
         raise ArmsError(
-            f"every pair between '{arms[0].name}' and '{arms[1].name}' is nearer than "
-            f"{distance:g} m in nearly all configurations: nothing can be guarded"
+            f"every pair {_between(arms)} is nearer than {distance:g} m in nearly all "
+            "configurations: nothing can be guarded"
         )
     return [pair for pair in pairs if pair not in always], sorted(always)
 
 
 class HoldSupervisor:
-    """The arms' own distance at every joint state, and one order to hold for each event.
+    """The distance of the arms at every joint state, and one order to hold for each event.
+
+    It is the distance between arms; of a single arm, that from the rest of the robot and the scene.
 
     An event begins when the arms are nearer than d_dan and ends when they have left it
     behind, with some hysteresis. Pairs that hardly ever are d_dan apart (``left_out``) do not
@@ -81,7 +91,7 @@ class HoldSupervisor:
     def __init__(
         self,
         model: CollisionModel,
-        arms: tuple[Arm, Arm],
+        arms: Sequence[Arm],
         safe_distance: float = 0.1,
         danger_distance: float = 0.05,
         joint_state_timeout: float = 0.5,
@@ -90,7 +100,7 @@ class HoldSupervisor:
         """Distances are metres between leaves, d_saf and d_dan of both arms together.
 
         Raises:
-            ArmsError: no pair between the arms is checked, or none can be apart.
+            ArmsError: no pair of the arms is checked, or none can be apart.
         """
         self.arms = arms
         pairs, self.left_out = _that_can_be_apart(model, arms, danger_distance)
@@ -110,7 +120,7 @@ class HoldSupervisor:
 
     @property
     def model(self) -> CollisionModel:
-        """The robot, with the pairs between the arms alone."""
+        """The robot, with the guarded pairs alone."""
         return self.monitor.model
 
     def set_distances(self, safe_distance: float, danger_distance: float) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from collision_monitor.errors import AdjustmentError, ConfigurationError, TrajectoryError
 from collision_monitor.hierarchy.query import warm_up_for_states
 from collision_monitor.model.proximity import Proximity
-from collision_monitor.self_collision.arms import Arm, find_arms
+from collision_monitor.self_collision.arms import Arm, find_chains
 from collision_monitor.self_collision.margins import Problem, choose_margins, yielding_arms
 from collision_monitor.self_collision.mesh_proximity import prepare_meshes
 from collision_monitor.self_collision.motion_clearance import closest_pair
@@ -34,25 +34,25 @@ class Streamer:
 
     Each result is as near to the newest desired configuration as clearances and velocity limits
     allow. If no motion is safe, the arms stay where they are. Every returned motion is certified
-    from start to end. The arguments are those of `adjust`, for two arms; call `reset` first.
+    from start to end. The arguments are those of `adjust`; call `reset` first.
     """
 
     def __init__(
         self,
         model: CollisionModel,
-        arms: tuple[Arm, Arm] | Sequence[str] | None = None,
+        arms: Sequence[Arm] | Sequence[str] | None = None,
         safe_distance: float = 0.1,
         danger_distance: float = 0.05,
         yielding: str = "both",
     ) -> None:
         """The constructor finds the arms and compiles the update."""
-        if arms is None or len(arms) != 2 or isinstance(arms[0], str):
-            arms = find_arms(model.robot, model.semantics, arms)
+        if not arms or not all(isinstance(arm, Arm) for arm in arms):
+            arms = find_chains(model.robot, model.semantics, arms)
         yielding_arms(arms, yielding)  # refuses what is no arm
         warm_up_for_states()
         prepare_meshes(model)
         self.model = model
-        self.arms = arms
+        self.arms = tuple(arms)
         self._distances = safe_distance, danger_distance
         self._yielding = yielding
         self._proximity = Proximity(model)

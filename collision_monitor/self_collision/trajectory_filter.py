@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Decides which desired trajectories of two arms go to the controller, and adjusts them.
+"""Decides which desired trajectories of arms go to the controller, and adjusts them.
 
 Desired trajectories and points are checked before anything is computed from them. Adjustments take
 long: a `BackgroundWorker` computes them one after the other.
@@ -129,7 +129,7 @@ def checked(
 def checked_point(
     desired: DesiredTrajectory, arm_joints: Sequence[str], robot_joints: Collection[str]
 ) -> dict[str, float]:
-    """The position of every joint of both arms, out of a trajectory of exactly one point.
+    """The position of every joint of all arms, out of a trajectory of exactly one point.
 
     Raises:
         TrajectoryError: more points or none, names or numbers that cannot be right, or a
@@ -254,17 +254,17 @@ class Release:
 
 
 class TrajectoryFilter:
-    """Decides about trajectories for two arms of one robot, and knows what is under way.
+    """Decides about trajectories for the arms of one robot, and knows what is under way.
 
     Methods with ``clock`` want the time of the clock that stamps are in, those with
     ``now`` a steady clock; both in seconds. `adjust` may run in another thread.
     """
 
     def __init__(
-        self, model: CollisionModel, arms: tuple[Arm, Arm], supervisor: HoldSupervisor
+        self, model: CollisionModel, arms: Sequence[Arm], supervisor: HoldSupervisor
     ) -> None:
         """``supervisor`` receives all joint states."""
-        self.arms = arms
+        self.arms = tuple(arms)
         self.supervisor = supervisor
         self.arm_joints = tuple(name for arm in arms for name in arm.joint_names)
         self._model = model.twin()  # for the thread that adjusts
@@ -343,10 +343,12 @@ class TrajectoryFilter:
                 )
             if there:
                 named.append(arm)
-        if len(named) == 2:
-            return settings.yielding, []
-        (held,) = (arm for arm in self.arms if arm is not named[0])
-        return named[0].name, [f"'{held.name}' is not named and is held where it stands"]
+        notes = [
+            f"'{arm.name}' is not named and is held where it stands"
+            for arm in self.arms
+            if arm not in named
+        ]
+        return named[0].name if notes and len(named) == 1 else settings.yielding, notes
 
     def _refuse_while_others_move(self, names: Sequence[str], clock: float) -> None:
         if not self.running(clock):
@@ -431,11 +433,11 @@ class TrajectoryFilter:
 
     @property
     def moving_joints(self) -> tuple[str, ...]:
-        """Joints of what was released last; those of both arms before anything was."""
+        """Joints of what was released last; those of all arms before anything was."""
         return self._moving or self.arm_joints
 
     def begin(self, clock: float, seconds: float) -> None:
-        """Both arms are under way by other means for so long."""
+        """All arms are under way by other means for so long."""
         self._moving, self._until = self.arm_joints, clock + seconds
         self._before = (), -np.inf
         self.supervisor.allow_leaving()

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import pytest
 from support.paths import ROOT
-from support.robots.two_slides import JOINTS, apart
+from support.robots.two_slides import JOINTS, URDF, apart
 from support.ros.ros_graph import ERROR, OK, WARN
 from support.ros.self_collision_cell import Cell, rows_of, slides_cell, stand_apart
 
@@ -108,6 +108,17 @@ def test_what_needs_the_solvers_is_refused_with_the_reason(started, tmp_path):
     assert robot.want([apart(0.5), apart(0.02)], [0.0, 2.0], names=JOINTS) is None
     assert robot.graph.state.level == ERROR
     assert "(method robust needs daqp and piqp)" in robot.message
+
+
+def test_without_the_solvers_one_arm_is_refused_at_the_start(started, tmp_path):
+    (tmp_path / "slides.urdf").write_text(URDF)
+    cell = started(
+        ("daqp", "piqp"), tmp_path / "slides.urdf", JOINTS, "arms:=['base:r_ball']"
+    )
+    cell.process.wait(60.0)
+    code, output = cell.graph.stop(cell.process)
+    assert code == 1
+    assert "only two arms can be kept apart, not 1: pip install daqp piqp" in output
 
 
 def test_without_toppra_it_is_said_at_the_start(started, tmp_path):

@@ -29,8 +29,9 @@ PARAMETERS = (
     *(p for p in monitor_parameters.GENERAL if p.name in _SHARED),
     *monitor_parameters.LIMITS,
     fixed("arms", [""],
-          text="two groups of the SRDF, the right arm and the left arm; empty: use the base and "
-               "tip links, or detect the two arms if those are empty too"),
+          text="groups of the SRDF, or base_link:tip_link: one arm, the right and the left arm, "
+               "or more; empty: use the base and tip links, or detect two arms, or else the only "
+               "one, if those are empty too"),
     *(fixed(name, "",
             text="{1} link of the {0} arm, instead of a group; set all four or none".format(
                 *name.split("_")))
@@ -101,8 +102,6 @@ def _arms_refusal(values: Mapping[str, Any]) -> str:
             f"arms {groups} and {links[0]} '{values[links[0]]}' are both given: give only one of "
             "them"
         )
-    if groups and len(groups) != 2:
-        return f"arms {groups}: expected two groups, the right arm and the left arm"
     if links and len(links) != len(_CHAIN):
         missing = [name for name in _CHAIN if name not in links]
         return f"{links[0]} is given, but not {', '.join(missing)}: all four are needed"
@@ -110,7 +109,7 @@ def _arms_refusal(values: Mapping[str, Any]) -> str:
 
 
 def arm_names(values: Mapping[str, Any]) -> Sequence[str] | None:
-    """The two arms as the library takes them; None where it is to find them."""
+    """The arms as the library takes them; None where it is to find them."""
     if groups := [name for name in values["arms"] if name]:
         return groups
     if values[_CHAIN[0]]:

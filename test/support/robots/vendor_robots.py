@@ -130,3 +130,19 @@ def count_alarms(model: CollisionModel, coal: ExactReference, rows: np.ndarray) 
         counts.missed += bool((real <= -_SAME).any()) and not is_stop
         counts.above += bool(state.distance > max(0.0, real.min(initial=np.inf)) + _SAME)
     return counts
+
+
+def count_missed(
+    model: CollisionModel, coal: ExactReference, rows: np.ndarray
+) -> tuple[int, list[tuple[str, str]]]:
+    """How many poses (n, nq) coal finds in contact, and a pair of each that is no stop."""
+    monitor, contacts, missed = Monitor(model), 0, []
+    for k, q in enumerate(rows):
+        distance, pair = coal.least(q, 0.0)
+        if distance <= -_SAME:
+            contacts += 1
+            # So long after the last pose that the robot is slow.
+            state = monitor.update(model.joint_names, q, now=1e4 * (k + 1))
+            if state.level is not Level.ERROR:
+                missed.append(pair)
+    return contacts, missed
