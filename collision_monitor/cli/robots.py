@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from collision_monitor.cli.options import LiveProgress, number, vector
 from collision_monitor.common.compiled import log_compiling
-from collision_monitor.common.loading_limits import LoadingLimits, limited
+from collision_monitor.common.limits import LoadingLimits, limited
 from collision_monitor.errors import ConfigurationError, MissingDependencyError, MotionError
 from collision_monitor.fitting.fitter import FITS, given_leaves
 from collision_monitor.fitting.shapes import FitSettings

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from collision_monitor.common.disk_cache import Store, content_key
-from collision_monitor.common.loading_limits import check_time
+from collision_monitor.common.limits import check_time
 from collision_monitor.errors import FitError
 from collision_monitor.fitting.approach_points import merged
 from collision_monitor.fitting.body import outermost

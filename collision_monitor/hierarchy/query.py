@@ -46,7 +46,7 @@ def move(view, q):
     refit(view, ROOT, view.moving_nodes)
 
 
-# LARGEST_POSITION of common/magnitudes.py; a constant of kernels has to be in a file with kernels.
+# LARGEST_POSITION of common/limits.py; a constant of kernels has to be in a file with kernels.
 FARTHEST = 1e9
 
 

@@ -18,14 +18,14 @@ import numpy as np
 from collision_monitor.batch_clear.clear import CLEAR, DOUBTFUL, ClearTables, clear
 from collision_monitor.batch_clear.tables import clear_tables, copied
 from collision_monitor.common.disk_cache import content_key
-from collision_monitor.common.loading_limits import (
+from collision_monitor.common.limits import (
+    LARGEST_POSITION,
     LoadingLimits,
     check_count,
     check_time,
     limited,
 )
-from collision_monitor.common.magnitudes import LARGEST_POSITION
-from collision_monitor.common.safe_xml import ReceivedText
+from collision_monitor.common.safe_files import ReceivedText
 from collision_monitor.errors import (
     ConfigurationError,
     FitError,

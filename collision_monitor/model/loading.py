@@ -25,8 +25,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from collision_monitor.common.loading_limits import LoadingLimits, limited
-from collision_monitor.common.safe_xml import ReceivedText
+from collision_monitor.common.limits import LoadingLimits, limited
+from collision_monitor.common.safe_files import ReceivedText
 from collision_monitor.errors import CollisionMonitorError, NothingToCheckError
 from collision_monitor.fitting.fitter import FITS, given_leaves
 from collision_monitor.fitting.shapes import FitSettings

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from collision_monitor.common.disk_cache import Store, content_key
-from collision_monitor.common.loading_limits import check_time
+from collision_monitor.common.limits import check_time
 
 # To be changed whenever the same input gives another answer.
 _VERSION = 4

@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from collision_monitor.common.magnitudes import beyond_reason
-from collision_monitor.common.safe_yaml import read_document
+from collision_monitor.common.limits import beyond_reason
+from collision_monitor.common.safe_files import read_document
 from collision_monitor.errors import SceneError, ThresholdsError
 from collision_monitor.model.structural_pairs import StructuralPair
 from collision_monitor.robot.yaml_values import Entry

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy.interpolate import PPoly
 
-from collision_monitor.common.magnitudes import beyond_reason
+from collision_monitor.common.limits import beyond_reason
 from collision_monitor.errors import MotionError, SceneError
 from collision_monitor.motion.line_motion import follow_line
 from collision_monitor.motion.resolved_rates import CartesianLine

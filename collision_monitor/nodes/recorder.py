@@ -20,7 +20,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from visualization_msgs.msg import Marker, MarkerArray
 
-from collision_monitor.common.safe_xml import ReceivedText
+from collision_monitor.common.safe_files import ReceivedText
 from collision_monitor.errors import RecordingError
 from collision_monitor.model.live.desired_scene import SceneKeeper, Wish
 from collision_monitor.model.live.live_object import LiveObject

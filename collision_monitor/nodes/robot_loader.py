@@ -21,7 +21,7 @@ from rclpy.node import Node
 
 from collision_monitor.common.compiled import compiling
 from collision_monitor.common.compiling_process import CompilingProcess
-from collision_monitor.common.loading_limits import limited
+from collision_monitor.common.limits import limited
 from collision_monitor.errors import CollisionMonitorError, JointStateError
 from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.loading import Answer, Loaded, LoadingProcess, Recipe

@@ -14,7 +14,7 @@ import numpy as np
 from lxml import etree
 from scipy.spatial.transform import Rotation
 
-from collision_monitor.common.safe_xml import parse_xml
+from collision_monitor.common.safe_files import parse_xml
 from collision_monitor.errors import RobotDescriptionError, SceneError
 from collision_monitor.robot.bodies import rigid_bodies
 from collision_monitor.robot.description import Robot, Shape

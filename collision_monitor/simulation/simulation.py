@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from collision_monitor.common.safe_xml import ReceivedText
+from collision_monitor.common.safe_files import ReceivedText
 from collision_monitor.common.text import shortened
 from collision_monitor.errors import ConfigurationError, SimulationError
 from collision_monitor.robot.scene import load_scene

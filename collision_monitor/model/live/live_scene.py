@@ -12,7 +12,7 @@ from weakref import WeakMethod
 
 import numpy as np
 
-from collision_monitor.common.magnitudes import any_beyond_reason, beyond_reason
+from collision_monitor.common.limits import any_beyond_reason, beyond_reason
 from collision_monitor.errors import LiveSceneError
 from collision_monitor.fitting.fast_fit import cover
 from collision_monitor.hierarchy import object_slots, query

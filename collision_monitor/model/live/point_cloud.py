@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from collision_monitor.common.compiled import compiling, offline_kernel
-from collision_monitor.common.magnitudes import any_beyond_reason
+from collision_monitor.common.limits import any_beyond_reason
 from collision_monitor.common.text import six_digits
 from collision_monitor.errors import LiveSceneError
 from collision_monitor.hierarchy.object_slots import morton

@@ -14,7 +14,7 @@ from rclpy.node import Node
 from rclpy.time import Time
 from visualization_msgs.msg import Marker
 
-from collision_monitor.common.magnitudes import any_beyond_reason, beyond_reason
+from collision_monitor.common.limits import any_beyond_reason, beyond_reason
 from collision_monitor.common.text import six_digits
 from collision_monitor.errors import CollisionMonitorError, LiveSceneError
 from collision_monitor.fitting.fast_fit import cover, cover_bounds, cover_triangles

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 
 from lxml import etree
 
-from collision_monitor.common.magnitudes import beyond_reason
-from collision_monitor.common.safe_xml import XmlDocument
+from collision_monitor.common.limits import beyond_reason
+from collision_monitor.common.safe_files import XmlDocument
 from collision_monitor.errors import CollisionMonitorError, RobotDescriptionError
 
 JOINT_KINDS = ("fixed", "revolute", "continuous", "prismatic", "floating", "planar")

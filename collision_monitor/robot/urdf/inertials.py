@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from lxml import etree
 
-from collision_monitor.common.safe_xml import ReceivedText, XmlDocument, parse_xml
+from collision_monitor.common.safe_files import ReceivedText, XmlDocument, parse_xml
 from collision_monitor.errors import RobotDescriptionError
 from collision_monitor.robot.poses import pose_from_xyz_rpy
 from collision_monitor.robot.urdf.elements import attribute_numbers

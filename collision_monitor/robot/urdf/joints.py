@@ -14,7 +14,7 @@ from graphlib import CycleError, TopologicalSorter
 import numpy as np
 from urdf_parser_py import urdf as parser
 
-from collision_monitor.common.magnitudes import LARGEST_LIMIT, LARGEST_POSITION, LARGEST_RATE
+from collision_monitor.common.limits import LARGEST_LIMIT, LARGEST_POSITION, LARGEST_RATE
 from collision_monitor.common.text import six_digits
 from collision_monitor.errors import RobotDescriptionError
 from collision_monitor.robot.description import MOVING_JOINT_KINDS, Joint, Mimic

@@ -20,14 +20,14 @@ from lxml import etree
 from urdf_parser_py import urdf as parser
 from urdf_parser_py.xml_reflection import core as parser_core
 
-from collision_monitor.common.loading_limits import (
+from collision_monitor.common.limits import (
     add_triangles,
     check_count,
     check_time,
     is_limited,
+    too_small,
 )
-from collision_monitor.common.magnitudes import too_small
-from collision_monitor.common.safe_xml import ReceivedText, XmlDocument, parse_xml
+from collision_monitor.common.safe_files import ReceivedText, XmlDocument, parse_xml
 from collision_monitor.common.text import shortened
 from collision_monitor.errors import RobotDescriptionError
 from collision_monitor.geometry.meshes import MeshLoader

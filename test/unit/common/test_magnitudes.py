@@ -19,7 +19,7 @@ from support.paths import ROOT
 from support.robots.toys import chain, joint, link, robot
 
 from collision_monitor import CollisionModel
-from collision_monitor.common.magnitudes import (
+from collision_monitor.common.limits import (
     LARGEST_FILE,
     LARGEST_RATE,
     beyond_reason,

@@ -11,7 +11,7 @@ import pytest
 from support.robots.toys import chain, joint, link, robot
 
 from collision_monitor import CollisionModel
-from collision_monitor.common.magnitudes import LARGEST_POSITION
+from collision_monitor.common.limits import LARGEST_POSITION
 from collision_monitor.errors import CollisionMonitorError
 from collision_monitor.fitting.leaves_file import read_leaves
 from collision_monitor.hierarchy.query import FARTHEST

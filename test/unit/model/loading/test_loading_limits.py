@@ -13,7 +13,7 @@ import pytest
 from support.robots.toys import chain, link, robot
 
 from collision_monitor import CollisionModel
-from collision_monitor.common.loading_limits import LoadingLimits, check_time, limited
+from collision_monitor.common.limits import LoadingLimits, check_time, limited
 from collision_monitor.errors import LoadingLimitError
 from collision_monitor.model.loading import Recipe, RobotSource
 from collision_monitor.robot.bodies import rigid_bodies
