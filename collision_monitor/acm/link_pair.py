@@ -20,8 +20,8 @@ from scipy.spatial import ConvexHull, QhullError
 
 from collision_monitor.common.array_views import work_space
 from collision_monitor.common.compiled import offline_kernel
+from collision_monitor.geometry.bounding_volumes import place
 from collision_monitor.geometry.leaf import Leaf, moved
-from collision_monitor.geometry.volume_bounds import place
 from collision_monitor.hierarchy.packed import PRISMATIC, REVOLUTE
 from collision_monitor.mesh_distance.bvh.mesh_tree import build_triangle_tree, unpack_tree
 from collision_monitor.mesh_distance.mesh_pair_distance import nearest_triangles

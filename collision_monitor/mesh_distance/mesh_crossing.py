@@ -15,9 +15,13 @@ import numpy as np
 
 from collision_monitor.common.array_views import work_space
 from collision_monitor.common.compiled import THREE, ZERO, kernel, small_kernel
-from collision_monitor.geometry.separating_axes import aligned_apart, oriented_apart, rounding
+from collision_monitor.geometry.bounding_volumes import (
+    aligned_apart,
+    oriented_apart,
+    place,
+    rounding,
+)
 from collision_monitor.geometry.triangles import triangles_intersect
-from collision_monitor.geometry.volume_bounds import place
 from collision_monitor.mesh_distance.bvh.mesh_tree import OBB, OCTREE, RSS, STACK, unpack_tree
 from collision_monitor.mesh_distance.mesh_pair_distance import (
     centers_apart,

@@ -23,13 +23,13 @@ from collision_monitor.common.compiled import (
     kernel,
     small_kernel,
 )
-from collision_monitor.geometry.triangle_distance import squared_distance_below
-from collision_monitor.geometry.volume_bounds import (
+from collision_monitor.geometry.bounding_volumes import (
     aligned_bound,
     oriented_bound,
     place,
     swept_bound,
 )
+from collision_monitor.geometry.triangles import squared_distance_below
 from collision_monitor.mesh_distance.bvh.mesh_tree import OBB, RSS, STACK, unpack_tree
 
 # -- how far the triangles below the nodes of a tree reach along one direction, exactly --
@@ -71,7 +71,7 @@ def fill_both_reaches(a, b, pose, points):
 
     That, less the reach of a node of A (column 0), less the reach of a node of B (column
     1), is at most the distance of the triangles below the nodes. Frames by ``pose`` as of
-    `volume_bounds.place`. Points that coincide show no way, and everything is 0 then.
+    `bounding_volumes.place`. Points that coincide show no way, and everything is 0 then.
     """
     x, y, z = points[1, 0] - points[0, 0], points[1, 1] - points[0, 1], points[1, 2] - points[0, 2]
     length = math.sqrt(x * x + y * y + z * z)
@@ -95,7 +95,7 @@ _SMALL, _MUCH, _FILLS = 20_000, 0.64, 5
 
 @kernel
 def bound(kind, volumes_a, i, volumes_b, j, pose, best):
-    """At most the squared distance of what two volumes enclose; see `volume_bounds`."""
+    """At most the squared distance of what two volumes enclose; see `bounding_volumes`."""
     if kind == OBB:
         return oriented_bound(volumes_a, i, volumes_b, j, pose, best)
     if kind == RSS:

@@ -61,7 +61,7 @@ from collision_monitor.robot.pairs import (
 )
 from collision_monitor.robot.scene import Scene, load_scene, with_joints, without_joints
 from collision_monitor.robot.srdf import Semantics, load_srdf
-from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.robot.urdf import load_robot
 
 logger = logging.getLogger(__name__)
 

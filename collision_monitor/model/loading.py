@@ -35,7 +35,7 @@ from collision_monitor.robot.composed import Mounted, compose, compose_semantics
 from collision_monitor.robot.poses import pose_from_xyz_rpy
 from collision_monitor.robot.scene import load_scene
 from collision_monitor.robot.srdf import load_srdf
-from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.robot.urdf import load_robot
 
 # Whose the joints are that a scene adds to robots.
 SCENE = "scene"

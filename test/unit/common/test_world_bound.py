@@ -25,7 +25,7 @@ from collision_monitor.robot.composed import Mounted, compose
 from collision_monitor.robot.description import Shape
 from collision_monitor.robot.joint_limits import read_joint_limits
 from collision_monitor.robot.scene import load_scene
-from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.robot.urdf import load_robot
 
 FAR = "123456789012345.678"
 VALUE = float(FAR)

@@ -10,7 +10,7 @@ from support.geometry.box_cases import TwoBoxes
 
 from collision_monitor.common.array_views import borrow
 from collision_monitor.common.compiled import kernel
-from collision_monitor.geometry.volume_bounds import (
+from collision_monitor.geometry.bounding_volumes import (
     aligned_bound,
     boxes_near,
     oriented_bound,

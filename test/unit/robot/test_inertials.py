@@ -7,7 +7,7 @@ import pytest
 from support.robots.robots import NAMES, require
 
 from collision_monitor.errors import RobotDescriptionError
-from collision_monitor.robot.urdf.inertials import JointFriction, read_friction, read_inertials
+from collision_monitor.robot.inertials import JointFriction, read_friction, read_inertials
 
 
 def urdf(inner):

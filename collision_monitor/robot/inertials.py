@@ -13,7 +13,7 @@ from lxml import etree
 from collision_monitor.common.safe_files import ReceivedText, XmlDocument, parse_xml
 from collision_monitor.errors import RobotDescriptionError
 from collision_monitor.robot.poses import pose_from_xyz_rpy
-from collision_monitor.robot.urdf.elements import attribute_numbers
+from collision_monitor.robot.urdf_elements import attribute_numbers
 
 _MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 _ROUNDING = 1e-6  # of the largest principal moment: files have six digits

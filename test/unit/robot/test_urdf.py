@@ -12,7 +12,7 @@ import pytest
 from urdf_parser_py.xml_reflection import core as parser_core
 
 from collision_monitor.errors import MeshError, RobotDescriptionError
-from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.robot.urdf import load_robot
 
 SPHERE = "<collision><geometry><sphere radius='0.1'/></geometry></collision>"
 
