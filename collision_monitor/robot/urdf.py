@@ -209,8 +209,6 @@ def _limits(
     return lower, upper
 
 
-# -- links and their tree --
-
 # -- the tree of links and joints, and its depth-first order --
 
 
