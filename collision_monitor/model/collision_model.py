@@ -37,8 +37,7 @@ from collision_monitor.fitting.shapes import Fit, FitSettings, fit_of_given
 from collision_monitor.geometry.leaf import Leaf, moved
 from collision_monitor.hierarchy import query
 from collision_monitor.hierarchy.clearance import Clearance
-from collision_monitor.hierarchy.packed import windows
-from collision_monitor.hierarchy.packing import pack_model
+from collision_monitor.hierarchy.packed import pack_model, windows
 from collision_monitor.hierarchy.query import warm_up
 from collision_monitor.mesh_distance.bvh.mesh_tree import KINDS
 from collision_monitor.mesh_distance.mesh_distance import (

@@ -12,7 +12,7 @@ import numpy as np
 
 from collision_monitor.continuous import motion_bound
 from collision_monitor.errors import CancelledError, ConfigurationError
-from collision_monitor.hierarchy.near import near
+from collision_monitor.hierarchy.query import near
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
