@@ -21,7 +21,7 @@ from collision_monitor.errors import ConfigurationError, MissingDependencyError,
 from collision_monitor.fitting.fitter import FITS, given_leaves
 from collision_monitor.fitting.shapes import FitSettings
 from collision_monitor.geometry.leaf import Leaf
-from collision_monitor.mesh_distance.bvh.mesh_tree import KINDS
+from collision_monitor.mesh_distance.mesh_tree import KINDS
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.robot.composed import Mounted, compose, compose_semantics
 from collision_monitor.robot.description import Robot

@@ -30,7 +30,7 @@ from collision_monitor.geometry.bounding_volumes import (
     swept_bound,
 )
 from collision_monitor.geometry.triangles import squared_distance_below
-from collision_monitor.mesh_distance.bvh.mesh_tree import OBB, RSS, STACK, unpack_tree
+from collision_monitor.mesh_distance.mesh_tree import OBB, RSS, STACK, unpack_tree
 
 # -- how far the triangles below the nodes of a tree reach along one direction, exactly --
 #
@@ -228,7 +228,7 @@ def mesh_distance(
     """(distance, row a, row b, 3 + 3 coordinates of the nearest points in frame A) of two meshes.
 
     Metres. 0 where the surfaces touch or cross; surfaces, so a mesh wholly inside another
-    one is apart from it. Trees of one kind, as by `bvh.mesh_tree`; ``rotation`` (3, 3)
+    one is apart from it. Trees of one kind, as by `mesh_tree`; ``rotation`` (3, 3)
     and ``translation`` (3,) place frame B in frame A. The rows are those of the trees' ``corners``,
     to be the guess of the next query. They are -1, and the points nan, where the meshes are
     ``limit`` metres or more apart: the distance is ``limit`` then. It is nan where the pose is not

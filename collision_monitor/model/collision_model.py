@@ -39,13 +39,13 @@ from collision_monitor.hierarchy import query
 from collision_monitor.hierarchy.clearance import Clearance
 from collision_monitor.hierarchy.packed import pack_model, windows
 from collision_monitor.hierarchy.query import warm_up
-from collision_monitor.mesh_distance.bvh.mesh_tree import KINDS
 from collision_monitor.mesh_distance.mesh_distance import (
     Crossing,
     ExactDistance,
     ExactShapes,
     LinkShapes,
 )
+from collision_monitor.mesh_distance.mesh_tree import KINDS
 from collision_monitor.model.permanent_contacts import permanent_contacts
 from collision_monitor.model.structural_pairs import UsualDistances, usual_distances
 from collision_monitor.robot.bodies import Bodies, link_poses, reach, rigid_bodies

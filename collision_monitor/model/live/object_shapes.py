@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from collision_monitor.hierarchy.clearance import Clearance
-from collision_monitor.mesh_distance import packed_parts
+from collision_monitor.mesh_distance import parts
 from collision_monitor.mesh_distance.mesh_distance import (
     ExactDistance,
     ExactShapes,
@@ -73,7 +73,7 @@ class ObjectShapes:
         self._pairs = pairs
         self._leaf_links, self._first_slot, self._kind = leaf_links, len(links), shapes.hierarchy
         numbers, index = shapes.arrays()
-        self._shapes = packed_parts.windows(numbers, index)
+        self._shapes = parts.windows(numbers, index)
         self._shapes.links[self._first_slot :, 2] = 0  # nothing is there
         self._first_part = int(self._shapes.links[self._first_slot, 1])
         # The trees of the slots are alike, one behind another; each begins with its volume.
@@ -105,12 +105,12 @@ class ObjectShapes:
 
     def use_pairs(self, table: np.ndarray) -> None:
         """Take over the numbers of pairs, and which leaves are whose."""
-        packed_parts.pair_table(self._exact.state[1])[:] = table
+        parts.pair_table(self._exact.state[1])[:] = table
         self._shapes.leaf_links[:, 0] = self._leaf_links
 
     def forget(self, which: np.ndarray | slice) -> None:
         """Know nothing of some pairs, because they are others."""
-        packed_parts.forget_pairs(*self._exact.state, which)
+        parts.forget_pairs(*self._exact.state, which)
 
     def nearest(self, q: np.ndarray) -> Clearance:
         """The nearest pair; in contact, the deepest by its leaves."""

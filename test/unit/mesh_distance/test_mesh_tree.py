@@ -7,7 +7,7 @@ import pytest
 from support.geometry.mesh_cases import KIND_NAMES, mesh
 
 from collision_monitor.common.compiled import kernel
-from collision_monitor.mesh_distance.bvh.mesh_tree import (
+from collision_monitor.mesh_distance.mesh_tree import (
     build_triangle_tree,
     pack,
     unpack_tree,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from support.geometry.mesh_cases import KIND_NAMES, mesh, soup
 
 from collision_monitor.errors import FitError
-from collision_monitor.mesh_distance.bvh.mesh_tree import (
+from collision_monitor.mesh_distance.mesh_tree import (
     STACK,
     build_triangle_tree,
     corners_of,

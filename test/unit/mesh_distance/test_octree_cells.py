@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collision_monitor.mesh_distance.bvh.triangle_octree import clip
+from collision_monitor.mesh_distance.mesh_tree import clip
 
 
 def clipped(corners, cell):

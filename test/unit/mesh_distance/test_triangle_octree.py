@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.geometry.mesh_cases import mesh, soup
 
-from collision_monitor.mesh_distance.bvh.mesh_tree import corners_of
-from collision_monitor.mesh_distance.bvh.triangle_octree import octree
+from collision_monitor.mesh_distance.mesh_tree import corners_of, octree
 
 
 def cut(polygon, axis, border, sign):

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from support.geometry.mesh_cases import mesh
 
-from collision_monitor.mesh_distance.bvh.mesh_tree import corners_of
-from collision_monitor.mesh_distance.bvh.triangle_halves import halved
+from collision_monitor.mesh_distance.mesh_tree import corners_of, halved
 
 
 @pytest.mark.parametrize("kind", ["aabb", "obb", "rss"])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.geometry.mesh_cases import random_pose
 
-from collision_monitor.mesh_distance.bvh.triangle_halves import boxes_along, frames, volume_rows
+from collision_monitor.mesh_distance.mesh_tree import boxes_along, frames, volume_rows
 
 
 @pytest.mark.parametrize("kind", ["obb", "rss"])
