@@ -50,7 +50,7 @@ from collision_monitor.errors import FitError
 # -- volumes of nodes --
 #
 # They are computed for many sets of triangles at once: the triangles are an array of corners
-# (m, 3, 3) in which each set is a contiguous range, and ``starts`` (k,) holds the first row of each.
+# (m, 3, 3) in which each set is a contiguous range; ``starts`` (k,) holds the first row of each.
 
 # What sides grow by, as a part of the largest coordinate: more than the rounding errors of the
 # transforms into a box's axes and back.

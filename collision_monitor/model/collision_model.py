@@ -47,7 +47,7 @@ from collision_monitor.mesh_distance.mesh_distance import (
 )
 from collision_monitor.mesh_distance.mesh_tree import KINDS
 from collision_monitor.model.permanent_contacts import permanent_contacts
-from collision_monitor.model.structural_pairs import UsualDistances, usual_distances
+from collision_monitor.model.thresholds import UsualDistances, usual_distances
 from collision_monitor.robot.bodies import Bodies, link_poses, reach, rigid_bodies
 from collision_monitor.robot.description import Robot, Shape
 from collision_monitor.robot.pairs import (
