@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from collision_monitor.errors import CollisionMonitorError, LiveSceneError
-from collision_monitor.model.live.live_scene import CLOUD, LiveScene
+from collision_monitor.model.live_scene import CLOUD, LiveScene
 from collision_monitor.robot.description import Shape
 
 _SHOWN = 3  # reasons that are given; of the others their number

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from collision_monitor.model.live.live_object import LiveObject
-from collision_monitor.model.live.live_scene import LiveScene
+from collision_monitor.model.live_objects import LiveObject
+from collision_monitor.model.live_scene import LiveScene
 
 _SIZES = {"box": (), "sphere": ("radius",), "cylinder": ("radius", "length")}
 _ROUNDING = 1e-9  # of what is enclosed, and of where it is

@@ -17,9 +17,14 @@ from collision_monitor.errors import LiveSceneError
 from collision_monitor.fitting.fast_fit import cover
 from collision_monitor.hierarchy import object_slots, query
 from collision_monitor.hierarchy.clearance import Clearance
-from collision_monitor.model.live.live_object import Bounds, LiveObject
-from collision_monitor.model.live.object_shapes import ObjectShapes
-from collision_monitor.model.live.reserved_slots import Ranges, Room, rounded
+from collision_monitor.model.live_objects import (
+    Bounds,
+    LiveObject,
+    ObjectShapes,
+    Ranges,
+    Room,
+    rounded,
+)
 from collision_monitor.robot.description import Shape
 
 if TYPE_CHECKING:

@@ -25,9 +25,9 @@ from support.ros.live_cases import (
 
 from collision_monitor import CollisionModel
 from collision_monitor.errors import LiveSceneError
-from collision_monitor.model.live.live_object import Bounds
-from collision_monitor.model.live.live_proximity import LiveNearness
-from collision_monitor.model.live.live_scene import CLOUD, LiveScene
+from collision_monitor.model.live_objects import Bounds
+from collision_monitor.model.live_scene import CLOUD, LiveScene
+from collision_monitor.model.proximity import LiveNearness
 from collision_monitor.robot.description import Shape
 
 BALL = np.array([[0.0] * 6 + [0.05]])
