@@ -9,7 +9,7 @@ from support.geometry.mesh_cases import KIND_NAMES, mesh
 from collision_monitor.common.compiled import kernel
 from collision_monitor.mesh_distance.mesh_pair_distance import fill_reaches
 from collision_monitor.mesh_distance.mesh_tree import build_triangle_tree, unpack_tree, windows
-from unit.mesh_distance.bvh.test_triangle_tree import below
+from unit.mesh_distance.test_triangle_tree import below
 
 
 @kernel
