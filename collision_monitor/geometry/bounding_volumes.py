@@ -400,9 +400,3 @@ def swept_bound(volumes_a, i, volumes_b, j, pose, best):
     if apart < enough:
         apart = rectangle_distance_squared(d0, d1, d2, r, a0, a1, b0, b1)
     return _beyond(math.sqrt(apart) - radii)
-
-
-@small_kernel
-def boxes_near(boxes_a, i, boxes_b, j, pose, margin):
-    """Whether two oriented boxes may be ``margin`` or less apart, by `oriented_bound`."""
-    return oriented_bound(boxes_a, i, boxes_b, j, pose, margin * margin) <= margin * margin
