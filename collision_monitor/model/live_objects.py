@@ -47,10 +47,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Bounds:
-    """How much a live scene has room for; what does not fit is an error, never left out.
+    """Capacity of a live scene; an object that does not fit is an error, and is never omitted.
 
     Attributes:
-        objects: of them at once.
+        objects: at most so many at once.
         leaves_per_object: capsules and spheres around one of one shape, at most.
         voxels: of a point cloud.
         carried: objects on links that move.
@@ -66,17 +66,16 @@ class Bounds:
 
 @dataclass(eq=False)
 class LiveObject:
-    """An object as the scene holds it.
+    """An object of a live scene.
 
     Attributes:
-        name: under which it appears in pairs.
-        link: that carries it.
+        name: its name in pairs.
+        link: the link that carries it.
         pose: (4, 4) in the frame of that link.
         rows: (k, 7) its leaves in its own frame: end points and radius.
         touch: links and objects that it may touch.
-        expires: seconds of a steady clock at which it goes by itself; inf: never.
-        shape: what the leaves are around, in the object's frame; None where leaves are all that
-            is known.
+        expires: time of a steady clock at which it is removed, seconds; inf: never.
+        shape: the shape inside the leaves, in the object's frame; None if only leaves are known.
     """
 
     name: str
@@ -90,7 +89,7 @@ class LiveObject:
     slot: int = -1
     leaf: int = -1  # first of its leaves in the packed model
     node: int = -1  # root of the tree over them
-    place: int = -1  # among the objects that stand still
+    place: int = -1  # its number among the fixed objects
     carrier: int = -1  # its number among those on links that move
     # Whether it is checked against a link, for each.
     is_allowed: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=bool))
@@ -105,7 +104,7 @@ class LiveObject:
 
 
 def rounded(count: int) -> int:
-    """The least power of two that is no less than ``count``."""
+    """The least power of two that is at least ``count``."""
     return 1 << max(count - 1, 0).bit_length()
 
 
@@ -201,7 +200,7 @@ class Room:
             poses=given.poses,
             leaf_ends=spread(given.leaf_ends),
             radii=spread(given.radii),
-            ends=spread(given.leaf_ends),  # what stands still is there already
+            ends=spread(given.leaf_ends),  # fixed leaves are there already
             boxes=boxes,
             moving_leaves=moving,
             moving_nodes=self.first_carried_node + 1,
@@ -226,15 +225,15 @@ class Room:
         return out
 
     def set_moving(self, leaves: int, nodes: int) -> None:
-        """So many carried leaves there are, and nodes over them."""
+        """Number of carried leaves, and of the nodes above them."""
         moving_nodes = self.first_carried_node + max(nodes, 1)
         self.index[20] = self.first_carried_leaf + leaves
         self.index[21] = moving_nodes
         self.view = windows(self.numbers, self.index)
 
     def set_roots(self, root: int) -> None:
-        """What stands still: the tree over all objects at ``root``, or -1, and the robot's."""
-        self.view.warm_start[:] = -1  # one of the nearest two may be gone
+        """The fixed trees: that over all objects at ``root``, or -1, and that of the robot."""
+        self.view.warm_start[:] = -1  # one of the nearest two may have been removed
         node = self.view.moving_nodes
         self.view.nodes[node, 0] = self.nothing if root < 0 else root
         self.view.nodes[node, 1] = self.fixed_node if self.fixed_nodes else self.nothing
@@ -276,7 +275,7 @@ class ObjectShapes:
         }
         links = model.exact_shapes.links()
         shapes = ExactShapes({**links, **slots}, leaf_links, model.exact_shapes.hierarchy)
-        # Weak: memory in a circle would wait for a search before it is free.
+        # Weak: a reference cycle would be freed only by garbage collection.
         refusal, names = weakref.WeakMethod(model.refusal), weakref.WeakMethod(names)
         self._exact = ExactDistance(
             shapes, packed, pairs, lambda k: names()(k), lambda code, q: refusal()(code, q)
@@ -285,7 +284,7 @@ class ObjectShapes:
         self._leaf_links, self._first_slot, self._kind = leaf_links, len(links), shapes.hierarchy
         numbers, index = shapes.arrays()
         self._shapes = parts.windows(numbers, index)
-        self._shapes.links[self._first_slot :, 2] = 0  # nothing is there
+        self._shapes.links[self._first_slot :, 2] = 0  # no object yet
         self._first_part = int(self._shapes.links[self._first_slot, 1])
         # The trees of the slots are alike, one behind another; each begins with its volume.
         first, size = self._shapes.parts[self._first_part, 1], len(free[0].tree[0])
@@ -315,12 +314,12 @@ class ObjectShapes:
         shapes.links[row] = thing.body, first, len(solids)
 
     def use_pairs(self, table: np.ndarray) -> None:
-        """Take over the numbers of pairs, and which leaves are whose."""
+        """Update the numbers of pairs, and the link of each leaf."""
         parts.pair_table(self._exact.state[1])[:] = table
         self._shapes.leaf_links[:, 0] = self._leaf_links
 
     def forget(self, which: np.ndarray | slice) -> None:
-        """Know nothing of some pairs, because they are others."""
+        """Forget the results of some pairs, because their numbers now mean other pairs."""
         parts.forget_pairs(*self._exact.state, which)
 
     def nearest(self, q: np.ndarray) -> Clearance:

@@ -42,7 +42,7 @@ class Near:
 
 @dataclass(frozen=True)
 class Certificate:
-    """What a bound on the travel says of a straight joint motion.
+    """Result of certifying a straight joint motion by a bound on the travel.
 
     Attributes:
         holds: every pair keeps its limit at every instant.
@@ -62,7 +62,7 @@ class Certificate:
 
 
 def link_tables(model: CollisionModel) -> tuple[np.ndarray, np.ndarray]:
-    """What `hierarchy.near` has to know of links: of each leaf its link, of two links their pair.
+    """Tables of links for `hierarchy.query.near`: the link of each leaf, the pair of two links.
 
     (leaves,) indices into ``model.link_names``; (moving links, links) indices into
     ``model.pairs``, -1 for links that are not checked.
@@ -79,10 +79,10 @@ def link_tables(model: CollisionModel) -> tuple[np.ndarray, np.ndarray]:
 
 
 class Proximity:
-    """Questions about single pairs of leaves; has a work space of its own, for one thread.
+    """Queries of single pairs of leaves; has a work space of its own, for one thread.
 
     Attributes:
-        cancelled: asked at each question; where it is true, that raises CancelledError.
+        cancelled: called in each query; if it returns true, the query raises CancelledError.
     """
 
     cancelled: Callable[[], bool] | None = None
@@ -96,7 +96,7 @@ class Proximity:
 
     @property
     def pair_count(self) -> int:
-        """How many limits there are."""
+        """Number of limits."""
         return len(self.model.pairs)
 
     def _arrays(self) -> tuple[np.ndarray, np.ndarray]:
@@ -161,8 +161,8 @@ class Proximity:
     ) -> Certificate:
         """Whether pairs keep their ``limits`` (pairs,) all the way from ``start`` to ``end`` (nq,).
 
-        Joints move evenly and together. ``resolution``: metres above a limit that are not told
-        from touching it.
+        Joints move evenly and together. ``resolution``: distances this much above a limit, in
+        metres, count as touching it.
         """
         self._go_on()
         if not resolution > 0.0:
@@ -190,7 +190,7 @@ def part_of(distances: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
     """Distances (k,) in parts of ``thresholds`` (k, 2): 0 at the stop, 1 at the warning one."""
     stop, warn = thresholds.T
     width = np.where(warn > stop, warn - stop, 1.0)
-    # Written so that a distance that is not a number is not taken for a far one.
+    # Written so that NaN does not count as a large distance.
     return np.where(distances > stop, (distances - stop) / width, 0.0)
 
 
@@ -233,11 +233,11 @@ class Nearness:
         return out
 
 
-# -- near leaves of a live scene --
+# -- live scenes --
 
 
 class LiveProximity(Proximity):
-    """`Proximity.near` of the pairs with objects; numbers of pairs are those of the scene."""
+    """`Proximity.near` of the pairs with objects of a live scene; pair numbers are its own."""
 
     def __init__(self, live: LiveScene) -> None:
         self.model, self._live = live.model, live
@@ -246,18 +246,15 @@ class LiveProximity(Proximity):
 
     @property
     def pair_count(self) -> int:
-        """How many limits there are."""
+        """Number of limits."""
         return self._live.pair_count
 
     def _arrays(self) -> tuple[np.ndarray, np.ndarray]:
         return self._live.numbers, self._live.index
 
 
-# -- how near links are to objects of a live scene, in parts of the distances that count there --
-
-
 class LiveNearness:
-    """As `proximity.Nearness`, of the pairs with objects."""
+    """As `Nearness`, of the pairs with objects of a live scene."""
 
     def __init__(self, live: LiveScene) -> None:
         self._live = live

@@ -6,9 +6,9 @@ One pair of distances for all, and others for pairs that a pattern names, such a
 ``left_* right_*``: two patterns as the shell has them, for the two names in either order.
 
 Some pairs are near each other by construction. The forearm and the second wrist link of an arm are
-15 mm apart in nearly every configuration: with the thresholds of other pairs, they would raise an
-alarm for ever. Such a pair is judged by its usual distance instead: it has to come clearly nearer
-than that before it is reported. Usual distances are those at random configurations within the joint
+15 mm apart in nearly every configuration: with the thresholds of other pairs, they would raise a
+permanent alarm. Such a pair is judged by its usual distance instead: it is reported when
+it is clearly nearer than that. Usual distances are those at random configurations within the joint
 limits. A monitor does not apply this to pairs with an obstacle of the scene: where an obstacle is
 placed is a decision of the user.
 """
@@ -33,7 +33,7 @@ from collision_monitor.robot.yaml_values import Entry
 
 # -- pairs that are near by construction --
 
-# To be changed whenever the same input gives another answer.
+# Increment when the same input gives another result.
 _VERSION = 4
 _SAMPLES = 400
 # A pair that is farther apart than this, in metres, in most configurations is not structural.
@@ -41,7 +41,7 @@ REACH = 0.15
 _NEAR = 0.99 * REACH
 # Part of the configurations in which a structural pair is within its warning distance.
 _SHARE = 0.5
-# Of that part: few samples may show fewer than there are.
+# Of that part: a few samples may underestimate it.
 _OFTEN = 0.8
 # Configurations without contact in which the distance is below the usual one.
 _RARE = 0.05
@@ -148,7 +148,7 @@ def _leaf_distances(model: Any, pairs: np.ndarray, samples: np.ndarray) -> np.nd
     """Distances (samples, k) of the leaves of a part of the pairs."""
     if not len(pairs):
         return np.empty((len(samples), 0))
-    if len(pairs) < len(model.pairs) // 4:  # of thousands of links, most are far apart
+    if len(pairs) < len(model.pairs) // 4:  # most pairs of thousands of links are far apart
         few = model.twin([model.pairs[k] for k in pairs])
         return np.array([few.distances(q) for q in _in_time(samples)])
     return np.array([model.distances(q)[pairs] for q in _in_time(samples)])
@@ -164,7 +164,7 @@ def usual_distances(model: Any, exact: bool) -> UsualDistances:
     """Measure the pairs of a CollisionModel that are near in most configurations; kept on disk.
 
     ``exact``: on the shapes instead of the leaves. It compiles exact queries, and builds their
-    hierarchies, unless the answer is known.
+    hierarchies, unless the result is cached.
     """
     if not model.pairs:
         return UsualDistances([], np.empty(0))
@@ -173,7 +173,7 @@ def usual_distances(model: Any, exact: bool) -> UsualDistances:
     with Store("contacts") as store:
         kept = store.get(key)
         if not isinstance(kept, list):
-            # Leaves are nearer than meshes: of a part of the samples, they say which are far.
+            # Leaves are nearer than meshes: on a part of the samples they show which pairs are far.
             near = model.near_shares(samples[: _SAMPLES // 4], REACH)
             pairs = np.flatnonzero(near >= _OFTEN * _SHARE)
             if exact:
@@ -205,11 +205,11 @@ class Rule:
 
 @dataclass(frozen=True)
 class Thresholds:
-    """Distances in metres below which a motion is warned of, or refused.
+    """Distances in metres below which a warning or an error is raised.
 
     Attributes:
-        warn: below it is a warning.
-        stop: below it is not safe; touching never is.
+        warn: distances below it raise a warning.
+        stop: distances below it are not safe; contact never is.
         rules: for some pairs; a later one counts where two name the same pair.
         source: where they come from, for messages.
     """
@@ -229,7 +229,7 @@ class Thresholds:
         """(len(pairs), 2) stop and warn of each pair, metres.
 
         ``must_name``: whether a rule that names none of them is an error. With ``objects``, the
-        names of links, it is none if it may be about objects to come: see `may_be_object`.
+        names of links, it is not an error if it may name objects added later: see `may_be_object`.
         ``structural``: pairs by index that have distances of their own where no rule names them.
 
         Raises:
@@ -298,10 +298,10 @@ def _names(patterns: Sequence[str], pair: tuple[str, str]) -> bool:
 
 
 def may_be_object(pattern: str, links: Collection[str]) -> bool:
-    """Whether objects of a live scene may be called so: ``cell/7``, ``planning_scene/box``, cloud.
+    """Whether objects of a live scene may be named so: ``cell/7``, ``planning_scene/box``, cloud.
 
-    ``links``: of one of several robots, ``left/arm``, have a ``/`` as well: what begins as they do
-    is an object's only where it may end in a marker's number.
+    ``links``: of one of several robots, ``left/arm``, have a ``/`` as well: a name that begins
+    like theirs is that of an object only if it can end in the number of a marker.
     """
     first, slash, last = pattern.rpartition("/")
     if not slash:
@@ -312,7 +312,7 @@ def may_be_object(pattern: str, links: Collection[str]) -> bool:
 
 
 def _may_be_objects(patterns: Sequence[str], links: Collection[str] | None) -> bool:
-    """Whether two patterns may name an object to come, and beside it another or a link."""
+    """Whether two patterns may name an object added later, with another object or a link."""
     if links is None:
         return False
     known = [any(fnmatchcase(link, pattern) for link in links) for pattern in patterns]

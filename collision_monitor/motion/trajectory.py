@@ -79,7 +79,7 @@ def write_motion(path: str | os.PathLike, motion: Motion) -> None:
 
 
 def csv_text(joint_names: Sequence[str], times: np.ndarray, positions: np.ndarray) -> str:
-    """What `read_csv` reads back bit by bit."""
+    """CSV that `read_csv` reads back bit by bit."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["time", *joint_names])
@@ -119,7 +119,7 @@ def yaml_text(joint_names: Sequence[str], times: np.ndarray, positions: np.ndarr
 
 _LONGEST = 1e8  # seconds, three years
 _SHORTEST = 1e-10  # seconds between two points; messages have nanoseconds
-_SAME = 1e-10  # seconds between breakpoints that are one
+_SAME = 1e-10  # seconds between breakpoints that count as one
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,7 +196,7 @@ class Trajectory:
                 raise TrajectoryError(f"{name} of point {row} are not finite: {values}")
         _check_times(times)
         times = times - times[0]
-        if len(times) == 1:  # rests
+        if len(times) == 1:  # at rest
             times, rows = np.array([0.0, 1e-9]), [row.repeat(2, axis=0) for row in rows]
             rows[1:] = [np.full(rows[0].shape, np.nan)] * 2
         return cls(tuple(joint_names), PPoly(_coefficients(np.diff(times), *rows), times))
@@ -325,7 +325,7 @@ def raised(coefficients: np.ndarray, order: int) -> np.ndarray:
 def shifted(coefficients: np.ndarray, by: np.ndarray | float) -> np.ndarray:
     """The same polynomials (order, ...) written about instants ``by`` seconds later."""
     out = coefficients.copy()
-    # Horner's scheme, once for each power: what is left is the value, then the slope, and so on.
+    # Horner's scheme, once for each power: the remainders are the value, the slope, and so on.
     for last in range(len(out) - 1, 0, -1):
         for k in range(1, last + 1):
             out[k] += out[k - 1] * by

@@ -31,10 +31,10 @@ class Bodies:
     ``parents`` (k,) body indices; ``slides`` (k,) bool, true for prismatic joints;
     ``columns`` (k,) the entry of q that drives the joint, whose position is
     ``gains`` * q + ``offsets``; ``placements`` (k, 4, 4) the body in its parent at
-    position zero. ``link_bodies`` and ``link_poses`` tell where each link is fixed.
+    position zero. ``link_bodies`` and ``link_poses`` give the body and pose of each link.
     """
 
-    joints: tuple[Joint, ...]  # those with an entry of q of their own, in its order
+    joints: tuple[Joint, ...]  # those with their own entry of q, in the order of q
     parents: np.ndarray
     slides: np.ndarray
     columns: np.ndarray
@@ -95,7 +95,7 @@ def leading_joint(joint: Joint, joints: dict[str, Joint]) -> tuple[str | None, f
 
 
 def rigid_bodies(robot: Robot) -> Bodies:
-    """The bodies of ``robot``; fixed and held joints join links, moving ones part them."""
+    """The bodies of ``robot``; fixed and held joints join links, moving ones separate them."""
     by_name = {joint.name: joint for joint in robot.joints}
     free = tuple(j for j in robot.joints if j.moves and j.mimic is None)
     column = {joint.name: k for k, joint in enumerate(free)}
@@ -174,7 +174,7 @@ class Jacobians:
     """
 
     def __init__(self, bodies: Bodies, q: np.ndarray) -> None:
-        """Take ``q`` (nq,), radians and metres; bodies are placed when they are asked for."""
+        """Take ``q`` (nq,), radians and metres; bodies are placed on demand."""
         self._bodies = bodies
         self._frames = np.empty((len(bodies.parents) + 1, 4, 4))
         self._frames[0] = np.eye(4)

@@ -87,7 +87,7 @@ def _leaders_first(mimics: dict[str, Mimic], elements: Elements) -> list[str]:
         order = TopologicalSorter({name: (mimic.joint,) for name, mimic in mimics.items()})
         return list(order.static_order())
     except CycleError as error:
-        cycle = error.args[1][::-1]  # the first name is the last too
+        cycle = error.args[1][::-1]  # the first name is also the last
         names = " -> ".join(map(repr, [*cycle[:-1][:_MOST_NAMED], cycle[-1]]))
         more = f" ({len(cycle) - 1} joints)" if len(cycle) > _MOST_NAMED + 1 else ""
         where = elements.joints[elements.joint_numbers[cycle[0]]]
@@ -99,7 +99,7 @@ def _leaders_first(mimics: dict[str, Mimic], elements: Elements) -> list[str]:
 def held_positions(
     urdf: parser.Robot, mimics: dict[str, Mimic], elements: Elements
 ) -> dict[str, float]:
-    """Return the constant position of every joint that mimics a held one, also at second hand.
+    """Return the constant position of every joint that mimics a held one, directly or not.
 
     Raises RobotDescriptionError where joints mimic each other in a cycle.
     """
@@ -121,7 +121,7 @@ def convert_joints(
 
     Raises RobotDescriptionError naming the joint and ``file:line``.
     """
-    assumptions: dict[str, list[str]] = {}  # joints by what is assumed of them
+    assumptions: dict[str, list[str]] = {}  # joints by the assumption made for them
     mimics, ignored = find_mimics(urdf, elements)
     held = held_positions(urdf, mimics, elements)
     joints = tuple(_convert(urdf.joints[n], elements, mimics, held, assumptions) for n in order)
@@ -287,9 +287,9 @@ def load_robot(
     package_dirs: Sequence[str | os.PathLike] = (),
     visual_meshes: bool = False,
 ) -> Robot:
-    """Load a URDF from a path, or from XML as text or bytes; what a topic sent is `ReceivedText`.
+    """Load a URDF from a path, or from XML as text or bytes; text from a topic is a `ReceivedText`.
 
-    ``package_dirs`` are looked at first for ``package://`` files, see
+    ``package_dirs`` are searched first for ``package://`` files, see
     `packages.FileFinder`. With ``visual_meshes``, a link that has no collision element takes
     the shapes of its visual elements, meshes or not; one that has both keeps its collision shapes.
 
@@ -328,7 +328,7 @@ def load_robot(
 
 
 def _check_size(document: XmlDocument) -> None:
-    """Refuse what is too large for a model before it is parsed: 2000 links take a second."""
+    """Reject a description that is too large before it is parsed: 2000 links take a second."""
     if not is_limited():
         return
     shapes = [
@@ -362,7 +362,7 @@ def _parse(elements: Elements) -> parser.Robot:
     with _silent_parser():
         try:
             return parser.URDF.from_xml_string(text)
-        except Exception as problem:  # it raises everything from AssertionError to KeyError
+        except Exception as problem:  # it raises many types, from AssertionError to KeyError
             raise RobotDescriptionError(f"{elements.document.name}: {problem}") from problem
 
 
@@ -404,7 +404,7 @@ def _shape(
     else:
         kind = "capsule" if number in elements.capsules else "cylinder"
         size = (geometry.radius, geometry.length)
-    # A capsule without a straight part is a sphere, and harmless.
+    # A capsule without a straight part is a sphere.
     may_be_zero = kind == "capsule" and size[0] > 0.0
     if any(value < 0.0 or (value == 0.0 and not may_be_zero) for value in size):
         raise RobotDescriptionError(f"{user}: the size of a {kind} should be positive, not {size}")
