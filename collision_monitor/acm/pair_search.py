@@ -144,7 +144,7 @@ def descend(chain, low, high, q, most, guess):
 
 # -- the search --
 
-# Rows for boxes at first; boxes that may wait before the search goes deep, where hardly more do.
+# Rows for boxes at first; waiting boxes above which the search goes depth first.
 _ROOM, _MOST_WAITING = 256, 20_000
 _NEAREST = 64  # samples from which to descend, kept
 _STEPS = 60  # of a descent
@@ -175,7 +175,7 @@ class Meeting(Enum):
 
 
 class Ground(Enum):
-    """On what a verdict rests."""
+    """The ground of a verdict."""
 
     RIGID = "rigidly joined"  # one configuration decides
     PROOF = "proof"
@@ -185,12 +185,12 @@ class Ground(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """What is known of one pair of links.
+    """Result for one pair of links.
 
     Attributes:
         links: their names.
         meeting: never, sometimes or always.
-        ground: on what that rests.
+        ground: of the verdict.
         boxes: boxes of joint values that were tested for a proof.
         unproved: share of the joint ranges that is not proved free; 0 with a proof.
         samples: configurations that were sampled, over the whole ranges, or over what is
@@ -214,7 +214,7 @@ class Verdict:
 
 
 class PairSearch:
-    """All that has been found about one pair so far; `verdict` sums it up.
+    """The results for one pair so far; `verdict` summarizes them.
 
     ``guess`` is work space, and so are trees that the pair shares with others: one thread.
     """
@@ -330,7 +330,7 @@ class PairSearch:
 
     @staticmethod
     def _go_deep(boxes: range_proof.Boxes) -> None:
-        """From now on the smallest box comes first, so that hardly more of them wait."""
+        """From now on test the smallest box first, so that hardly more boxes wait."""
         waiting = boxes.order[: boxes.counts[0]].copy()
         boxes.keys[waiting] = np.prod(boxes.bounds[waiting, :, 1] - boxes.bounds[waiting, :, 0], 1)
         boxes.order[: len(waiting)] = waiting[np.argsort(boxes.keys[waiting], kind="stable")]
@@ -366,7 +366,7 @@ class PairSearch:
     # -- the end ---------------------------------------------------------------------
 
     def verdict(self, default: np.ndarray, confidence: float) -> Verdict:
-        """What is known; joints that are not between the links are as in ``default`` (nq,)."""
+        """The result; joints that are not between the links are as in ``default`` (nq,)."""
         links, pair = self.pair.links, self.pair
         q = None if self.witness is None else pair.complete(self.witness, default)
         share = share_bounds(self.meets, self.samples, confidence)

@@ -52,8 +52,8 @@ from collision_monitor.errors import FitError
 # They are computed for many sets of triangles at once: the triangles are an array of corners
 # (m, 3, 3) in which each set is a contiguous range; ``starts`` (k,) holds the first row of each.
 
-# What sides grow by, as a part of the largest coordinate: more than the rounding errors of the
-# transforms into a box's axes and back.
+# Sides grow by this part of the largest coordinate: more than the rounding errors of the
+# transforms into the axes of a box and back.
 _ROUNDING = 16.0 * np.finfo(float).eps
 
 
@@ -133,7 +133,7 @@ def volume_rows(
 
 # -- binary trees --
 
-# A half has this part of the triangles at least: a tree is never deeper than log(n) / log(6/5).
+# A half has at least this part of the triangles: a tree is never deeper than log(n) / log(6/5).
 _LEAST_PART = 1.0 / 6.0
 
 
@@ -464,7 +464,7 @@ def unpack_tree(numbers, index, first_number, first_index):
 
 @dataclass(frozen=True, eq=False)
 class TriangleTree:
-    """A packed hierarchy: what the kernels of `mesh_distance/mesh_pair_distance.py` ask for.
+    """A packed hierarchy, as the kernels of `mesh_pair_distance` use it.
 
     ``numbers`` and ``index`` are as `pack` makes them.
     """
@@ -484,7 +484,7 @@ def build_triangle_tree(
         triangles: (m, 3) indices of vertices.
         kind: the volumes: ``aabb`` boxes along the link's axes, ``obb`` boxes along the principal
             axes of their vertices, ``rss`` rectangles swept by a sphere (both after Liu et al.),
-            ``octree`` cells of an octree in the link's frame, shrunk to what they hold (after
+            ``octree`` cells of an octree in the link's frame, shrunk to their contents (after
             Chen and Xie). The first three are binary trees.
         in_a_leaf: triangles that a leaf may hold; 1 by default, 8 in an octree.
 

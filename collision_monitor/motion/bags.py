@@ -4,9 +4,9 @@
 
 A bag is one motion: joint states, or commands, of one topic or several. Recorded states are linear
 between messages; partial ones are merged. Commands are followed as the joint_trajectory_controller
-of ros2_control does it: a message replaces what is under way as soon as it comes in. From where the
-joints are then, with their rates, it goes to the first point that lies ahead, and on from there by
-the splines of `Trajectory.through`.
+of ros2_control does it: a message replaces the running trajectory on arrival. From the positions
+and rates of the joints at that time, the motion goes to the first later point, and continues by the
+splines of `Trajectory.through`.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class CommandMessage:
 
 @dataclass(frozen=True, eq=False)
 class Topic:
-    """The messages of a topic in the order of recording, and what was passed over."""
+    """The messages of a topic in the order of recording, and what was skipped."""
 
     name: str
     kind: str  # STATES or COMMANDS
@@ -76,7 +76,7 @@ def read_topics(path: Path, names: Sequence[str] = ()) -> list[Topic]:
 
     Raises:
         MotionError: the message begins with the path; no bag, one that is cut off or damaged, a
-            topic that is not there or has no messages, several to choose from, a message that
+            missing topic or one without messages, several to choose from, a message that
             cannot be used.
         MissingDependencyError: rosbags is not installed.
     """
@@ -87,7 +87,7 @@ def read_topics(path: Path, names: Sequence[str] = ()) -> list[Topic]:
             return [_topic(reader, name, connections, path) for name, connections in chosen.items()]
     except (MotionError, MissingDependencyError):
         raise
-    except Exception as error:  # on damaged files rosbags raises what its parts do
+    except Exception as error:  # on damaged files rosbags raises errors of many types
         reason = " ".join(str(error).split())[:200] or type(error).__name__
         raise MotionError(
             f"{path}: cannot be read as a ROS 2 bag: {reason}. A recording that was cut off can be "
@@ -148,7 +148,7 @@ def _chosen(
     there = f"there are: {listed}" if listed else "no topic has these types"
     if not names:
         full = [name for name, parts in usable.items() if sum(part.msgcount for part in parts)]
-        full = full or list(usable)  # some files do not tell how many there are
+        full = full or list(usable)  # some files do not contain their number
         if len(full) != 1:
             what = "no JointState and no JointTrajectory:"
             if full:
@@ -183,7 +183,7 @@ def _topic(reader: Any, name: str, connections: list[Any], path: Path) -> Topic:
         where = f"{path}: {name}: message {received}"
         try:
             content = store.deserialize_cdr(data, kind)
-        except Exception as error:  # whatever damaged bytes lead to
+        except Exception as error:  # errors of many types for damaged bytes
             raise MotionError(f"{where} is damaged: {type(error).__name__}: {error}") from None
         message = take(content, time, where)
         if message is None:
@@ -250,15 +250,15 @@ def topic_names(topic: str | Sequence[str] | None) -> tuple[str, ...]:
 # -- a bag as one motion --
 
 _NANO = 1e9
-_HELD = 0.1  # seconds at an end for which nothing is known of a joint that are not told
-_SAME = 1e-9  # rad or m between values of one instant that are one
-_GAP, _GAPS = 1.0, 10.0  # seconds, and usual periods, without a message that are told
-_FAR = 3600.0  # seconds between stamp and recording that are two clocks
-_STILL = 1e-6  # rad or m that are no jump
-_JUMP = 1e-3  # rad or m that a new message may be off the old one in silence
-_STEP = 0.01  # seconds in which a jump is made
+_HELD = 0.1  # seconds without data of a joint at an end that raise no warning
+_SAME = 1e-9  # rad or m between values of one instant that count as equal
+_GAP, _GAPS = 1.0, 10.0  # seconds, and usual periods, without a message that raise a warning
+_FAR = 3600.0  # seconds between stamp and recording that show two clocks
+_STILL = 1e-6  # rad or m that do not count as a jump
+_JUMP = 1e-3  # rad or m between a new message and the old one that raise no warning
+_STEP = 0.01  # seconds that a jump takes
 _ORDER = 6
-_NOW = 1e-6  # seconds from now that are not ahead
+_NOW = 1e-6  # seconds from now that do not count as later
 
 
 def read_bag(
@@ -268,8 +268,8 @@ def read_bag(
 
     Args:
         path: a folder or a file.
-        names: of topics; without any the only one that will do.
-        stamps: ``header`` or ``receive``, the time of the messages that counts.
+        names: of topics; by default the only suitable one.
+        stamps: ``header`` or ``receive``, the time of the messages that is used.
         turning: continuous joints.
 
     Raises:
@@ -321,13 +321,13 @@ def recorded(
 ) -> tuple[list[tuple[tuple[str, ...], PPoly]], int, list[str]]:
     """Motions by groups of joints, the nanoseconds at which their time is 0, and warnings.
 
-    Joints that always come together are a group. One joint may come in messages with different
-    others: they are put in order of time.
+    Joints that always come together are a group. If a joint comes in messages with different
+    others, these are sorted by time.
 
     Args:
         topic: of joint states.
-        stamps: ``header`` or ``receive``, the time that counts.
-        where: what messages begin with.
+        stamps: ``header`` or ``receive``, the time that is used.
+        where: the beginning of messages.
         turning: continuous joints, whose positions may jump by a full turn.
 
     Raises:
@@ -390,7 +390,7 @@ def _times(group: list[StateMessage], stamps: str, where: str) -> np.ndarray:
 def _ordered(
     at: np.ndarray, rows: np.ndarray, joints: list[str], where: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """In order of time, one row an instant."""
+    """Sorted by time, one row for each instant."""
     order = np.argsort(at, kind="stable")
     at, rows = at[order], rows[order]
     same = np.diff(at) == 0
@@ -408,7 +408,7 @@ def _ordered(
 def _unwrap(
     rows: np.ndarray, joints: list[str], turning: Collection[str], where: str
 ) -> list[str]:
-    """Take full turns out of jumps of continuous joints, in place."""
+    """Remove full turns from jumps of continuous joints, in place."""
     warnings = []
     for column, name in enumerate(joints):
         if name not in turning:
@@ -441,7 +441,7 @@ def _linear(seconds: np.ndarray, rows: np.ndarray) -> PPoly:
 
 
 class _Course:
-    """Pieces of polynomials, one after the other, that are cut off where others take over."""
+    """Pieces of polynomials, one after the other; each is cut where the next one begins."""
 
     def __init__(self, first: PPoly) -> None:
         self.breaks = [float(first.x[0])]
@@ -454,14 +454,14 @@ class _Course:
         return PPoly(np.array(self._pieces).transpose(1, 0, 2), np.array(self.breaks))
 
     def add(self, polynomial: PPoly) -> None:
-        """Go on with ``polynomial``, which begins at the end."""
+        """Append ``polynomial``, which begins at the end."""
         self._pieces += list(raised(polynomial.c, _ORDER).transpose(1, 0, 2))
         self.breaks += polynomial.x[1:].tolist()
 
     def end(self, time: float) -> np.ndarray:
         """Positions, velocities, accelerations (3, columns) at ``time``, where it then ends.
 
-        It rests from its end on; ``time`` is not before its beginning.
+        It is at rest after its end; ``time`` is not before its beginning.
         """
         if time >= self.breaks[-1]:
             rest = np.zeros_like(self._pieces[-1])
@@ -489,7 +489,7 @@ def commanded(
         topic: of joint trajectories.
         stamps: ``header``: a message starts at its stamp, or at once where that is 0;
             ``receive``: it starts when it was recorded.
-        where: what messages begin with.
+        where: the beginning of messages.
 
     Raises:
         MotionError: a stamp far from the time of recording.
@@ -579,7 +579,7 @@ def _splines(times: np.ndarray, rows: np.ndarray) -> PPoly:
 def _go_on(
     course: _Course, now: float, positions: np.ndarray, new: PPoly
 ) -> list[tuple[float, float, int]]:
-    """Change over to a message that has begun already; time, size and column of a jump."""
+    """Switch to a message that has begun already; time, size and column of a jump."""
     end = float(new.x[-1])
     off = np.abs(new(min(now, end)) - positions)
     meet = now

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A motion along a straight line on a trapezoidal profile, and what is wrong with it.
 
-Joints follow the line by resolved rates over its length s; time comes in afterwards, by s(t). What
-comes out is quintic between nodes, and is measured between them too: nodes are put in until the
-link is as near to its line there as it is at the nodes.
+Joints follow the line by resolved rates over its length s; times follow from s(t). The result is
+quintic between nodes and is measured between them too: nodes are added until the link is as near to
+its line there as it is at the nodes.
 
 The profile is that of Liu Qian, Liu Chuankai et al., J. NUAA 54(1), 2022, 58-67. A change by Delta
 in the time tf, with ramps tsa and tsd: the rate rises evenly to its peak
@@ -38,7 +38,7 @@ from collision_monitor.robot.poses import rotation_about
 
 # -- the trapezoidal profile --
 
-_SHORTEST, _LONGEST = 1e-6, 1e9  # seconds of a motion that can be computed with
+_SHORTEST, _LONGEST = 1e-6, 1e9  # seconds, of a motion that can be computed
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Trapezoid:
     tsd: float
 
     def __post_init__(self) -> None:
-        """Raise MotionError for times that make no profile."""
+        """Raise MotionError if the times are not those of a profile."""
         for name, value in (("tsa", self.tsa), ("tsd", self.tsd)):
             if not (math.isfinite(value) and value >= 0.0):
                 raise MotionError(f"{name} is {value:g} s; it should be zero or more")
@@ -73,7 +73,7 @@ class Trapezoid:
         """The profile on which a change of this size has this peak rate, per second.
 
         Raises:
-            MotionError: no rate above zero, no change, or one so small that it is over
+            MotionError: no rate above zero, no change, or one so small that it ends
                 before the rate is reached.
         """
         change = abs(change)
@@ -144,7 +144,7 @@ class CartesianLine:
         return float(np.linalg.norm(self.twist[3:]))
 
     def poses(self, s: np.ndarray) -> np.ndarray:
-        """Poses (n, 4, 4) at ``s`` (n,); the line goes on beyond 0 and 1."""
+        """Poses (n, 4, 4) at ``s`` (n,); the line continues beyond 0 and 1."""
         s = np.asarray(s, dtype=float)
         out = np.broadcast_to(np.eye(4), (len(s), 4, 4)).copy()
         turns = Rotation.from_rotvec(s[:, None] * self.twist[3:]).as_matrix()
@@ -153,16 +153,16 @@ class CartesianLine:
         return out
 
     def ahead(self, s: np.ndarray, poses: np.ndarray) -> np.ndarray:
-        """(n, 6) what leads from ``poses`` (n, 4, 4) to those at ``s`` (n,): metres, radians."""
+        """Twists (n, 6) from ``poses`` (n, 4, 4) to those at ``s`` (n,): metres, radians."""
         due = self.poses(s)
         turns = Rotation.from_matrix(due[:, :3, :3] @ poses[:, :3, :3].transpose(0, 2, 1))
         return np.hstack([due[:, :3, 3] - poses[:, :3, 3], turns.as_rotvec()])
 
     def pull(self, s: float, pose: np.ndarray) -> np.ndarray:
-        """(6,) towards the pose at ``s`` from ``pose`` (4, 4), in metres and radians.
+        """Approximate twist (6,) from ``pose`` (4, 4) to that at ``s``, metres and radians.
 
-        It is `ahead` up to the third order of what is missing, and much cheaper: half the turn's
-        skew part, of length sin(phi). Good enough to feed back, not to measure.
+        Equal to `ahead` up to the third order, and much cheaper: half the skew part of the
+        rotation, of length sin(phi). Accurate enough for feedback, not for measurements.
         """
         axis = self.twist[3:] / (self.angle or 1.0)
         off = rotation_about(axis, s * self.angle) @ self.start[:3, :3] @ pose[:3, :3].T
@@ -173,9 +173,9 @@ class CartesianLine:
 
 SINGULAR = 0.01  # smallest singular value below which rates are damped; lengths over the arm's
 _DAMPING = 0.5 * SINGULAR  # at singular value zero
-_FEEDBACK = 30.0  # per unit of s: how fast what is off the line is made up for
-_LOST = (0.02, 0.05)  # parts of the reach, and radians, off the line at which it is given up
-_MOST_EVALUATIONS = 20_000  # a few seconds; a line takes a few hundred
+_FEEDBACK = 30.0  # per unit of s: gain of the feedback of drift
+_LOST = (0.02, 0.05)  # off the line, in parts of the reach and radians, where following it ends
+_MOST_EVALUATIONS = 20_000  # take a few seconds; a line takes a few hundred
 
 
 class ResolvedRates:
@@ -219,7 +219,7 @@ class ResolvedRates:
         self._scale = np.array([1.0 / (self.reach or 1.0)] * 3 + [1.0] * 3)
 
     def configurations(self, moving: np.ndarray) -> np.ndarray:
-        """(n, nq) of the joints that move, (n, len(columns)); the others are where they began."""
+        """(n, nq) of the joints that move, (n, len(columns)); the others keep their positions."""
         out = np.repeat(self._q[None, :], len(moving), axis=0)
         out[:, self.columns] = moving
         return out
@@ -248,7 +248,7 @@ class ResolvedRates:
         """The joints (n, len(columns)) at s (n,), integrated from 0, and until which s.
 
         Drift is fed back. The path ends before 1 where the link cannot follow the line, so that
-        it is far off it, or the rates too wild to be integrated.
+        it is far off it, or where the rates cannot be integrated.
         """
         solver = DOP853(
             self.per_s,
@@ -285,9 +285,9 @@ class ResolvedRates:
 
 # -- the motion --
 
-OFF = (1e-4, math.radians(0.01))  # metres and radians off the line that are too much
-_NEAR_SINGULAR = 0.03  # smallest singular value that is warned of
-_ROUNDING = 1e-9  # rad or m beyond a limit that is none
+OFF = (1e-4, math.radians(0.01))  # metres and radians off the line that are a violation
+_NEAR_SINGULAR = 0.03  # smallest singular value that raises a warning
+_ROUNDING = 1e-9  # rad or m beyond a limit that are ignored
 
 
 def singularities(
@@ -297,13 +297,13 @@ def singularities(
     times: np.ndarray,
     link: str,
 ) -> tuple[float, list[Violation]]:
-    """The smallest singular value on the way, and what is said of it.
+    """The smallest singular value on the way, and the violations that follow from it.
 
     Args:
         rates: those of the link.
         path: joints (n, columns) by s (n,).
         course: s over time.
-        times: (n,) instants from which it is looked for, also between them.
+        times: (n,) instants at which the search begins; it continues between them.
         link: the link.
     """
 
@@ -311,7 +311,7 @@ def singularities(
         return rates.smallest_singular_value(path(course([time])[0])[0])
 
     values = np.array([value(time) for time in times])
-    # Crossing a singularity it comes down to zero like |x|: between nodes it is far below both.
+    # At a singularity it falls to zero like |x|: between nodes it is far below both.
     lows = []
     for k in np.flatnonzero(values < 5.0 * _NEAR_SINGULAR):
         low, high = max(k - 1, 0), min(k + 1, len(times) - 1)
@@ -352,7 +352,7 @@ def singularities(
 def beyond_limits(
     bodies: Bodies, rates: ResolvedRates, trajectory: Trajectory, times: np.ndarray
 ) -> list[Violation]:
-    """Joints that lead the link and come beyond their limits, looked at ``times`` (n,)."""
+    """Joints that move the link and exceed their limits at ``times`` (n,)."""
     found = []
     positions = trajectory.polynomial(times)
     for column in rates.columns:
@@ -382,7 +382,7 @@ def beyond_limits(
 def off_the_line(
     times: np.ndarray, off: np.ndarray, link: str, reached: float
 ) -> list[Violation]:
-    """Where ``off`` (n, 2), metres and radians at ``times`` (n,), is too much.
+    """Where ``off`` (n, 2), metres and radians at ``times`` (n,), is too large.
 
     ``reached``: the part of the line after which it could not be followed, or 1.
     """
@@ -406,14 +406,14 @@ def off_the_line(
         for values, limit, unit in zip(off.T, OFF, ("m", "rad"), strict=True)
         if values.max() > limit
     ]
-    if reached < 1.0 and not found:  # rates too wild to be integrated, but on the line until then
+    if reached < 1.0 and not found:  # rates that cannot be integrated, but on the line until then
         end, metres = float(times[-1]), float(off[-1, 0])
         found.append(Violation(Code.OFF_THE_LINE, link, end, end, metres, OFF[0], "m", text=text))
     return found
 
 
 def _first(times: np.ndarray, beyond: np.ndarray) -> float:
-    """When ``beyond`` (n,) is above zero first, straight between ``times``."""
+    """When ``beyond`` (n,), linear between ``times``, is above zero first."""
     k = int(np.flatnonzero(beyond > 0.0)[0])
     if k == 0:
         return float(times[0])
@@ -434,7 +434,7 @@ class LineMotion:
         trajectory: all joints of the robot; those that do not lead the link are held. It ends
             early where the line cannot be followed.
         violations: singularities, position limits and the line, where they are not kept.
-        off: most that the link is off the line at any instant measured, metres and radians.
+        off: largest deviation from the line at any instant measured, metres and radians.
         smallest_singular_value: of the Jacobian, lengths over that of the stretched arm.
     """
 
@@ -452,12 +452,12 @@ def follow_line(
     profile: Trapezoid,
     joint_names: Sequence[str] | None = None,
 ) -> LineMotion:
-    """Lead ``link`` along ``line`` from ``q`` (nq,), where it is at the start of it.
+    """Lead ``link`` along ``line`` from ``q`` (nq,), where the link is at its start.
 
-    ``joint_names``: the only joints that may move; all between base and link else.
+    ``joint_names``: the only joints that may move; by default all between base and link.
 
     Raises:
-        MotionError: an unknown link or joint; rates too wild to be integrated at all.
+        MotionError: an unknown link or joint; rates that cannot be integrated at all.
     """
     rates = ResolvedRates(bodies, link, line, q, joint_names)
     path, reached = rates.path()
@@ -482,7 +482,7 @@ def follow_line(
 
 
 def _until(course: PPoly, reached: float) -> PPoly:
-    """The course s(t) cut off where it comes to ``reached``."""
+    """The course s(t) up to ``reached``."""
     if reached >= 1.0:
         return course
     end = brentq(lambda time: float(course(time)[0]) - reached, 0.0, course.x[-1])
@@ -552,7 +552,7 @@ def _quintics(
 
 
 def _derivatives(rates: ResolvedRates, s: float, moving: np.ndarray) -> tuple[np.ndarray, ...]:
-    """First and second derivative of the joints by s, the second along the way they take."""
+    """First and second derivative of the joints by s, the second along their path."""
     first = rates.per_s(s, moving)
     step = 1e-4 / max(1.0, float(np.abs(first).max()))
     ahead = rates.per_s(s + step, moving + step * first)
