@@ -275,9 +275,7 @@ class PairSearch:
         for start in self.starts[self._descended : self._descended + count]:
             self._descended += 1
             q = start.copy()
-            apart = descend(
-                self.pair.chain, self.pair.low, self.pair.high, q, _STEPS, self._guess
-            )
+            apart = descend(self.pair.chain, self.pair.low, self.pair.high, q, _STEPS, self._guess)
             if apart <= 0.0:
                 self.witness = q
                 return
