@@ -34,7 +34,7 @@ from support.robots.crossing_motions import CrossingMotions, kept_apart, load_tw
 from support.robots.robots import RobotFiles
 
 from collision_monitor.errors import AdjustmentError
-from collision_monitor.motion.motion import Motion
+from collision_monitor.motion.trajectory import Motion
 from collision_monitor.self_collision import adjust
 from collision_monitor.self_collision.margins import sides
 from collision_monitor.self_collision.retiming import retime

@@ -21,7 +21,7 @@ import numpy as np
 from ompl import base, geometric, util
 
 from collision_monitor import CollisionModel
-from collision_monitor.motion.motion import Motion
+from collision_monitor.motion.trajectory import Motion
 from collision_monitor.self_collision.arms import Arm
 from collision_monitor.self_collision.detour import spread
 from collision_monitor.self_collision.margins import Problem, choose_margins

@@ -26,7 +26,7 @@ from std_msgs.msg import Float64, String  # noqa: E402
 from support.robots import robots  # noqa: E402
 from support.ros.ros_graph import LATCHED, Graph, JointState, rclpy  # noqa: E402
 
-from collision_monitor.robot.urdf.urdf import load_robot  # noqa: E402
+from collision_monitor.robot.urdf import load_robot  # noqa: E402
 
 _TOOL = (
     '<link name="swapped_{k}"><collision><geometry><sphere radius="0.02"/></geometry></collision>'

@@ -130,7 +130,7 @@ def node(files: RobotFiles, timeout: float) -> dict[str, float]:
     from std_msgs.msg import Float64
 
     from collision_monitor.robot.bodies import rigid_bodies
-    from collision_monitor.robot.urdf.urdf import load_robot
+    from collision_monitor.robot.urdf import load_robot
 
     joints = rigid_bodies(load_robot(files.urdf, files.package_dirs)).joints
     names = [joint.name for joint in joints]

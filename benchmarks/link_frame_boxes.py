@@ -34,7 +34,7 @@ from support.robots.robots import ROBOTS, RobotFiles
 from world_boxes import by_links, by_world
 
 from collision_monitor import CollisionModel
-from collision_monitor.mesh_distance.bvh.mesh_tree import build_triangle_tree, windows
+from collision_monitor.mesh_distance.mesh_tree import build_triangle_tree, windows
 from collision_monitor.robot.bodies import link_poses
 
 OBB, AABB, OCTREE = "PCA OBBs", "link-frame AABBs", "link-frame octree"

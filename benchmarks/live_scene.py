@@ -37,8 +37,8 @@ from support.ros.live_cases import coal_capsule
 
 from collision_monitor import CollisionModel
 from collision_monitor.cli.demo import demo_parameters
-from collision_monitor.model.live.live_object import Bounds
-from collision_monitor.model.live.live_scene import LiveScene
+from collision_monitor.model.live_objects import Bounds
+from collision_monitor.model.live_scene import LiveScene
 from collision_monitor.monitoring.monitor import Monitor
 from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
 

@@ -30,7 +30,7 @@ from support.geometry.large_meshes import LARGE
 from support.robots.toys import joint, link, robot
 
 from collision_monitor import CollisionModel
-from collision_monitor.mesh_distance.bvh.mesh_tree import KINDS, build_triangle_tree
+from collision_monitor.mesh_distance.mesh_tree import KINDS, build_triangle_tree
 
 BOX = '<box size="0.1 0.1 0.3"/>'
 

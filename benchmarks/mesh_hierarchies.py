@@ -29,9 +29,9 @@ from scipy.spatial.transform import Rotation
 from support.robots.robots import RobotFiles
 
 from collision_monitor import CollisionModel
-from collision_monitor.mesh_distance.bvh.mesh_tree import KINDS, build_triangle_tree
 from collision_monitor.mesh_distance.mesh_crossing import mesh_crossing
 from collision_monitor.mesh_distance.mesh_pair_distance import mesh_distance
+from collision_monitor.mesh_distance.mesh_tree import KINDS, build_triangle_tree
 
 NAMES = ("ur5", "panda", "pr2", "baxter")
 NO_ROOM = np.empty((0, 2), dtype=np.int64)

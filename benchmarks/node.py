@@ -124,7 +124,7 @@ class Driver:
     def __init__(self, files: RobotFiles) -> None:
         """One node with a publisher and a subscription for each namespace."""
         from collision_monitor.robot.bodies import rigid_bodies
-        from collision_monitor.robot.urdf.urdf import load_robot
+        from collision_monitor.robot.urdf import load_robot
 
         bodies = rigid_bodies(load_robot(files.urdf, files.package_dirs))
         self.node = rclpy.create_node("driver")

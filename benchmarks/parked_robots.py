@@ -18,7 +18,7 @@ from collision_monitor.fitting.fitter import FITS, given_leaves
 from collision_monitor.fitting.shapes import FitSettings
 from collision_monitor.robot.description import Joint, Link
 from collision_monitor.robot.srdf import Semantics, load_srdf
-from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.robot.urdf import load_robot
 
 ASIDE = 1.0  # m along y to each side: within reach
 SPEED = 0.5  # rad/s (or m/s) of the fastest joint

@@ -35,7 +35,7 @@ from collision_monitor import CollisionModel
 from collision_monitor.fitting.bounding_shapes import fit_box, fit_capsule, fit_sphere, hull_points
 from collision_monitor.fitting.shapes import single_leaf
 from collision_monitor.robot.description import Shape
-from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.robot.urdf import load_robot
 
 TITLES = {
     "ur5": "UR5",

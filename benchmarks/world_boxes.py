@@ -15,11 +15,11 @@ import numpy as np
 
 from collision_monitor.common.array_views import borrow, work_space
 from collision_monitor.common.compiled import kernel
+from collision_monitor.geometry.bounding_volumes import place
 from collision_monitor.geometry.triangles import triangles_intersect
-from collision_monitor.geometry.volume_bounds import place
-from collision_monitor.mesh_distance.bvh.mesh_tree import STACK, unpack_tree
 from collision_monitor.mesh_distance.mesh_crossing import crossing_triangles
 from collision_monitor.mesh_distance.mesh_pair_distance import take_corners
+from collision_monitor.mesh_distance.mesh_tree import STACK, unpack_tree
 
 
 @kernel

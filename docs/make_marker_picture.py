@@ -18,10 +18,9 @@ from support.ros.rviz_twin import RvizTwin
 from visualization_msgs.msg import Marker
 
 from collision_monitor import CollisionModel, adjust
-from collision_monitor.model.live.live_proximity import LiveNearness
-from collision_monitor.model.live.live_scene import LiveScene
-from collision_monitor.model.live.point_cloud import voxels_of
-from collision_monitor.model.proximity import Nearness
+from collision_monitor.model.live_scene import LiveScene
+from collision_monitor.model.point_cloud import voxels_of
+from collision_monitor.model.proximity import LiveNearness, Nearness
 from collision_monitor.monitoring.monitor import Monitor
 from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
 from collision_monitor.motion import read_motion

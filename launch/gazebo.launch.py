@@ -28,7 +28,7 @@ from launch_ros.substitutions import FindPackageShare
 
 from collision_monitor.nodes import launch_parts as parts
 from collision_monitor.robot.scene import load_scene
-from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.robot.urdf import load_robot
 from collision_monitor.simulation.gazebo import gazebo_description, world_sdf
 
 NAME = "dual_arm"

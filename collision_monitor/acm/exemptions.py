@@ -24,7 +24,7 @@ from collision_monitor.acm.matrix import (
     where_links_meet,
 )
 from collision_monitor.acm.pair_search import Ground, Meeting, Verdict, share_bounds
-from collision_monitor.common.safe_xml import parse_xml
+from collision_monitor.common.safe_files import parse_xml
 from collision_monitor.common.text import counted
 from collision_monitor.errors import SemanticDescriptionError
 from collision_monitor.model.collision_model import CollisionModel

@@ -20,11 +20,11 @@ from scipy.spatial import ConvexHull, QhullError
 
 from collision_monitor.common.array_views import work_space
 from collision_monitor.common.compiled import offline_kernel
+from collision_monitor.geometry.bounding_volumes import place
 from collision_monitor.geometry.leaf import Leaf, moved
-from collision_monitor.geometry.volume_bounds import place
 from collision_monitor.hierarchy.packed import PRISMATIC, REVOLUTE
-from collision_monitor.mesh_distance.bvh.mesh_tree import build_triangle_tree, unpack_tree
 from collision_monitor.mesh_distance.mesh_pair_distance import nearest_triangles
+from collision_monitor.mesh_distance.mesh_tree import build_triangle_tree, unpack_tree
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.robot.bodies import Bodies
 from collision_monitor.robot.description import Shape
@@ -196,7 +196,7 @@ class LinkGeometry:
         radii: (m,) of its leaves.
         hull: (k, 3) vertices around which balls of radius ``thick`` have the link in their hull.
         thick: see ``hull``.
-        numbers: trees of triangles one after another, see `mesh_distance.bvh.mesh_tree`.
+        numbers: trees of triangles one after another, see `mesh_tree`.
         index: see ``numbers``.
         pieces: (p, 2) where each tree begins in both.
         skins: (p,) the radius of the ball that is swept along the triangles of each.

@@ -6,8 +6,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from collision_monitor.batch_clear import simd_solids
-from collision_monitor.batch_clear.clear import CHUNK, STACK, ClearTables
+from collision_monitor.batch_clear.clear import (
+    CHUNK,
+    COLUMNS,
+    INVERSE,
+    RADIUS,
+    REACH,
+    STACK,
+    ClearTables,
+)
 from collision_monitor.batch_clear.simd import LANES
 from collision_monitor.hierarchy import packed
 
@@ -105,14 +112,14 @@ def _lane_array(rows: int) -> np.ndarray:
 
 
 def _leaf_solids(view: packed.View) -> np.ndarray:
-    """Rows of `lane_solids` for all leaves, in their bodies' frames."""
-    solids = np.zeros((len(view.leaf_ends), simd_solids.COLUMNS))
+    """Rows of `clear.ClearTables.solids` for all leaves, in their bodies' frames."""
+    solids = np.zeros((len(view.leaf_ends), COLUMNS))
     p, q = view.leaf_ends[:, :3], view.leaf_ends[:, 3:]
     half = 0.5 * (q - p)
     length = np.linalg.norm(half, axis=1)
     solids[:, :3], solids[:, 3:6] = 0.5 * (p + q), half
-    solids[:, simd_solids.RADIUS] = view.radii[:, 0]
-    solids[:, simd_solids.REACH] = (view.radii[:, 0] + length) * (1.0 + 1e-12)
+    solids[:, RADIUS] = view.radii[:, 0]
+    solids[:, REACH] = (view.radii[:, 0] + length) * (1.0 + 1e-12)
     _set_inverse(solids)
     return solids
 
@@ -120,7 +127,7 @@ def _leaf_solids(view: packed.View) -> np.ndarray:
 def _set_inverse(solids: np.ndarray) -> None:
     squared = (solids[:, 3:6] ** 2).sum(axis=1)
     long = squared > 1e-30  # as in `segments`: shorter ones are points
-    solids[long, simd_solids.INVERSE] = 1.0 / squared[long]
+    solids[long, INVERSE] = 1.0 / squared[long]
 
 
 def _needed_joints(view: packed.View, bodies: np.ndarray) -> np.ndarray:
@@ -143,7 +150,7 @@ def _partners(view: packed.View, link: int, first_node: dict[int, int]) -> np.nd
 
 
 def _link_row(view: packed.View, link: int) -> list[float]:
-    """The row of `lane_solids` around all leaves of a link."""
+    """The row of `clear.ClearTables.solids` around all leaves of a link."""
     first, stop = view.links[link]
     center, half, radius, reach = link_solid(
         view.leaf_ends[first:stop], view.radii[first:stop, 0]
@@ -194,10 +201,10 @@ def clear_tables(view: packed.View, columns: int) -> ClearTables:
 
     # Solids: links, their leaves, one to spare.
     leaf_solids = _leaf_solids(view)
-    spare = np.zeros((1, simd_solids.COLUMNS))
+    spare = np.zeros((1, COLUMNS))
     around = np.array([_link_row(view, link) for link in used.tolist()])
     leaves = leaf_solids if few else leaf_solids[: view.moving_leaves]
-    solids = np.vstack([around.reshape(-1, simd_solids.COLUMNS), leaves, spare])
+    solids = np.vstack([around.reshape(-1, COLUMNS), leaves, spare])
     _set_inverse(solids)
     links = np.column_stack([body_of[used], len(used) + view.links[used], np.full(len(used), -1)])
     placed, places = _placed(links, solids)
@@ -211,7 +218,7 @@ def clear_tables(view: packed.View, columns: int) -> ClearTables:
 
     pairs = rank[view.pairs[met[view.pairs].all(axis=1)]]
     # The larger link first: its leaves are rejected by the smaller one whole.
-    smaller_first = solids[pairs[:, 0], simd_solids.REACH] < solids[pairs[:, 1], simd_solids.REACH]
+    smaller_first = solids[pairs[:, 0], REACH] < solids[pairs[:, 1], REACH]
     pairs[smaller_first] = pairs[smaller_first, ::-1]
     joints = _needed_joints(view, body_of[used])
     return ClearTables(

@@ -20,12 +20,12 @@ from collision_monitor.cli.options import (
 from collision_monitor.cli.robots import add_model_arguments, load_model
 from collision_monitor.common.text import counted, shortened
 from collision_monitor.errors import ConfigurationError
+from collision_monitor.fitting.enclosure import stand_off
 from collision_monitor.fitting.fitter import FITS
 from collision_monitor.fitting.leaves_file import write_leaves
-from collision_monitor.fitting.stand_off import stand_off
 from collision_monitor.geometry.leaf import Leaf, moved
 from collision_monitor.model.collision_model import CollisionModel
-from collision_monitor.model.structural_pairs import StructuralPair
+from collision_monitor.model.thresholds import StructuralPair
 from collision_monitor.robot.pairs import NEIGHBOURS, RIGID, by_reason
 from collision_monitor.viewer.picture import render, require_pyvista
 

@@ -16,23 +16,23 @@ from typing import TYPE_CHECKING, Any
 
 from collision_monitor.cli.options import LiveProgress, number, vector
 from collision_monitor.common.compiled import log_compiling
-from collision_monitor.common.loading_limits import LoadingLimits, limited
+from collision_monitor.common.limits import LoadingLimits, limited
 from collision_monitor.errors import ConfigurationError, MissingDependencyError, MotionError
 from collision_monitor.fitting.fitter import FITS, given_leaves
 from collision_monitor.fitting.shapes import FitSettings
 from collision_monitor.geometry.leaf import Leaf
-from collision_monitor.mesh_distance.bvh.mesh_tree import KINDS
+from collision_monitor.mesh_distance.mesh_tree import KINDS
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.robot.composed import Mounted, compose, compose_semantics
 from collision_monitor.robot.description import Robot
 from collision_monitor.robot.poses import pose_from_xyz_rpy
 from collision_monitor.robot.scene import Scene, load_scene
 from collision_monitor.robot.srdf import load_srdf
-from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.robot.urdf import load_robot
 
 if TYPE_CHECKING:
     from collision_monitor.motion.motion_files import LoadedMotion
-    from collision_monitor.robot.urdf.inertials import Inertial
+    from collision_monitor.robot.inertials import Inertial
 
 _ONLY_WITH_OTHER = ("other_srdf", "other_at", "other_prefix", "other_motion")
 
@@ -239,7 +239,7 @@ def prefixed_motion(motion: LoadedMotion, prefix: str) -> LoadedMotion:
 
 def inertials_of(options: argparse.Namespace) -> Mapping[str, Inertial]:
     """Masses of the links of one robot or both."""
-    from collision_monitor.robot.urdf.inertials import read_inertials
+    from collision_monitor.robot.inertials import read_inertials
 
     found: dict[str, Any] = dict(read_inertials(options.urdf))
     if options.other is not None:

@@ -9,8 +9,7 @@ import sys
 from typing import Any
 
 from collision_monitor.cli.robots import add_model_arguments, load_model
-from collision_monitor.model.structural_pairs import StructuralPair
-from collision_monitor.model.thresholds import Thresholds, load_thresholds
+from collision_monitor.model.thresholds import StructuralPair, Thresholds, load_thresholds
 
 
 def add_parser(commands: Any) -> None:

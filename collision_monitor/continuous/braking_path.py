@@ -19,9 +19,8 @@ from collision_monitor.common.compiled import kernel, small_kernel
 from collision_monitor.continuous.braking import braked, braking_time, point_speed
 from collision_monitor.geometry.segments import capsule_distance, capsule_witness, surely_farther
 from collision_monitor.hierarchy.kinematics import forward_kinematics, place_leaves
-from collision_monitor.hierarchy.near import near_leaves
 from collision_monitor.hierarchy.packed import unpack
-from collision_monitor.hierarchy.query import move
+from collision_monitor.hierarchy.query import move, near_leaves
 
 # Columns of ``rows``: one row a pair of links.
 PAIR, GROUP, DISTANCE, RATE, LEAST, TRAVEL, SAMPLED, LEAF_A, LEAF_B = range(9)

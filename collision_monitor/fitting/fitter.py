@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from collision_monitor.common.disk_cache import Store, content_key
-from collision_monitor.common.loading_limits import check_time
+from collision_monitor.common.limits import check_time
 from collision_monitor.errors import FitError
 from collision_monitor.fitting.approach_points import merged
 from collision_monitor.fitting.body import outermost
@@ -52,12 +52,9 @@ _OBSTACLE_FACTOR = 4
 # Of the leaves that links may have at most, so many are for them in the mean: some links need
 # all, and for most of the others the last ones hardly pay.
 _MEAN = 0.75
-# Files beside this one that have no part in a fit of given watchers, and so may change without
-# that meshes are fitted anew.
-_NO_PART = (
-    "__init__.py", "approach_points.py", "enclosure*.py", "fitter.py", "leaves_file.py",
-    "stand_off.py",
-)  # fmt: skip
+# Files beside this one that do not decide a fit with given watchers: when they change, meshes are
+# not fitted anew.
+_NO_PART = ("__init__.py", "approach_points.py", "enclosure.py", "fitter.py", "leaves_file.py")
 # Files elsewhere that have a part in it.
 _PART = ("geometry/leaf.py",)
 _CLOSED_FORMS = ("sphere", "capsule", "box")

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from collision_monitor.common.disk_cache import content_key
-from collision_monitor.common.magnitudes import any_beyond_reason, beyond_reason
+from collision_monitor.common.limits import any_beyond_reason, beyond_reason
 from collision_monitor.common.text import did_you_mean
 from collision_monitor.errors import LeavesError, SceneError
 from collision_monitor.geometry.leaf import Leaf

@@ -15,7 +15,7 @@ import math
 import numpy as np
 from lxml import etree
 
-from collision_monitor.common.safe_xml import parse_xml
+from collision_monitor.common.safe_files import parse_xml
 from collision_monitor.errors import MeshError
 
 # -- the primitives of a COLLADA geometry as triangles --

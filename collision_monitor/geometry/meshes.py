@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from collision_monitor.common.magnitudes import LARGEST_FILE, SMALLEST, beyond_reason, read_bounded
+from collision_monitor.common.limits import LARGEST_FILE, SMALLEST, beyond_reason, read_bounded
 from collision_monitor.errors import CollisionMonitorError, MeshError
 from collision_monitor.geometry.mesh_dae import read_dae
 

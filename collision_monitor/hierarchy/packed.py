@@ -1,10 +1,9 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""A model as two flat arrays, and the windows through which kernels see it.
+"""A model as two flat arrays, built from bodies, leaves and pairs, and views of them for kernels.
 
-Handing an array to compiled code costs about 50 ns, more than many a query: so
-everything a query needs lies in one float and one integer array. Each begins
-with no header of its own; ``index[0:HEADER]`` holds sizes and offsets.
+Handing an array to compiled code costs about 50 ns, more than many queries. So all data of a query
+are in one float and one integer array; ``index[0:HEADER]`` holds sizes and offsets.
 
 ======================  ==========================================================
 window                  rows and columns
@@ -32,12 +31,18 @@ that do not. A child's index is above its parent's.
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from collision_monitor.common.array_views import borrow
 from collision_monitor.common.compiled import kernel
+from collision_monitor.geometry.leaf import Leaf
+from collision_monitor.robot.bodies import Bodies
+
+# -- the arrays --
 
 REVOLUTE, PRISMATIC = 0, 1
 
@@ -127,3 +132,203 @@ def unpack(numbers, index):
         index[20],
         index[21],
     )
+
+
+# -- binary trees over leaves, level by level --
+
+
+def _halve(
+    order: np.ndarray, centers: np.ndarray | None, groups: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Two halves: between groups, else across the longest side of the centres' box."""
+    half = (len(order) + 1) // 2
+    borders = np.flatnonzero(np.diff(groups[order])) + 1
+    if len(borders):
+        half = int(borders[np.abs(borders - 0.5 * len(order)).argmin()])
+        return order[:half], order[half:]
+    if centers is not None:
+        extents = np.ptp(centers[order], axis=0)
+        order = order[np.argsort(centers[order, int(extents.argmax())], kind="stable")]
+    return order[:half], order[half:]
+
+
+def build_tree(
+    leaves: np.ndarray, centers: np.ndarray | None = None, groups: np.ndarray | None = None
+) -> np.ndarray:
+    """Nodes (n, 2) of a balanced tree over the leaf indices ``leaves``, top down.
+
+    Without ``centers`` the leaves keep their order along the chain (Zhang et al.):
+    m leaves give ceil(log2 m) + 1 levels. With ``centers`` (all leaves, 3) each node
+    is split across its longest extent: for leaves that do not move against each other.
+    With ``groups`` (all leaves,) as well, nodes are first split between groups that stand
+    one after another, the one nearest to half: links along the chain stay whole, and
+    a link's leaves are split where they lie.
+
+    Returns:
+        Rows (first child, second child), or (-1, leaf). Node 0 is the root, and nodes
+        come level by level, so a child's index is above its parent's.
+    """
+    leaves = np.asarray(leaves, dtype=np.int64)
+    if groups is None:
+        return _build_halving(leaves, centers)
+    nodes: list[list[int]] = []
+    waiting: deque[tuple[np.ndarray, int, int]] = deque()
+    if len(leaves):
+        waiting.append((leaves, -1, -1))
+    while waiting:
+        members, parent, side = waiting.popleft()
+        if parent >= 0:
+            nodes[parent][side] = len(nodes)
+        if len(members) == 1:
+            nodes.append([-1, int(members[0])])
+            continue
+        for k, half in enumerate(_halve(members, centers, groups)):
+            waiting.append((half, len(nodes), k))
+        nodes.append([-1, -1])
+    return np.array(nodes, dtype=np.int64).reshape(-1, 2)
+
+
+def _build_halving(order: np.ndarray, centers: np.ndarray | None) -> np.ndarray:
+    """`build_tree` without groups: all nodes of a level at once, for scenes of many leaves."""
+    levels = []
+    sizes = np.array([len(order)] if len(order) else [], dtype=np.int64)
+    count = 0  # of nodes so far
+    while len(sizes):
+        starts = np.cumsum(sizes) - sizes
+        inner = sizes > 1
+        rows = np.full((len(sizes), 2), -1, dtype=np.int64)
+        rows[~inner, 1] = order[starts[~inner]]
+        count += len(sizes)
+        children = count + 2 * np.arange(inner.sum())
+        rows[inner] = np.column_stack([children, children + 1])
+        levels.append(rows)
+        order, sizes = order[np.repeat(inner, sizes)], sizes[inner]
+        if centers is not None and len(sizes):
+            order = _sorted_within(order, sizes, centers)
+        sizes = np.column_stack([(sizes + 1) // 2, sizes // 2]).ravel()
+    return np.vstack(levels) if levels else np.empty((0, 2), dtype=np.int64)
+
+
+def _sorted_within(order: np.ndarray, sizes: np.ndarray, centers: np.ndarray) -> np.ndarray:
+    """Stretches of ``order``, ``sizes`` long, each sorted along the longest side of its box."""
+    starts = np.cumsum(sizes) - sizes
+    points = centers[order]
+    extents = np.maximum.reduceat(points, starts) - np.minimum.reduceat(points, starts)
+    stretch = np.repeat(np.arange(len(sizes)), sizes)
+    along = points[np.arange(len(order)), extents.argmax(axis=1)[stretch]]
+    return order[np.lexsort((along, stretch))]
+
+
+def _levels(nodes: np.ndarray) -> list[np.ndarray]:
+    """Indices of the nodes of one tree or several, level by level from the roots."""
+    inner = nodes[:, 0] >= 0
+    is_child = np.zeros(len(nodes), dtype=bool)
+    is_child[nodes[inner]] = True
+    levels = []
+    level = np.flatnonzero(~is_child)
+    while len(level):
+        levels.append(level)
+        level = nodes[level[inner[level]]].ravel()
+    return levels
+
+
+def _gathered(nodes: np.ndarray, of_leaves: np.ndarray) -> np.ndarray:
+    """Rows of ``of_leaves`` (leaves, k) of bool, joined by "or" over the leaves below a node."""
+    rows = np.zeros((len(nodes), of_leaves.shape[1]), dtype=bool)
+    for level in reversed(_levels(nodes)):
+        first, second = nodes[level].T
+        inner = first >= 0
+        rows[level[~inner]] = of_leaves[second[~inner]]
+        rows[level[inner]] = rows[first[inner]] | rows[second[inner]]
+    return rows
+
+
+def open_bits(moving: np.ndarray, all_nodes: np.ndarray, checked: np.ndarray) -> np.ndarray:
+    """Which node pairs have a leaf pair to be checked below them, as bits.
+
+    Args:
+        moving: nodes of the tree of moving leaves, which come first.
+        all_nodes: nodes of both trees.
+        checked: (moving leaves, leaves) of bool, symmetric where both sides move.
+
+    Returns:
+        (len(moving), words): bit j % 64 of word j // 64 in row i stands for nodes i, j.
+    """
+    partners = _gathered(moving, checked)  # moving nodes x leaves
+    meets = _gathered(all_nodes, partners.T).T  # moving nodes x nodes
+    words = max(1, -(-len(all_nodes) // 64))
+    padded = np.zeros((len(moving), words * 64), dtype=np.uint8)
+    padded[:, : len(all_nodes)] = meets
+    return np.packbits(padded, axis=1, bitorder="little").view(np.int64)
+
+
+def _rows(poses: np.ndarray) -> np.ndarray:
+    """Poses (k, 4, 4) as rows of 12: the rotation row by row, then the translation."""
+    return np.hstack([poses[:, :3, :3].reshape(-1, 9), poses[:, :3, 3]])
+
+
+def pack_model(
+    bodies: Bodies,
+    body_leaves: Sequence[Leaf],
+    leaf_bodies: np.ndarray,
+    link_leaves: np.ndarray,
+    pairs: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """The arrays (numbers, index) of `pack`.
+
+    Args:
+        bodies: the kinematic tree.
+        body_leaves: leaves in the frames of their bodies; those that move come first.
+        leaf_bodies: (m,) body of each leaf.
+        link_leaves: (links, 2) first leaf of each link and one past its last.
+        pairs: (p, 2) link indices of the pairs to check.
+    """
+    count = len(body_leaves)
+    moving_count = int((leaf_bodies > 0).sum())
+    ends = np.array([end for leaf in body_leaves for end in (leaf.p0, leaf.p1)], dtype=float)
+    ends = ends.reshape(-1, 6)
+    centers = 0.5 * (ends[:, :3] + ends[:, 3:])
+    link_of = np.repeat(np.arange(len(link_leaves)), np.diff(link_leaves, axis=1).ravel())
+    moving = build_tree(np.arange(moving_count), centers, link_of)
+    static = build_tree(np.arange(moving_count, count), centers)
+    inner = static[:, 0] >= 0
+    static[inner] += len(moving)
+    nodes = np.vstack([moving, static])
+
+    checked = np.zeros((moving_count, count), dtype=bool)
+    ranges = [slice(first, stop) for first, stop in link_leaves.tolist()]
+    for a, b in pairs.tolist():
+        first, second = ranges[a], ranges[b]
+        if first.start >= moving_count:
+            first, second = second, first
+        checked[first, second] = True
+        if second.start < moving_count:
+            checked[second, first] = True
+
+    poses = np.zeros((len(bodies.parents) + 1, 12))
+    poses[0, [0, 4, 8]] = 1.0
+    view = View(
+        joint_table=np.column_stack(
+            [
+                bodies.parents,
+                np.where(bodies.slides, PRISMATIC, REVOLUTE),
+                bodies.columns,
+            ]
+        ),
+        leaf_bodies=leaf_bodies.reshape(-1, 1),
+        nodes=nodes,
+        open_bits=open_bits(moving, nodes, checked),
+        links=link_leaves,
+        pairs=pairs.reshape(-1, 2),
+        warm_start=np.array([[-1, -1]]),
+        joint_motion=np.column_stack([bodies.gains, bodies.offsets]),
+        placements=_rows(bodies.placements),
+        poses=poses,
+        leaf_ends=ends,
+        radii=np.array([[leaf.radius] for leaf in body_leaves]),
+        ends=np.zeros((count, 6)),
+        boxes=np.zeros((len(nodes), 6)),
+        moving_leaves=moving_count,
+        moving_nodes=len(moving),
+    )
+    return pack(view)

@@ -20,17 +20,16 @@ from collision_monitor.common.compiled import FALSE, ONE, TRUE, ZERO, kernel, sm
 from collision_monitor.geometry.convex import RADIUS, ROUND, farthest, solid_distance
 from collision_monitor.mesh_distance.mesh_crossing import crossing_triangles
 from collision_monitor.mesh_distance.mesh_pair_distance import place_corners
-from collision_monitor.mesh_distance.mesh_solid import touching_rows
-from collision_monitor.mesh_distance.packed_parts import (
-    MESH,
-)
 from collision_monitor.mesh_distance.part_calls import (
     call_holds,
     call_list_contacts,
     call_part_distance,
     call_part_way_out,
 )
-from collision_monitor.mesh_distance.part_distance import finish, tree_of
+from collision_monitor.mesh_distance.part_distance import finish, touching_rows, tree_of
+from collision_monitor.mesh_distance.parts import (
+    MESH,
+)
 from collision_monitor.mesh_distance.poses import (
     compose,
     compose_inverse,
@@ -39,8 +38,13 @@ from collision_monitor.mesh_distance.poses import (
     to_inner,
     to_outer,
 )
-from collision_monitor.mesh_distance.separation import fill_axes, turn_axes, way_out
-from collision_monitor.mesh_distance.support import parts_gap, solid_reach
+from collision_monitor.mesh_distance.separation import (
+    fill_axes,
+    parts_gap,
+    solid_reach,
+    turn_axes,
+    way_out,
+)
 
 # Pairs of triangles that give directions, those of them that are looked at closely, directions,
 # the two ways of each, and how many of them are followed to their end, the most promising first,

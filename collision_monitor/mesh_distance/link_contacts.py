@@ -19,15 +19,15 @@ from collision_monitor.hierarchy.packed import unpack
 from collision_monitor.hierarchy.query import first_bad, move
 from collision_monitor.mesh_distance.link_pair_distance import copy_rows, place_link, relative_pose
 from collision_monitor.mesh_distance.nearest_query import to_base
-from collision_monitor.mesh_distance.packed_parts import (
+from collision_monitor.mesh_distance.part_calls import call_list_contacts, call_part_depth
+from collision_monitor.mesh_distance.part_distance import balls_gap, tree_of
+from collision_monitor.mesh_distance.parts import (
     data_of,
     unpack_shapes,
     unpack_state,
 )
-from collision_monitor.mesh_distance.part_calls import call_list_contacts, call_part_depth
-from collision_monitor.mesh_distance.part_distance import balls_gap, tree_of
 from collision_monitor.mesh_distance.poses import to_outer
-from collision_monitor.mesh_distance.support import parts_gap
+from collision_monitor.mesh_distance.separation import parts_gap
 
 
 @kernel

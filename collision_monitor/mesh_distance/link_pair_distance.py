@@ -11,9 +11,9 @@ import numpy as np
 from collision_monitor.common.array_views import work_space
 from collision_monitor.common.compiled import FALSE, THREE, TRUE, kernel, small_kernel
 from collision_monitor.geometry.convex import RADIUS
-from collision_monitor.mesh_distance.packed_parts import SOLID
 from collision_monitor.mesh_distance.part_calls import call_holds, call_part_distance
 from collision_monitor.mesh_distance.part_distance import balls_gap, finish
+from collision_monitor.mesh_distance.parts import SOLID
 from collision_monitor.mesh_distance.poses import compose, compose_inverse, fill_absolute, take_pose
 
 # The answer for links whose shapes touch, cross or hold one another: how deep is asked elsewhere.

@@ -15,15 +15,19 @@ import numpy as np
 
 from collision_monitor.common.array_views import work_space
 from collision_monitor.common.compiled import THREE, ZERO, kernel, small_kernel
-from collision_monitor.geometry.separating_axes import aligned_apart, oriented_apart, rounding
+from collision_monitor.geometry.bounding_volumes import (
+    aligned_apart,
+    oriented_apart,
+    place,
+    rounding,
+)
 from collision_monitor.geometry.triangles import triangles_intersect
-from collision_monitor.geometry.volume_bounds import place
-from collision_monitor.mesh_distance.bvh.mesh_tree import OBB, OCTREE, RSS, STACK, unpack_tree
 from collision_monitor.mesh_distance.mesh_pair_distance import (
     centers_apart,
     place_corners,
     take_corners,
 )
+from collision_monitor.mesh_distance.mesh_tree import OBB, OCTREE, RSS, STACK, unpack_tree
 
 # -- a set of numbers from 0 on that grows: which pairs have been met already --
 #
@@ -193,7 +197,7 @@ def crossing_triangles(a, b, pose, most, out):
 
 @kernel
 def mesh_crossing(numbers_a, index_a, numbers_b, index_b, rotation, translation, most, out):
-    """`crossing_triangles` of two packed trees, as by `mesh_distance.bvh.mesh_tree`.
+    """`crossing_triangles` of two packed trees, as by `mesh_tree`.
 
     ``rotation`` (3, 3) and ``translation`` (3,) place frame B in frame A; ``out`` (k, 2) int64.
     -1 where the pose is not finite.

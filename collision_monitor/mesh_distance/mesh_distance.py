@@ -24,9 +24,15 @@ from collision_monitor.mesh_distance import (
 )
 from collision_monitor.mesh_distance.contact_depth import list_contacts, part_depth, part_way_out
 from collision_monitor.mesh_distance.link_pair_distance import TOUCH
-from collision_monitor.mesh_distance.packed_parts import Shapes, new_state, pack_shapes, windows
 from collision_monitor.mesh_distance.part_distance import holds, part_distance
-from collision_monitor.mesh_distance.parts import Part, parts_of
+from collision_monitor.mesh_distance.parts import (
+    Part,
+    Shapes,
+    new_state,
+    pack_shapes,
+    parts_of,
+    windows,
+)
 from collision_monitor.robot.description import Shape
 
 logger = logging.getLogger(__name__)
@@ -72,7 +78,7 @@ class ExactShapes:
         )
 
     def arrays(self) -> tuple[np.ndarray, np.ndarray]:
-        """(numbers, index) of `mesh_distance.packed_parts.Shapes`."""
+        """(numbers, index) of `parts.Shapes`."""
         if self._arrays is None:
             self._arrays = self._build()
         return self._arrays

@@ -23,14 +23,14 @@ from collision_monitor.common.compiled import (
     kernel,
     small_kernel,
 )
-from collision_monitor.geometry.triangle_distance import squared_distance_below
-from collision_monitor.geometry.volume_bounds import (
+from collision_monitor.geometry.bounding_volumes import (
     aligned_bound,
     oriented_bound,
     place,
     swept_bound,
 )
-from collision_monitor.mesh_distance.bvh.mesh_tree import OBB, RSS, STACK, unpack_tree
+from collision_monitor.geometry.triangles import squared_distance_below
+from collision_monitor.mesh_distance.mesh_tree import OBB, RSS, STACK, unpack_tree
 
 # -- how far the triangles below the nodes of a tree reach along one direction, exactly --
 #
@@ -71,7 +71,7 @@ def fill_both_reaches(a, b, pose, points):
 
     That, less the reach of a node of A (column 0), less the reach of a node of B (column
     1), is at most the distance of the triangles below the nodes. Frames by ``pose`` as of
-    `volume_bounds.place`. Points that coincide show no way, and everything is 0 then.
+    `bounding_volumes.place`. Points that coincide show no way, and everything is 0 then.
     """
     x, y, z = points[1, 0] - points[0, 0], points[1, 1] - points[0, 1], points[1, 2] - points[0, 2]
     length = math.sqrt(x * x + y * y + z * z)
@@ -95,7 +95,7 @@ _SMALL, _MUCH, _FILLS = 20_000, 0.64, 5
 
 @kernel
 def bound(kind, volumes_a, i, volumes_b, j, pose, best):
-    """At most the squared distance of what two volumes enclose; see `volume_bounds`."""
+    """At most the squared distance of what two volumes enclose; see `bounding_volumes`."""
     if kind == OBB:
         return oriented_bound(volumes_a, i, volumes_b, j, pose, best)
     if kind == RSS:
@@ -228,7 +228,7 @@ def mesh_distance(
     """(distance, row a, row b, 3 + 3 coordinates of the nearest points in frame A) of two meshes.
 
     Metres. 0 where the surfaces touch or cross; surfaces, so a mesh wholly inside another
-    one is apart from it. Trees of one kind, as by `bvh.mesh_tree`; ``rotation`` (3, 3)
+    one is apart from it. Trees of one kind, as by `mesh_tree`; ``rotation`` (3, 3)
     and ``translation`` (3,) place frame B in frame A. The rows are those of the trees' ``corners``,
     to be the guess of the next query. They are -1, and the points nan, where the meshes are
     ``limit`` metres or more apart: the distance is ``limit`` then. It is nan where the pose is not

@@ -39,10 +39,10 @@ from collision_monitor.mesh_distance.link_pair_distance import (
     place_link,
     relative_pose,
 )
-from collision_monitor.mesh_distance.packed_parts import data_of, unpack_shapes, unpack_state
 from collision_monitor.mesh_distance.part_distance import tree_of
+from collision_monitor.mesh_distance.parts import data_of, unpack_shapes, unpack_state
 from collision_monitor.mesh_distance.poses import move_points
-from collision_monitor.mesh_distance.support import parts_gap
+from collision_monitor.mesh_distance.separation import parts_gap
 
 _STACK = 512  # as in tree.py
 

@@ -19,7 +19,7 @@ from numba.extending import intrinsic
 
 from collision_monitor.common.array_views import Window
 from collision_monitor.common.compiled import inlined_kernel
-from collision_monitor.mesh_distance.packed_parts import Shapes
+from collision_monitor.mesh_distance.parts import Shapes
 
 INTEGERS, FLOATS = Window(types.int64), Window(types.float64)
 
@@ -55,7 +55,7 @@ def caller(signature: Signature) -> Callable:
 
 
 _PART_DISTANCE, _HOLDS, _LIST_CONTACTS, _WAY_OUT, _PART_DEPTH = map(np.int64, range(5))
-# Their addresses are in this order in what `packed_parts.data_of` is given.
+# Their addresses are in this order in what `parts.data_of` is given.
 CALLS = 5
 
 _INDEX, _NUMBER, _YES = types.int64, types.float64, types.boolean

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Poses as windows (7, 3): the rotation, the translation, and the rotation's absolute values.
 
-As `volume_bounds.place` makes them; the last three rows are what boxes ask for.
+As `bounding_volumes.place` makes them; the last three rows are what boxes ask for.
 """
 
 from __future__ import annotations

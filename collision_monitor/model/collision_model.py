@@ -18,14 +18,14 @@ import numpy as np
 from collision_monitor.batch_clear.clear import CLEAR, DOUBTFUL, ClearTables, clear
 from collision_monitor.batch_clear.tables import clear_tables, copied
 from collision_monitor.common.disk_cache import content_key
-from collision_monitor.common.loading_limits import (
+from collision_monitor.common.limits import (
+    LARGEST_POSITION,
     LoadingLimits,
     check_count,
     check_time,
     limited,
 )
-from collision_monitor.common.magnitudes import LARGEST_POSITION
-from collision_monitor.common.safe_xml import ReceivedText
+from collision_monitor.common.safe_files import ReceivedText
 from collision_monitor.errors import (
     ConfigurationError,
     FitError,
@@ -37,20 +37,18 @@ from collision_monitor.fitting.shapes import Fit, FitSettings, fit_of_given
 from collision_monitor.geometry.leaf import Leaf, moved
 from collision_monitor.hierarchy import query
 from collision_monitor.hierarchy.clearance import Clearance
-from collision_monitor.hierarchy.packed import windows
-from collision_monitor.hierarchy.packing import pack_model
+from collision_monitor.hierarchy.packed import pack_model, windows
 from collision_monitor.hierarchy.query import warm_up
-from collision_monitor.mesh_distance.bvh.mesh_tree import KINDS
 from collision_monitor.mesh_distance.mesh_distance import (
     Crossing,
     ExactDistance,
     ExactShapes,
     LinkShapes,
 )
+from collision_monitor.mesh_distance.mesh_tree import KINDS
 from collision_monitor.model.permanent_contacts import permanent_contacts
-from collision_monitor.model.reach import reach
-from collision_monitor.model.structural_pairs import UsualDistances, usual_distances
-from collision_monitor.robot.bodies import Bodies, link_poses, rigid_bodies
+from collision_monitor.model.thresholds import UsualDistances, usual_distances
+from collision_monitor.robot.bodies import Bodies, link_poses, reach, rigid_bodies
 from collision_monitor.robot.description import Robot, Shape
 from collision_monitor.robot.pairs import (
     NEIGHBOURS,
@@ -61,7 +59,7 @@ from collision_monitor.robot.pairs import (
 )
 from collision_monitor.robot.scene import Scene, load_scene, with_joints, without_joints
 from collision_monitor.robot.srdf import Semantics, load_srdf
-from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.robot.urdf import load_robot
 
 logger = logging.getLogger(__name__)
 

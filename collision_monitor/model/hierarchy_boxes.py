@@ -10,10 +10,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from collision_monitor.hierarchy.packed import windows
-from collision_monitor.mesh_distance.bvh import mesh_tree
-from collision_monitor.mesh_distance.bvh.mesh_tree import RSS
-from collision_monitor.mesh_distance.packed_parts import SOLID
-from collision_monitor.mesh_distance.parts import Part
+from collision_monitor.mesh_distance import mesh_tree
+from collision_monitor.mesh_distance.mesh_tree import RSS
+from collision_monitor.mesh_distance.parts import SOLID, Part
 from collision_monitor.model.collision_model import CollisionModel
 
 

@@ -25,8 +25,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from collision_monitor.common.loading_limits import LoadingLimits, limited
-from collision_monitor.common.safe_xml import ReceivedText
+from collision_monitor.common.limits import LoadingLimits, limited
+from collision_monitor.common.safe_files import ReceivedText
 from collision_monitor.errors import CollisionMonitorError, NothingToCheckError
 from collision_monitor.fitting.fitter import FITS, given_leaves
 from collision_monitor.fitting.shapes import FitSettings
@@ -35,7 +35,7 @@ from collision_monitor.robot.composed import Mounted, compose, compose_semantics
 from collision_monitor.robot.poses import pose_from_xyz_rpy
 from collision_monitor.robot.scene import load_scene
 from collision_monitor.robot.srdf import load_srdf
-from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.robot.urdf import load_robot
 
 # Whose the joints are that a scene adds to robots.
 SCENE = "scene"

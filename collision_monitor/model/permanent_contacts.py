@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from collision_monitor.common.disk_cache import Store, content_key
-from collision_monitor.common.loading_limits import check_time
+from collision_monitor.common.limits import check_time
 from collision_monitor.model.mesh_contacts import LinkContacts, Solid
 from collision_monitor.robot.bodies import link_poses
 

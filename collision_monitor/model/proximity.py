@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Near leaves of a model: distances, gradients, certificates of motions, nearness of links."""
+"""Near leaves of a model or a live scene: distances, gradients, certificates, nearness of links."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ import numpy as np
 
 from collision_monitor.continuous import motion_bound
 from collision_monitor.errors import CancelledError, ConfigurationError
-from collision_monitor.hierarchy.near import near
+from collision_monitor.hierarchy.query import near
+from collision_monitor.model.live_scene import LiveScene
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
@@ -41,7 +42,7 @@ class Near:
 
 @dataclass(frozen=True)
 class Certificate:
-    """What a bound on the travel says of a straight joint motion.
+    """Result of certifying a straight joint motion by a bound on the travel.
 
     Attributes:
         holds: every pair keeps its limit at every instant.
@@ -61,7 +62,7 @@ class Certificate:
 
 
 def link_tables(model: CollisionModel) -> tuple[np.ndarray, np.ndarray]:
-    """What `hierarchy.near` has to know of links: of each leaf its link, of two links their pair.
+    """Tables of links for `hierarchy.query.near`: the link of each leaf, the pair of two links.
 
     (leaves,) indices into ``model.link_names``; (moving links, links) indices into
     ``model.pairs``, -1 for links that are not checked.
@@ -78,10 +79,10 @@ def link_tables(model: CollisionModel) -> tuple[np.ndarray, np.ndarray]:
 
 
 class Proximity:
-    """Questions about single pairs of leaves; has a work space of its own, for one thread.
+    """Queries of single pairs of leaves; has a work space of its own, for one thread.
 
     Attributes:
-        cancelled: asked at each question; where it is true, that raises CancelledError.
+        cancelled: called in each query; if it returns true, the query raises CancelledError.
     """
 
     cancelled: Callable[[], bool] | None = None
@@ -95,7 +96,7 @@ class Proximity:
 
     @property
     def pair_count(self) -> int:
-        """How many limits there are."""
+        """Number of limits."""
         return len(self.model.pairs)
 
     def _arrays(self) -> tuple[np.ndarray, np.ndarray]:
@@ -160,8 +161,8 @@ class Proximity:
     ) -> Certificate:
         """Whether pairs keep their ``limits`` (pairs,) all the way from ``start`` to ``end`` (nq,).
 
-        Joints move evenly and together. ``resolution``: metres above a limit that are not told
-        from touching it.
+        Joints move evenly and together. ``resolution``: distances this much above a limit, in
+        metres, count as touching it.
         """
         self._go_on()
         if not resolution > 0.0:
@@ -189,7 +190,7 @@ def part_of(distances: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
     """Distances (k,) in parts of ``thresholds`` (k, 2): 0 at the stop, 1 at the warning one."""
     stop, warn = thresholds.T
     width = np.where(warn > stop, warn - stop, 1.0)
-    # Written so that a distance that is not a number is not taken for a far one.
+    # Written so that NaN does not count as a large distance.
     return np.where(distances > stop, (distances - stop) / width, 0.0)
 
 
@@ -230,3 +231,49 @@ class Nearness:
         for side in (0, 1):
             np.minimum.at(out, self._pairs[pairs, side], part)
         return out
+
+
+# -- live scenes --
+
+
+class LiveProximity(Proximity):
+    """`Proximity.near` of the pairs with objects of a live scene; pair numbers are its own."""
+
+    def __init__(self, live: LiveScene) -> None:
+        self.model, self._live = live.model, live
+        self._leaf_links, self._pair_table = live.leaf_links, live.pair_table
+        self._room(64)
+
+    @property
+    def pair_count(self) -> int:
+        """Number of limits."""
+        return self._live.pair_count
+
+    def _arrays(self) -> tuple[np.ndarray, np.ndarray]:
+        return self._live.numbers, self._live.index
+
+
+class LiveNearness:
+    """As `Nearness`, of the pairs with objects of a live scene."""
+
+    def __init__(self, live: LiveScene) -> None:
+        self._live = live
+        self._proximity = LiveProximity(live)
+
+    def of_leaves(
+        self, q: np.ndarray, thresholds: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """(links,), in the order of ``model.link_names``, and (slots,) of objects, at q (nq,).
+
+        ``thresholds`` (pair numbers, 2): stop and warning distance, metres.
+        """
+        above = np.nextafter(thresholds[:, 1], np.inf)
+        found = self._proximity.near(q, above, spread=0.0)
+        part = part_of(found.distances, thresholds[found.pairs])
+        of_links = np.full(len(self._live.model.link_names), np.inf)
+        links = self._live.links_of(found.pairs)
+        np.minimum.at(of_links, links[links >= 0], part[links >= 0])
+        of_slots = np.full(1 + self._live.bounds.objects, np.inf)
+        for slots in self._live.slots_of(found.pairs).T:
+            np.minimum.at(of_slots, slots[slots >= 0], part[slots >= 0])
+        return of_links, of_slots

@@ -4,13 +4,20 @@
 
 One pair of distances for all, and others for pairs that a pattern names, such as
 ``left_* right_*``: two patterns as the shell has them, for the two names in either order.
+
+Some pairs are near each other by construction. The forearm and the second wrist link of an arm are
+15 mm apart in nearly every configuration: with the thresholds of other pairs, they would raise a
+permanent alarm. Such a pair is judged by its usual distance instead: it is reported when
+it is clearly nearer than that. Usual distances are those at random configurations within the joint
+limits. A monitor does not apply this to pairs with an obstacle of the scene: where an obstacle is
+placed is a decision of the user.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -18,11 +25,170 @@ from typing import Any
 
 import numpy as np
 
-from collision_monitor.common.magnitudes import beyond_reason
-from collision_monitor.common.safe_yaml import read_document
+from collision_monitor.common.disk_cache import Store, content_key
+from collision_monitor.common.limits import beyond_reason, check_time
+from collision_monitor.common.safe_files import read_document
 from collision_monitor.errors import SceneError, ThresholdsError
-from collision_monitor.model.structural_pairs import StructuralPair
 from collision_monitor.robot.yaml_values import Entry
+
+# -- pairs that are near by construction --
+
+# Increment when the same input gives another result.
+_VERSION = 4
+_SAMPLES = 400
+# A pair that is farther apart than this, in metres, in most configurations is not structural.
+REACH = 0.15
+_NEAR = 0.99 * REACH
+# Part of the configurations in which a structural pair is within its warning distance.
+_SHARE = 0.5
+# Of that part: a few samples may underestimate it.
+_OFTEN = 0.8
+# Configurations without contact in which the distance is below the usual one.
+_RARE = 0.05
+# Of the usual distance.
+_WARN_PART, _STOP_PART = 0.8, 0.4
+# Stop distance, in metres, of a pair that is in contact at times, unless it usually is nearer.
+_MARGIN = 0.005
+_LEVELS = np.linspace(0.0, 1.0, 41)
+
+
+@dataclass(frozen=True)
+class StructuralPair:
+    """A pair that is within the warning distance in most configurations; metres.
+
+    Attributes:
+        links: names.
+        near: part of the configurations in which the pair is within the warning distance.
+        contact: part of the configurations in which the shapes touch.
+        usual: 95 % of the distances without contact are above this one.
+        largest: largest distance, at most `REACH`.
+        warn: warning distance of this pair.
+        stop: stop distance of this pair.
+    """
+
+    links: tuple[str, str]
+    near: float
+    contact: float
+    usual: float
+    largest: float
+    warn: float
+    stop: float
+
+    def __str__(self) -> str:
+        a, b = self.links
+        touching = f", in contact in {self.contact:.0%}" if self.contact > 0.0 else ""
+        return (
+            f"{a} - {b}: near in {self.near:.0%} of the configurations{touching}, usually at "
+            f"least {1e3 * self.usual:.1f} mm apart: warning at {1e3 * self.warn:.1f} mm, stop at "
+            f"{1e3 * self.stop:.1f} mm"
+        )
+
+
+class UsualDistances:
+    """Distances of the pairs of a model that are near in most configurations.
+
+    Attributes:
+        pairs: (k,) indices into the pairs of the model.
+        quantiles: (k, 41) of the signed distance at `_SAMPLES` random configurations, metres;
+            0 in contact, at most `REACH`.
+    """
+
+    def __init__(self, pairs: Sequence[int], quantiles: np.ndarray) -> None:
+        """Made by `usual_distances`."""
+        self.pairs = np.array(pairs, dtype=int)
+        self.quantiles = np.array(quantiles, dtype=float).reshape(len(self.pairs), len(_LEVELS))
+
+    def structural(
+        self,
+        names: Sequence[tuple[str, str]],
+        stop: float,
+        warn: float,
+        obstacles: Collection[str] = (),
+    ) -> dict[int, StructuralPair]:
+        """Structural pairs by their index.
+
+        Args:
+            names: of all pairs of the model.
+            stop: stop distance of other pairs, metres.
+            warn: warning distance of other pairs, metres.
+            obstacles: names of obstacles, whose pairs are left out.
+        """
+        found = {}
+        for pair, row in zip(self.pairs.tolist(), self.quantiles, strict=True):
+            near, contact = _share_below(row, min(warn, _NEAR)), _share_below(row, 0.0)
+            if near < _SHARE or contact >= 1.0 or not set(obstacles).isdisjoint(names[pair]):
+                continue
+            usual = float(np.interp(contact + _RARE * (1.0 - contact), _LEVELS, row))
+            own_stop = _STOP_PART * usual
+            if contact > 0.0:  # a pair that can collide keeps a margin
+                middle = float(np.interp(0.5 * (1.0 + contact), _LEVELS, row))
+                own_stop = max(own_stop, min(_MARGIN, _STOP_PART * middle))
+            own_stop = min(stop, own_stop)
+            own_warn = min(warn, max(_WARN_PART * usual, 1.5 * own_stop))
+            if own_warn < warn or own_stop < stop:
+                found[pair] = StructuralPair(
+                    names[pair], near, contact, usual, float(row[-1]), own_warn, own_stop
+                )
+        return found
+
+    def always_touching(self) -> list[int]:
+        """Pairs, by their index, that touch in all samples."""
+        return [
+            pair for pair, row in zip(self.pairs.tolist(), self.quantiles, strict=True)
+            if row[-1] <= 0.0
+        ]  # fmt: skip
+
+
+def _share_below(quantiles: np.ndarray, distance: float) -> float:
+    """Part of the samples with at most this distance."""
+    return float(np.searchsorted(quantiles, distance, side="right")) / len(quantiles)
+
+
+def _leaf_distances(model: Any, pairs: np.ndarray, samples: np.ndarray) -> np.ndarray:
+    """Distances (samples, k) of the leaves of a part of the pairs."""
+    if not len(pairs):
+        return np.empty((len(samples), 0))
+    if len(pairs) < len(model.pairs) // 4:  # most pairs of thousands of links are far apart
+        few = model.twin([model.pairs[k] for k in pairs])
+        return np.array([few.distances(q) for q in _in_time(samples)])
+    return np.array([model.distances(q)[pairs] for q in _in_time(samples)])
+
+
+def _in_time(samples: np.ndarray) -> Iterator[np.ndarray]:
+    for q in samples:
+        check_time("measuring how near pairs usually are")
+        yield q
+
+
+def usual_distances(model: Any, exact: bool) -> UsualDistances:
+    """Measure the pairs of a CollisionModel that are near in most configurations; kept on disk.
+
+    ``exact``: on the shapes instead of the leaves. It compiles exact queries, and builds their
+    hierarchies, unless the result is cached.
+    """
+    if not model.pairs:
+        return UsualDistances([], np.empty(0))
+    samples = model.random_configurations(_SAMPLES, seed=2)
+    key = content_key("usual", _VERSION, exact, model.content)
+    with Store("contacts") as store:
+        kept = store.get(key)
+        if not isinstance(kept, list):
+            # Leaves are nearer than meshes: on a part of the samples they show which pairs are far.
+            near = model.near_shares(samples[: _SAMPLES // 4], REACH)
+            pairs = np.flatnonzero(near >= _OFTEN * _SHARE)
+            if exact:
+                distances = np.array([
+                    model.surface_distances(q, pairs) for q in _in_time(samples)
+                ])  # fmt: skip
+            else:
+                distances = _leaf_distances(model, pairs, samples)
+            quantiles = np.quantile(np.clip(distances, 0.0, REACH), _LEVELS, axis=0).T
+            kept = [pairs.tolist(), quantiles.tolist()]
+            store.set(key, kept)
+    return UsualDistances(*kept)
+
+
+# -- thresholds --
 
 _LARGEST_FILE = 1_000_000  # bytes
 _NUMBER = re.compile(r"[-0-9*?\[\]!]+")  # or a pattern of numbers
@@ -39,11 +205,11 @@ class Rule:
 
 @dataclass(frozen=True)
 class Thresholds:
-    """Distances in metres below which a motion is warned of, or refused.
+    """Distances in metres below which a warning or an error is raised.
 
     Attributes:
-        warn: below it is a warning.
-        stop: below it is not safe; touching never is.
+        warn: distances below it raise a warning.
+        stop: distances below it are not safe; contact never is.
         rules: for some pairs; a later one counts where two name the same pair.
         source: where they come from, for messages.
     """
@@ -63,7 +229,7 @@ class Thresholds:
         """(len(pairs), 2) stop and warn of each pair, metres.
 
         ``must_name``: whether a rule that names none of them is an error. With ``objects``, the
-        names of links, it is none if it may be about objects to come: see `may_be_object`.
+        names of links, it is not an error if it may name objects added later: see `may_be_object`.
         ``structural``: pairs by index that have distances of their own where no rule names them.
 
         Raises:
@@ -132,10 +298,10 @@ def _names(patterns: Sequence[str], pair: tuple[str, str]) -> bool:
 
 
 def may_be_object(pattern: str, links: Collection[str]) -> bool:
-    """Whether objects of a live scene may be called so: ``cell/7``, ``planning_scene/box``, cloud.
+    """Whether objects of a live scene may be named so: ``cell/7``, ``planning_scene/box``, cloud.
 
-    ``links``: of one of several robots, ``left/arm``, have a ``/`` as well: what begins as they do
-    is an object's only where it may end in a marker's number.
+    ``links``: of one of several robots, ``left/arm``, have a ``/`` as well: a name that begins
+    like theirs is that of an object only if it can end in the number of a marker.
     """
     first, slash, last = pattern.rpartition("/")
     if not slash:
@@ -146,7 +312,7 @@ def may_be_object(pattern: str, links: Collection[str]) -> bool:
 
 
 def _may_be_objects(patterns: Sequence[str], links: Collection[str] | None) -> bool:
-    """Whether two patterns may name an object to come, and beside it another or a link."""
+    """Whether two patterns may name an object added later, with another object or a link."""
     if links is None:
         return False
     known = [any(fnmatchcase(link, pattern) for link in links) for pattern in patterns]

@@ -8,7 +8,7 @@ from collision_monitor.common.compiled import cache_directory, compiling, is_on_
 from collision_monitor.common.compiling_process import CompilingProcess
 from collision_monitor.hierarchy import object_slots
 from collision_monitor.mesh_distance import link_contacts
-from collision_monitor.model.live import point_cloud
+from collision_monitor.model import point_cloud
 
 _NICE = 19  # the parent loads the robot meanwhile, which is needed first
 # One moving link and no pair: the compiled kernels are the same for all robots.
@@ -33,7 +33,7 @@ def is_compiled(which: str) -> bool:
 def compile_monitor() -> None:
     """Compile the kernels of a monitor with a live scene, except for queries of the robot."""
     from collision_monitor.model import collision_model
-    from collision_monitor.model.live.live_scene import LiveScene
+    from collision_monitor.model.live_scene import LiveScene
     from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
 
     # Queries are compiled by the main process, while it loads the robot.
@@ -50,7 +50,7 @@ def _nothing() -> None:
 
 def compile_cloud() -> None:
     """Compile the kernels of point clouds."""
-    from collision_monitor.model.live.point_cloud import warm_up
+    from collision_monitor.model.point_cloud import warm_up
 
     warm_up()
 

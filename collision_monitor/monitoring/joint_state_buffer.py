@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from collision_monitor.common.magnitudes import LARGEST_POSITION, LARGEST_RATE, LATEST_STAMP
+from collision_monitor.common.limits import LARGEST_POSITION, LARGEST_RATE, LATEST_STAMP
 from collision_monitor.common.text import shortened
 from collision_monitor.errors import JointStateError
 from collision_monitor.monitoring.watchdogs import FUTURE_SECONDS

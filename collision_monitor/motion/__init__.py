@@ -5,8 +5,7 @@
 A `Motion` is a table of times and joint positions, a `Trajectory` polynomials over time.
 """
 
-from collision_monitor.motion.motion import Motion, write_motion
 from collision_monitor.motion.motion_files import read_motion
-from collision_monitor.motion.trajectory import Trajectory
+from collision_monitor.motion.trajectory import Motion, Trajectory, write_motion
 
 __all__ = ["Motion", "Trajectory", "read_motion", "write_motion"]

@@ -17,13 +17,11 @@ from typing import Any
 import numpy as np
 from scipy.interpolate import PPoly
 
-from collision_monitor.common.magnitudes import beyond_reason
+from collision_monitor.common.limits import beyond_reason
 from collision_monitor.errors import MotionError, SceneError
-from collision_monitor.motion.line_motion import follow_line
-from collision_monitor.motion.resolved_rates import CartesianLine
+from collision_monitor.motion.line_motion import CartesianLine, Trapezoid, follow_line
 from collision_monitor.motion.robot_joints import on_robot
 from collision_monitor.motion.trajectory import Trajectory, joined
-from collision_monitor.motion.trapezoid import Trapezoid
 from collision_monitor.motion.violation import Violation
 from collision_monitor.robot.bodies import link_poses, rigid_bodies
 from collision_monitor.robot.description import Robot

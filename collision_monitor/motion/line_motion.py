@@ -2,9 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """A motion along a straight line on a trapezoidal profile, and what is wrong with it.
 
-Joints follow the line by resolved rates over its length s; time comes in afterwards, by s(t). What
-comes out is quintic between nodes, and is measured between them too: nodes are put in until the
-link is as near to its line there as it is at the nodes.
+Joints follow the line by resolved rates over its length s; times follow from s(t). The result is
+quintic between nodes and is measured between them too: nodes are added until the link is as near to
+its line there as it is at the nodes.
+
+The profile is that of Liu Qian, Liu Chuankai et al., J. NUAA 54(1), 2022, 58-67. A change by Delta
+in the time tf, with ramps tsa and tsd: the rate rises evenly to its peak
+Delta / (tf - (tsa + tsd) / 2), stays there, and falls evenly to zero.
+
+Resolved rates are after Whitney, IEEE Trans. Man-Machine Systems 10(2), 1969, 47-53, by the
+pseudo-inverse of the Jacobian: of all rates that give the twist, those of least norm (Liu Qian, Liu
+Chuankai et al. remove the null-space component, which is the same). Near singularities they are
+damped after Nakamura and Hanafusa, J. Dyn. Syst. Meas. Control 108(3), 1986, 163-171.
 """
 
 from __future__ import annotations
@@ -12,20 +21,273 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from scipy.integrate import DOP853, OdeSolution
 from scipy.interpolate import PPoly
 from scipy.optimize import brentq, minimize_scalar
+from scipy.spatial.transform import Rotation
 
-from collision_monitor.motion.resolved_rates import SINGULAR, CartesianLine, ResolvedRates
+from collision_monitor.common.text import shortened
+from collision_monitor.errors import MotionError
 from collision_monitor.motion.trajectory import Trajectory, hermite
-from collision_monitor.motion.trapezoid import Trapezoid
 from collision_monitor.motion.violation import Code, Violation
-from collision_monitor.robot.bodies import Bodies, link_poses
+from collision_monitor.robot.bodies import Bodies, Jacobians, link_poses
+from collision_monitor.robot.poses import rotation_about
 
-OFF = (1e-4, math.radians(0.01))  # metres and radians off the line that are too much
-_NEAR_SINGULAR = 0.03  # smallest singular value that is warned of
-_ROUNDING = 1e-9  # rad or m beyond a limit that is none
+# -- the trapezoidal profile --
+
+_SHORTEST, _LONGEST = 1e-6, 1e9  # seconds, of a motion that can be computed
+
+
+@dataclass(frozen=True)
+class Trapezoid:
+    """A profile from 0 to 1.
+
+    Attributes:
+        tf: seconds in all, a microsecond at least.
+        tsa: seconds of the ramp at the start, zero for a step in the rate.
+        tsd: seconds of the ramp at the end.
+    """
+
+    tf: float
+    tsa: float
+    tsd: float
+
+    def __post_init__(self) -> None:
+        """Raise MotionError if the times are not those of a profile."""
+        for name, value in (("tsa", self.tsa), ("tsd", self.tsd)):
+            if not (math.isfinite(value) and value >= 0.0):
+                raise MotionError(f"{name} is {value:g} s; it should be zero or more")
+        if not _SHORTEST <= self.tf <= _LONGEST:
+            raise MotionError(f"tf is {self.tf:g} s; {_SHORTEST:g} to {_LONGEST:g} s are right")
+        if self.tsa + self.tsd > self.tf * (1.0 + 1e-12):
+            raise MotionError(
+                f"tf is {self.tf:g} s, but the ramps tsa and tsd alone take "
+                f"{self.tsa + self.tsd:g} s"
+            )
+
+    @classmethod
+    def at_rate(cls, change: float, rate: float, tsa: float, tsd: float) -> Trapezoid:
+        """The profile on which a change of this size has this peak rate, per second.
+
+        Raises:
+            MotionError: no rate above zero, no change, or one so small that it ends
+                before the rate is reached.
+        """
+        change = abs(change)
+        if not (math.isfinite(rate) and rate > 0.0):
+            raise MotionError(f"a peak rate of {rate:g} is not above zero")
+        ramps = 0.5 * (tsa + tsd)
+        if change / rate < ramps * (1.0 - 1e-12):
+            raise MotionError(
+                f"a change of {change:g} with ramps of {tsa:g} s and {tsd:g} s does not reach the "
+                f"peak rate {rate:g}; {change / ramps:g} is the greatest"
+            )
+        return cls(max(change / rate + ramps, tsa + tsd), tsa, tsd)
+
+    @property
+    def peak(self) -> float:
+        """The greatest rate, 1/s."""
+        return 1.0 / (self.tf - 0.5 * (self.tsa + self.tsd))
+
+    def path(self, start: np.ndarray, change: np.ndarray) -> PPoly:
+        """Positions ``start`` + s ``change``, both (columns,), with s from 0 to 1 on the profile.
+
+        A polynomial (3, pieces, columns) over time from 0 s, without pieces of no length.
+        """
+        peak = self.peak
+        breaks = [0.0, self.tsa, max(self.tf - self.tsd, self.tsa), self.tf]
+        # Of s: half the acceleration, rate and position at the left of each piece.
+        pieces = [
+            (0.5 * peak / self.tsa if self.tsa else 0.0, 0.0, 0.0),
+            (0.0, peak, 0.5 * peak * self.tsa),
+            (-0.5 * peak / self.tsd if self.tsd else 0.0, peak, 1.0 - 0.5 * peak * self.tsd),
+        ]
+        there = [k for k in range(3) if breaks[k + 1] - breaks[k] > 1e-12 * self.tf]
+        s = np.array([pieces[k] for k in there]).T[:, :, None]
+        coefficients = s * np.asarray(change, dtype=float)
+        coefficients[-1] += np.asarray(start, dtype=float)
+        return PPoly(coefficients, np.array([*(breaks[k] for k in there), self.tf]))
+
+
+# -- resolved rates --
+
+
+@dataclass(frozen=True, eq=False)
+class CartesianLine:
+    """Poses (4, 4) ``start`` and ``end`` of a link in the base frame; s from 0 to 1 in between."""
+
+    start: np.ndarray
+    end: np.ndarray
+
+    @cached_property
+    def twist(self) -> np.ndarray:
+        """(6,) per unit of s, the same all along: displacement in metres, turn in radians.
+
+        The turn is the logarithm of SO(3), at most pi long, in the base frame. (The axis of the
+        paper, half the sum of the cross products of the frames' axes, has the length sin(phi): it
+        finds 89 degrees where 91 are meant and nothing at 180.)
+        """
+        turn = Rotation.from_matrix(self.end[:3, :3] @ self.start[:3, :3].T).as_rotvec()
+        return np.concatenate([self.end[:3, 3] - self.start[:3, 3], turn])
+
+    @cached_property
+    def length(self) -> float:
+        """Metres."""
+        return float(np.linalg.norm(self.twist[:3]))
+
+    @cached_property
+    def angle(self) -> float:
+        """Radians, 0 to pi."""
+        return float(np.linalg.norm(self.twist[3:]))
+
+    def poses(self, s: np.ndarray) -> np.ndarray:
+        """Poses (n, 4, 4) at ``s`` (n,); the line continues beyond 0 and 1."""
+        s = np.asarray(s, dtype=float)
+        out = np.broadcast_to(np.eye(4), (len(s), 4, 4)).copy()
+        turns = Rotation.from_rotvec(s[:, None] * self.twist[3:]).as_matrix()
+        out[:, :3, :3] = turns @ self.start[:3, :3]
+        out[:, :3, 3] = self.start[:3, 3] + s[:, None] * self.twist[:3]
+        return out
+
+    def ahead(self, s: np.ndarray, poses: np.ndarray) -> np.ndarray:
+        """Twists (n, 6) from ``poses`` (n, 4, 4) to those at ``s`` (n,): metres, radians."""
+        due = self.poses(s)
+        turns = Rotation.from_matrix(due[:, :3, :3] @ poses[:, :3, :3].transpose(0, 2, 1))
+        return np.hstack([due[:, :3, 3] - poses[:, :3, 3], turns.as_rotvec()])
+
+    def pull(self, s: float, pose: np.ndarray) -> np.ndarray:
+        """Approximate twist (6,) from ``pose`` (4, 4) to that at ``s``, metres and radians.
+
+        Equal to `ahead` up to the third order, and much cheaper: half the skew part of the
+        rotation, of length sin(phi). Accurate enough for feedback, not for measurements.
+        """
+        axis = self.twist[3:] / (self.angle or 1.0)
+        off = rotation_about(axis, s * self.angle) @ self.start[:3, :3] @ pose[:3, :3].T
+        place = self.start[:3, 3] + s * self.twist[:3] - pose[:3, 3]
+        turn = 0.5 * np.array([off[2, 1] - off[1, 2], off[0, 2] - off[2, 0], off[1, 0] - off[0, 1]])
+        return np.concatenate([place, turn])
+
+
+SINGULAR = 0.01  # smallest singular value below which rates are damped; lengths over the arm's
+_DAMPING = 0.5 * SINGULAR  # at singular value zero
+_FEEDBACK = 30.0  # per unit of s: gain of the feedback of drift
+_LOST = (0.02, 0.05)  # off the line, in parts of the reach and radians, where following it ends
+_MOST_EVALUATIONS = 20_000  # take a few seconds; a line takes a few hundred
+
+
+class ResolvedRates:
+    """Rates of the joints between the base and a link, for a line that the link follows."""
+
+    def __init__(
+        self,
+        bodies: Bodies,
+        link: str,
+        line: CartesianLine,
+        q: np.ndarray,
+        joint_names: Sequence[str] | None = None,
+    ) -> None:
+        """Start at ``q`` (nq,); ``joint_names``: the only joints that may move.
+
+        Raises:
+            MotionError: an unknown link or joint, or none that moves the link.
+        """
+        if link not in bodies.link_bodies:
+            known = shortened(map(repr, bodies.link_bodies), 20)
+            raise MotionError(f"the robot has no link {link!r}; it has {known}")
+        self._bodies, self._link, self._line = bodies, link, line
+        self._body = bodies.link_bodies[link]
+        self._q = np.array(q, dtype=float)
+        rows = bodies.chain(self._body)
+        # The length of the stretched arm: what a turn of its first joint moves, at most.
+        self.reach = float(np.linalg.norm(bodies.placements[rows[:-1], :3, 3], axis=1).sum())
+        self.reach += float(np.linalg.norm(bodies.link_poses[link][:3, 3]))
+        columns = np.unique(bodies.columns[rows])
+        movers = [bodies.joint_names[column] for column in columns]
+        for name in joint_names or ():
+            if name not in movers:
+                known = shortened(map(repr, movers), 20)
+                raise MotionError(f"joint {name!r} does not move {link!r}; {known} do")
+        self.columns = np.array(
+            [c for c, name in zip(columns, movers, strict=True) if name in (joint_names or movers)],
+            dtype=np.int64,
+        )
+        if not len(self.columns):
+            raise MotionError(f"no joint moves {link!r}")
+        self._scale = np.array([1.0 / (self.reach or 1.0)] * 3 + [1.0] * 3)
+
+    def configurations(self, moving: np.ndarray) -> np.ndarray:
+        """(n, nq) of the joints that move, (n, len(columns)); the others keep their positions."""
+        out = np.repeat(self._q[None, :], len(moving), axis=0)
+        out[:, self.columns] = moving
+        return out
+
+    def _jacobian(self, moving: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Pose (4, 4) of the link, and its Jacobian (6, len(columns)) with scaled rows."""
+        at = Jacobians(self._bodies, self.configurations(moving[None])[0])
+        pose = at.link_pose(self._link)
+        jacobian = at.of_point(self._body, pose[:3, 3])[:, self.columns]
+        return pose, jacobian * self._scale[:, None]
+
+    def smallest_singular_value(self, moving: np.ndarray) -> float:
+        """Of the Jacobian there, lengths divided by the length of the stretched arm."""
+        return float(np.linalg.svd(self._jacobian(moving)[1], compute_uv=False)[-1])
+
+    def per_s(self, s: float, moving: np.ndarray) -> np.ndarray:
+        """Change (len(columns),) of the joints per unit of s that keeps the link on the line."""
+        pose, jacobian = self._jacobian(moving)
+        wanted = (self._line.twist + _FEEDBACK * self._line.pull(s, pose)) * self._scale
+        left, values, right = np.linalg.svd(jacobian, full_matrices=False)
+        near = min(1.0, values[-1] / SINGULAR)
+        damping = _DAMPING**2 * (1.0 - near * near)
+        return right.T @ ((left.T @ wanted) * values / (values * values + damping + 1e-300))
+
+    def path(self) -> tuple[Callable[[np.ndarray], np.ndarray], float]:
+        """The joints (n, len(columns)) at s (n,), integrated from 0, and until which s.
+
+        Drift is fed back. The path ends before 1 where the link cannot follow the line, so that
+        it is far off it, or where the rates cannot be integrated.
+        """
+        solver = DOP853(
+            self.per_s,
+            0.0,
+            self._q[self.columns],
+            1.0,
+            rtol=1e-8,
+            atol=1e-9,
+            max_step=1.0 / 8.0,
+        )
+        ends, pieces = [0.0], []
+        while solver.status == "running":
+            try:
+                solver.step()
+            except np.linalg.LinAlgError:
+                break
+            if solver.status == "failed":
+                break
+            ends.append(solver.t)
+            pieces.append(solver.dense_output())
+            if self._lost(solver.t, solver.y) or solver.nfev > _MOST_EVALUATIONS:
+                break
+        if not pieces:
+            raise MotionError("the line cannot be followed: rates change too fast at its start")
+        solution = OdeSolution(ends, pieces)
+        return lambda s: solution(s).T, ends[-1]
+
+    def _lost(self, s: float, moving: np.ndarray) -> bool:
+        pose = Jacobians(self._bodies, self.configurations(moving[None])[0]).link_pose(self._link)
+        ahead = self._line.ahead(np.array([s]), pose[None])[0]
+        metres, radians = np.linalg.norm(ahead[:3]), np.linalg.norm(ahead[3:])
+        return bool(metres > _LOST[0] * self.reach or radians > _LOST[1])
+
+
+# -- the motion --
+
+OFF = (1e-4, math.radians(0.01))  # metres and radians off the line that are a violation
+_NEAR_SINGULAR = 0.03  # smallest singular value that raises a warning
+_ROUNDING = 1e-9  # rad or m beyond a limit that are ignored
 
 
 def singularities(
@@ -35,13 +297,13 @@ def singularities(
     times: np.ndarray,
     link: str,
 ) -> tuple[float, list[Violation]]:
-    """The smallest singular value on the way, and what is said of it.
+    """The smallest singular value on the way, and the violations that follow from it.
 
     Args:
         rates: those of the link.
         path: joints (n, columns) by s (n,).
         course: s over time.
-        times: (n,) instants from which it is looked for, also between them.
+        times: (n,) instants at which the search begins; it continues between them.
         link: the link.
     """
 
@@ -49,7 +311,7 @@ def singularities(
         return rates.smallest_singular_value(path(course([time])[0])[0])
 
     values = np.array([value(time) for time in times])
-    # Crossing a singularity it comes down to zero like |x|: between nodes it is far below both.
+    # At a singularity it falls to zero like |x|: between nodes it is far below both.
     lows = []
     for k in np.flatnonzero(values < 5.0 * _NEAR_SINGULAR):
         low, high = max(k - 1, 0), min(k + 1, len(times) - 1)
@@ -90,7 +352,7 @@ def singularities(
 def beyond_limits(
     bodies: Bodies, rates: ResolvedRates, trajectory: Trajectory, times: np.ndarray
 ) -> list[Violation]:
-    """Joints that lead the link and come beyond their limits, looked at ``times`` (n,)."""
+    """Joints that move the link and exceed their limits at ``times`` (n,)."""
     found = []
     positions = trajectory.polynomial(times)
     for column in rates.columns:
@@ -120,7 +382,7 @@ def beyond_limits(
 def off_the_line(
     times: np.ndarray, off: np.ndarray, link: str, reached: float
 ) -> list[Violation]:
-    """Where ``off`` (n, 2), metres and radians at ``times`` (n,), is too much.
+    """Where ``off`` (n, 2), metres and radians at ``times`` (n,), is too large.
 
     ``reached``: the part of the line after which it could not be followed, or 1.
     """
@@ -144,14 +406,14 @@ def off_the_line(
         for values, limit, unit in zip(off.T, OFF, ("m", "rad"), strict=True)
         if values.max() > limit
     ]
-    if reached < 1.0 and not found:  # rates too wild to be integrated, but on the line until then
+    if reached < 1.0 and not found:  # rates that cannot be integrated, but on the line until then
         end, metres = float(times[-1]), float(off[-1, 0])
         found.append(Violation(Code.OFF_THE_LINE, link, end, end, metres, OFF[0], "m", text=text))
     return found
 
 
 def _first(times: np.ndarray, beyond: np.ndarray) -> float:
-    """When ``beyond`` (n,) is above zero first, straight between ``times``."""
+    """When ``beyond`` (n,), linear between ``times``, is above zero first."""
     k = int(np.flatnonzero(beyond > 0.0)[0])
     if k == 0:
         return float(times[0])
@@ -172,7 +434,7 @@ class LineMotion:
         trajectory: all joints of the robot; those that do not lead the link are held. It ends
             early where the line cannot be followed.
         violations: singularities, position limits and the line, where they are not kept.
-        off: most that the link is off the line at any instant measured, metres and radians.
+        off: largest deviation from the line at any instant measured, metres and radians.
         smallest_singular_value: of the Jacobian, lengths over that of the stretched arm.
     """
 
@@ -190,12 +452,12 @@ def follow_line(
     profile: Trapezoid,
     joint_names: Sequence[str] | None = None,
 ) -> LineMotion:
-    """Lead ``link`` along ``line`` from ``q`` (nq,), where it is at the start of it.
+    """Lead ``link`` along ``line`` from ``q`` (nq,), where the link is at its start.
 
-    ``joint_names``: the only joints that may move; all between base and link else.
+    ``joint_names``: the only joints that may move; by default all between base and link.
 
     Raises:
-        MotionError: an unknown link or joint; rates too wild to be integrated at all.
+        MotionError: an unknown link or joint; rates that cannot be integrated at all.
     """
     rates = ResolvedRates(bodies, link, line, q, joint_names)
     path, reached = rates.path()
@@ -220,7 +482,7 @@ def follow_line(
 
 
 def _until(course: PPoly, reached: float) -> PPoly:
-    """The course s(t) cut off where it comes to ``reached``."""
+    """The course s(t) up to ``reached``."""
     if reached >= 1.0:
         return course
     end = brentq(lambda time: float(course(time)[0]) - reached, 0.0, course.x[-1])
@@ -290,7 +552,7 @@ def _quintics(
 
 
 def _derivatives(rates: ResolvedRates, s: float, moving: np.ndarray) -> tuple[np.ndarray, ...]:
-    """First and second derivative of the joints by s, the second along the way they take."""
+    """First and second derivative of the joints by s, the second along their path."""
     first = rates.per_s(s, moving)
     step = 1e-4 / max(1.0, float(np.abs(first).max()))
     ahead = rates.per_s(s + step, moving + step * first)

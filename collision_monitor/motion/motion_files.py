@@ -20,8 +20,7 @@ import numpy as np
 from scipy.interpolate import PPoly
 
 from collision_monitor.errors import MotionError, TrajectoryError
-from collision_monitor.motion.bag_motion import read_bag
-from collision_monitor.motion.bags import bag_location, is_bag, topic_names
+from collision_monitor.motion.bags import bag_location, is_bag, read_bag, topic_names
 from collision_monitor.motion.commands import (
     JointCommand,
     is_command,
@@ -29,10 +28,9 @@ from collision_monitor.motion.commands import (
     line_motion,
     parse_command,
 )
-from collision_monitor.motion.motion import YAML_SUFFIXES, Motion
 from collision_monitor.motion.points import Points, documents, find_points, read_csv
 from collision_monitor.motion.robot_joints import led_by, on_robot
-from collision_monitor.motion.trajectory import Trajectory
+from collision_monitor.motion.trajectory import YAML_SUFFIXES, Motion, Trajectory
 from collision_monitor.motion.violation import Violation
 from collision_monitor.robot.description import Robot
 

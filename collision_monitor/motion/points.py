@@ -19,14 +19,14 @@ from typing import Any
 
 import numpy as np
 
-from collision_monitor.common.magnitudes import (
+from collision_monitor.common.limits import (
     LARGEST_FILE,
     LARGEST_POSITION,
     LARGEST_RATE,
     beyond_reason,
     read_bounded,
 )
-from collision_monitor.common.safe_yaml import read_documents
+from collision_monitor.common.safe_files import read_documents
 from collision_monitor.errors import MotionError, TrajectoryError
 from collision_monitor.robot.yaml_values import finite_number, shown
 

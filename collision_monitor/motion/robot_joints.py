@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import numpy as np
 from scipy.interpolate import PPoly
 
-from collision_monitor.common.magnitudes import LARGEST_POSITION, any_beyond_reason
+from collision_monitor.common.limits import LARGEST_POSITION, any_beyond_reason
 from collision_monitor.common.text import did_you_mean, shortened
 from collision_monitor.errors import MotionError
 from collision_monitor.motion.trajectory import Trajectory

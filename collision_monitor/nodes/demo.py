@@ -23,7 +23,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64
 
 from collision_monitor.monitoring.monitor import Level
-from collision_monitor.motion.motion import Motion
+from collision_monitor.motion.trajectory import Motion
 from collision_monitor.nodes.common.messages import LATCHED
 from collision_monitor.viewer.clearance_display import NodeReport
 from collision_monitor.viewer.page import Page

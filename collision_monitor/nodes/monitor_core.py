@@ -20,10 +20,9 @@ from rclpy.parameter import Parameter
 from collision_monitor.common.compiled import log_compiling
 from collision_monitor.common.compiling_process import CompilingProcess
 from collision_monitor.errors import CollisionMonitorError, JointStateError
-from collision_monitor.model.live.desired_scene import SceneKeeper
-from collision_monitor.model.live.live_proximity import LiveNearness
+from collision_monitor.model.desired_scene import SceneKeeper
 from collision_monitor.model.loading import Loaded, Recipe
-from collision_monitor.model.proximity import Nearness
+from collision_monitor.model.proximity import LiveNearness, Nearness
 from collision_monitor.monitoring.compile_ahead import compile_ahead
 from collision_monitor.monitoring.joint_state_buffer import JointState
 from collision_monitor.monitoring.monitor import NARROW_PHASES, Level, Monitor, MonitorState

@@ -20,11 +20,11 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from visualization_msgs.msg import Marker, MarkerArray
 
-from collision_monitor.common.safe_xml import ReceivedText
+from collision_monitor.common.safe_files import ReceivedText
 from collision_monitor.errors import RecordingError
-from collision_monitor.model.live.desired_scene import SceneKeeper, Wish
-from collision_monitor.model.live.live_object import LiveObject
-from collision_monitor.model.live.scene_file import as_scene, objects_now
+from collision_monitor.model.desired_scene import SceneKeeper, Wish
+from collision_monitor.model.live_objects import LiveObject
+from collision_monitor.model.scene_file import as_scene, objects_now
 from collision_monitor.nodes.common.messages import duration_message
 from collision_monitor.recording.stop_recorder import Channel, StopRecorder
 from collision_monitor.robot.packages import FileFinder

@@ -21,9 +21,9 @@ from rclpy.node import Node
 
 from collision_monitor.common.compiled import compiling
 from collision_monitor.common.compiling_process import CompilingProcess
-from collision_monitor.common.loading_limits import limited
+from collision_monitor.common.limits import limited
 from collision_monitor.errors import CollisionMonitorError, JointStateError
-from collision_monitor.model.live.live_scene import LiveScene
+from collision_monitor.model.live_scene import LiveScene
 from collision_monitor.model.loading import Answer, Loaded, LoadingProcess, Recipe
 from collision_monitor.model.thresholds import Rule
 from collision_monitor.monitoring.cell_buffer import buffer_of, joint_groups

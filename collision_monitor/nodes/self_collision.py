@@ -19,7 +19,7 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 from visualization_msgs.msg import MarkerArray
 
-from collision_monitor.common.safe_xml import ReceivedText
+from collision_monitor.common.safe_files import ReceivedText
 from collision_monitor.common.text import metres
 from collision_monitor.errors import (
     AdjustmentError,

@@ -18,7 +18,7 @@ from collision_monitor.errors import AdjustmentError, TrajectoryError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.monitoring.monitor import Level, MonitorState
 from collision_monitor.monitoring.watchdogs import REMARKS
-from collision_monitor.motion.motion import Motion
+from collision_monitor.motion.trajectory import Motion
 from collision_monitor.nodes.common.messages import duration_message, seconds_of
 from collision_monitor.self_collision.adjustment import Adjustment
 from collision_monitor.self_collision.point_stream import ROUNDING, PointStream, Streamed, Streamer

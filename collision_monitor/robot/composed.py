@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from collision_monitor.common.magnitudes import any_beyond_reason
+from collision_monitor.common.limits import any_beyond_reason
 from collision_monitor.errors import RobotDescriptionError
 from collision_monitor.robot.description import Joint, Link, Robot
 from collision_monitor.robot.srdf import Semantics

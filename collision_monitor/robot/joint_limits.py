@@ -29,8 +29,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from collision_monitor.common.magnitudes import LARGEST_RATE, beyond_reason
-from collision_monitor.common.safe_yaml import read_document
+from collision_monitor.common.limits import LARGEST_RATE, beyond_reason
+from collision_monitor.common.safe_files import read_document
 from collision_monitor.common.text import closest, shortened
 from collision_monitor.errors import JointLimitsError
 from collision_monitor.robot.description import Robot

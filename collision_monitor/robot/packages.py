@@ -23,7 +23,7 @@ from urllib.parse import unquote
 
 from lxml import etree
 
-from collision_monitor.common.safe_xml import parse_xml
+from collision_monitor.common.safe_files import parse_xml
 from collision_monitor.errors import CollisionMonitorError, MeshError, RobotDescriptionError
 
 logger = logging.getLogger(__name__)

@@ -60,8 +60,14 @@ from typing import Any
 
 import numpy as np
 
-from collision_monitor.common.loading_limits import add_triangles, check_count, check_time
-from collision_monitor.common.magnitudes import LARGEST_RATE, beyond_reason, too_small
+from collision_monitor.common.limits import (
+    LARGEST_RATE,
+    add_triangles,
+    beyond_reason,
+    check_count,
+    check_time,
+    too_small,
+)
 from collision_monitor.common.text import did_you_mean, six_digits
 from collision_monitor.errors import SceneError
 from collision_monitor.geometry.meshes import MeshLoader

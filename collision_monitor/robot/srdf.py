@@ -17,10 +17,10 @@ from pathlib import Path
 
 from lxml import etree
 
-from collision_monitor.common.safe_xml import XmlDocument, parse_xml
+from collision_monitor.common.safe_files import XmlDocument, parse_xml
 from collision_monitor.errors import CollisionMonitorError, SemanticDescriptionError
 from collision_monitor.robot.description import Joint, Robot
-from collision_monitor.robot.urdf.elements import check_root
+from collision_monitor.robot.urdf_elements import check_root
 
 # -- the SRDF beside a URDF --
 

@@ -14,8 +14,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from collision_monitor.common.magnitudes import beyond_reason
-from collision_monitor.common.safe_yaml import read_document
+from collision_monitor.common.limits import beyond_reason
+from collision_monitor.common.safe_files import read_document
 from collision_monitor.common.text import did_you_mean, shortened, six_digits
 from collision_monitor.errors import SceneError
 from collision_monitor.robot.poses import (

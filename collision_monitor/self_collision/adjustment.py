@@ -18,8 +18,7 @@ from collision_monitor.errors import (
     NothingToCheckError,
 )
 from collision_monitor.model.proximity import Proximity
-from collision_monitor.motion.motion import Motion
-from collision_monitor.motion.trajectory import Trajectory
+from collision_monitor.motion.trajectory import Motion, Trajectory
 from collision_monitor.robot.bodies import link_poses
 from collision_monitor.self_collision.arms import Arm, find_chains
 from collision_monitor.self_collision.detour import Effort

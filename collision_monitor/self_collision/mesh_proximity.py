@@ -11,9 +11,8 @@ import numpy as np
 
 from collision_monitor.continuous.scan_space import Motion
 from collision_monitor.model.proximity import Certificate, Near, Proximity
-from collision_monitor.model.reach import by_position, relative_reach
 from collision_monitor.motion.trajectory import Trajectory
-from collision_monitor.robot.bodies import Jacobians
+from collision_monitor.robot.bodies import Jacobians, by_position, relative_reach
 from collision_monitor.verification.clearance.clearance_check import Certifier
 from collision_monitor.verification.clearance.mesh_level import (
     PARTED,

@@ -12,7 +12,7 @@ import numpy as np
 
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.proximity import Proximity
-from collision_monitor.motion.motion import Motion
+from collision_monitor.motion.trajectory import Motion
 from collision_monitor.self_collision.margins import Margins
 
 _WIDER = (0.05, 0.4, 1.6)  # m above d_saf at which the closest pair is looked for, in turn

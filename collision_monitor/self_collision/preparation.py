@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from collision_monitor.errors import ConfigurationError, MotionError
-from collision_monitor.motion.motion import Motion
+from collision_monitor.motion.trajectory import Motion
 from collision_monitor.verification.clearance.schedule import rest_configuration
 
 if TYPE_CHECKING:

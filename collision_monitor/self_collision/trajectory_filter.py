@@ -21,8 +21,8 @@ import numpy as np
 from collision_monitor.common.text import shortened
 from collision_monitor.errors import CollisionMonitorError, TrajectoryError
 from collision_monitor.model.collision_model import CollisionModel
-from collision_monitor.motion.motion import Motion
 from collision_monitor.motion.points import checked_points
+from collision_monitor.motion.trajectory import Motion
 from collision_monitor.self_collision.adjustment import Adjustment, adjust
 from collision_monitor.self_collision.arms import Arm
 from collision_monitor.self_collision.hold_supervisor import HoldSupervisor

@@ -14,13 +14,13 @@ import numpy as np
 from lxml import etree
 from scipy.spatial.transform import Rotation
 
-from collision_monitor.common.safe_xml import parse_xml
+from collision_monitor.common.safe_files import parse_xml
 from collision_monitor.errors import RobotDescriptionError, SceneError
 from collision_monitor.robot.bodies import rigid_bodies
 from collision_monitor.robot.description import Robot, Shape
+from collision_monitor.robot.inertials import read_inertials
 from collision_monitor.robot.scene import Scene, with_joints
-from collision_monitor.robot.urdf.inertials import read_inertials
-from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.robot.urdf import load_robot
 
 WORLD = "world"
 _SYSTEM = "gz_ros2_control/GazeboSimSystem"

@@ -26,11 +26,11 @@ from collision_monitor.common.optional_dependencies import optional_dependency
 from collision_monitor.common.text import shortened
 from collision_monitor.robot.bodies import Bodies, leading_joint, rigid_bodies
 from collision_monitor.robot.description import Joint, Robot, Shape
+from collision_monitor.robot.inertials import Inertial, JointFriction
 from collision_monitor.robot.pairs import NEIGHBOURS, UnmonitoredPair, neighbours
 from collision_monitor.robot.poses import joint_motion
 from collision_monitor.robot.scene import Scene, with_joints
 from collision_monitor.robot.srdf import Semantics
-from collision_monitor.robot.urdf.inertials import Inertial, JointFriction
 
 # -- masses and inertias --
 

@@ -23,13 +23,13 @@ from typing import Any
 
 import numpy as np
 
-from collision_monitor.common.safe_xml import ReceivedText
+from collision_monitor.common.safe_files import ReceivedText
 from collision_monitor.common.text import shortened
 from collision_monitor.errors import ConfigurationError, SimulationError
+from collision_monitor.robot.inertials import read_friction, read_inertials
 from collision_monitor.robot.scene import load_scene
 from collision_monitor.robot.srdf import load_srdf
-from collision_monitor.robot.urdf.inertials import read_friction, read_inertials
-from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.robot.urdf import load_robot
 from collision_monitor.simulation.mujoco_model import (
     SimulatedRobot,
     mujoco_library,

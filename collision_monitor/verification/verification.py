@@ -15,8 +15,8 @@ from collision_monitor.errors import ConfigurationError
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.motion.motion_files import LoadedMotion
 from collision_monitor.motion.violation import Code, Violation
+from collision_monitor.robot.inertials import Inertial
 from collision_monitor.robot.joint_limits import JointLimits
-from collision_monitor.robot.urdf.inertials import Inertial
 from collision_monitor.verification.clearance.clearance_check import ClearanceCheck
 from collision_monitor.verification.clearance.scanner import Told
 from collision_monitor.verification.clearance.schedule import Schedule, Scheduled

@@ -19,7 +19,7 @@ import numpy as np
 
 from collision_monitor.errors import ConfigurationError, MotionError
 from collision_monitor.model.collision_model import CollisionModel
-from collision_monitor.motion.motion import Motion
+from collision_monitor.motion.trajectory import Motion
 from collision_monitor.viewer.clearance_display import add_chart, chart_data
 
 # -- sliders --

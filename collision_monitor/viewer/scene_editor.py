@@ -13,7 +13,7 @@ import numpy as np
 import yaml
 from scipy.spatial.transform import Rotation
 
-from collision_monitor.common.magnitudes import LARGEST
+from collision_monitor.common.limits import LARGEST
 from collision_monitor.errors import SceneError
 from collision_monitor.robot.description import Joint, Robot
 from collision_monitor.robot.scene import Obstacle, Scene, load_scene

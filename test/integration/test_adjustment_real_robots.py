@@ -21,7 +21,7 @@ from support.robots.robots import require
 from collision_monitor import CollisionModel
 from collision_monitor.errors import AdjustmentError
 from collision_monitor.model.proximity import Proximity
-from collision_monitor.motion.motion import Motion
+from collision_monitor.motion.trajectory import Motion
 from collision_monitor.self_collision import Adjustment, adjust
 from collision_monitor.self_collision.margins import choose_margins, sides
 

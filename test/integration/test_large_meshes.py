@@ -17,8 +17,8 @@ from collision_monitor.common.disk_cache import Store
 from collision_monitor.fitting import fitter
 from collision_monitor.fitting.approach_points import watchers_of
 from collision_monitor.fitting.enclosure import check_enclosing
-from collision_monitor.mesh_distance.bvh.mesh_tree import build_triangle_tree
 from collision_monitor.mesh_distance.mesh_pair_distance import mesh_distance
+from collision_monitor.mesh_distance.mesh_tree import build_triangle_tree
 from collision_monitor.robot.description import Shape
 
 MEGABYTE = 1_000_000

@@ -7,9 +7,9 @@ import pytest
 from support.robots.toys import chain
 from support.ros.live_cases import coal_leaves, least, pose_of, shape_of
 
-from collision_monitor.model.live.desired_scene import SceneKeeper, Wish
-from collision_monitor.model.live.live_object import Bounds
-from collision_monitor.model.live.live_scene import LiveScene
+from collision_monitor.model.desired_scene import SceneKeeper, Wish
+from collision_monitor.model.live_objects import Bounds
+from collision_monitor.model.live_scene import LiveScene
 from collision_monitor.model.loading import Recipe, RobotSource
 from collision_monitor.model.thresholds import Rule, Thresholds
 from collision_monitor.monitoring.monitor import Level, Monitor

@@ -10,7 +10,7 @@ import pytest
 from support.robots.robots import NAMES, require
 
 from collision_monitor.robot.srdf import load_srdf
-from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.robot.urdf import load_robot
 
 pin = pytest.importorskip("pinocchio")
 

@@ -20,7 +20,7 @@ from support.ros.launch_cases import (
 
 import launch_pytest  # isort: skip
 
-from collision_monitor.robot.urdf.urdf import load_robot  # isort: skip
+from collision_monitor.robot.urdf import load_robot  # isort: skip
 
 ARGUMENTS = {
     "namespace": "",

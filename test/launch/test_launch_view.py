@@ -12,7 +12,7 @@ from support.paths import ROOT
 from support.ros.launch_cases import VIEW, check_refused, stand_in, told
 
 from collision_monitor.robot.packages import publishable
-from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.robot.urdf import load_robot
 
 from launch import LaunchContext, LaunchDescription, LaunchService  # isort: skip
 from launch.actions import IncludeLaunchDescription  # isort: skip

@@ -19,7 +19,7 @@ from collision_monitor.geometry.meshes import MeshLoader
 from collision_monitor.robot.bodies import rigid_bodies
 from collision_monitor.robot.scene import load_scene, with_joints
 from collision_monitor.robot.srdf import load_srdf
-from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.robot.urdf import load_robot
 
 SETTINGS = settings(
     max_examples=300,

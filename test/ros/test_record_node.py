@@ -24,7 +24,7 @@ from visualization_msgs.msg import MarkerArray  # noqa: E402
 
 from collision_monitor import CollisionModel  # noqa: E402
 from collision_monitor.__main__ import main  # noqa: E402
-from collision_monitor.model.live.point_cloud import warm_up  # noqa: E402
+from collision_monitor.model.point_cloud import warm_up  # noqa: E402
 from collision_monitor.motion.motion_files import load_trajectory  # noqa: E402
 from collision_monitor.verification.clearance.clearance_check import check_clearance  # noqa: E402
 

@@ -23,7 +23,7 @@ from sensor_msgs.msg import JointState  # isort: skip
 from std_msgs.msg import String  # isort: skip
 from trajectory_msgs.msg import JointTrajectory  # isort: skip
 
-from collision_monitor.motion.motion import Motion
+from collision_monitor.motion.trajectory import Motion
 from collision_monitor.nodes import self_collision
 from collision_monitor.nodes.trajectory_messages import motion_message
 from collision_monitor.self_collision import trajectory_filter

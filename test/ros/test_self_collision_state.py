@@ -11,7 +11,7 @@ from support.ros.ros_graph import rclpy  # noqa: F401  skips where there is no r
 from collision_monitor.errors import AdjustmentError, MotionError
 from collision_monitor.hierarchy.clearance import Clearance
 from collision_monitor.monitoring.monitor import Level, MonitorState
-from collision_monitor.motion.motion import Motion
+from collision_monitor.motion.trajectory import Motion
 from collision_monitor.nodes.trajectory_messages import (
     Report,
     Shortage,

@@ -15,7 +15,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # isort: 
 
 from collision_monitor.errors import AdjustmentError, TrajectoryError  # isort: skip
 from collision_monitor.monitoring.monitor import Level
-from collision_monitor.motion.motion import Motion
+from collision_monitor.motion.trajectory import Motion
 from collision_monitor.nodes.common.messages import duration_message, seconds_of
 from collision_monitor.nodes.trajectory_messages import (
     PointStreaming,

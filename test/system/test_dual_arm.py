@@ -23,7 +23,7 @@ from support.paths import ROOT
 from collision_monitor.fitting.enclosure import check_enclosing, check_filling
 from collision_monitor.fitting.leaves_file import read_leaves
 from collision_monitor.robot.srdf import load_srdf
-from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.robot.urdf import load_robot
 
 URDF = ROOT / "urdf/dual_arm.urdf"
 SRDF = ROOT / "urdf/dual_arm.srdf"

@@ -21,7 +21,7 @@ from soak_scene import ADD, CUBE, DELETE, SPHERE  # noqa: E402
 from soak_truth import Observer  # noqa: E402
 
 from collision_monitor import CollisionModel  # noqa: E402
-from collision_monitor.model.live.live_scene import LiveScene  # noqa: E402
+from collision_monitor.model.live_scene import LiveScene  # noqa: E402
 from collision_monitor.robot.description import Shape  # noqa: E402
 
 SOAK = ROOT / "benchmarks" / "soak.py"

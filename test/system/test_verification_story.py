@@ -30,8 +30,8 @@ from support.robots.space_arm_story import (
 from collision_monitor.__main__ import main
 from collision_monitor.motion.motion_files import load_trajectory
 from collision_monitor.motion.violation import Code
-from collision_monitor.robot.urdf.inertials import read_inertials
-from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.robot.inertials import read_inertials
+from collision_monitor.robot.urdf import load_robot
 from collision_monitor.verification.torques.dynamics import RobotDynamics
 from collision_monitor.verification.verification import Verdict
 from collision_monitor.verification.verify import Beside, verify

@@ -14,12 +14,12 @@ from collision_monitor.continuous.braking_path import COLUMNS
 from collision_monitor.errors import LoadingLimitError
 from collision_monitor.fitting.shapes import leaves_of
 from collision_monitor.geometry.leaf import moved
-from collision_monitor.model.live.live_object import LiveObject
-from collision_monitor.model.live.live_scene import LiveScene
+from collision_monitor.model.live_objects import LiveObject
+from collision_monitor.model.live_scene import LiveScene
 from collision_monitor.model.proximity import link_tables
-from collision_monitor.model.reach import reach, relative_reach
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.monitoring.speed_policy.settings import SpeedSettings
+from collision_monitor.robot.bodies import reach, relative_reach
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel

@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 
 import numpy as np
 
-from collision_monitor.common.magnitudes import LARGEST_RATE, SMALLEST_DECELERATION
+from collision_monitor.common.limits import LARGEST_RATE, SMALLEST_DECELERATION
 from collision_monitor.errors import BehaviourError, ThresholdsError
 from collision_monitor.model.thresholds import Rule
 from collision_monitor.monitoring.speed_policy.decision_kernels import MOST_CYCLES

@@ -14,7 +14,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 from std_msgs.msg import String
 
-from collision_monitor.common.safe_xml import ReceivedText
+from collision_monitor.common.safe_files import ReceivedText
 from collision_monitor.errors import CollisionMonitorError
 from collision_monitor.nodes.common.executor import bridge_logs
 from collision_monitor.nodes.common.messages import LATCHED

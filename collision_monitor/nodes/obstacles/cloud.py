@@ -18,8 +18,8 @@ from sensor_msgs.msg import PointCloud2, PointField
 from collision_monitor.common.compiled import cache_directory
 from collision_monitor.common.compiling_process import CompilingProcess
 from collision_monitor.errors import CollisionMonitorError, LiveSceneError
-from collision_monitor.model.live.live_scene import CLOUD, LiveScene
-from collision_monitor.model.live.point_cloud import Voxels, voxels_of, warm_up
+from collision_monitor.model.live_scene import CLOUD, LiveScene
+from collision_monitor.model.point_cloud import Voxels, voxels_of, warm_up
 from collision_monitor.monitoring.compile_ahead import compile_ahead, is_compiled
 from collision_monitor.nodes.common.messages import seconds_of
 from collision_monitor.nodes.obstacles.scene_topics import SceneTopics

@@ -14,12 +14,12 @@ from rclpy.node import Node
 from rclpy.time import Time
 from visualization_msgs.msg import Marker
 
-from collision_monitor.common.magnitudes import any_beyond_reason, beyond_reason
+from collision_monitor.common.limits import any_beyond_reason, beyond_reason
 from collision_monitor.common.text import six_digits
 from collision_monitor.errors import CollisionMonitorError, LiveSceneError
 from collision_monitor.fitting.fast_fit import cover, cover_bounds, cover_triangles
 from collision_monitor.model.collision_model import CollisionModel
-from collision_monitor.model.live.desired_scene import SceneKeeper
+from collision_monitor.model.desired_scene import SceneKeeper
 from collision_monitor.robot.description import Shape
 from collision_monitor.robot.poses import rotation_from_quaternion
 

@@ -26,9 +26,9 @@ from visualization_msgs.msg import Marker, MarkerArray
 from collision_monitor.errors import CollisionMonitorError, LiveSceneError
 from collision_monitor.fitting.fast_fit import cover_triangles
 from collision_monitor.geometry.meshes import MeshLoader
-from collision_monitor.model.live.desired_scene import SceneKeeper, Wish
-from collision_monitor.model.live.live_object import Bounds
-from collision_monitor.model.live.live_scene import LiveScene
+from collision_monitor.model.desired_scene import SceneKeeper, Wish
+from collision_monitor.model.live_objects import Bounds
+from collision_monitor.model.live_scene import LiveScene
 from collision_monitor.monitoring.monitor import Monitor
 from collision_monitor.nodes.common.executor import take_serialized
 from collision_monitor.nodes.common.messages import seconds_of

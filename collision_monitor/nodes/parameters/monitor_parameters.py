@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from rclpy.node import Node
 
-from collision_monitor.common.loading_limits import LoadingLimits
+from collision_monitor.common.limits import LoadingLimits
 from collision_monitor.errors import BehaviourError, ConfigurationError, RobotDescriptionError
 from collision_monitor.fitting.fitter import FITS
 from collision_monitor.model.collision_model import CollisionModel

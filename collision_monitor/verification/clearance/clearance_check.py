@@ -18,8 +18,7 @@ import numpy as np
 
 from collision_monitor.common.atomic_file import write_text
 from collision_monitor.common.text import shortened
-from collision_monitor.continuous.clearance_scan import LIMITS, Wanted
-from collision_monitor.continuous.pair_bounds import witness
+from collision_monitor.continuous.clearance_scan import LIMITS, Wanted, witness
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.motion.trajectory import Trajectory

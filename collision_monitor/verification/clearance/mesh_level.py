@@ -20,8 +20,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from scipy.spatial import ConvexHull, QhullError
 
-from collision_monitor.continuous.clearance_scan import target_of
-from collision_monitor.continuous.pair_bounds import Hulls, hull_bound, suspects
+from collision_monitor.continuous.clearance_scan import Hulls, hull_bound, suspects, target_of
 from collision_monitor.continuous.pair_sweep import ROUNDING
 from collision_monitor.continuous.scan_space import Space
 from collision_monitor.robot.description import Shape

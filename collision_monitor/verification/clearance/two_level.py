@@ -25,10 +25,10 @@ from scipy.interpolate import PPoly
 from collision_monitor.common.text import counted, shortened
 from collision_monitor.continuous.pair_sweep import ROUNDING
 from collision_monitor.errors import TrajectoryError
-from collision_monitor.model.reach import by_position, largest_slides, relative_reach
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.motion.violation import Code, Violation
+from collision_monitor.robot.bodies import by_position, largest_slides, relative_reach
 from collision_monitor.verification.clearance.mesh_level import ExactLevel, exact_level
 from collision_monitor.verification.clearance.scanner import Scanner
 from collision_monitor.verification.clearance.schedule import Schedule, Scheduled

@@ -27,7 +27,7 @@ from pathlib import Path
 import numpy as np
 
 from collision_monitor.errors import DynamicsError, SceneError
-from collision_monitor.robot.urdf.inertials import Inertial
+from collision_monitor.robot.inertials import Inertial
 from collision_monitor.robot.yaml_values import Entry, read_yaml
 
 

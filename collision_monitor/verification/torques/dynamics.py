@@ -23,7 +23,7 @@ from collision_monitor.common.text import closest
 from collision_monitor.errors import DynamicsError
 from collision_monitor.robot.bodies import Bodies, rigid_bodies
 from collision_monitor.robot.description import Robot
-from collision_monitor.robot.urdf.inertials import Inertial
+from collision_monitor.robot.inertials import Inertial
 from collision_monitor.verification.torques.actuators import Payload
 
 EARTH = (0.0, 0.0, -9.81)  # m/s^2

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from collision_monitor.motion.motion import Motion
+from collision_monitor.motion.trajectory import Motion
 from collision_monitor.self_collision import Adjustment, Arm
 from collision_monitor.self_collision.margins import Margins
 

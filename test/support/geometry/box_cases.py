@@ -27,7 +27,7 @@ class TwoBoxes:
         self.margin = rng.uniform(0, 1)
 
     def rows(self) -> np.ndarray:
-        """(69,): two rows of 8, two rows of 16 as in `bvh.mesh_tree`, room for a pose."""
+        """(69,): two rows of 8, two rows of 16 as in `mesh_tree`, room for a pose."""
         rows = np.zeros(69)
         for k in range(2):
             rows[8 * k : 8 * k + 6] = *self.centers[k], *self.half[k]

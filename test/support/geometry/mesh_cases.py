@@ -11,7 +11,7 @@ import trimesh
 from scipy.spatial.transform import Rotation
 
 from collision_monitor.geometry.meshes import read_stl
-from collision_monitor.mesh_distance.bvh.mesh_tree import KINDS
+from collision_monitor.mesh_distance.mesh_tree import KINDS
 from support.paths import ROOT
 
 KIND_NAMES = tuple(KINDS)

@@ -10,7 +10,7 @@ import numpy as np
 
 from collision_monitor import CollisionModel
 from collision_monitor.model.proximity import Proximity
-from collision_monitor.motion.motion import Motion
+from collision_monitor.motion.trajectory import Motion
 from collision_monitor.self_collision.arms import Arm, find_arms
 from collision_monitor.self_collision.margins import choose_margins, sides
 from support.robots.robots import RobotFiles

@@ -12,8 +12,7 @@ import numpy as np
 
 from collision_monitor import CollisionModel
 from collision_monitor.errors import AdjustmentError
-from collision_monitor.motion.motion import Motion
-from collision_monitor.motion.trajectory import Trajectory
+from collision_monitor.motion.trajectory import Motion, Trajectory
 from collision_monitor.robot.scene import Scene
 from collision_monitor.self_collision import Arm, adjust
 from collision_monitor.verification.clearance.clearance_check import check_clearance

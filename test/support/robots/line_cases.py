@@ -8,9 +8,9 @@ from functools import cache
 
 import numpy as np
 
-from collision_monitor.motion.resolved_rates import CartesianLine
+from collision_monitor.motion.line_motion import CartesianLine
 from collision_monitor.robot.bodies import link_poses, rigid_bodies
-from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.robot.urdf import load_robot
 from support.geometry.reference import Reference, pin
 from support.paths import ROOT
 from support.robots import robots

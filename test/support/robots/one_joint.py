@@ -8,8 +8,8 @@ import numpy as np
 from scipy.interpolate import PPoly
 
 from collision_monitor.motion.trajectory import Trajectory
-from collision_monitor.robot.urdf.inertials import read_inertials
-from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.robot.inertials import read_inertials
+from collision_monitor.robot.urdf import load_robot
 from collision_monitor.verification.torques.dynamics import RobotDynamics
 
 BALL = '<collision><geometry><sphere radius="0.05"/></geometry></collision>'

@@ -9,7 +9,7 @@ from support.robots.toys import link, robot
 
 from collision_monitor import CollisionModel
 from collision_monitor.acm.link_pair import PairGeometries, as_triangles, link_geometry
-from collision_monitor.mesh_distance.bvh.mesh_tree import HEADER, KINDS
+from collision_monitor.mesh_distance.mesh_tree import HEADER, KINDS
 from collision_monitor.robot.description import Shape
 
 POSE = np.eye(4)

@@ -8,10 +8,10 @@ from support.robots import robots
 from support.robots.toys import joint, link, robot
 
 from collision_monitor import CollisionModel
-from collision_monitor.acm import range_search
+from collision_monitor.acm import pair_search
 from collision_monitor.acm.link_pair import PairGeometries
 from collision_monitor.acm.matrix import where_links_meet
-from collision_monitor.acm.range_search import APART, MEET, NEAR
+from collision_monitor.acm.pair_search import APART, MEET, NEAR
 
 
 def test_samples_are_what_coal_finds():
@@ -22,7 +22,7 @@ def test_samples_are_what_coal_finds():
     rows = model.random_configurations(400)
     states, distances = np.empty(400, dtype=np.uint8), np.empty(400)
     values = np.ascontiguousarray(rows[:, pair.columns])
-    range_search.sample(pair.chain, values, pair.guess(), states, distances)
+    pair_search.sample(pair.chain, values, pair.guess(), states, distances)
     assert ((states == MEET) == where_links_meet(model, links, rows)).all()
     assert {APART, MEET, NEAR} == set(states.tolist())
     assert ((distances > 0.0) == (states == APART)).all()
@@ -33,7 +33,7 @@ def test_distances_are_those_of_the_leaves():
     rows = model.random_configurations(50)
     states, distances = np.empty(50, dtype=np.uint8), np.empty(50)
     values = np.ascontiguousarray(rows[:, pair.columns])
-    range_search.sample(pair.chain, values, pair.guess(), states, distances)
+    pair_search.sample(pair.chain, values, pair.guess(), states, distances)
     for row, distance in zip(rows, distances, strict=True):
         assert abs(distance - leaf_distance(model, "a3", "b2", row)) < 1e-9
 
@@ -51,7 +51,7 @@ def test_a_descent_finds_a_needle():
     met = 0
     for start in model.random_configurations(20):
         q = start[pair.columns].copy()
-        apart = range_search.descend(pair.chain, pair.low, pair.high, q, 200, pair.guess())
+        apart = pair_search.descend(pair.chain, pair.low, pair.high, q, 200, pair.guess())
         assert (pair.low <= q).all() and (q <= pair.high).all()
         if apart == 0.0:
             met += 1
@@ -64,6 +64,6 @@ def test_a_descent_never_ends_farther_than_it_began():
     for start in model.random_configurations(30):
         before = leaf_distance(model, "a3", "b3", start)
         q = start[pair.columns].copy()
-        apart = range_search.descend(pair.chain, pair.low, pair.high, q, 30, pair.guess())
+        apart = pair_search.descend(pair.chain, pair.low, pair.high, q, 30, pair.guess())
         after = leaf_distance(model, "a3", "b3", pair.complete(q, start))
         assert apart == 0.0 or after <= max(before, 0.02) + 1e-9

@@ -11,8 +11,7 @@ from collision_monitor.batch_clear.clear import CHUNK, CLEAR, DOUBTFUL, TOO_CLOS
 from collision_monitor.batch_clear.tables import clear_tables, copied
 from collision_monitor.geometry.leaf import Leaf
 from collision_monitor.hierarchy import query
-from collision_monitor.hierarchy.packed import windows
-from collision_monitor.hierarchy.packing import pack_model
+from collision_monitor.hierarchy.packed import pack_model, windows
 from collision_monitor.robot.bodies import Bodies
 
 SLACK = 1e-9

@@ -5,7 +5,7 @@
 import numpy as np
 import pytest
 
-from collision_monitor.batch_clear import simd_solids
+from collision_monitor.batch_clear import clear
 from collision_monitor.batch_clear.simd import LANES
 from collision_monitor.hierarchy.packed import windows
 from unit.batch_clear.test_clear import Cell
@@ -71,4 +71,4 @@ def test_lanes_begin_at_a_cache_line_and_leaves_keep_their_shapes():
     solids = tables.solids[len(tables.links) : -1]
     assert solids[:, :3] - solids[:, 3:6] == pytest.approx(view.leaf_ends[:, :3])
     assert solids[:, :3] + solids[:, 3:6] == pytest.approx(view.leaf_ends[:, 3:])
-    assert np.array_equal(solids[:, simd_solids.RADIUS], view.radii[:, 0])
+    assert np.array_equal(solids[:, clear.RADIUS], view.radii[:, 0])

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from collision_monitor.batch_clear import simd_solids
+from collision_monitor.batch_clear import clear
 from collision_monitor.batch_clear.simd import LANES, store
 from collision_monitor.common.compiled import kernel
 from collision_monitor.geometry.segments import capsule_distance
@@ -17,24 +17,24 @@ from collision_monitor.geometry.segments import capsule_distance
 @kernel
 def gaps(places, solids, out):
     """Squared gap of the axes, then of the centres, of solids 0 and 1."""
-    store(out, 0, simd_solids.axis_gap_squared(places, solids, 0, 1))
-    store(out, 1, simd_solids.ball_gap_squared(places, 0, 1))
+    store(out, 0, clear.axis_gap_squared(places, solids, 0, 1))
+    store(out, 1, clear.ball_gap_squared(places, 0, 1))
 
 
 @kernel
 def closer(places, solids, distance):
     """Lanes in which the solids, and the balls around them, are closer."""
     return (
-        simd_solids.solids_closer(places, solids, 0, 1, distance),
-        simd_solids.balls_closer(places, solids, 0, 1, distance),
+        clear.solids_closer(places, solids, 0, 1, distance),
+        clear.balls_closer(places, solids, 0, 1, distance),
     )
 
 
 @kernel
 def place(poses, solids, places):
     """Solid 0 on body 1, and solid 1 still."""
-    simd_solids.place_solid(poses, 1, solids, places, 0)
-    simd_solids.place_fixed(solids, 0, solids, places, 1)
+    clear.place_solid(poses, 1, solids, places, 0)
+    clear.place_fixed(solids, 0, solids, places, 1)
 
 
 def pair(ends, radii):
@@ -43,11 +43,11 @@ def pair(ends, radii):
     The length of a solid's axis is that in lane 0, as on a body that moves.
     """
     centers, halves = 0.5 * (ends[..., :3] + ends[..., 3:]), 0.5 * (ends[..., 3:] - ends[..., :3])
-    solids = np.zeros((2, simd_solids.COLUMNS))
+    solids = np.zeros((2, clear.COLUMNS))
     squared = (halves[0] ** 2).sum(axis=-1)
-    solids[:, simd_solids.RADIUS] = radii
-    solids[:, simd_solids.REACH] = radii + np.sqrt(squared)
-    solids[:, simd_solids.INVERSE] = [1.0 / s if s > 1e-30 else 0.0 for s in squared]
+    solids[:, clear.RADIUS] = radii
+    solids[:, clear.REACH] = radii + np.sqrt(squared)
+    solids[:, clear.INVERSE] = [1.0 / s if s > 1e-30 else 0.0 for s in squared]
     rows = np.concatenate([centers, halves], axis=-1)
     return np.ascontiguousarray(rows.transpose(1, 2, 0).reshape(12, LANES)), solids
 
@@ -115,7 +115,7 @@ def test_a_solid_goes_where_its_body_is_and_a_fixed_one_stays():
     origins = rng.normal(size=(LANES, 3))
     poses = np.zeros((24, LANES))
     poses[12:] = np.hstack([rotations.reshape(LANES, 9), origins]).T
-    solids, places = rng.normal(size=(2, simd_solids.COLUMNS)), np.empty((12, LANES))
+    solids, places = rng.normal(size=(2, clear.COLUMNS)), np.empty((12, LANES))
     place(poses, solids, places)
     center, half = solids[0, :3], solids[0, 3:6]
     assert places[:3].T == pytest.approx(rotations @ center + origins, abs=1e-15)

@@ -10,7 +10,7 @@ from support.files.made_adjustment import bent, straight
 
 from collision_monitor.cli.adjust_report import draw, plot, require_plot
 from collision_monitor.errors import MissingDependencyError, MotionError
-from collision_monitor.motion.motion import Motion
+from collision_monitor.motion.trajectory import Motion
 from collision_monitor.self_collision.arms import Arm
 
 ARMS = (Arm("right_arm", ("r1", "r2"), ("a",), "a"), Arm("left_arm", ("l1",), ("b",), "b"))

@@ -12,8 +12,8 @@ from support.robots.toys import joint, link, robot
 
 from collision_monitor.cli import adjust_report
 from collision_monitor.errors import AdjustmentError
-from collision_monitor.motion.motion import Motion
-from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.motion.trajectory import Motion
+from collision_monitor.robot.urdf import load_robot
 from collision_monitor.self_collision import Arm
 
 ARMS = (

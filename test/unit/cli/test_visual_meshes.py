@@ -12,7 +12,7 @@ from support.robots.toys import joint, link, robot
 from collision_monitor import CollisionModel
 from collision_monitor.__main__ import main
 from collision_monitor.errors import MeshError, RobotDescriptionError
-from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.robot.urdf import load_robot
 
 BOX = "<geometry><box size='1 2 3'/></geometry>"
 BALL = "<geometry><sphere radius='0.1'/></geometry>"

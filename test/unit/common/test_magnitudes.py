@@ -19,7 +19,7 @@ from support.paths import ROOT
 from support.robots.toys import chain, joint, link, robot
 
 from collision_monitor import CollisionModel
-from collision_monitor.common.magnitudes import (
+from collision_monitor.common.limits import (
     LARGEST_FILE,
     LARGEST_RATE,
     beyond_reason,
@@ -32,7 +32,7 @@ from collision_monitor.errors import (
     SceneError,
 )
 from collision_monitor.robot.scene import load_scene
-from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.robot.urdf import load_robot
 
 ROBOT = load_robot(chain(4))
 
@@ -64,7 +64,7 @@ from collision_monitor.robot.joint_limits import read_joint_limits
 from collision_monitor.fitting.leaves_file import read_leaves
 from collision_monitor.robot.scene import load_scene
 from collision_monitor.robot.srdf import load_srdf
-from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.robot.urdf import load_robot
 from collision_monitor.model.thresholds import load_thresholds
 from collision_monitor.verification.torques.actuators import read_drives
 from collision_monitor.motion.motion_files import load_trajectory

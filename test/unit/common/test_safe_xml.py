@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from collision_monitor.common.safe_xml import ReceivedText, parse_xml
+from collision_monitor.common.safe_files import ReceivedText, parse_xml
 from collision_monitor.errors import (
     CollisionMonitorError,
     RobotDescriptionError,

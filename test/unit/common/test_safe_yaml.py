@@ -4,7 +4,7 @@
 
 import pytest
 
-from collision_monitor.common.safe_yaml import read_document, read_documents
+from collision_monitor.common.safe_files import read_document, read_documents
 from collision_monitor.errors import MotionError, SceneError
 
 

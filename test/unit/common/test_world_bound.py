@@ -11,11 +11,11 @@ import pytest
 from support.robots.toys import chain, joint, link, robot
 
 from collision_monitor import CollisionModel
-from collision_monitor.common.magnitudes import LARGEST_POSITION
+from collision_monitor.common.limits import LARGEST_POSITION
 from collision_monitor.errors import CollisionMonitorError
 from collision_monitor.fitting.leaves_file import read_leaves
 from collision_monitor.hierarchy.query import FARTHEST
-from collision_monitor.model.live.live_scene import LiveScene
+from collision_monitor.model.live_scene import LiveScene
 from collision_monitor.model.thresholds import load_thresholds
 from collision_monitor.monitoring.joint_state_buffer import JointState
 from collision_monitor.monitoring.monitor import Monitor
@@ -25,7 +25,7 @@ from collision_monitor.robot.composed import Mounted, compose
 from collision_monitor.robot.description import Shape
 from collision_monitor.robot.joint_limits import read_joint_limits
 from collision_monitor.robot.scene import load_scene
-from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.robot.urdf import load_robot
 
 FAR = "123456789012345.678"
 VALUE = float(FAR)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.geometry.scan_cases import random_motion, two_arms
 
-from collision_monitor.continuous.pair_bounds import suspects
+from collision_monitor.continuous.clearance_scan import suspects
 from collision_monitor.continuous.pair_sweep import FAR, OFF, SIZE
 from collision_monitor.hierarchy.packed import windows
 from collision_monitor.verification.clearance.scanner import Scanner

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize
 
 from collision_monitor.fitting.coverage import coverage_cost
-from collision_monitor.fitting.descent import descend
+from collision_monitor.fitting.multi_capsule_fit import descend
 
 LEAST = 0.005
 

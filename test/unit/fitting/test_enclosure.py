@@ -24,7 +24,7 @@ from collision_monitor.fitting.enclosure import (
 from collision_monitor.fitting.shapes import FitSettings, fit_shape
 from collision_monitor.geometry.leaf import Leaf
 from collision_monitor.robot.description import Link, Robot, Shape
-from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.robot.urdf import load_robot
 
 
 def leaf(p0, p1, radius):

@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 from support.robots import robots
 
 from collision_monitor.fitting.bounding_shapes import fit_capsule, fit_least_capsule, hull_points
-from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.robot.urdf import load_robot
 
 
 @given(st.integers(0, 10_000))

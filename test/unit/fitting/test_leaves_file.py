@@ -19,7 +19,7 @@ from collision_monitor.fitting.enclosure import check_enclosing, outer_triangles
 from collision_monitor.fitting.leaves_file import read_leaves, shapes_digest, write_leaves
 from collision_monitor.geometry.leaf import Leaf, enclosing
 from collision_monitor.robot.description import Link, Robot, Shape
-from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.robot.urdf import load_robot
 
 BALL = (Shape("sphere", np.eye(4), (0.1,)),)
 ROBOT = Robot("toy", "a", {"a": Link("a", BALL), "b": Link("b", BALL), "bare": Link("bare")}, ())

@@ -17,7 +17,7 @@ from collision_monitor.fitting.fitter import given_leaves
 from collision_monitor.fitting.shapes import FitSettings
 from collision_monitor.geometry.leaf import Leaf
 from collision_monitor.model.loading import Recipe, RobotSource
-from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.robot.urdf import load_robot
 
 
 def by_link(model):

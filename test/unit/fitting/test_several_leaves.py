@@ -19,7 +19,7 @@ from collision_monitor.fitting.shapes import (
     single_leaf,
     union_volume,
 )
-from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.robot.urdf import load_robot
 
 
 def body_of(mesh, watchers=None):

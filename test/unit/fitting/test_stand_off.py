@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import trimesh
 
-from collision_monitor.fitting.stand_off import stand_off
+from collision_monitor.fitting.enclosure import stand_off
 from collision_monitor.geometry.leaf import Leaf
 from collision_monitor.robot.description import Shape
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import lsq_linear
 from support.geometry.mesh_cases import random_pose
 
-from collision_monitor.geometry.volume_bounds import rectangle_distance_squared
+from collision_monitor.geometry.bounding_volumes import rectangle_distance_squared
 
 
 def slow_distance(d, rotation, a, b):

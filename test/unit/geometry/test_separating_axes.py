@@ -11,8 +11,12 @@ from support.geometry.mesh_cases import random_pose
 
 from collision_monitor.common.array_views import borrow
 from collision_monitor.common.compiled import kernel
-from collision_monitor.geometry.separating_axes import aligned_apart, oriented_apart, rounding
-from collision_monitor.geometry.volume_bounds import place
+from collision_monitor.geometry.bounding_volumes import (
+    aligned_apart,
+    oriented_apart,
+    place,
+    rounding,
+)
 
 
 @kernel

@@ -11,8 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.geometry.exact_geometry import share_a_point, squared_distance
 
-from collision_monitor.geometry.triangle_distance import squared_distance_below, triangle_distance
-from collision_monitor.geometry.triangles import triangles_intersect
+from collision_monitor.geometry.triangles import (
+    squared_distance_below,
+    triangle_distance,
+    triangles_intersect,
+)
 
 coordinate = st.integers(0, 3).map(float)
 point = st.tuples(coordinate, coordinate, coordinate)

@@ -10,9 +10,8 @@ from support.geometry.box_cases import TwoBoxes
 
 from collision_monitor.common.array_views import borrow
 from collision_monitor.common.compiled import kernel
-from collision_monitor.geometry.volume_bounds import (
+from collision_monitor.geometry.bounding_volumes import (
     aligned_bound,
-    boxes_near,
     oriented_bound,
     place,
     swept_bound,
@@ -29,7 +28,7 @@ def _bounds(numbers, rotation, translation, best, margin):
         aligned_bound(aligned, 0, aligned, 1, pose, best),
         oriented_bound(oriented, 0, oriented, 1, pose, best),
         swept_bound(oriented, 0, oriented, 1, pose, best),
-        boxes_near(oriented, 0, oriented, 1, pose, margin),
+        oriented_bound(oriented, 0, oriented, 1, pose, margin * margin) <= margin * margin,
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collision_monitor.hierarchy.packing import build_tree, open_bits
+from collision_monitor.hierarchy.packed import build_tree, open_bits
 
 
 def depth(nodes, k=0):

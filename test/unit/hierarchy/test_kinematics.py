@@ -12,10 +12,9 @@ from support.robots.toys import joint, link, robot
 from collision_monitor.geometry.leaf import Leaf
 from collision_monitor.hierarchy import query
 from collision_monitor.hierarchy.kinematics import forward_kinematics
-from collision_monitor.hierarchy.packed import unpack
-from collision_monitor.hierarchy.packing import pack_model
+from collision_monitor.hierarchy.packed import pack_model, unpack
 from collision_monitor.robot.bodies import rigid_bodies
-from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.robot.urdf import load_robot
 
 CONFIGURATIONS = 300
 

@@ -9,9 +9,9 @@ from support.robots.toys import joint, link, robot
 
 from collision_monitor.geometry.leaf import Leaf
 from collision_monitor.hierarchy import packed
-from collision_monitor.hierarchy.packing import pack_model
+from collision_monitor.hierarchy.packed import pack_model
 from collision_monitor.robot.bodies import rigid_bodies
-from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.robot.urdf import load_robot
 
 ROBOT = robot(
     *(link(name) for name in ("base", "arm", "rail", "hand", "finger")),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from collision_monitor.geometry.leaf import Leaf
 from collision_monitor.geometry.segments import capsule_distance
 from collision_monitor.hierarchy import query
-from collision_monitor.hierarchy.packing import pack_model
+from collision_monitor.hierarchy.packed import pack_model
 from collision_monitor.robot.bodies import Bodies
 
 

@@ -11,7 +11,7 @@ from support.geometry.mesh_cases import KIND_NAMES, mesh
 
 from collision_monitor.common.array_views import borrow, work_space
 from collision_monitor.common.compiled import kernel
-from collision_monitor.mesh_distance.bvh.mesh_tree import build_triangle_tree, unpack_tree
+from collision_monitor.mesh_distance.mesh_tree import build_triangle_tree, unpack_tree
 from collision_monitor.mesh_distance.separation import fill_axes, turn_axes, way_out
 from unit.mesh_distance.test_mesh_distance import coal_distance, coal_tree
 

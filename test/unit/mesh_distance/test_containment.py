@@ -10,7 +10,7 @@ from support.geometry.mesh_cases import KIND_NAMES, mesh
 from collision_monitor.common.array_views import borrow
 from collision_monitor.common.compiled import kernel
 from collision_monitor.fitting.coverage import winding_numbers
-from collision_monitor.mesh_distance.bvh.mesh_tree import build_triangle_tree, unpack_tree
+from collision_monitor.mesh_distance.mesh_tree import build_triangle_tree, unpack_tree
 from collision_monitor.mesh_distance.part_distance import winding_number
 
 

@@ -7,9 +7,8 @@ import pytest
 from support.geometry.free_body import at, mesh_shape
 from support.geometry.mesh_cases import KIND_NAMES, mesh
 
-from collision_monitor.mesh_distance.bvh.mesh_tree import windows
-from collision_monitor.mesh_distance.packed_parts import MESH, SOLID
-from collision_monitor.mesh_distance.parts import merged, parts_of, solid_row
+from collision_monitor.mesh_distance.mesh_tree import windows
+from collision_monitor.mesh_distance.parts import MESH, SOLID, merged, parts_of, solid_row
 from collision_monitor.robot.description import Shape
 
 SHAPES = (

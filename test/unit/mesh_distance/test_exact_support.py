@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from support.geometry.mesh_cases import KIND_NAMES, mesh, soup
 
 from collision_monitor.common.compiled import kernel
-from collision_monitor.mesh_distance.bvh.mesh_tree import build_triangle_tree, unpack_tree
-from collision_monitor.mesh_distance.support import mesh_reach
+from collision_monitor.mesh_distance.mesh_tree import build_triangle_tree, unpack_tree
+from collision_monitor.mesh_distance.separation import mesh_reach
 
 
 @kernel

@@ -11,9 +11,9 @@ from support.geometry.mesh_cases import KIND_NAMES, mesh, random_pose, soup
 
 from collision_monitor.common.compiled import kernel
 from collision_monitor.geometry.triangles import triangles_intersect
-from collision_monitor.mesh_distance.bvh.mesh_tree import build_triangle_tree, corners_of, windows
 from collision_monitor.mesh_distance.mesh_crossing import mesh_crossing
 from collision_monitor.mesh_distance.mesh_pair_distance import mesh_distance
+from collision_monitor.mesh_distance.mesh_tree import build_triangle_tree, corners_of, windows
 
 NAMES = ("ball", "ring", "rod", "box", "cone", "base.stl")
 PAIRS = st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES))

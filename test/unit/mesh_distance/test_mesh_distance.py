@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.geometry.mesh_cases import KIND_NAMES, mesh, random_pose, soup
 
-from collision_monitor.mesh_distance.bvh.mesh_tree import build_triangle_tree, windows
 from collision_monitor.mesh_distance.mesh_pair_distance import mesh_distance
+from collision_monitor.mesh_distance.mesh_tree import build_triangle_tree, windows
 
 NAMES = ("ball", "ring", "rod", "box", "cone", "arm_link_2.stl", "torso_head.stl", "base.stl")
 PAIRS = st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES))

@@ -11,8 +11,8 @@ from support.geometry.solid_cases import SOLIDS, solid_cases
 
 from collision_monitor.common.array_views import borrow
 from collision_monitor.common.compiled import kernel
-from collision_monitor.mesh_distance.bvh.mesh_tree import build_triangle_tree, unpack_tree, windows
-from collision_monitor.mesh_distance.mesh_solid import nearest_to_solid, touching_rows
+from collision_monitor.mesh_distance.mesh_tree import build_triangle_tree, unpack_tree, windows
+from collision_monitor.mesh_distance.part_distance import nearest_to_solid, touching_rows
 from collision_monitor.mesh_distance.parts import parts_of
 from unit.geometry.test_convex import coal_distance, distance
 from unit.mesh_distance.test_mesh_distance import coal_tree

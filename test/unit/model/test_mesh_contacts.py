@@ -15,7 +15,7 @@ from collision_monitor.model.mesh_contacts import LinkContacts, Solid, where_the
 from collision_monitor.robot.bodies import link_poses, rigid_bodies
 from collision_monitor.robot.description import Link, Robot, Shape
 from collision_monitor.robot.insides import Inside
-from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.robot.urdf import load_robot
 
 
 def meeting_shares(robot, poses, pairs, threshold=0.95):

@@ -6,8 +6,8 @@ import numpy as np
 from support.ros.live_cases import coal_shapes, is_inside, least, pose_of, shape_of, ur5
 
 from collision_monitor import Monitor
-from collision_monitor.model.live.live_object import Bounds
-from collision_monitor.model.live.live_scene import LiveScene
+from collision_monitor.model.live_objects import Bounds
+from collision_monitor.model.live_scene import LiveScene
 from collision_monitor.monitoring.monitor import Level
 from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
 

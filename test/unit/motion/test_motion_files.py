@@ -14,7 +14,7 @@ from collision_monitor.motion import read_motion
 from collision_monitor.motion.motion_files import Kind, load_trajectory, open_motion
 from collision_monitor.motion.violation import Code
 from collision_monitor.robot.bodies import link_poses, rigid_bodies
-from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.robot.urdf import load_robot
 
 ROBOT = load_robot(chain())  # j1, j2, j3
 BODIES = rigid_bodies(ROBOT)

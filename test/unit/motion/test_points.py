@@ -10,8 +10,8 @@ import yaml
 
 from collision_monitor.errors import MotionError
 from collision_monitor.motion import read_motion
-from collision_monitor.motion.motion import csv_text, yaml_text
 from collision_monitor.motion.points import documents, find_points, read_csv
+from collision_monitor.motion.trajectory import csv_text, yaml_text
 
 # What `ros2 topic echo --once` prints.
 ECHO = """\

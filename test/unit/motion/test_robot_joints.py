@@ -11,7 +11,7 @@ from support.robots.toys import joint, link, robot
 from collision_monitor.errors import MotionError
 from collision_monitor.motion.robot_joints import on_robot
 from collision_monitor.motion.trajectory import Trajectory
-from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.robot.urdf import load_robot
 
 LINKS = [link(name) for name in "abcdefgh"]
 ROBOT = load_robot(

@@ -17,7 +17,7 @@ from diagnostic_msgs.msg import DiagnosticStatus, KeyValue  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64  # noqa: E402
 
-from collision_monitor.motion.motion import Motion  # noqa: E402
+from collision_monitor.motion.trajectory import Motion  # noqa: E402
 from collision_monitor.nodes import demo as module  # noqa: E402
 from collision_monitor.nodes.demo import DemoPage, MotionPlayer  # noqa: E402
 

@@ -13,7 +13,7 @@ from support.robots.toys import chain
 
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 
-from collision_monitor.common.loading_limits import LoadingLimits  # noqa: E402
+from collision_monitor.common.limits import LoadingLimits  # noqa: E402
 from collision_monitor.model.loading import Recipe, RobotSource  # noqa: E402
 from collision_monitor.nodes.robot_loader import RobotLoader  # noqa: E402
 

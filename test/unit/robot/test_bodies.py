@@ -12,7 +12,7 @@ from support.robots.toys import joint, link, robot
 from collision_monitor import CollisionModel
 from collision_monitor.robot.bodies import leading_joint, rigid_bodies
 from collision_monitor.robot.poses import joint_motion
-from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.robot.urdf import load_robot
 
 
 def test_links_over_fixed_joints_share_a_body():

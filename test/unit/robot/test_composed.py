@@ -24,7 +24,7 @@ from collision_monitor.robot.description import Robot
 from collision_monitor.robot.poses import pose_from_xyz_rpy
 from collision_monitor.robot.scene import load_scene
 from collision_monitor.robot.srdf import Semantics, load_srdf
-from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.robot.urdf import load_robot
 from collision_monitor.self_collision.arms import find_arms
 
 ONE_LEAF = FitSettings(max_leaves_per_link=1)

@@ -15,7 +15,7 @@ from collision_monitor.robot.joint_limits import (
     read_joint_limits,
     urdf_limits,
 )
-from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.robot.urdf import load_robot
 
 MOVEIT = """\
 default_velocity_scaling_factor: 0.1

@@ -9,7 +9,7 @@ from support.robots.toys import joint, link, robot
 
 from collision_monitor.robot.bodies import Jacobians, link_poses, rigid_bodies
 from collision_monitor.robot.poses import joint_motion
-from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.robot.urdf import load_robot
 
 MIXED = robot(
     link("a"), link("b"), link("c"), link("d"), link("e"),

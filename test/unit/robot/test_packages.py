@@ -14,7 +14,7 @@ from support.paths import ROOT
 
 from collision_monitor.errors import MeshError, RobotDescriptionError, SceneError
 from collision_monitor.robot.packages import FileFinder, find_packages, publishable
-from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.robot.urdf import load_robot
 
 URI = "package://arm/meshes/a%20b.stl"
 

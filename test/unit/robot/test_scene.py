@@ -12,7 +12,7 @@ import yaml
 
 from collision_monitor.errors import SceneError
 from collision_monitor.robot.scene import load_scene
-from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.robot.urdf import load_robot
 
 SPHERE = "<collision><geometry><sphere radius='1'/></geometry></collision>"
 

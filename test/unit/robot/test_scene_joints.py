@@ -17,7 +17,7 @@ from collision_monitor.errors import NothingToCheckError, SceneError
 from collision_monitor.robot.composed import Mounted, compose
 from collision_monitor.robot.poses import pose_from_xyz_rpy
 from collision_monitor.robot.scene import load_scene
-from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.robot.urdf import load_robot
 
 CHAIN = chain(3)  # spheres of radius 0.1, a metre apart, in the plane z = 0
 

@@ -10,7 +10,7 @@ from support.robots.robots import NAMES, require
 
 from collision_monitor.errors import SemanticDescriptionError
 from collision_monitor.robot.srdf import Semantics, load_srdf, srdf_beside
-from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.robot.urdf import load_robot
 
 
 def _urdf() -> str:

@@ -9,7 +9,7 @@ from support.robots.toys import chain, joint, link, robot
 
 from collision_monitor.errors import ArmsError
 from collision_monitor.robot.srdf import load_srdf, srdf_beside
-from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.robot.urdf import load_robot
 from collision_monitor.self_collision.arms import (
     Tree,
     find_arms,

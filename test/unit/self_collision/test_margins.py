@@ -16,7 +16,7 @@ from support.robots.planar_arms import JOINTS, ball, meeting, planar_model
 
 from collision_monitor.errors import ConfigurationError, MotionError
 from collision_monitor.motion import read_motion
-from collision_monitor.motion.motion import Motion
+from collision_monitor.motion.trajectory import Motion
 from collision_monitor.self_collision.arms import find_arms
 from collision_monitor.self_collision.margins import Margins, choose_margins, sides
 from collision_monitor.self_collision.preparation import (

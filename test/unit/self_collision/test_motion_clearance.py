@@ -17,7 +17,7 @@ from support.robots.two_slides import RADIUS as BALL_RADIUS
 from collision_monitor import CollisionModel
 from collision_monitor.model.proximity import Proximity
 from collision_monitor.motion import read_motion
-from collision_monitor.motion.motion import Motion
+from collision_monitor.motion.trajectory import Motion
 from collision_monitor.self_collision.arms import find_arms
 from collision_monitor.self_collision.hold_supervisor import pairs_between
 from collision_monitor.self_collision.margins import Margins, choose_margins

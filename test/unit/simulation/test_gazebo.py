@@ -17,7 +17,7 @@ from support.robots import toys
 from collision_monitor.errors import RobotDescriptionError, SceneError
 from collision_monitor.robot.poses import pose_from_xyz_rpy
 from collision_monitor.robot.scene import load_scene
-from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.robot.urdf import load_robot
 from collision_monitor.simulation.gazebo import gazebo_description, pose_text, world_sdf
 
 URDF = ROOT / "urdf/dual_arm.urdf"

@@ -12,8 +12,8 @@ from support.robots import toys
 
 from collision_monitor.robot.bodies import rigid_bodies
 from collision_monitor.robot.description import Shape
-from collision_monitor.robot.urdf.inertials import Inertial
-from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.robot.inertials import Inertial
+from collision_monitor.robot.urdf import load_robot
 from collision_monitor.simulation.mujoco_model import convex_hull, estimate, link_masses, principal
 
 

@@ -13,10 +13,10 @@ from support.robots.simulated import files_of
 import mujoco  # isort: skip
 
 from collision_monitor.robot.bodies import link_poses  # isort: skip
-from collision_monitor.robot.urdf.inertials import read_inertials  # isort: skip
+from collision_monitor.robot.inertials import read_inertials  # isort: skip
 from collision_monitor.robot.scene import load_scene  # isort: skip
 from collision_monitor.robot.srdf import load_srdf  # isort: skip
-from collision_monitor.robot.urdf.urdf import load_robot  # isort: skip
+from collision_monitor.robot.urdf import load_robot  # isort: skip
 from collision_monitor.simulation.mujoco_model import ALWAYS, simulated_robot  # isort: skip
 
 import sys

@@ -19,7 +19,7 @@ import mujoco  # isort: skip
 from collision_monitor.robot.bodies import link_poses  # isort: skip
 from collision_monitor.model.mesh_contacts import LinkContacts, Solid
 
-from collision_monitor.robot.urdf.urdf import load_robot  # isort: skip
+from collision_monitor.robot.urdf import load_robot  # isort: skip
 from collision_monitor.simulation.simulation import Contact, TouchLog, contacts_of  # isort: skip
 from collision_monitor.simulation.mujoco_model import convex_hull  # isort: skip
 

@@ -15,8 +15,8 @@ from collision_monitor.model.thresholds import Rule, Thresholds
 from collision_monitor.motion.motion_files import LoadedMotion
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.motion.violation import Code, Violation
+from collision_monitor.robot.inertials import read_inertials
 from collision_monitor.robot.joint_limits import JointLimits
-from collision_monitor.robot.urdf.inertials import read_inertials
 from collision_monitor.verification.report.messages import junit
 from collision_monitor.verification.torques.actuators import Drive, Drives
 from collision_monitor.verification.verification import (

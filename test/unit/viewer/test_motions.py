@@ -8,7 +8,7 @@ from support.robots.toys import chain
 
 from collision_monitor import CollisionModel
 from collision_monitor.errors import MotionError
-from collision_monitor.motion.motion import Motion
+from collision_monitor.motion.trajectory import Motion
 from collision_monitor.viewer.controls import Playback, curve_times, planned
 
 

@@ -13,7 +13,7 @@ from support.robots.toys import chain, link, robot
 
 from collision_monitor import CollisionModel
 from collision_monitor.errors import MissingDependencyError, MotionError, ViewError
-from collision_monitor.motion.motion import Motion
+from collision_monitor.motion.trajectory import Motion
 from collision_monitor.robot.poses import pose_from_xyz_rpy
 from collision_monitor.viewer.clearance_display import NodeReport
 from collision_monitor.viewer.page import Page

@@ -12,7 +12,7 @@ from support.robots.toys import chain
 from collision_monitor.errors import SceneError
 from collision_monitor.robot.poses import pose_from_xyz_rpy
 from collision_monitor.robot.scene import load_scene
-from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.robot.urdf import load_robot
 from collision_monitor.viewer.scene_editor import KINDS, added, moved, removed, scene_text
 
 ROBOT = load_robot(chain(3))

@@ -13,12 +13,12 @@ import pytest
 from support.robots.toys import chain, link, robot
 
 from collision_monitor import CollisionModel
-from collision_monitor.common.loading_limits import LoadingLimits, check_time, limited
+from collision_monitor.common.limits import LoadingLimits, check_time, limited
 from collision_monitor.errors import LoadingLimitError
 from collision_monitor.model.loading import Recipe, RobotSource
 from collision_monitor.robot.bodies import rigid_bodies
 from collision_monitor.robot.pairs import count_pairs, select_pairs
-from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.robot.urdf import load_robot
 
 STL = "solid a\n" + "".join(
     f"facet normal 0 0 0\nouter loop\nvertex 0 0 {k}\nvertex 1 0 {k}\nvertex 0 1 {k}\n"

@@ -20,7 +20,7 @@ from collision_monitor.model.loading import Recipe, RobotSource
 from collision_monitor.robot.composed import Mounted, compose, compose_semantics
 from collision_monitor.robot.poses import pose_from_xyz_rpy
 from collision_monitor.robot.srdf import load_srdf
-from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.robot.urdf import load_robot
 
 SRDF = '<robot name="toy"><disable_collisions link1="l0" link2="l3" reason="Never"/></robot>'
 MOUNT = (0.3, -1.5, 0.1, 0.0, 0.2, 1.0)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from collision_monitor.errors import LoadingLimitError
-from collision_monitor.model.reach import relative_reach
 from collision_monitor.monitoring.speed_policy.braking_paths import distinct_weights
+from collision_monitor.robot.bodies import relative_reach
 
 
 def test_each_pair_has_the_weights_of_its_two_links():

@@ -79,7 +79,7 @@ def test_the_first_contact_waits_for_no_compiler():
         "import numpy as np\n"
         "from support.robots.planar_arms import ball, planar_model\n"
         "from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy\n"
-        "from collision_monitor.hierarchy.near import near\n"
+        "from collision_monitor.hierarchy.query import near\n"
         "model = planar_model(ball('post', 0.5, 0.0, 0.1))\n"
         "behaviour = SpeedPolicy(model)\n"
         "before = list(near.signatures)\n"

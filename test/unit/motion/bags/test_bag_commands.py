@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from scipy.interpolate import BPoly
 
 from collision_monitor.errors import MotionError
-from collision_monitor.motion.bag_motion import commanded
-from collision_monitor.motion.bags import COMMANDS, CommandMessage, Topic
+from collision_monitor.motion.bags import COMMANDS, CommandMessage, Topic, commanded
 from collision_monitor.motion.points import Points
 
 

@@ -9,7 +9,7 @@ from support.robots.toys import chain
 
 from collision_monitor.errors import MotionError
 from collision_monitor.motion.motion_files import load_trajectory
-from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.robot.urdf import load_robot
 
 ROBOT = load_robot(chain())
 

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collision_monitor.errors import MotionError
-from collision_monitor.motion.bag_motion import recorded
-from collision_monitor.motion.bags import STATES, StateMessage, Topic
+from collision_monitor.motion.bags import STATES, StateMessage, Topic, recorded
 
 
 def message(received, stamp, **positions):

@@ -23,7 +23,7 @@ from collision_monitor.motion.commands import (
     parse_command,
 )
 from collision_monitor.motion.violation import Code
-from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.robot.urdf import load_robot
 
 JOINT = """
 mode: joint

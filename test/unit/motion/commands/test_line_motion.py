@@ -10,9 +10,13 @@ from scipy.spatial.transform import Rotation
 from support.geometry.reference import pin
 from support.robots.line_cases import TIPS, arm
 
-from collision_monitor.motion.line_motion import OFF, follow_line, off_the_line
-from collision_monitor.motion.resolved_rates import CartesianLine
-from collision_monitor.motion.trapezoid import Trapezoid
+from collision_monitor.motion.line_motion import (
+    OFF,
+    CartesianLine,
+    Trapezoid,
+    follow_line,
+    off_the_line,
+)
 from collision_monitor.motion.violation import Code
 from collision_monitor.robot.poses import pose
 

@@ -14,10 +14,10 @@ from support.robots.line_cases import arm
 from support.robots.toys import chain
 
 from collision_monitor.errors import MotionError
-from collision_monitor.motion.resolved_rates import SINGULAR, CartesianLine, ResolvedRates
+from collision_monitor.motion.line_motion import SINGULAR, CartesianLine, ResolvedRates
 from collision_monitor.robot.bodies import link_poses, rigid_bodies
 from collision_monitor.robot.poses import pose
-from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.robot.urdf import load_robot
 
 
 def start(name, seed=0):

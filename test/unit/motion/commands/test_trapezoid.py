@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 
 from collision_monitor.errors import MotionError
-from collision_monitor.motion.trapezoid import Trapezoid
+from collision_monitor.motion.line_motion import Trapezoid
 
 times = st.floats(0.05, 100.0)
 

@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 from support.robots.toys import chain, joint, link, robot
 
 from collision_monitor import CollisionModel
-from collision_monitor.model.live.live_scene import LiveScene
+from collision_monitor.model.live_scene import LiveScene
 from collision_monitor.model.proximity import Nearness
 from collision_monitor.monitoring.monitor import Level, MonitorState
 

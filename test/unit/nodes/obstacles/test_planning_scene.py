@@ -15,9 +15,9 @@ from geometry_msgs.msg import Point, Pose  # noqa: E402
 from std_msgs.msg import Header  # noqa: E402
 
 from collision_monitor import CollisionModel  # noqa: E402
-from collision_monitor.model.live.desired_scene import SceneKeeper  # noqa: E402
-from collision_monitor.model.live.live_object import Bounds  # noqa: E402
-from collision_monitor.model.live.live_scene import LiveScene  # noqa: E402
+from collision_monitor.model.desired_scene import SceneKeeper  # noqa: E402
+from collision_monitor.model.live_objects import Bounds  # noqa: E402
+from collision_monitor.model.live_scene import LiveScene  # noqa: E402
 from collision_monitor.nodes.obstacles.message_shapes import AT_ONCE, Triangles, object_shape  # noqa: E402
 from collision_monitor.nodes.obstacles.scene_topics import (
     ADD,

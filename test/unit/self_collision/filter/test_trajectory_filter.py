@@ -9,7 +9,7 @@ import pytest
 from support.robots.two_slides import ARMS, JOINTS, apart, model
 
 from collision_monitor.errors import CollisionMonitorError, TrajectoryError
-from collision_monitor.motion.motion import Motion
+from collision_monitor.motion.trajectory import Motion
 from collision_monitor.self_collision import trajectory_filter
 from collision_monitor.self_collision.hold_supervisor import HoldSupervisor
 from collision_monitor.self_collision.trajectory_filter import (

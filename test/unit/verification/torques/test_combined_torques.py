@@ -10,8 +10,8 @@ from collision_monitor import CollisionModel
 from collision_monitor.motion.motion_files import LoadedMotion
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.motion.violation import Code
+from collision_monitor.robot.inertials import read_inertials
 from collision_monitor.robot.joint_limits import JointLimits
-from collision_monitor.robot.urdf.inertials import read_inertials
 from collision_monitor.verification.clearance.schedule import Scheduled
 from collision_monitor.verification.verification import Verdict
 from collision_monitor.verification.verify import (

@@ -28,8 +28,8 @@ from support.robots.robots import require
 from collision_monitor.errors import DynamicsError, MissingDependencyError
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.robot.bodies import leading_joint
-from collision_monitor.robot.urdf.inertials import Inertial, read_inertials
-from collision_monitor.robot.urdf.urdf import load_robot
+from collision_monitor.robot.inertials import Inertial, read_inertials
+from collision_monitor.robot.urdf import load_robot
 from collision_monitor.verification.torques.actuators import Drive, Payload
 from collision_monitor.verification.torques.dynamics import RobotDynamics, base_motion
 from collision_monitor.verification.torques.torque_check import rigid_motion

@@ -1,0 +1,185 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Limits of all inputs: magnitudes, sizes of files; and what loading a robot may take.
+
+A load runs inside `limited`: numbers of links, shapes, triangles and pairs, and time. Functions
+that it calls compare their counts with the limits of that context; outside of it the defaults
+apply.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from collision_monitor.errors import LoadingLimitError
+
+# -- magnitudes, and sizes of files --
+
+# Limits for every input (docs/safety.md). Beyond them, squares and sums exceed the range or the
+# precision of floating point numbers: a distance could be infinite, zero or NaN.
+LARGEST = 1e4  # metres of geometry: 10 km; and its angles and factors
+LARGEST_POSITION = 1e9  # of a joint: rad, or m
+LARGEST_LIMIT = 1e6  # metres, of the limits of a joint: large ones often mean none
+LARGEST_RATE = 1e9  # rad/s, m/s, and per second squared
+LATEST_STAMP = 1e11  # seconds since 1970
+SMALLEST = 1e-7  # metres, of a size that is not zero
+SMALLEST_DECELERATION = 1e-3  # rad/s^2, m/s^2: with less, a robot practically never stops
+
+_GRAIN = 1e-3  # metres
+
+LARGEST_FILE = 100_000_000  # bytes: two million triangles as binary STL
+
+
+def beyond_reason(value: float, is_size: bool = False, largest: float = LARGEST) -> str:
+    """Why a number is rejected; empty if it is valid. A size is a positive length."""
+    if not abs(value) <= largest:
+        return f"{value:g} is beyond reason, {largest:g} is the most"
+    if is_size and 0.0 < value < SMALLEST:
+        return f"{value:g} is too small to be a size, {SMALLEST:g} m is the least"
+    return ""
+
+
+def any_beyond_reason(values: np.ndarray, largest: float = LARGEST) -> str:
+    """The same for the largest number of an array; NaN and infinity are ignored."""
+    values = np.abs(values)
+    most = float(np.max(values, initial=0.0, where=np.isfinite(values)))
+    return beyond_reason(most, largest=largest)
+
+
+def too_small(kind: str, size: Sequence[float]) -> str:
+    """Why a shape is too small for its surface to be triangulated; empty if it is not."""
+    if kind == "cylinder" and max(size) < _GRAIN:
+        return f"a cylinder below {_GRAIN:g} m in radius and length is too small; a sphere would do"
+    return ""
+
+
+def read_bounded(path: Path, largest: int = LARGEST_FILE) -> bytes | None:
+    """Content of a file; None if it is larger than ``largest`` bytes, or endless.
+
+    No more than that is read. Raises OSError and ValueError as `open` does.
+    """
+    with path.open("rb") as file:
+        data = file.read(largest + 1)
+    return data if len(data) <= largest else None
+
+
+# -- loading a robot --
+
+
+@dataclass(frozen=True)
+class LoadingLimits:
+    """Upper limits of a robot and its scene.
+
+    Attributes:
+        max_links: links with shapes, of all robots; and joints that move, of one.
+        max_shapes: shapes of links, and obstacles.
+        max_triangles: of the meshes of links and obstacles.
+        max_pairs: pairs of links and obstacles that are checked.
+        max_load_seconds: for loading, fitting and compiling.
+    """
+
+    max_links: int = 2000
+    max_shapes: int = 20_000
+    max_triangles: int = 5_000_000
+    max_pairs: int = 2_500_000
+    max_load_seconds: float = math.inf
+
+
+_NOUNS = {
+    "max_links": "links with shapes", "max_shapes": "shapes and obstacles",
+    "max_triangles": "triangles", "max_pairs": "pairs to check",
+}  # fmt: skip
+
+
+class _Load:
+    def __init__(self, limits: LoadingLimits) -> None:
+        self.limits, self.begin, self.triangles = limits, time.monotonic(), 0
+
+
+_current: ContextVar[_Load | None] = ContextVar("load", default=None)
+
+
+@contextmanager
+def limited(limits: LoadingLimits | None = None) -> Iterator[None]:
+    """Context of a load; a nested one has the limits of the outer one.
+
+    Raises:
+        LoadingLimitError: instead of a MemoryError.
+    """
+    if _current.get() is not None:
+        yield
+        return
+    token = _current.set(_Load(LoadingLimits() if limits is None else limits))
+    try:
+        yield
+    except MemoryError as error:
+        raise LoadingLimitError(
+            f"not enough memory to load the robot and its scene ({error or 'MemoryError'}); "
+            "simplify meshes or leave obstacles out"
+        ) from None
+    finally:
+        _current.reset(token)
+
+
+def is_limited() -> bool:
+    """Whether the caller runs inside `limited`."""
+    return _current.get() is not None
+
+
+def check_count(limit: str, count: int, what: str, noun: str = "") -> None:
+    """Compare the number of ``noun`` that ``what`` has with a limit of `LoadingLimits`.
+
+    Raises:
+        LoadingLimitError: it is above the limit.
+    """
+    load = _current.get()
+    most = getattr(LoadingLimits() if load is None else load.limits, limit)
+    if count > most:
+        raise LoadingLimitError(
+            f"{what} has {count} {noun or _NOUNS[limit]}; at most {most} are allowed, this is "
+            f"{count - most} more (limit {limit}); {_remedy(limit)}"
+        )
+
+
+def add_triangles(count: int, what: str) -> None:
+    """Count triangles that ``what`` has.
+
+    Raises:
+        LoadingLimitError: those of all meshes of this load are more than max_triangles.
+    """
+    load = _current.get()
+    if load is not None:
+        load.triangles += count
+        check_count("max_triangles", load.triangles, f"{what}: with it the input")
+
+
+def check_time(step: str) -> None:
+    """Compare the time of this load with max_load_seconds; ``step`` names the current step.
+
+    Raises:
+        LoadingLimitError: it is over.
+    """
+    load = _current.get()
+    if load is None:
+        return
+    spent, most = time.monotonic() - load.begin, load.limits.max_load_seconds
+    if spent > most:
+        raise LoadingLimitError(
+            f"loading was stopped after {spent:.1f} s, {spent - most:.1f} s more than the limit "
+            f"max_load_seconds ({most:g}), while {step}; {_remedy('max_load_seconds')}"
+        )
+
+
+def _remedy(limit: str) -> str:
+    parameter = limit
+    if limit in ("max_triangles", "max_pairs"):
+        parameter = limit.replace("max_", "max_thousand_")
+    return f"raise it (parameter {parameter}, option --{limit.replace('_', '-')}) if that is meant"

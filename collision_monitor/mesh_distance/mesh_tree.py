@@ -1,0 +1,539 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Hierarchies over the triangles of a mesh: binary trees and an octree, packed as two arrays.
+
+A hierarchy is built once, in the frame of the link of the mesh: when links move, only the transform
+between them changes. A node of a binary tree is halved across the longest side of its box, at the
+mean of the centres of its triangles. Volumes are boxes, or rectangles swept by spheres.
+
+The octree is that of Chen and Xie. The box of the link is halved along its three axes, again and
+again, down to a depth; a leaf cell keeps the triangles that reach into it. Here a cell with few
+triangles is not divided, nor is one whose triangles nearly all reach into every part, and cells are
+shrunk to their contents: the box around the parts of the triangles inside. Every point of the mesh
+is in the box of a leaf that contains its triangle.
+
+``index`` begins with a header: kind, nodes, slots, triangles. Then come, one after another,
+
+=========  =================  ==================================================================
+nodes      (nodes, 2)         (first child, children), or (first slot, -slots) at a leaf
+slots      (slots, 1)         which row of ``corners``; an octree stores a triangle in many leaves
+names      (triangles, 1)     number of the triangle in the mesh
+=========  =================  ==================================================================
+
+and in ``numbers``
+
+=========  =================  ==================================================================
+volumes    (nodes, columns)   see below
+corners    (triangles, 9)     x y z of the three corners, in the order of the leaves
+reaches    (nodes, 2)         work space, see `mesh_pair_distance`
+=========  =================  ==================================================================
+
+A box along the link's axes (kinds ``aabb`` and ``octree``) has 8 columns: centre, half sides,
+half diagonal, 0. The others have 16: centre, three unit axes, half sides, size. For a box the half
+sides belong to the axes; for a rectangle swept by a sphere they are the half sides of the
+rectangle, along the first two axes, and the radius.
+
+The arrays contain work space, so two threads must not query the same arrays at the same time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from collision_monitor.common.array_views import borrow
+from collision_monitor.common.compiled import kernel, offline_kernel
+from collision_monitor.errors import FitError
+
+# -- volumes of nodes --
+#
+# They are computed for many sets of triangles at once: the triangles are an array of corners
+# (m, 3, 3) in which each set is a contiguous range; ``starts`` (k,) holds the first row of each.
+
+# Sides grow by this part of the largest coordinate: more than the rounding errors of the
+# transforms into the axes of a box and back.
+_ROUNDING = 16.0 * np.finfo(float).eps
+
+
+def frames(points: np.ndarray, starts: np.ndarray, kind: str) -> np.ndarray:
+    """Axes (k, 3, 3), as columns, for the box of each set.
+
+    The link's own for ``aabb``. Otherwise the principal axes of the vertices, after Liu et al.;
+    for a triangle alone, its longest edge, its normal and their cross product. The first
+    two are the sides of the rectangle, the last its normal.
+    """
+    if kind == "aabb":
+        return np.broadcast_to(np.eye(3), (len(starts), 3, 3))
+    sizes = np.diff(np.append(starts, len(points)))
+    stretch = np.repeat(np.arange(len(starts)), sizes)
+    mean = np.add.reduceat(points.sum(axis=1), starts) / (3 * sizes[:, None])
+    centred = points - mean[stretch][:, None]
+    products = np.einsum("mci,mcj->mij", centred, centred)
+    axes = np.linalg.eigh(np.add.reduceat(products, starts))[1][:, :, ::-1].copy()
+    alone = np.flatnonzero(sizes == 1)
+    axes[alone] = _edge_frames(points[starts[alone]], axes[alone])
+    return axes
+
+
+def _edge_frames(corners: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
+    """Axes (k, 3, 3) of triangles (k, 3, 3) by their longest edges; where it has no area, as is."""
+    edges = np.roll(corners, -1, axis=1) - corners
+    lengths = np.linalg.norm(edges, axis=2)
+    longest = lengths.argmax(axis=1)
+    edge = edges[np.arange(len(edges)), longest]
+    normal = np.cross(edges[:, 0], edges[:, 1])
+    area = np.linalg.norm(normal, axis=1)
+    sound = area > 1e-9 * lengths.max(axis=1, initial=0.0) ** 2
+    with np.errstate(invalid="ignore", divide="ignore"):
+        x = edge / np.linalg.norm(edge, axis=1)[:, None]
+        z = normal / area[:, None]
+        found = np.stack([x, np.cross(z, x), z], axis=2)
+    return np.where(sound[:, None, None], found, otherwise)
+
+
+def boxes_along(
+    points: np.ndarray, axes: np.ndarray, starts: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Least and largest coordinates (k, 3) of each set along its axes, and all (m, 3, 3)."""
+    sizes = np.diff(np.append(starts, len(points)))
+    local = points @ np.repeat(axes, sizes, axis=0)
+    low = np.minimum.reduceat(local.min(axis=1), starts)
+    high = np.maximum.reduceat(local.max(axis=1), starts)
+    return low, high, local
+
+
+def volume_rows(
+    kind: str, low: np.ndarray, high: np.ndarray, axes: np.ndarray, largest: float
+) -> np.ndarray:
+    """Rows of `mesh_tree`'s ``volumes`` for boxes along ``axes``.
+
+    Args:
+        kind: of the volume.
+        low: (k, 3) least coordinates along the axes.
+        high: (k, 3) largest.
+        axes: (k, 3, 3) as columns.
+        largest: coordinate of all of the mesh, by absolute value.
+    """
+    center = 0.5 * (low + high)
+    half = 0.5 * (high - low) + _ROUNDING * largest
+    if kind in ("aabb", "octree"):
+        size = np.linalg.norm(half, axis=1)
+        return np.column_stack([center, half, size, np.zeros(len(low))])
+    # The longest side first, the shortest last.
+    ranks = np.argsort(-half, axis=1, kind="stable")
+    axes = np.take_along_axis(axes, ranks[:, None, :], axis=2)
+    center = np.take_along_axis(center, ranks, axis=1)
+    half = np.take_along_axis(half, ranks, axis=1)
+    size = np.linalg.norm(half, axis=1)
+    middle = np.einsum("kij,kj->ki", axes, center)
+    return np.column_stack([middle, axes.transpose(0, 2, 1).reshape(-1, 9), half, size])
+
+
+# -- binary trees --
+
+# A half has at least this part of the triangles: a tree is never deeper than log(n) / log(6/5).
+_LEAST_PART = 1.0 / 6.0
+
+
+class Branches(NamedTuple):
+    """A tree over triangles; as in `mesh_tree`, ``rows`` being the ``names``."""
+
+    nodes: np.ndarray
+    slots: np.ndarray
+    rows: np.ndarray
+    volumes: np.ndarray
+    waiting: int  # nodes that can wait on a descent
+
+
+def halved(corners: np.ndarray, kind: str, in_a_leaf: int = 1) -> Branches:
+    """A binary tree over triangles.
+
+    Args:
+        corners: (m, 3, 3).
+        kind: of the volumes: ``aabb``, ``obb`` or ``rss``.
+        in_a_leaf: triangles that a leaf may hold.
+    """
+    order = np.arange(len(corners))
+    sizes = np.array([len(corners)])
+    levels, volumes, leaves = [], [], []
+    count = slots = 0
+    while len(sizes):
+        starts = np.cumsum(sizes) - sizes
+        points = corners[order]
+        axes = frames(points, starts, kind)
+        low, high, local = boxes_along(points, axes, starts)
+        volumes.append(volume_rows(kind, low, high, axes, np.abs(points).max()))
+        inner = sizes > in_a_leaf
+        nodes = np.empty((len(sizes), 2), dtype=np.int64)
+        count += len(sizes)
+        nodes[inner] = np.column_stack(
+            [count + 2 * np.arange(inner.sum()), np.full(inner.sum(), 2)]
+        )
+        held = sizes[~inner]
+        nodes[~inner] = np.column_stack([slots + np.cumsum(held) - held, -held])
+        slots += held.sum()
+        levels.append(nodes)
+        goes_on = np.repeat(inner, sizes)
+        leaves.append(order[~goes_on])
+        order, sizes = _split(order[goes_on], local[goes_on].mean(axis=1), sizes[inner])
+    rows = np.concatenate(leaves)
+    return Branches(
+        np.concatenate(levels), np.arange(len(rows)), rows, np.concatenate(volumes), len(levels)
+    )
+
+
+def _split(
+    order: np.ndarray, centers: np.ndarray, sizes: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Stretches of ``order``, ``sizes`` long, each in two: their order, and twice as many sizes."""
+    if len(sizes) == 0:
+        return order, sizes
+    starts = np.cumsum(sizes) - sizes
+    spread = np.maximum.reduceat(centers, starts) - np.minimum.reduceat(centers, starts)
+    stretch = np.repeat(np.arange(len(sizes)), sizes)
+    along = centers[np.arange(len(order)), spread.argmax(axis=1)[stretch]]
+    mean = np.add.reduceat(along, starts) / sizes
+    below = np.add.reduceat((along < mean[stretch]).astype(np.int64), starts)
+    least = np.maximum(1, (sizes * _LEAST_PART).astype(np.int64))
+    first = np.clip(below, least, sizes - least)
+    order = order[np.lexsort((along, stretch))]
+    return order, np.column_stack([first, sizes - first]).ravel()
+
+
+# -- the octree: which parts of triangles lie in which eighths of its cells --
+#
+# A box, of a cell or of a part, is six numbers: least and largest coordinates. For load time.
+
+
+# Corners of a triangle that the six planes of a box have cut: each adds one at most.
+_MOST_CORNERS = 9
+
+
+@offline_kernel
+def _cut(polygon, count, axis, border, sign, out):
+    """Corners of the part of a convex polygon beyond a plane (Sutherland and Hodgman).
+
+    Those of ``polygon`` (9, 3), the first ``count``, where sign (x - border) >= 0 along the axis;
+    into ``out``.
+    """
+    left = 0
+    for k in range(count):
+        ahead = k + 1 if k + 1 < count else 0
+        here = sign * (polygon[k, axis] - border)
+        there = sign * (polygon[ahead, axis] - border)
+        if here >= 0.0:
+            for i in range(3):
+                out[left, i] = polygon[k, i]
+            left += 1
+        if (here >= 0.0) != (there >= 0.0):
+            part = here / (here - there)
+            for i in range(3):
+                out[left, i] = polygon[k, i] + part * (polygon[ahead, i] - polygon[k, i])
+            out[left, axis] = border
+            left += 1
+    return left
+
+
+@offline_kernel
+def clip(corners, cell, polygon, other, box):
+    """Whether a triangle (3, 3) reaches into a cell (6,); ``box`` (6,) is around its part there.
+
+    ``polygon`` and ``other``: (9, 3), work space.
+    """
+    count = 3
+    polygon[:3] = corners
+    for axis in range(3):
+        count = _cut(polygon, count, axis, cell[axis], 1.0, other)
+        count = _cut(other, count, axis, cell[3 + axis], -1.0, polygon)
+    for axis in range(3):
+        low, high = np.inf, -np.inf
+        for k in range(count):
+            low, high = min(low, polygon[k, axis]), max(high, polygon[k, axis])
+        # What a rounding has put outside comes back.
+        box[axis] = min(max(low, cell[axis]), cell[3 + axis])
+        box[3 + axis] = max(min(high, cell[3 + axis]), box[axis])
+    return count > 0
+
+
+@offline_kernel
+def _eighth(cell, number, overlap, out):
+    """One eighth of a cell, and ``overlap`` more on every side."""
+    for axis in range(3):
+        middle = 0.5 * (cell[axis] + cell[3 + axis])
+        upper = (number >> axis) & 1
+        out[axis] = (middle if upper else cell[axis]) - overlap
+        out[3 + axis] = (cell[3 + axis] if upper else middle) + overlap
+
+
+@offline_kernel
+def divide(corners, cells, starts, members, boxes, in_a_leaf, multiple, overlap):
+    """The cells of the next level of an octree, and which triangles reach into each.
+
+    Args:
+        corners: (m, 3, 3).
+        cells: (k, 6).
+        starts: (k + 1,) where the members of each cell begin.
+        members: (n,) rows of ``corners``.
+        boxes: (n, 6) around the member's part in the cell.
+        in_a_leaf: a cell with so many members or fewer is not divided,
+        multiple: nor is one whose eighths had more than so many times its members.
+        overlap: metres that cells reach over their borders.
+
+    Returns:
+        How many children each cell has (k,), and their cells, starts, members and boxes.
+    """
+    divided = 0
+    for c in range(len(cells)):
+        divided += starts[c + 1] - starts[c] > in_a_leaf
+    room = np.int64(multiple * len(members)) + 1
+    children = np.zeros(len(cells), dtype=np.int64)
+    new_cells = np.empty((8 * divided, 6))
+    new_starts = np.zeros(8 * divided + 1, dtype=np.int64)
+    new_members = np.empty(room, dtype=np.int64)
+    new_boxes = np.empty((room, 6))
+    eighth = np.empty(6)
+    polygon, other = np.empty((_MOST_CORNERS, 3)), np.empty((_MOST_CORNERS, 3))
+    size = count = 0
+    for c in range(len(cells)):
+        held = starts[c + 1] - starts[c]
+        if held <= in_a_leaf:
+            continue
+        first, first_count = size, count
+        for number in range(8):
+            _eighth(cells[c], number, overlap, eighth)
+            for k in range(starts[c], starts[c + 1]):
+                reaches = within = True
+                for axis in range(3):
+                    low, high = boxes[k, axis], boxes[k, 3 + axis]
+                    reaches &= low <= eighth[3 + axis] and high >= eighth[axis]
+                    within &= low >= eighth[axis] and high <= eighth[3 + axis]
+                if not reaches:
+                    continue
+                if within:
+                    new_boxes[size] = boxes[k]
+                elif not clip(corners[members[k]], eighth, polygon, other, new_boxes[size]):
+                    continue
+                new_members[size] = members[k]
+                size += 1
+                if size - first > multiple * held:
+                    break
+            if size - first > multiple * held:
+                break
+            if size > new_starts[count]:
+                _eighth(cells[c], number, 0.0, new_cells[count])
+                count += 1
+                new_starts[count] = size
+        if size - first > multiple * held:
+            size, count = first, first_count
+        children[c] = count - first_count
+    starts = new_starts[: count + 1]
+    return children, new_cells[:count], starts, new_members[:size], new_boxes[:size]
+
+
+IN_A_LEAF = 8
+DEPTH = 6
+
+# Cells reach over their borders by this part of the largest coordinate, so that no rounding
+# leaves a point of a triangle between two cells.
+_OVERLAP = 1e-12
+
+# A cell whose parts would hold more than so many times its own triangles stays a leaf.
+_MULTIPLE = 3.0
+
+# A triangle is in so many leaves at most, in the mean: about ten in a mesh of a link, but a soup of
+# triangles that are large against the cells would fill the memory.
+_MOST = 32
+
+
+def octree(corners: np.ndarray, in_a_leaf: int = IN_A_LEAF, depth: int = DEPTH) -> Branches:
+    """An octree over triangles.
+
+    Args:
+        corners: (m, 3, 3).
+        in_a_leaf: a cell with more triangles is divided,
+        depth: unless it is so many levels below the root.
+    """
+    largest = np.abs(corners).max()
+    members = np.arange(len(corners))
+    boxes = np.concatenate([corners.min(axis=1), corners.max(axis=1)], axis=1)
+    cells = np.concatenate([boxes[:, :3].min(axis=0), boxes[:, 3:].max(axis=0)])[None]
+    starts = np.array([0, len(corners)])
+    rows, levels, kept = [], [], []
+    count = slots = 0
+    for level in range(depth + 1):
+        low = np.minimum.reduceat(boxes[:, :3], starts[:-1])
+        high = np.maximum.reduceat(boxes[:, 3:], starts[:-1])
+        rows.append(volume_rows("octree", low, high, np.empty(0), largest))
+        most = in_a_leaf if level < depth else len(members)
+        children, *deeper = divide(
+            corners, cells, starts, members, boxes, most, _MULTIPLE, _OVERLAP * largest
+        )
+        sizes = np.diff(starts)
+        if slots + sizes[children == 0].sum() + len(deeper[2]) > _MOST * len(corners):
+            children[:] = 0
+        count += len(cells)
+        nodes = np.column_stack([count + np.cumsum(children) - children, children])
+        leaf = children == 0
+        held = sizes[leaf]
+        nodes[leaf] = np.column_stack([slots + np.cumsum(held) - held, -held])
+        slots += held.sum()
+        levels.append(nodes)
+        kept.append(members[np.repeat(leaf, sizes)])
+        if leaf.all():
+            break
+        cells, starts, members, boxes = deeper
+    kept = np.concatenate(kept)
+    seen, at = np.unique(kept, return_index=True)
+    names = seen[np.argsort(at)]
+    place = np.empty(len(corners), dtype=np.int64)
+    place[names] = np.arange(len(names))
+    return Branches(np.concatenate(levels), place[kept], names, np.concatenate(rows), 7 * depth + 1)
+
+
+# -- the arrays --
+
+KINDS = {"aabb": 0, "obb": 1, "rss": 2, "octree": 3}
+AABB, OBB, RSS, OCTREE = range(4)
+
+# Pairs of nodes that can wait at once in a descent through two trees; each may take half.
+STACK = 512
+
+HEADER = 4
+
+
+class MeshTree(NamedTuple):
+    """Windows into the packed arrays; see the module's tables."""
+
+    nodes: np.ndarray
+    slots: np.ndarray
+    names: np.ndarray
+    volumes: np.ndarray
+    corners: np.ndarray
+    reaches: np.ndarray
+    kind: int
+
+
+def columns_of(kind: int) -> int:
+    """Columns of ``volumes``."""
+    return 8 if kind in (AABB, OCTREE) else 16
+
+
+def pack(tree: MeshTree) -> tuple[np.ndarray, np.ndarray]:
+    """(numbers, index): the windows of ``tree`` one after another in two arrays."""
+    header = [tree.kind, len(tree.nodes), len(tree.slots), len(tree.corners)]
+    integers = (np.asarray(w, dtype=np.int64).ravel() for w in tree[:3])
+    floats = (np.asarray(w, dtype=np.float64).ravel() for w in tree[3:6])
+    return np.concatenate(list(floats)), np.concatenate([np.array(header), *integers])
+
+
+def windows(numbers: np.ndarray, index: np.ndarray) -> MeshTree:
+    """The MeshTree of two packed arrays for numpy: windows, not copies."""
+    kind, nodes, slots, triangles = index[:HEADER].tolist()
+    at_slots = HEADER + 2 * nodes
+    at_corners = nodes * columns_of(kind)
+    return MeshTree(
+        index[HEADER:at_slots].reshape(nodes, 2),
+        index[at_slots : at_slots + slots].reshape(slots, 1),
+        index[at_slots + slots : at_slots + slots + triangles].reshape(triangles, 1),
+        numbers[:at_corners].reshape(nodes, -1),
+        numbers[at_corners : at_corners + 9 * triangles].reshape(triangles, 9),
+        numbers[at_corners + 9 * triangles :][: 2 * nodes].reshape(nodes, 2),
+        kind,
+    )
+
+
+@kernel
+def unpack_tree(numbers, index, first_number, first_index):
+    """The MeshTree that begins at these places of two packed arrays; valid as long as they live."""
+    kind, nodes = index[first_index], index[first_index + 1]
+    slots, triangles = index[first_index + 2], index[first_index + 3]
+    columns = 16 if kind == OBB or kind == RSS else 8
+    at_slots = first_index + HEADER + 2 * nodes
+    return MeshTree(
+        borrow(index, first_index + HEADER, nodes, 2),
+        borrow(index, at_slots, slots, 1),
+        borrow(index, at_slots + slots, triangles, 1),
+        borrow(numbers, first_number, nodes, columns),
+        borrow(numbers, first_number + nodes * columns, triangles, 9),
+        borrow(numbers, first_number + nodes * columns + 9 * triangles, nodes, 2),
+        kind,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class TriangleTree:
+    """A packed hierarchy, as the kernels of `mesh_pair_distance` use it.
+
+    ``numbers`` and ``index`` are as `pack` makes them.
+    """
+
+    kind: str
+    numbers: np.ndarray
+    index: np.ndarray
+
+
+def build_triangle_tree(
+    vertices: np.ndarray, triangles: np.ndarray, kind: str = "obb", in_a_leaf: int | None = None
+) -> TriangleTree:
+    """Build a hierarchy over all triangles of a mesh.
+
+    Args:
+        vertices: (n, 3), metres, in the link's frame.
+        triangles: (m, 3) indices of vertices.
+        kind: the volumes: ``aabb`` boxes along the link's axes, ``obb`` boxes along the principal
+            axes of their vertices, ``rss`` rectangles swept by a sphere (both after Liu et al.),
+            ``octree`` cells of an octree in the link's frame, shrunk to their contents (after
+            Chen and Xie). The first three are binary trees.
+        in_a_leaf: triangles that a leaf may hold; 1 by default, 8 in an octree.
+
+    Raises:
+        FitError: an unknown kind, no triangles, indices out of range or vertices that are not
+            finite.
+    """
+    if kind not in KINDS:
+        raise FitError(f"unknown kind of hierarchy {kind!r}: choose from {', '.join(KINDS)}")
+    corners = corners_of(vertices, triangles)
+    if kind == "octree":
+        found = octree(corners, in_a_leaf or IN_A_LEAF)
+    else:
+        found = halved(corners, kind, in_a_leaf or 1)
+    rows = found.rows
+    tree = MeshTree(
+        nodes=found.nodes,
+        slots=found.slots[:, None],
+        names=rows[:, None],
+        volumes=found.volumes,
+        corners=corners[rows].reshape(-1, 9),
+        reaches=np.zeros((len(found.nodes), 2)),
+        kind=KINDS[kind],
+    )
+    if found.waiting > STACK // 2:
+        raise FitError(
+            f"a hierarchy of kind {kind!r} over {len(corners)} triangles is too deep: "
+            f"{found.waiting} nodes can wait on a descent, {STACK // 2} have room"
+        )
+    return TriangleTree(kind, *pack(tree))
+
+
+def corners_of(vertices: np.ndarray, triangles: np.ndarray) -> np.ndarray:
+    """Corners (m, 3, 3) of the triangles (m, 3) over ``vertices`` (n, 3).
+
+    Raises:
+        FitError: no triangles, indices out of range or vertices that are not finite.
+    """
+    vertices = np.asarray(vertices, dtype=float).reshape(-1, 3)
+    triangles = np.asarray(triangles).reshape(-1, 3)
+    if len(triangles) == 0:
+        raise FitError("cannot build a hierarchy over no triangles: one at least is needed")
+    if triangles.min() < 0 or triangles.max() >= len(vertices):
+        raise FitError(
+            f"triangles name vertices {triangles.min()} to {triangles.max()}, "
+            f"but the mesh has vertices 0 to {len(vertices) - 1}"
+        )
+    corners = vertices[triangles]
+    bad = np.flatnonzero(~np.isfinite(corners).all(axis=(1, 2)))
+    if len(bad):
+        raise FitError(f"triangle {bad[0]} has a corner that is not finite: {corners[bad[0]]}")
+    return corners

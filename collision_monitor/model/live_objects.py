@@ -1,0 +1,354 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Objects of a live scene: what they are, the slots reserved for them, and their exact distances.
+
+The packed model of a live scene has reserved slots for objects; only pairs with objects are checked
+in it. Leaves, in this order: moving leaves of the robot, slots of carried objects, fixed leaves of
+the robot, slots of the other objects. Nodes, in this order: the root of everything that moves (0),
+the robot's tree, slots for the trees of carried objects and, behind the last one in use, the root
+of everything fixed; an empty node, the tree of the robot's fixed leaves, slots for the tree over
+all objects, slots for their trees.
+"""
+
+from __future__ import annotations
+
+import math
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from collision_monitor.hierarchy import object_slots
+from collision_monitor.hierarchy.clearance import Clearance
+from collision_monitor.hierarchy.packed import View, pack, windows
+from collision_monitor.mesh_distance import parts
+from collision_monitor.mesh_distance.mesh_distance import (
+    ExactDistance,
+    ExactShapes,
+    LinkShapes,
+    ball_around,
+    pose_rows,
+)
+from collision_monitor.mesh_distance.parts import (
+    balls_of_solids,
+    parts_of,
+    solid_row,
+    volumes_of_solids,
+)
+from collision_monitor.robot.description import Shape
+
+if TYPE_CHECKING:
+    from collision_monitor.model.collision_model import CollisionModel
+
+# -- an object, and how many there may be --
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Capacity of a live scene; an object that does not fit is an error, and is never omitted.
+
+    Attributes:
+        objects: at most so many at once.
+        leaves_per_object: capsules and spheres around one of one shape, at most.
+        voxels: of a point cloud.
+        carried: objects on links that move.
+        carried_leaves: of all of these together.
+    """
+
+    objects: int = 200
+    leaves_per_object: int = 16
+    voxels: int = 2000
+    carried: int = 16
+    carried_leaves: int = 256
+
+
+@dataclass(eq=False)
+class LiveObject:
+    """An object of a live scene.
+
+    Attributes:
+        name: its name in pairs.
+        link: the link that carries it.
+        pose: (4, 4) in the frame of that link.
+        rows: (k, 7) its leaves in its own frame: end points and radius.
+        touch: links and objects that it may touch.
+        expires: time of a steady clock at which it is removed, seconds; inf: never.
+        shape: the shape inside the leaves, in the object's frame; None if only leaves are known.
+    """
+
+    name: str
+    link: str
+    pose: np.ndarray
+    rows: np.ndarray
+    touch: frozenset[str] = frozenset()
+    expires: float = math.inf
+    shape: Shape | None = None
+    body: int = 0
+    slot: int = -1
+    leaf: int = -1  # first of its leaves in the packed model
+    node: int = -1  # root of the tree over them
+    place: int = -1  # its number among the fixed objects
+    carrier: int = -1  # its number among those on links that move
+    # Whether it is checked against a link, for each.
+    is_allowed: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=bool))
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes of its tree."""
+        return 2 * len(self.rows) - 1
+
+
+# -- a packed model with reserved slots --
+
+
+def rounded(count: int) -> int:
+    """The least power of two that is at least ``count``."""
+    return 1 << max(count - 1, 0).bit_length()
+
+
+class Ranges:
+    """Allocates ranges of an array of ``size`` places; sizes are rounded to powers of two."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.clear()
+
+    def clear(self) -> None:
+        """Free all ranges."""
+        self._end = 0
+        self._free: dict[int, list[int]] = {}
+
+    def take(self, count: int) -> int:
+        """Allocate ``count`` places in a row: the first one, or -1 if no such range is free."""
+        size = rounded(count)
+        if free := self._free.get(size):
+            return free.pop()
+        if self._end + size > self.size:
+            return -1
+        first = self._end
+        self._end += size
+        return first
+
+    def give_back(self, first: int, count: int) -> None:
+        """Free the range that `take` returned for the same ``count``."""
+        self._free.setdefault(rounded(count), []).append(first)
+
+
+class Room:
+    """The arrays, and the places of leaves and nodes in them.
+
+    Attributes:
+        numbers, index: the packed model.
+        leaf_links: (leaves,) link of each leaf; objects are links behind those of the model.
+    """
+
+    def __init__(self, model: CollisionModel, bounds: Bounds) -> None:
+        given = windows(*model.work_space())
+        links, slots = len(model.link_names), bounds.objects + 1  # one is that of a cloud
+        moving, fixed = given.moving_leaves, len(given.leaf_ends) - given.moving_leaves
+        carried = bounds.carried_leaves
+        self.live_leaves = (
+            rounded(bounds.leaves_per_object) * bounds.objects + rounded(bounds.voxels)
+        )
+        leaves = moving + carried + fixed + self.live_leaves
+        self.robot_nodes = given.moving_nodes
+        self.first_carried_leaf = moving
+        self.first_fixed_leaf = moving + carried
+        self.first_live_leaf = moving + carried + fixed
+        self.first_carried_node = 1 + given.moving_nodes
+        self.nothing = self.first_carried_node + 2 * carried + 1
+        self.fixed_node = self.nothing + 1
+        self.fixed_nodes = max(2 * fixed - 1, 0)
+        self.top_node = self.fixed_node + self.fixed_nodes
+        self.first_live_node = self.top_node + slots
+        nodes = self.first_live_node + 2 * self.live_leaves
+        words = -(-nodes // 64)
+
+        def spread(rows: np.ndarray) -> np.ndarray:
+            """Rows of the model's leaves, at their places."""
+            out = np.zeros((leaves, rows.shape[1]), dtype=rows.dtype)
+            out[:moving] = rows[:moving]
+            out[self.first_fixed_leaf : self.first_live_leaf] = rows[moving:]
+            return out
+
+        tree = np.tile(np.array([-1, 0]), (nodes, 1))
+        robot = given.nodes[: given.moving_nodes].copy()
+        robot[robot[:, 0] >= 0] += 1
+        tree[1 : self.first_carried_node] = robot
+        still = given.nodes[given.moving_nodes :].copy()
+        inner = still[:, 0] >= 0
+        still[inner] += self.fixed_node - given.moving_nodes
+        still[~inner, 1] += carried
+        tree[self.fixed_node : self.top_node] = still
+        tree[0] = 1, self.first_carried_node
+        boxes = np.tile([np.inf] * 3 + [-np.inf] * 3, (nodes, 1))
+        boxes[self.fixed_node : self.top_node] = given.boxes[given.moving_nodes :]
+        link_rows = given.links.copy()
+        link_rows[link_rows[:, 0] >= moving] += carried
+        view = View(
+            joint_table=given.joint_table,
+            leaf_bodies=spread(given.leaf_bodies),
+            nodes=tree,
+            open_bits=np.zeros((self.nothing, words), dtype=np.int64),
+            links=np.vstack([link_rows, np.zeros((slots, 2), dtype=np.int64)]),
+            pairs=self._pairs(links, slots, bounds.carried),
+            warm_start=given.warm_start * 0 - 1,
+            joint_motion=given.joint_motion,
+            placements=given.placements,
+            poses=given.poses,
+            leaf_ends=spread(given.leaf_ends),
+            radii=spread(given.radii),
+            ends=spread(given.leaf_ends),  # fixed leaves are there already
+            boxes=boxes,
+            moving_leaves=moving,
+            moving_nodes=self.first_carried_node + 1,
+        )
+        self.numbers, self.index = pack(view)
+        self.view = windows(self.numbers, self.index)
+        link_of = np.repeat(np.arange(links), np.diff(given.links, axis=1).ravel())
+        self.leaf_links = spread(link_of.reshape(-1, 1)).ravel().astype(np.int64)
+
+    @staticmethod
+    def _pairs(links: int, slots: int, carried: int) -> np.ndarray:
+        """(pair numbers, 2) of each slot and link, followed by those of each carrier and slot."""
+        of_links = np.tile(np.arange(links), slots), links + np.repeat(np.arange(slots), links)
+        pairs = np.zeros(((links + carried) * slots, 2), dtype=np.int64)
+        pairs[: links * slots] = np.column_stack(of_links)
+        return pairs
+
+    def nodes_above(self, is_marked: np.ndarray, first: int, stop: int) -> np.ndarray:
+        """(stop - first,) 0 or 1: nodes with leaves of links of the model marked (links,) below."""
+        out = np.empty(stop - first, dtype=np.uint8)
+        object_slots.mark_above(self.numbers, self.index, self.leaf_links, is_marked, first, out)
+        return out
+
+    def set_moving(self, leaves: int, nodes: int) -> None:
+        """Number of carried leaves, and of the nodes above them."""
+        moving_nodes = self.first_carried_node + max(nodes, 1)
+        self.index[20] = self.first_carried_leaf + leaves
+        self.index[21] = moving_nodes
+        self.view = windows(self.numbers, self.index)
+
+    def set_roots(self, root: int) -> None:
+        """The fixed trees: that over all objects at ``root``, or -1, and that of the robot."""
+        self.view.warm_start[:] = -1  # one of the nearest two may have been removed
+        node = self.view.moving_nodes
+        self.view.nodes[node, 0] = self.nothing if root < 0 else root
+        self.view.nodes[node, 1] = self.fixed_node if self.fixed_nodes else self.nothing
+
+
+# -- exact distances --
+
+
+class ObjectShapes:
+    """The links of a robot, followed by a reserved slot of convex solids for each object.
+
+    Boxes, cylinders, spheres and capsules are measured as they are; meshes and clouds as their
+    leaves, which enclose them.
+    """
+
+    def __init__(
+        self,
+        model: CollisionModel,
+        bounds: Bounds,
+        packed: tuple[np.ndarray, np.ndarray],
+        leaf_links: np.ndarray,
+        pairs: np.ndarray,
+        names: Callable[[int], tuple[str, str]],
+    ) -> None:
+        """Build everything, and compile the queries.
+
+        Args:
+            model: the robot.
+            bounds: of the scene.
+            packed: arrays of `hierarchy.packed` with the leaves of links and objects.
+            leaf_links: (leaves,) link of each leaf; objects are links behind those of the model.
+            pairs: (p, 2) links and slots of each pair; the scene changes those of two objects.
+            names: of the two of a pair.
+        """
+        free = parts_of([Shape("sphere", np.eye(4), (1.0,))], model.exact_shapes.hierarchy)
+        room = [bounds.voxels] + [bounds.leaves_per_object] * bounds.objects
+        slots = {
+            f"slot {k}": LinkShapes((), 0, np.eye(4), free * count) for k, count in enumerate(room)
+        }
+        links = model.exact_shapes.links()
+        shapes = ExactShapes({**links, **slots}, leaf_links, model.exact_shapes.hierarchy)
+        # Weak: a reference cycle would be freed only by garbage collection.
+        refusal, names = weakref.WeakMethod(model.refusal), weakref.WeakMethod(names)
+        self._exact = ExactDistance(
+            shapes, packed, pairs, lambda k: names()(k), lambda code, q: refusal()(code, q)
+        )
+        self._pairs = pairs
+        self._leaf_links, self._first_slot, self._kind = leaf_links, len(links), shapes.hierarchy
+        numbers, index = shapes.arrays()
+        self._shapes = parts.windows(numbers, index)
+        self._shapes.links[self._first_slot :, 2] = 0  # no object yet
+        self._first_part = int(self._shapes.links[self._first_slot, 1])
+        # The trees of the slots are alike, one behind another; each begins with its volume.
+        first, size = self._shapes.parts[self._first_part, 1], len(free[0].tree[0])
+        columns = volumes_of_solids(self._kind, free[0].solid[None]).shape[1]
+        count = sum(room)
+        self._volumes = numbers[first : first + size * count].reshape(count, size)[:, :columns]
+
+    def put(self, thing: LiveObject, pose: np.ndarray) -> None:
+        """Write an object, at ``pose`` (4, 4) in the frame of its body."""
+        shapes, row = self._shapes, self._first_slot + thing.slot
+        first = int(shapes.links[row, 1])
+        shapes.frames[row] = pose_rows(pose[None])
+        solids, places = _solids_of(thing)
+        parts = slice(first, first + len(solids))
+        rows = pose_rows(places)
+        if shapes.links[row, 2] != len(solids) or not (
+            (shapes.solids[parts] == solids).all() and (shapes.places[parts] == rows).all()
+        ):
+            shapes.solids[parts], shapes.places[parts] = solids, rows
+            shapes.balls[parts] = balls_of_solids(solids, places[:, :3, 3])
+            shapes.probes[shapes.parts[parts, 6]] = places[:, :3, 3]
+            shapes.link_balls[row] = ball_around(shapes.balls[parts])
+            self._volumes[first - self._first_part :][: len(solids)] = volumes_of_solids(
+                self._kind, solids
+            )
+            self.forget((self._pairs[:, 0] == row) | (self._pairs[:, 1] == row))
+        shapes.links[row] = thing.body, first, len(solids)
+
+    def use_pairs(self, table: np.ndarray) -> None:
+        """Update the numbers of pairs, and the link of each leaf."""
+        parts.pair_table(self._exact.state[1])[:] = table
+        self._shapes.leaf_links[:, 0] = self._leaf_links
+
+    def forget(self, which: np.ndarray | slice) -> None:
+        """Forget the results of some pairs, because their numbers now mean other pairs."""
+        parts.forget_pairs(*self._exact.state, which)
+
+    def nearest(self, q: np.ndarray) -> Clearance:
+        """The nearest pair; in contact, the deepest by its leaves."""
+        return self._exact.nearest(q, depth=False)
+
+    def bound(
+        self, q: np.ndarray, pairs: np.ndarray, leaves: np.ndarray, within: float | np.ndarray,
+        loose: float, seconds: float,
+    ) -> np.ndarray:  # fmt: skip
+        """As `CollisionModel.exact_bounds`."""
+        return self._exact.bound(q, pairs, leaves, within, loose, seconds)
+
+
+def _solids_of(thing: LiveObject) -> tuple[np.ndarray, np.ndarray]:
+    """(k, 5) solids as of `geometry.convex`, and their poses (k, 4, 4) in the object's frame."""
+    if thing.shape is not None and thing.shape.kind != "mesh":
+        return solid_row(thing.shape)[None], thing.shape.pose[None]
+    rows = thing.rows
+    along = rows[:, 3:6] - rows[:, :3]
+    lengths = np.linalg.norm(along, axis=1)
+    solids = np.zeros((len(rows), 5))
+    solids[:, 2], solids[:, 4] = 0.5 * lengths, rows[:, 6]
+    poses = np.tile(np.eye(4), (len(rows), 1, 1))
+    poses[:, :3, 3] = 0.5 * (rows[:, :3] + rows[:, 3:6])
+    long = lengths > 0.0
+    z = along[long] / lengths[long, None]
+    # Any two directions across: the first is that of the axis which is least along z.
+    x = np.cross(np.eye(3)[np.abs(z).argmin(axis=1)], z)
+    x /= np.linalg.norm(x, axis=1)[:, None]
+    poses[long, :3, :3] = np.stack([x, np.cross(z, x), z], axis=2)
+    return solids, poses

@@ -1,0 +1,195 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""A point cloud as balls around voxels, without the points of the robot itself."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from collision_monitor.common.compiled import compiling, offline_kernel
+from collision_monitor.common.limits import any_beyond_reason
+from collision_monitor.common.text import six_digits
+from collision_monitor.errors import LiveSceneError
+from collision_monitor.hierarchy.object_slots import morton
+
+# Voxels from the origin along each axis: half of what a Morton code has room for.
+HALF = 1 << 20
+# Of a voxel: were the origin a corner, what lies around it would be in eight voxels of any size.
+SHIFT = 0.37
+
+
+@offline_kernel
+def _is_inside(ends, radii, k, x, y, z, padding):
+    """Whether a point is within ``padding`` metres of leaf k."""
+    ax, ay, az = ends[k, 0], ends[k, 1], ends[k, 2]
+    dx, dy, dz = ends[k, 3] - ax, ends[k, 4] - ay, ends[k, 5] - az
+    px, py, pz = x - ax, y - ay, z - az
+    squared = dx * dx + dy * dy + dz * dz
+    t = 0.0
+    if squared > 0.0:
+        t = min(max((px * dx + py * dy + pz * dz) / squared, 0.0), 1.0)
+    px, py, pz = px - t * dx, py - t * dy, pz - t * dz
+    reach = radii[k] + padding
+    return px * px + py * py + pz * pz <= reach * reach
+
+
+@offline_kernel
+def foreign(points, pose, ends, radii, padding, out):
+    """Write the points (n, 3) that are not the robot's, moved by ``pose`` (12,), to ``out`` (n, 3).
+
+    The robot's are those within ``padding`` metres of a leaf: ``ends`` (m, 6) and ``radii`` (m,) in
+    the frame into which ``pose`` moves. (how many are written, how many were the robot's); what
+    is not finite is neither.
+    """
+    count, own = 0, 0
+    boxes = np.empty((len(ends), 6))
+    low, high = np.full(3, np.inf), np.full(3, -np.inf)
+    for k in range(len(ends)):
+        reach = radii[k] + padding
+        for axis in range(3):
+            boxes[k, axis] = min(ends[k, axis], ends[k, axis + 3]) - reach
+            boxes[k, axis + 3] = max(ends[k, axis], ends[k, axis + 3]) + reach
+            low[axis] = min(low[axis], boxes[k, axis])
+            high[axis] = max(high[axis], boxes[k, axis + 3])
+    for n in range(len(points)):
+        a, b, c = np.float64(points[n, 0]), np.float64(points[n, 1]), np.float64(points[n, 2])
+        if not (math.isfinite(a) and math.isfinite(b) and math.isfinite(c)):
+            continue
+        x = pose[0] * a + pose[1] * b + pose[2] * c + pose[9]
+        y = pose[3] * a + pose[4] * b + pose[5] * c + pose[10]
+        z = pose[6] * a + pose[7] * b + pose[8] * c + pose[11]
+        is_own = False
+        if (
+            low[0] <= x <= high[0] and low[1] <= y <= high[1] and low[2] <= z <= high[2]
+        ):
+            for k in range(len(ends)):
+                if (
+                    boxes[k, 0] <= x <= boxes[k, 3]
+                    and boxes[k, 1] <= y <= boxes[k, 4]
+                    and boxes[k, 2] <= z <= boxes[k, 5]
+                    and _is_inside(ends, radii, k, x, y, z, padding)
+                ):
+                    is_own = True
+                    break
+        if is_own:
+            own += 1
+            continue
+        out[count, 0], out[count, 1], out[count, 2] = x, y, z
+        count += 1
+    return count, own
+
+
+@offline_kernel
+def voxel_keys(points, count, size, keys):
+    """Write the Morton code of the voxel of each of ``count`` points; -1, or a point too far."""
+    for n in range(count):
+        x = math.floor(points[n, 0] / size + SHIFT) + HALF
+        y = math.floor(points[n, 1] / size + SHIFT) + HALF
+        z = math.floor(points[n, 2] / size + SHIFT) + HALF
+        if not (0 <= x < 2 * HALF and 0 <= y < 2 * HALF and 0 <= z < 2 * HALF):
+            return n
+        keys[n] = morton(np.int64(x), np.int64(y), np.int64(z))
+    return -1
+
+
+@offline_kernel
+def _gather(code):
+    """Every third bit of a Morton code."""
+    x = code & 0x1249249249249249
+    x = (x | (x >> 2)) & 0x10C30C30C30C30C3
+    x = (x | (x >> 4)) & 0x100F00F00F00F00F
+    x = (x | (x >> 8)) & 0x1F0000FF0000FF
+    x = (x | (x >> 16)) & 0x1F00000000FFFF
+    return (x | (x >> 32)) & 0x1FFFFF
+
+
+@offline_kernel
+def voxel_centres(keys, size, out):
+    """Write the centres (n, 3) of voxels, metres."""
+    for n in range(len(keys)):
+        for axis in range(3):
+            out[n, axis] = (_gather(keys[n] >> axis) - HALF + 0.5 - SHIFT) * size
+
+
+_ROUNDING = 1e-9  # of a voxel, and of how far away it is
+
+
+@dataclass(frozen=True, eq=False)
+class Voxels:
+    """What a cloud came to.
+
+    Attributes:
+        balls: (n, 4) centre and radius, base frame, metres: each encloses its voxel.
+        size: edge of a voxel, metres: as wanted or, where there were too many, twice that, ...
+        points: how many points are in them.
+        own: how many were the robot's.
+    """
+
+    balls: np.ndarray
+    size: float
+    points: int
+    own: int
+
+
+def voxels_of(
+    points: np.ndarray,
+    pose: np.ndarray,
+    ends: np.ndarray,
+    radii: np.ndarray,
+    padding: float,
+    size: float,
+    most: int,
+) -> Voxels:
+    """Balls around all voxels with a point in them that is not the robot's.
+
+    Where there are more than ``most``, voxels are twice as large, and so on: coarser, but none is
+    left out. Lets other threads go on meanwhile.
+
+    Args:
+        points: (n, 3) float32 or float64; what is not finite is no point.
+        pose: (4, 4) of their frame in the base frame.
+        ends: (leaves, 6) end points of the robot's leaves in the base frame.
+        radii: (leaves,) of these.
+        padding: metres around them in which a point is the robot's.
+        size: edge of a voxel in metres.
+        most: balls.
+
+    Raises:
+        LiveSceneError: a point so far away that it cannot be told from its neighbours.
+    """
+    if problem := any_beyond_reason(points):
+        raise LiveSceneError(
+            f"cloud: a point is too far away for voxels of {size:g} m: {problem}"
+        )
+    kept = np.empty((len(points), 3))
+    count, own = foreign(
+        np.ascontiguousarray(points), np.r_[pose[:3, :3].ravel(), pose[:3, 3]],
+        np.ascontiguousarray(ends, dtype=float), np.ascontiguousarray(radii, dtype=float),
+        float(padding), kept,
+    )  # fmt: skip
+    keys = np.empty(count, dtype=np.int64)
+    while True:
+        far = voxel_keys(kept, count, float(size), keys)
+        if far >= 0:
+            raise LiveSceneError(
+                f"cloud: a point at {list(six_digits(kept[far]))} m is too far away for voxels of "
+                f"{size:g} m"
+            )
+        found = np.unique(keys)
+        if len(found) <= most:
+            break
+        size *= 2.0
+    balls = np.empty((len(found), 4))
+    voxel_centres(found, float(size), balls)
+    reach = np.abs(balls[:, :3]).max(initial=0.0)
+    balls[:, 3] = 0.5 * math.sqrt(3.0) * size + _ROUNDING * (size + reach)
+    return Voxels(balls, size, count, own)
+
+
+def warm_up() -> None:
+    """Compile what `voxels_of` runs, or load it from disk."""
+    with compiling(voxel_centres):
+        voxels_of(np.zeros((1, 3)), np.eye(4), np.zeros((1, 6)), np.zeros(1), 0.0, 0.1, 1)

@@ -1,0 +1,178 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Hierarchies over triangles: complete, enclosing, and errors for what cannot be one."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.geometry.mesh_cases import KIND_NAMES, mesh, soup
+
+from collision_monitor.errors import FitError
+from collision_monitor.mesh_distance.mesh_tree import (
+    STACK,
+    build_triangle_tree,
+    corners_of,
+    halved,
+    windows,
+)
+
+
+def outside(kind, row, points):
+    """How far points (n, 3) are outside the volume of a row, metres."""
+    if kind in ("aabb", "octree"):
+        return np.linalg.norm(np.maximum(np.abs(points - row[:3]) - row[3:6], 0.0), axis=1)
+    axes = row[3:12].reshape(3, 3)
+    np.testing.assert_allclose(axes @ axes.T, np.eye(3), atol=1e-12)
+    local = np.abs((points - row[:3]) @ axes.T)
+    half = row[12:15].copy()
+    if kind == "rss":
+        half[2] = 0.0
+        return np.linalg.norm(np.maximum(local - half, 0.0), axis=1) - row[14]
+    return np.linalg.norm(np.maximum(local - half, 0.0), axis=1)
+
+
+def below(tree, node):
+    """Slots of all leaves below a node."""
+    first, count = tree.nodes[node]
+    if count < 0:
+        return list(range(first, first - count))
+    return [slot for child in range(first, first + count) for slot in below(tree, child)]
+
+
+def check(vertices, triangles, kind):
+    corners = corners_of(vertices, triangles)
+    built = build_triangle_tree(vertices, triangles, kind)
+    tree = windows(built.numbers, built.index)
+    names = tree.names[:, 0]
+    assert sorted(names) == list(range(len(triangles)))
+    np.testing.assert_array_equal(tree.corners.reshape(-1, 3, 3), corners[names])
+    # Every node but the root is the child of exactly one before it, every slot in one leaf.
+    inner = np.flatnonzero(tree.nodes[:, 1] > 0)
+    children = [c for i in inner for c in range(tree.nodes[i, 0], tree.nodes[i].sum())]
+    assert sorted(children) == list(range(1, len(tree.nodes)))
+    assert (tree.nodes[inner, 0] > inner).all()
+    assert sorted(below(tree, 0)) == list(range(len(tree.slots)))
+    assert set(tree.slots[:, 0]) == set(range(len(triangles)))
+    return tree
+
+
+@pytest.mark.parametrize("kind", KIND_NAMES)
+def test_leaves_hold_as_many_triangles_as_asked_for(kind):
+    vertices, triangles = mesh("ring")
+    held = {}
+    for most in (None, 1, 8):
+        built = build_triangle_tree(vertices, triangles, kind, most)
+        tree = windows(built.numbers, built.index)
+        assert sorted(tree.names[:, 0]) == list(range(len(triangles)))
+        held[most] = -tree.nodes[tree.nodes[:, 1] < 0, 1]
+    np.testing.assert_array_equal(held[None], held[8 if kind == "octree" else 1])
+    assert held[1].mean() < held[8].mean()
+    if kind != "octree":  # its cells may hold more, where dividing them is of no use
+        assert held[1].max() == 1 and 1 < held[8].max() <= 8
+
+
+@pytest.mark.parametrize("kind", ["aabb", "obb", "rss"])
+@given(st.integers(0, 100_000))
+@settings(max_examples=25, deadline=None)
+def test_every_volume_encloses_the_triangles_below_it(kind, seed):
+    rng = np.random.default_rng(seed)
+    tree = check(*soup(rng, int(rng.integers(1, 60))), kind)
+    for node in range(len(tree.nodes)):
+        rows = tree.slots[below(tree, node), 0]
+        points = tree.corners[rows].reshape(-1, 3)
+        assert outside(kind, tree.volumes[node], points).max() <= 0.0
+
+
+@pytest.mark.parametrize("kind", ["aabb", "obb", "rss"])
+@pytest.mark.parametrize("name", ["ring", "box", "arm_link_3.stl"])
+def test_volumes_of_real_meshes_enclose_too(kind, name):
+    tree = check(*mesh(name), kind)
+    for node in range(len(tree.nodes)):
+        points = tree.corners[tree.slots[below(tree, node), 0]].reshape(-1, 3)
+        assert outside(kind, tree.volumes[node], points).max() <= 0.0
+
+
+@given(st.integers(0, 100_000))
+@settings(max_examples=25, deadline=None)
+def test_every_point_is_in_an_octree_leaf_that_knows_its_triangle(seed):
+    rng = np.random.default_rng(seed)
+    tree = check(*soup(rng, int(rng.integers(1, 60))), "octree")
+    weights = rng.dirichlet([0.5, 0.5, 0.5], 20)
+    held = np.zeros((len(tree.corners), len(weights)), dtype=bool)
+    for node in np.flatnonzero(tree.nodes[:, 1] < 0):
+        for slot in below(tree, node):
+            row = tree.slots[slot, 0]
+            points = weights @ tree.corners[row].reshape(3, 3)
+            held[row] |= outside("octree", tree.volumes[node], points) <= 1e-15
+    assert held.all()
+
+
+def test_an_octrees_cells_lie_within_each_other():
+    tree = check(*mesh("ring"), "octree")
+    low = tree.volumes[:, :3] - tree.volumes[:, 3:6]
+    high = tree.volumes[:, :3] + tree.volumes[:, 3:6]
+    for node, (first, count) in enumerate(tree.nodes):
+        for child in range(first, first + count):
+            assert (low[child] >= low[node] - 1e-12).all()
+            assert (high[child] <= high[node] + 1e-12).all()
+
+
+@pytest.mark.parametrize("kind", KIND_NAMES)
+def test_many_equal_triangles_are_no_endless_division(kind):
+    vertices, triangles = mesh("box")
+    check(vertices, np.repeat(triangles[:1], 200, axis=0), kind)
+
+
+@pytest.mark.parametrize("kind", KIND_NAMES)
+def test_one_far_off_does_not_make_a_tree_that_is_too_deep(kind):
+    # Distances that grow by powers of two: halving at the mean takes off one at a time.
+    corners = (2.0 ** np.arange(60))[:, None, None] * np.ones((60, 3, 3))
+    corners += np.eye(3)
+    check(corners.reshape(-1, 3), np.arange(180).reshape(-1, 3), kind)
+
+
+def test_half_the_stack_is_more_than_any_tree_asks_for():
+    # Binary: a part of 5/6 at most goes on; 2^40 triangles do not fit into any memory.
+    assert np.log(2.0**40) / np.log(6 / 5) < STACK // 2
+
+
+@pytest.mark.parametrize(
+    ("vertices", "triangles", "kind", "words"),
+    [
+        (np.eye(3), [[0, 1, 2]], "sphere", "unknown kind of hierarchy 'sphere': choose from aabb"),
+        (np.eye(3), np.empty((0, 3), int), "obb", "over no triangles"),
+        (np.eye(3), [[0, 1, 3]], "obb", "name vertices 0 to 3, but the mesh has vertices 0 to 2"),
+        (np.eye(3), [[0, 1, -1]], "obb", "name vertices -1 to 1"),
+        (np.diag([1.0, np.nan, 1.0]), [[0, 1, 2]], "rss", "triangle 0 has a corner that is not"),
+        (np.diag([1.0, np.inf, 1.0]), [[0, 1, 2]], "octree", "triangle 0 has a corner that is not"),
+    ],
+)
+def test_errors_say_what_is_wrong(vertices, triangles, kind, words):
+    with pytest.raises(FitError, match=words):
+        build_triangle_tree(vertices, np.asarray(triangles), kind)
+
+
+# -- binary trees: balanced enough, and split where the triangles are apart --
+
+
+@pytest.mark.parametrize("kind", ["aabb", "obb", "rss"])
+@pytest.mark.parametrize("in_a_leaf", [1, 3])
+def test_leaves_hold_no_more_than_they_may(kind, in_a_leaf):
+    corners = corners_of(*mesh("ring"))
+    found = halved(corners, kind, in_a_leaf)
+    held = -found.nodes[found.nodes[:, 1] < 0, 1]
+    assert held.sum() == len(corners) and held.max() <= in_a_leaf
+    assert np.log2(len(corners) / in_a_leaf) <= found.waiting <= 2 * np.log2(len(corners))
+
+
+@pytest.mark.parametrize("kind", ["aabb", "obb", "rss"])
+def test_two_lumps_are_parted_first(kind):
+    rng = np.random.default_rng(2)
+    corners = rng.normal(size=(90, 3, 3)) * 0.1
+    far = np.arange(90) % 3 == 0
+    corners[far] += [0.0, 5.0, 0.0]
+    found = halved(corners, kind)
+    first = found.nodes[0, 0]
+    sides = found.volumes[[first, first + 1], 1]
+    assert sides.min() < 0.5 and sides.max() > 4.5

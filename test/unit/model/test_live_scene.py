@@ -1,0 +1,361 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Objects that come, move and go: every distance as coal measures the same leaves and shapes."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from support.geometry.reference import coal
+from support.robots.robots import require
+from support.robots.toys import joint, link, robot
+from support.ros.live_cases import (
+    LINKS,
+    coal_capsule,
+    coal_leaves,
+    coal_shape,
+    coal_shapes,
+    is_inside,
+    least,
+    pose_of,
+    shape_of,
+    ur5,
+)
+
+from collision_monitor import CollisionModel
+from collision_monitor.errors import LiveSceneError
+from collision_monitor.model.live_objects import Bounds
+from collision_monitor.model.live_scene import CLOUD, LiveScene
+from collision_monitor.model.proximity import LiveNearness
+from collision_monitor.robot.description import Shape
+
+BALL = np.array([[0.0] * 6 + [0.05]])
+TOUCHES = ((), ("wrist_1_link", "o/3"), ("upper_arm_link",), ("table",))
+
+
+def at(x, y, z):
+    pose = np.eye(4)
+    pose[:3, 3] = x, y, z
+    return pose
+
+
+@pytest.fixture(scope="module")
+def live():
+    return LiveScene(ur5(), Bounds(objects=8, leaves_per_object=8, voxels=40, carried=3))
+
+
+@pytest.fixture(autouse=True)
+def _empty(live):
+    live.clear()
+
+
+class Changes(RuleBasedStateMachine):
+    """Anything may happen in any order; coal has seen none of it and looks at the leaves."""
+
+    scene = None
+
+    def __init__(self):
+        super().__init__()
+        if Changes.scene is None:
+            Changes.scene = LiveScene(
+                ur5(), Bounds(objects=8, leaves_per_object=8, voxels=40, carried=3)
+            )
+        self.live = Changes.scene
+        self.live.clear()
+        self.refused = 0
+
+    def some(self, seed):
+        names = sorted(set(self.live.objects) - {CLOUD})
+        return names[seed % len(names)]
+
+    @rule(
+        number=st.integers(0, 9),
+        kind=st.sampled_from(["box", "sphere", "cylinder", "capsule"]),
+        carrier=st.sampled_from(LINKS),
+        touch=st.sampled_from(TOUCHES),
+        seed=st.integers(0, 999),
+    )
+    def add(self, number, kind, carrier, touch, seed):
+        rng = np.random.default_rng(seed)
+        pose = pose_of(rng, 0.9 if carrier is None else 0.3)
+        before = dict(self.live.objects)
+        try:
+            self.live.add(f"o/{number}", shape_of(kind, rng), carrier, pose, touch)
+        except LiveSceneError as error:
+            assert "no room" in str(error)
+            assert self.live.objects == before
+
+    @precondition(lambda self: set(self.live.objects) - {CLOUD})
+    @rule(seed=st.integers(0, 999))
+    def move(self, seed):
+        self.live.move(self.some(seed), pose_of(np.random.default_rng(seed), 0.9))
+
+    @precondition(lambda self: set(self.live.objects) - {CLOUD})
+    @rule(seed=st.integers(0, 999))
+    def remove(self, seed):
+        assert self.live.remove(self.some(seed))
+
+    @precondition(lambda self: set(self.live.objects) - {CLOUD})
+    @rule(
+        seed=st.integers(0, 999),
+        carrier=st.sampled_from(LINKS[2:]),
+        touch=st.sampled_from(TOUCHES),
+    )
+    def attach(self, seed, carrier, touch):
+        q = ur5().random_configurations(1, seed)[0]
+        name = self.some(seed)
+        before = self.live.segments(q)[name][0]
+        try:
+            if carrier is None:
+                self.live.detach(name, q)
+            else:
+                self.live.attach(name, carrier, q, touch)
+        except LiveSceneError as error:
+            assert "no room" in str(error)
+        np.testing.assert_allclose(self.live.segments(q)[name][0], before, atol=1e-9)
+
+    @rule(count=st.integers(0, 40), seed=st.integers(0, 999))
+    def cloud(self, count, seed):
+        rng = np.random.default_rng(seed)
+        self.live.set_cloud(np.column_stack([rng.uniform(-1, 1, (count, 3)), np.full(count, 0.03)]))
+
+    @invariant()
+    def agrees_with_coal(self):
+        live = self.live
+        q = ur5().random_configurations(1, live.changes)[0]
+        found = live.distances(q)
+        nearest = live.distance(q)
+        assert len(found) == len(live.pairs) == len(set(map(frozenset, live.pairs)))
+        if not len(found):
+            assert nearest is None
+            return
+        assert nearest.distance == pytest.approx(found.min(), abs=1e-9)
+        assert frozenset(nearest.links) in set(map(frozenset, live.pairs))
+        a, b = nearest.points
+        np.testing.assert_allclose(b - a, nearest.distance * nearest.normal, atol=1e-9)
+        leaves = coal_leaves(live, q)
+        expected = np.array([least(leaves[one], leaves[two]) for one, two in live.pairs])
+        apart = expected > 1e-6
+        np.testing.assert_allclose(found[apart], expected[apart], atol=1e-6)
+        assert (found[~apart] < 2e-6).all()
+        self.shapes_agree_with_coal(q, found, expected)
+
+    def shapes_agree_with_coal(self, q, leaves, of_leaves):
+        live, shapes = self.live, coal_shapes(self.live, q)
+        expected = np.array([least(shapes[one], shapes[two]) for one, two in live.pairs])
+        assert (of_leaves <= expected + 1e-6)[expected > 0.0].all()
+        nearest, found = live.distance(q, exact=True), live.distances(q, 1.5)
+        for k in np.flatnonzero((found <= 0.0) & (expected > 0.0)).tolist():
+            assert is_inside(live, q, *live.pairs[k])
+            expected[k] = 0.0
+        near, apart = leaves <= 1.5, expected > 1e-6
+        np.testing.assert_array_equal(found[~near], leaves[~near])
+        np.testing.assert_allclose(found[near & apart], expected[near & apart], atol=3e-6)
+        assert (found[~apart] < 3e-6).all()
+        if apart.all() and near.any():
+            assert nearest.distance == pytest.approx(expected.min(), abs=3e-6)
+            assert frozenset(nearest.links) in set(map(frozenset, live.pairs))
+            a, b = nearest.points
+            np.testing.assert_allclose(b - a, nearest.distance * nearest.normal, atol=1e-6)
+        elif not apart.all():
+            assert nearest.distance <= 3e-6
+        # What is known from a moment before is a bound.
+        there = q + 1e-3
+        shapes, numbers = coal_shapes(live, there), [live.number_of(pair) for pair in live.pairs]
+        expected = np.array([least(shapes[one], shapes[two]) for one, two in live.pairs])
+        leaves = live.distances(there)
+        found = live.exact_bounds(there, numbers, leaves, 0.5)
+        assert (found >= leaves).all()
+        assert (found <= np.maximum(expected, leaves) + 3e-6)[expected > 0.0].all()
+
+
+Changes.TestCase.settings = settings(max_examples=12, stateful_step_count=12, deadline=None)
+TestChanges = Changes.TestCase
+
+
+def test_nearness_is_that_of_the_nearest_object_and_of_the_nearest_link(live):
+    rng = np.random.default_rng(3)
+    for k in range(6):
+        live.add(f"o{k}", BALL, "wrist_3_link" if k > 3 else None, at(*rng.uniform(-0.6, 0.6, 3)))
+    thresholds = np.tile([0.05, 0.3], (live.pair_count, 1))
+    nearness = LiveNearness(live)
+    seen = 0
+    for q in ur5().random_configurations(20, 4):
+        expected = dict.fromkeys([*ur5().link_names, *live.objects], np.inf)
+        for pair, distance in zip(live.pairs, live.distances(q), strict=True):
+            if distance <= 0.3:
+                part = max(0.0, (distance - 0.05) / 0.25)
+                for name in pair:
+                    expected[name] = min(expected[name], part)
+                seen += 1
+        of_links, of_slots = nearness.of_leaves(q, thresholds)
+        found = [*of_links, *(of_slots[thing.slot] for thing in live.objects.values())]
+        np.testing.assert_allclose(found, list(expected.values()), atol=1e-9)
+    assert seen > 20
+
+
+def test_which_pairs_are_checked(live):
+    live.add("part", BALL, "wrist_3_link", touch=["wrist_2_link", "post"])
+    live.add("post", BALL)
+    live.add("lamp", BALL, "base_link")
+    pairs = set(map(frozenset, live.pairs))
+    moving = set(ur5().moving_links)
+    assert {frozenset((name, "post")) for name in moving} <= pairs
+    assert frozenset(("part", "lamp")) in pairs
+    assert frozenset(("part", "table")) in pairs
+    for one, two in (
+        ("part", "post"), ("part", "wrist_2_link"), ("part", "wrist_3_link"), ("post", "lamp"),
+        ("post", "table"), ("post", "base_link"),
+    ):  # fmt: skip
+        assert frozenset((one, two)) not in pairs
+
+
+def test_a_large_robot_with_mimic_and_sliding_joints():
+    files = require("pr2")
+    model = CollisionModel.from_urdf(
+        files.urdf, srdf=files.srdf, package_dirs=files.package_dirs
+    )
+    live = LiveScene(model, Bounds(objects=40, leaves_per_object=8))
+    rng = np.random.default_rng(5)
+    carriers = [None] * 8 + ["r_gripper_palm_link", "l_forearm_link"]
+    for k in range(40):
+        carrier = carriers[k % 10]
+        pose = pose_of(rng, 1.0 if carrier is None else 0.2)
+        live.add(f"o/{k}", shape_of(["box", "sphere", "capsule"][k % 3], rng), carrier, pose)
+    for seed in range(4):
+        q = model.random_configurations(1, seed)[0]
+        found = live.distances(q)
+        assert live.distance(q).distance == pytest.approx(found.min(), abs=1e-9)
+        leaves = coal_leaves(live, q)
+        for k in rng.integers(0, len(found), 60).tolist():
+            one, two = live.pairs[k]
+            expected = least(leaves[one], leaves[two])
+            if expected > 1e-6:
+                assert found[k] == pytest.approx(expected, abs=1e-6)
+            else:
+                assert found[k] < 2e-6
+
+
+@settings(max_examples=12, deadline=None)
+@given(seed=st.integers(0, 9999), kind=st.sampled_from(["box", "cylinder", "mesh", "sphere"]))
+def test_no_distance_is_larger_than_that_of_the_shapes_themselves(live, seed, kind):
+    rng = np.random.default_rng(seed)
+    shape, pose = shape_of(kind, rng), pose_of(rng, 0.8)
+    live.add("thing", shape, None, pose)
+    model = ur5()
+    q = model.random_configurations(1, seed)[0]
+    pairs = dict(zip(live.pairs, live.distances(q), strict=True))
+    thing = [(coal_shape(shape), coal.Transform3s(pose[:3, :3], pose[:3, 3]))]
+    leaves = coal_leaves(live, q)
+    for (name, _), found in pairs.items():
+        true = least(leaves[name], thing)
+        assert found <= max(true, 0.0) + 1e-6
+        if true < -1e-6:
+            assert found < 0.0
+
+
+def test_what_was_nearest_is_forgotten_when_it_goes(live):
+    q = np.zeros(6)
+    where = ur5().link_poses(q)["wrist_3_link"][:3, 3]
+    live.add("near", BALL, None, at(*where))
+    live.add("far", BALL, None, at(*where + [0.0, 0.0, 1.0]))
+    assert "near" in live.distance(q).links
+    live.remove("near")
+    assert "far" in live.distance(q).links
+    assert live.distance(q).distance == pytest.approx(live.distances(q).min(), abs=1e-12)
+
+
+def test_what_expires_is_gone_and_no_sooner(live):
+    live.add("a", BALL, expires=10.0)
+    live.add("b", BALL, expires=20.0)
+    live.add("c", BALL)
+    assert live.expire(9.9) == []
+    assert live.expire(10.0) == ["a"]
+    assert set(live.objects) == {"b", "c"}
+    live.add("b", BALL, expires=30.0)  # said again: it lives on
+    assert live.expire(25.0) == []
+    assert live.expire(30.0) == ["b"]
+    assert set(live.objects) == {"c"}
+
+
+def test_too_many_objects_are_an_error_and_nothing_is_dropped(live):
+    for k in range(8):
+        live.add(f"o{k}", BALL, None, at(1.0 + k, 0, 0))
+    with pytest.raises(LiveSceneError, match="one_more: no room: there are 8 objects already"):
+        live.add("one_more", BALL)
+    assert len(live.objects) == 8
+    live.add("o3", BALL, None, at(0.5, 0, 0))  # in place of itself there is room
+    with pytest.raises(LiveSceneError, match="no room for its 100 leaves"):
+        live.add("o3", np.repeat(BALL, 100, axis=0))
+    np.testing.assert_allclose(live.objects["o3"].pose, at(0.5, 0, 0))
+    with pytest.raises(LiveSceneError, match="41 voxels, but there is room for 40"):
+        live.set_cloud(np.zeros((41, 4)))
+    for k in range(3):
+        live.add(f"o{k}", BALL, "wrist_3_link")
+    with pytest.raises(LiveSceneError, match="links carry 3 objects already"):
+        live.add("o4", BALL, "wrist_3_link")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("", BALL), "name must be non-empty"),
+        (("a b", BALL), "contain no spaces"),
+        (("table", BALL), "has this name"),
+        (("wrist_3_link", BALL), "has this name"),
+        (("x", BALL, "nowhere"), "'nowhere' is not a link"),
+        (("x", BALL, None, np.full((4, 4), np.nan)), "not finite"),
+        (("x", BALL, None, np.diag([2.0, 1, 1, 1])), "not a rigid transform"),
+        (("x", BALL, None, np.diag([-1.0, 1, 1, 1])), "not a rigid transform"),
+        (("x", BALL, None, np.eye(3)), r"\(4, 4\) is right"),
+        (("x", np.full((1, 7), np.inf)), "not finite"),
+        (("x", -BALL), "below 0 m"),
+        (("x", np.zeros((0, 7))), r"\(k, 7\) is right"),
+        (("x", BALL, None, np.eye(4), "wrist_3_link"), "not a list of names"),
+    ],
+)
+def test_what_cannot_be_taken_is_refused_with_the_reason(live, arguments, why):
+    with pytest.raises(LiveSceneError, match=why):
+        live.add(*arguments)
+    assert live.is_empty
+    with pytest.raises(LiveSceneError, match="no such object"):
+        live.move("x", np.eye(4))
+    assert live.remove("x") is False
+
+
+def test_room_is_found_again_however_it_was_cut_up(live):
+    """Small ones first, then large ones in every other place."""
+    for k in range(8):
+        live.add(f"o{k}", BALL)
+    rows = np.repeat(BALL, 8, axis=0)
+    for k in range(8):
+        live.add(f"o{k}", rows, None, at(1.0 + 0.2 * k, 0.0, 0.0))
+    q = np.zeros(6)
+    found = dict(zip(live.pairs, live.distances(q), strict=True))
+    leaves = coal_leaves(live, q)
+    for (name, thing), distance in found.items():
+        if distance > 0.0:
+            assert distance == pytest.approx(least(leaves[name], leaves[thing]), abs=1e-6)
+
+
+def test_a_robot_that_does_not_move_has_no_live_scene():
+    urdf = robot(link("a", '<sphere radius="0.1"/>'), link("b"), joint("j", "a", "b", "fixed"))
+    model = CollisionModel.from_urdf(urdf)
+    with pytest.raises(LiveSceneError, match="no link with a shape that moves"):
+        LiveScene(model)
+
+
+def test_a_shape_has_its_own_pose(live):
+    live.add("x", Shape("sphere", at(0.3, 0, 0), (0.1,)), None, at(0, 0.4, 0))
+    ends, radii = live.segments(np.zeros(6))["x"]
+    np.testing.assert_allclose(ends[0, 0], [0.3, 0.4, 0.0])
+    assert radii.tolist() == [0.1]
+    assert coal_capsule(ends[0], radii[0])[0].radius == 0.1
+
+
+def test_a_robot_with_one_link_that_has_a_shape_has_a_live_scene():
+    model = CollisionModel.from_urdf(robot(link("l0", ""), link("l1"), joint("j", "l0", "l1")))
+    live = LiveScene(model)
+    live.add("ball", np.array([[0.0, 0.0, 2.0, 0.0, 0.0, 2.0, 0.1]]))
+    assert live.distance(np.zeros(1)).distance > 0.0

@@ -1,0 +1,437 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""A URDF is loaded whole, or refused with the name and the line of what is wrong."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+import pytest
+from urdf_parser_py.xml_reflection import core as parser_core
+
+from collision_monitor.errors import MeshError, RobotDescriptionError
+from collision_monitor.robot.urdf import load_robot
+
+SPHERE = "<collision><geometry><sphere radius='0.1'/></geometry></collision>"
+
+
+def link(name, inside=SPHERE) -> str:
+    return f"<link name='{name}'>{inside}</link>\n"
+
+
+def joint(name, parent, child, kind="revolute", inside="<limit lower='-1' upper='2'/>") -> str:
+    return (
+        f"<joint name='{name}' type='{kind}'><parent link='{parent}'/><child link='{child}'/>"
+        f"{inside}</joint>\n"
+    )
+
+
+def robot(*parts) -> str:
+    return "<robot name='r'>\n" + "".join(parts) + "</robot>"
+
+
+def two(inside="<limit lower='-1' upper='2'/>", kind="revolute") -> str:
+    """Links on lines 2 and 3, the joint on line 4."""
+    return robot(link("a"), link("b"), joint("j", "a", "b", kind, inside))
+
+
+def collision(inside, attributes="") -> str:
+    return robot(link("a", f"<collision {attributes}>{inside}</collision>"))
+
+
+def refused(source, **arguments) -> str:
+    with pytest.raises(RobotDescriptionError) as caught:
+        load_robot(source, **arguments)
+    return str(caught.value)
+
+
+def test_tree_and_order():
+    loaded = load_robot(
+        robot(
+            joint("jc", "a", "c"),
+            link("d"),
+            joint("jb", "a", "b"),
+            link("a"),
+            joint("je", "c", "e"),
+            link("b"),
+            link("c"),
+            joint("jd", "b", "d"),
+            link("e", ""),
+        )
+    )
+    assert loaded.name == "r"
+    assert loaded.root == "a"
+    assert [j.name for j in loaded.joints] == ["jc", "je", "jb", "jd"]
+    assert list(loaded.links) == ["d", "a", "b", "c", "e"]
+    assert loaded.links["e"].shapes == ()
+    assert loaded.warnings == ()
+
+
+def test_one_link_is_a_robot():
+    loaded = load_robot(robot(link("a")))
+    assert loaded.joints == () and loaded.root == "a"
+
+
+def test_joint_values():
+    loaded = load_robot(
+        two(
+            "<origin xyz='1 2 3' rpy='0.1 -0.2 0.3'/><axis xyz='0 3 4'/>"
+            "<limit lower='-1.5' upper='2' effort='7' velocity='8'/>"
+        )
+    )
+    (j,) = loaded.joints
+    assert (j.name, j.kind, j.parent, j.child, j.moves) == ("j", "revolute", "a", "b", True)
+    np.testing.assert_allclose(j.axis, [0, 0.6, 0.8])
+    assert (j.lower, j.upper, j.effort, j.velocity, j.mimic) == (-1.5, 2.0, 7.0, 8.0, None)
+    rx, ry, rz = (_turn(axis, a) for axis, a in zip("xyz", (0.1, -0.2, 0.3), strict=True))
+    np.testing.assert_allclose(j.origin[:3, :3], rz @ ry @ rx)
+    np.testing.assert_allclose(j.origin[:, 3], [1, 2, 3, 1])
+
+
+def _turn(axis, angle):
+    c, s = math.cos(angle), math.sin(angle)
+    return {
+        "x": np.array([[1, 0, 0], [0, c, -s], [0, s, c]]),
+        "y": np.array([[c, 0, s], [0, 1, 0], [-s, 0, c]]),
+        "z": np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]]),
+    }[axis]
+
+
+def test_defaults():
+    (j,) = load_robot(two()).joints
+    np.testing.assert_array_equal(j.origin, np.eye(4))
+    np.testing.assert_array_equal(j.axis, [1, 0, 0])
+    assert (j.effort, j.velocity) == (math.inf, math.inf)
+
+
+def test_unlimited_effort_and_velocity_may_be_written():
+    (j,) = load_robot(two("<limit lower='0' upper='1' effort='inf' velocity='inf'/>")).joints
+    assert (j.effort, j.velocity) == (math.inf, math.inf)
+
+
+def test_tiny_axis_is_normalised():
+    (j,) = load_robot(two("<axis xyz='0 0 1e-6'/><limit lower='0' upper='1'/>")).joints
+    np.testing.assert_allclose(j.axis, [0, 0, 1])
+
+
+def test_shapes():
+    inside = "".join(
+        f"<collision><origin xyz='0 0 {i}'/><geometry>{shape}</geometry></collision>"
+        for i, shape in enumerate(
+            (
+                "<box size='1 2 3'/>",
+                "<cylinder radius='0.1' length='2'/>",
+                "<sphere radius='0.3'/>",
+                "<capsule radius='0.4' length='5'/>",
+                "<capsule radius='0.4' length='0'/>",
+            )
+        )
+    )
+    shapes = load_robot(robot(link("a", inside))).links["a"].shapes
+    assert [s.kind for s in shapes] == ["box", "cylinder", "sphere", "capsule", "capsule"]
+    assert [s.size for s in shapes] == [(1, 2, 3), (0.1, 2), (0.3,), (0.4, 5), (0.4, 0)]
+    assert [s.pose[2, 3] for s in shapes] == [0, 1, 2, 3, 4]
+    assert shapes[0].source == "box of link 'a'"
+
+
+def test_what_does_not_matter_is_not_read():
+    loaded = load_robot(
+        robot(
+            "<material name='m'/><transmission/><gazebo><link name='a'/></gazebo>"
+            "<ros2_control><joint name='j'/></ros2_control><link_of_mine/>",
+            "<link name='a' odd='1'><inertial><mass value='heavy'/></inertial>"
+            "<visual><geometry><mesh filename='no.stl'/></geometry></visual>"
+            f"{SPHERE}<contact/></link>",
+            link("b"),
+            joint("j", "a", "b", inside="<dynamics damping='x'/><limit lower='0' upper='1'/>"),
+        )
+    )
+    assert len(loaded.links) == 2
+
+
+def test_parser_noise_is_silent_and_its_hook_restored(capfd):
+    hook = parser_core.on_error
+    load_robot(two())
+    refused(robot("<link/>"))
+    assert parser_core.on_error is hook
+    assert capfd.readouterr() == ("", "")
+
+
+def test_robot_without_a_name():
+    loaded = load_robot(robot(link("a")).replace("name='r'", ""))
+    assert loaded.name == "robot"
+    assert "no name" in loaded.warnings[0]
+
+
+# Files, and where messages point to.
+
+
+def test_file_and_line(tmp_path):
+    path = tmp_path / "r.urdf"
+    path.write_text(two("<axis xyz='0 0 0'/>"))
+    assert f"{path}:4: joint 'j': the axis (0.0, 0.0, 0.0)" in refused(path)
+    assert f"{path}:4: joint 'j'" in refused(str(path))
+    assert "<robot description>:4: joint 'j'" in refused(path.read_bytes())
+
+
+def test_meshes_are_found_scaled_and_placed(tmp_path):
+    (tmp_path / "pkg" / "meshes").mkdir(parents=True)
+    (tmp_path / "pkg" / "meshes" / "m.obj").write_text("v 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\n")
+    mesh = "<mesh filename='package://pkg/meshes/m.obj' scale='1 -2 3'/>"
+    text = collision(f"<origin xyz='7 8 9'/><geometry>{mesh}</geometry>")
+    (shape,) = load_robot(text, [tmp_path]).links["a"].shapes
+    assert shape.kind == "mesh" and shape.size == ()
+    assert sorted(map(tuple, shape.vertices)) == [(0, -2, 0), (0, 0, 3), (1, 0, 0)]
+    np.testing.assert_array_equal(shape.pose[:3, 3], [7, 8, 9])
+    assert shape.source == str(tmp_path / "pkg" / "meshes" / "m.obj")
+    a, b, c = shape.vertices[shape.triangles[0]]
+    assert np.cross(b - a, c - a) @ [1, -1, 1] > 0  # outwards still, though mirrored
+    with pytest.raises(MeshError, match=r":2: link 'a': no file 'package://pkg/meshes/m.obj'"):
+        load_robot(text)
+    (tmp_path / "pkg" / "meshes" / "m.obj").write_text("v 1 0 0\n")
+    with pytest.raises(MeshError, match=r":2: link 'a': .*m.obj: the mesh is empty"):
+        load_robot(text, [tmp_path])
+    with pytest.raises(MeshError, match=r":2: link 'a': scale \(1, 0, 3\)"):
+        load_robot(text.replace("-2", "0"), [tmp_path])
+
+
+ORIGIN = "<origin {}/><geometry><sphere radius='1'/></geometry>"
+CASES = {
+    "another document": ("<sdf/>", ":1: the root element is <sdf>"),
+    "not XML": ("<robot name='r'>\n<link></robot>", ":2: not XML"),
+    "doctype": ("<!DOCTYPE x><robot/>", "DOCTYPE"),
+    "xacro": (
+        "<robot name='r' xmlns:xacro='http://www.ros.org/wiki/xacro'>\n<xacro:arm/></robot>",
+        ":2: <xacro:arm> is not expanded; run xacro first",
+    ),
+    "no links": (robot(), "'r' has no links"),
+    "nothing to monitor": (robot(link("a", "<visual/>")), "'r' has no collision geometry: nothing"),
+    "link without name": (robot("<link/>"), ":2: a <link> without a name"),
+    "joint without name": (robot(link("a"), "<joint type='fixed'/>"), ":3: a <joint> without a n"),
+    "blank name": (robot("<link name=' '/>"), ":2: a <link> without a name"),
+    "link twice": (robot(link("a"), link("a")), ":3: a second link is named 'a'"),
+    "joint twice": (
+        robot(link("a"), link("b"), link("c"), joint("j", "a", "b"), joint("j", "a", "c")),
+        ":6: a second joint is named 'j'; the first is at <robot description>:5",
+    ),
+    "no type": (two().replace("type='revolute'", ""), ":4: joint 'j': it has no type"),
+    "unknown type": (two(kind="ball"), ":4: joint 'j': unknown type 'ball'; use one of fixed"),
+    "no parent": (two().replace("<parent link='a'/>", ""), ":4: joint 'j': no <parent link=...>"),
+    "no child": (two().replace("<child link='b'/>", ""), ":4: joint 'j': no <child link=...>"),
+    "parent no link": (two().replace("<parent link='a'/>", "<parent/>"), "'j': <parent link=...>"),
+    "two parents in joint": (two("<parent link='a'/>"), ":4: joint 'j': a second <parent>"),
+    "unknown parent": (two().replace("t link='a'", "t link='x'"), "'j': its parent link 'x'"),
+    "unknown child": (two().replace("d link='b'", "d link='x'"), "'j': its child link 'x'"),
+    "two roots": (robot(link("a"), link("b")), "2 root links, a robot has one: 'a', 'b'"),
+    "two parents": (
+        robot(*map(link, "abc"), joint("j", "a", "c"), joint("k", "b", "c")),
+        ":6: link 'c' has two parents: 'a' by joint 'j' and 'b' by joint 'k'",
+    ),
+    "own parent": (robot(link("a"), joint("j", "a", "a")), ":3: the links form a cycle: 'a'"),
+    "cycle": (
+        robot(*map(link, "abc"), joint("j", "a", "b"), joint("k", "b", "c"), joint("l", "c", "a")),
+        "cycle: ",
+    ),
+    "cycle beside a tree": (
+        robot(*map(link, "abcd"), joint("j", "a", "b"), joint("k", "c", "d"), joint("l", "d", "c")),
+        "cycle: ",
+    ),
+    "zero axis": (two("<axis xyz='0 0 0'/>"), ":4: joint 'j': the axis (0.0, 0.0, 0.0)"),
+    "short axis": (two("<axis xyz='0 1'/>"), ":4: joint 'j': <axis xyz=...>: expected 3 numbers"),
+    "axis not finite": (two("<axis xyz='0 0 nan'/>"), "<axis xyz=...>: expected finite numbers"),
+    "axis without xyz": (two("<axis/>"), ":4: joint 'j': <axis xyz=...> is missing"),
+    "limits crossed": (
+        two("<limit lower='1' upper='-1'/>"),
+        ":4: joint 'j': the lower limit 1 is above the upper limit -1",
+    ),
+    "limits infinite": (two("<limit lower='-inf' upper='1'/>"), "<limit lower=...>: expected f"),
+    "limit no number": (two("<limit lower='a' upper='1'/>"), "<limit lower=...>: expected a"),
+    "velocity nan": (two("<limit velocity='nan'/>"), "<limit velocity=...>: expected finite"),
+    "joint origin": (two("<origin xyz='1 2'/>"), ":4: joint 'j': <origin xyz=...>: expected 3"),
+    "joint rpy": (two("<origin rpy='1 2 inf'/>"), ":4: joint 'j': <origin rpy=...>: expected f"),
+    "two origins": (two("<origin/><origin/>"), ":4: joint 'j': a second <origin>"),
+    "mimic unknown": (two("<mimic joint='x'/>"), ":4: joint 'j' mimics 'x', which does not exist"),
+    "mimic itself": (two("<mimic joint='j'/>"), ":4: joint 'j' mimics itself"),
+    "mimic nobody": (two("<mimic/>"), ":4: joint 'j': <mimic joint=...> is missing"),
+    "mimic not finite": (two("<mimic joint='j' offset='nan'/>"), "<mimic offset=...>: expected f"),
+    "mimic no number": (two("<mimic joint='j' multiplier='two'/>"), "<mimic multiplier=...>: exp"),
+    "mimic of fixed": (
+        robot(
+            *map(link, "abc"),
+            joint("f", "a", "b", "fixed", ""),
+            joint("j", "b", "c", inside="<mimic joint='f'/>"),
+        ),
+        ":6: joint 'j' mimics 'f', which is fixed",
+    ),
+    "mimic cycle": (
+        robot(
+            *map(link, "abc"),
+            joint("j", "a", "b", inside="<mimic joint='k'/>"),
+            joint("k", "b", "c", inside="<mimic joint='j'/>"),
+        ),
+        "in a cycle: 'j' -> 'k' -> 'j'",
+    ),
+    "no geometry": (collision(""), ":2: link 'a': a collision element needs one geometry"),
+    "empty geometry": (collision("<geometry/>"), "(box, cylinder, sphere, capsule, mesh), found"),
+    "unknown geometry": (collision("<geometry><cone/></geometry>"), "2: link 'a': a collision el"),
+    "two geometries": (
+        collision("<geometry><sphere radius='1'/><sphere radius='1'/></geometry>"),
+        "found <sphere>, <sphere>",
+    ),
+    "geometry twice": (collision("<geometry/><geometry/>"), ":2: link 'a': a second <geometry>"),
+    "misspelt collision": (robot(link("a", "<Collision/>")), ":2: <Collision>: write <collision>"),
+    "misspelt link": (robot(link("a"), "<Link name='b'/>"), ":3: <Link>: write <link>"),
+    "shape origin": (collision(ORIGIN.format("xyz='nan 0 0'")), ":2: link 'a': <origin xyz=...>"),
+    "shape rpy": (collision(ORIGIN.format("rpy='0 0'")), "expected 3 numbers, got '0 0'"),
+    "no mesh name": (collision("<geometry><mesh/></geometry>"), "<mesh filename=...> is missing"),
+    "empty mesh name": (collision("<geometry><mesh filename=''/></geometry>"), "is empty"),
+    "mesh scale": (
+        collision("<geometry><mesh filename='a.stl' scale='0.001'/></geometry>"),
+        ":2: link 'a': <mesh scale=...>: expected 3 numbers, got '0.001'",
+    ),
+    "http": (collision("<geometry><mesh filename='http://a/b.stl'/></geometry>"), "'http' is not"),
+}
+for _shape, _number in (
+    ("<box size='{} 1 1'/>", "3 numbers"),
+    ("<box size='1 1 {}'/>", "3 numbers"),
+    ("<sphere radius='{}'/>", "a number"),
+    ("<cylinder radius='{}' length='1'/>", "a number"),
+    ("<cylinder radius='1' length='{}'/>", "a number"),
+    ("<capsule radius='{}' length='1'/>", "a number"),
+    ("<capsule radius='1' length='{}'/>", "a number"),
+):
+    for _value, _reason in (
+        ("-1", "should be positive"),
+        ("nan", "expected finite numbers"),
+        ("inf", "expected finite numbers"),
+        ("x", f"expected {_number}"),
+        ("1_0", f"expected {_number}"),
+        ("0", "" if _shape.startswith("<capsule radius='1'") else "should be positive"),
+    ):
+        if _reason:
+            _text = _shape.format(_value)
+            CASES[_text] = (collision(f"<geometry>{_text}</geometry>"), _reason)
+CASES["<sphere/>"] = (collision("<geometry><sphere/></geometry>"), "<sphere radius=...> is missing")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_refused(name):
+    text, reason = CASES[name]
+    message = refused(text)
+    assert reason in message
+    assert "robot description" in message
+
+
+def test_cycle_names_its_links():
+    message = refused(CASES["cycle beside a tree"][0])
+    assert re.search(r":[78]: the links .*: ('c' -> 'd' -> 'c'|'d' -> 'c' -> 'd')$", message)
+
+
+# Warnings.
+
+
+def test_missing_limits():
+    loaded = load_robot(
+        robot(
+            *map(link, "abcdefg"),
+            joint("r1", "a", "b", inside=""),
+            joint("r2", "b", "c", inside="<limit effort='1' velocity='1'/>"),
+            joint("r3", "c", "d", inside="<limit lower='4'/>"),
+            joint("p1", "d", "e", "prismatic", ""),
+            joint("p2", "e", "f", "prismatic", "<limit lower='0.5'/>"),
+            joint("c", "f", "g", "continuous", ""),
+        )
+    )
+    limits = {j.name: (j.lower, j.upper) for j in loaded.joints}
+    assert limits == {
+        "r1": (-math.pi, math.pi),
+        "r2": (-math.pi, math.pi),
+        "r3": (4, 4),
+        "p1": (0, 0),
+        "p2": (0.5, 0.5),
+        "c": (-math.pi, math.pi),
+    }
+    text = "\n".join(loaded.warnings)
+    assert "joints 'r1', 'r2': no lower and no upper limit, -3.14159 to 3.14159 is assumed" in text
+    assert "'p1': no lower and no upper limit, 0 to 0 is assumed, so it is sampled at 0" in text
+    assert "'p2': no upper limit, 0.5 to 0.5 is assumed" in text
+    assert "'c'" not in text
+
+
+def test_zero_range_and_negative_limits_are_fine():
+    loaded = load_robot(two("<limit lower='-2' upper='-2' velocity='0' effort='-1'/>"))
+    assert (loaded.joints[0].lower, loaded.joints[0].upper) == (-2, -2)
+    assert loaded.warnings == ()
+
+
+def test_continuous_joints_have_no_limits_of_their_own():
+    (j,) = load_robot(two("<limit lower='3' upper='-3' velocity='2'/>", "continuous")).joints
+    assert (j.lower, j.upper, j.velocity) == (-math.pi, math.pi, 2)
+
+
+def test_axis_of_a_joint_that_does_not_turn_about_it_does_not_matter():
+    for kind in ("fixed", "floating"):
+        (j,) = load_robot(two("<axis xyz='0 0 0'/>", kind)).joints
+        assert not j.moves
+
+
+def test_floating_and_planar_are_held_and_what_mimics_them_too():
+    loaded = load_robot(
+        robot(
+            *map(link, "abcdef"),
+            joint("free", "a", "b", "floating", ""),
+            joint("flat", "b", "c", "planar", ""),
+            joint("m1", "c", "d", inside="<axis xyz='0 0 1'/><mimic joint='free' offset='0.5'/>"),
+            joint(
+                "m2", "d", "e", "prismatic",
+                "<origin xyz='1 0 0'/><axis xyz='0 0 1'/>"
+                "<mimic joint='m1' multiplier='-2' offset='3'/>",
+            ),
+            joint("k", "e", "f"),
+        )
+    )  # fmt: skip
+    joints = {j.name: j for j in loaded.joints}
+    assert [j.name for j in loaded.joints if j.moves] == ["k"]
+    assert joints["free"].kind == "floating"
+    assert joints["m1"].kind == "fixed" and joints["m1"].mimic is None
+    np.testing.assert_allclose(joints["m1"].origin[:3, :3], _turn("z", 0.5))
+    np.testing.assert_allclose(joints["m2"].origin[:3, 3], [1, 0, -2 * 0.5 + 3])
+    text = "\n".join(loaded.warnings)
+    assert "'free': floating, held at zero" in text
+    assert "'flat': planar, held at zero" in text
+    assert "'m1': held at 0.5, since 'free' is held" in text
+    assert "'m2': held at 2, since 'm1' is held" in text
+
+
+def test_mimic_values_and_chains():
+    loaded = load_robot(
+        robot(
+            *map(link, "abcd"),
+            joint("x", "a", "b", inside="<limit lower='0' upper='1'/><mimic joint='y'/>"),
+            joint("y", "b", "c", "continuous", "<mimic joint='z' multiplier='-2' offset='0.5'/>"),
+            joint("z", "c", "d"),
+        )
+    )
+    x, y, z = loaded.joints
+    assert (x.mimic.joint, x.mimic.multiplier, x.mimic.offset) == ("y", 1.0, 0.0)
+    assert (y.mimic.joint, y.mimic.multiplier, y.mimic.offset) == ("z", -2.0, 0.5)
+    assert z.mimic is None
+
+
+def test_mimic_of_a_joint_that_does_not_move_is_ignored():
+    loaded = load_robot(two("<mimic joint='x'/>", "fixed"))
+    assert loaded.joints[0].mimic is None
+    assert "'j': their <mimic> is ignored" in loaded.warnings[0]
+
+
+def test_a_long_chain_is_no_problem():
+    count = 3000
+    loaded = load_robot(
+        robot(
+            *(link(f"l{i}") for i in range(count + 1)),
+            *(joint(f"j{i}", f"l{i}", f"l{i + 1}") for i in reversed(range(count))),
+        )
+    )
+    assert [j.name for j in loaded.joints] == [f"j{i}" for i in range(count)]
