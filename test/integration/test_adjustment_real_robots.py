@@ -24,6 +24,7 @@ from collision_monitor.model.proximity import Proximity
 from collision_monitor.motion.trajectory import Motion
 from collision_monitor.self_collision import Adjustment, adjust
 from collision_monitor.self_collision.margins import choose_margins, sides
+from collision_monitor.self_collision.mesh_proximity import MeshProximity
 
 for package in ("daqp", "piqp"):
     pytest.importorskip(package, reason=f"{package} is not installed")
@@ -122,7 +123,6 @@ def test_a_refusal_says_where_and_why_and_its_prefix_is_safe(adjusted):
     cut = Motion(motion.joint_names, motion.times[: nearest + 1], motion.positions[: nearest + 1])
     impossible = attempt(model, cut, adjusted.arms)
     assert isinstance(impossible, AdjustmentError)
-    proximity = Proximity(model)
     for desired, error in [(cut, impossible), *adjusted.refused()]:
         assert 0 <= error.waypoint < len(desired.times)
         assert error.time == desired.times[error.waypoint]
@@ -139,4 +139,6 @@ def test_a_refusal_says_where_and_why_and_its_prefix_is_safe(adjusted):
             model, adjusted.arms, adjusted.rows(desired.positions), SAFE, DANGER
         )
         limits = np.where(margins.kept, margins.safe, -np.inf)
+        on_meshes = margins.on_meshes is not None and margins.on_meshes.any()
+        proximity = MeshProximity(model, margins.on_meshes) if on_meshes else Proximity(model)
         assert not any(len(proximity.near(q, limits).pairs) for q in rows)

@@ -75,7 +75,7 @@ def ends_well(process, number):
     output, _ = process.communicate(timeout=30.0)
     took = time.monotonic() - sent
     assert process.returncode == 0, output.decode()
-    assert took < 3.0, output.decode()
+    assert took < 6.0, output.decode()  # the compiler holds the GIL for up to seconds
     assert b"Traceback" not in output, output.decode()
     end = time.monotonic() + 1.0
     while any(map(is_alive, children)) and time.monotonic() < end:
