@@ -127,7 +127,7 @@ def count_alarms(model: CollisionModel, coal: ExactReference, rows: np.ndarray) 
         counts.warn += is_warn
         counts.false_stop += is_stop and not (real <= limits[:, 0] + _SAME).any()
         counts.false_warn += is_warn and not (real <= limits[:, 1] + _SAME).any()
-        counts.missed += bool((real <= -_SAME).any()) and not is_stop
+        counts.missed += bool((real <= 0.0).any()) and not is_stop
         counts.above += bool(state.distance > max(0.0, real.min(initial=np.inf)) + _SAME)
     return counts
 
@@ -139,7 +139,7 @@ def count_missed(
     monitor, contacts, missed = Monitor(model), 0, []
     for k, q in enumerate(rows):
         distance, pair = coal.least(q, 0.0)
-        if distance <= -_SAME:
+        if distance <= 0.0:
             contacts += 1
             # So long after the last pose that the robot is slow.
             state = monitor.update(model.joint_names, q, now=1e4 * (k + 1))
