@@ -8,7 +8,10 @@ A pair of links is left out only if its shapes, measured on the meshes, do one o
 - meet in nearly every configuration around zero, and in most of all configurations: hips and covers
   that are modelled into each other;
 - depend on one or two joints, and over their whole range at most graze each other: a gripper that
-  closes, fingers and their knuckles.
+  closes, fingers and their knuckles;
+- depend on one joint, often meet around zero, and over its whole range overlap hardly deeper than
+  there: covers around a joint. The limits of a joint are chosen so that its two sides do not
+  collide.
 
 Pairs with an obstacle are never left out: they are in the scene because somebody put them there.
 """
@@ -26,7 +29,7 @@ from collision_monitor.model.mesh_contacts import LinkContacts, Solid
 from collision_monitor.robot.bodies import link_poses
 
 # To be changed whenever the same input gives another answer.
-_VERSION = 6
+_VERSION = 7
 _SAMPLES = 1000
 # No robot is built so that two links collide in this part of its configurations: meshes that do
 # overlap by design. Collisions of links that can be apart were seen in at most 0.57.
@@ -36,6 +39,8 @@ _AROUND_ZERO = 0.15  # of the range of a joint
 _SAMPLES_AROUND_ZERO = 100
 _MOST = 0.5  # part of the samples
 _GRAZE = 0.002  # metres
+_OFTEN = 0.2  # part of the samples around zero
+_DEPTHS = (0.002, 0.005, 0.01, 0.02)  # metres; of an overlap around one joint
 _FINE = 0.006  # metres that links may move between positions: else they could meet in between
 _MOST_CELLS = 20_000  # time to load is limited
 _GRID = {1: 81, 2: 17}  # positions of a joint, by the number of joints that a pair depends on
@@ -124,15 +129,30 @@ class _Search:
         grid = np.array(list(product(range(count + 1), repeat=len(columns)))) / count
         # Limits first: overlaps are deepest there.
         grid = grid[np.argsort(-np.abs(grid - 0.5).max(axis=1), kind="stable")]
-        if not self._is_shallow(links, self._rows(columns, low + grid * (high - low)), _GRAZE):
+        depth = _GRAZE
+        if len(columns) == 1:
+            depth += self._depth_around_zero(links)
+        if not self._is_shallow(links, self._rows(columns, low + grid * (high - low)), depth):
             return ""
         cells = (grid[(grid < 1.0).all(axis=1)] + 0.5 / count) * (high - low) + low
-        if not self._is_shallow_between(links, columns, cells, 0.5 * (high - low) / count):
+        half = 0.5 * (high - low) / count
+        if not self._is_shallow_between(links, columns, cells, half, depth):
             return ""
         names = " and ".join(f"'{model.joint_names[k]}'" for k in columns)
         return (
-            f"shapes meet, but nowhere deeper than {1e3 * _GRAZE:.0f} mm over the range of {names}"
+            f"shapes meet, but nowhere deeper than {1e3 * depth:.0f} mm over the range of {names}"
         )
+
+    def _depth_around_zero(self, links: tuple[str, str]) -> float:
+        """Metres that shapes overlap around zero at most; 0 if they rarely meet, or are deeper."""
+        contacts = self._contacts(links, self._around_zero)
+        if contacts.share(_OFTEN) < _OFTEN:
+            return 0.0
+        meet = [k for k in range(_SAMPLES_AROUND_ZERO) if contacts.meet(k)]
+        for depth in _DEPTHS:
+            if all(contacts.is_shallow(k, depth) for k in meet):
+                return depth
+        return 0.0
 
     def _rows(self, columns: list[int], values: np.ndarray) -> np.ndarray:
         """Configurations (n, nq) near zero with the ``values`` (n, joints) of some joints."""
@@ -142,10 +162,12 @@ class _Search:
         return rows
 
     def _is_shallow_between(
-        self, links: tuple[str, str], columns: list[int], centers: np.ndarray, half: np.ndarray
-    ) -> bool:
-        """Whether shapes meet nowhere deep in cells, ``half`` as wide as the range of each joint.
+        self, links: tuple[str, str], columns: list[int], centers: np.ndarray, half: np.ndarray,
+        depth: float,
+    ) -> bool:  # fmt: skip
+        """Whether shapes overlap by ``depth`` metres at most in cells of values of ``columns``.
 
+        Cells have their ``centers`` (n, joints) and extend by ``half`` (joints,) to both sides.
         Cells in which the shapes may meet are halved until links move by less than `_FINE` from
         one centre to the next.
         """
@@ -164,7 +186,7 @@ class _Search:
                 return False
             contacts = self._contacts(links, self._rows(columns, centers))
             for k in range(len(centers)):
-                if contacts.meet(k) and not contacts.is_shallow(k, _GRAZE):
+                if contacts.meet(k) and not contacts.is_shallow(k, depth):
                     return False
         return True
 

@@ -61,6 +61,32 @@ def test_what_can_collide_or_is_apart_stays(first, second):
     assert reasons(model) == {}
 
 
+def cover(gap, lowest):
+    """A cover on a slide that lifts it off a box; they are ``gap`` metres apart at zero."""
+    return CollisionModel.from_urdf(
+        '<robot name="r"><link name="base"><collision><geometry><box size="0.1 0.1 0.1"/>'
+        '</geometry></collision></link><link name="slide"><collision><origin xyz="0 0 1"/>'
+        '<geometry><sphere radius="0.01"/></geometry></collision></link><link name="cover">'
+        f'<collision><origin xyz="0 0 {0.06 + gap}"/><geometry><box size="0.06 0.06 0.02"/>'
+        '</geometry></collision></link><joint name="lift" type="prismatic"><parent link="base"/>'
+        '<child link="slide"/><axis xyz="0 0 1"/>'
+        f'<limit lower="{lowest}" upper="0.04" effort="1" velocity="1"/></joint>'
+        '<joint name="screws" type="fixed"><parent link="slide"/><child link="cover"/></joint>'
+        "</robot>"
+    )
+
+
+def test_covers_that_overlap_around_one_joint_are_left_out_if_they_never_overlap_deeper():
+    shallow = cover(-0.002, -0.005)  # up to 7 mm deep around zero, and nowhere deeper
+    assert "nowhere deeper than 12 mm over the range of 'lift'" in str(reasons(shallow))
+    assert not any({*pair} == {"base", "cover"} for pair in shallow.pairs)
+    for gap, lowest in (
+        (-0.002, -0.03),  # 20 mm deeper at the limit than around zero
+        (0.006, -0.012),  # apart around zero, 6 mm deep at the limit
+    ):
+        assert any({*pair} == {"base", "cover"} for pair in cover(gap, lowest).pairs)
+
+
 def test_pairs_that_an_srdf_disables_are_judged_by_the_same_rules():
     limits = (-0.02, 0.004)
     pair = ("left", "right")
