@@ -33,6 +33,7 @@ from collision_monitor.motion import Motion, read_motion, write_motion
 from collision_monitor.motion.motion_files import open_motion
 from collision_monitor.robot.joint_limits import tightened_limits
 from collision_monitor.robot.srdf import srdf_beside
+from collision_monitor.verification.joint_limits_check import LONGEST_STEP
 
 EXIT_NO_ADJUSTMENT = 1
 _ROUNDING = 1e-6  # rad or m beyond a position limit that `verify` takes for rounding
@@ -149,10 +150,19 @@ def run(options: argparse.Namespace) -> int:
         write_motion(options.output, adjustment.motion)
     result["output"] = os.fspath(options.output) if options.output else None
     result["beyond_limits"] = _beyond_limits(model, adjustment.motion, limits)
+    result["moving_ends"] = _moving_ends(adjustment.motion, limits)
     if options.json:
         print_json(result)
     else:
         print(adjust_report.text(result))
+    for end in ("starts", "stops"):
+        if moving := [each for each in result["moving_ends"] if each["end"] == end]:
+            names = shortened([f"{each['joint']} ({each['velocity']:.3g}/s)" for each in moving], 4)
+            _print_error(
+                f"warning: the motion {end} at speed, as the desired one does, which from rest is "
+                f"more than the acceleration limit of {names}; `verify` reports it, unless the "
+                "robot moves before and after (`verify --recorded`)"
+            )
     for found in result["beyond_limits"]:
         _print_error(
             f"warning: joint '{found['joint']}' begins at {found['value']:g}, beyond its limit "
@@ -228,6 +238,19 @@ def _beyond_limits(
         ):
             if beyond > _ROUNDING:
                 found.append({"joint": name, "value": float(value), "limit": float(limit)})
+    return found
+
+
+def _moving_ends(motion: Motion, limits: dict[str, Any]) -> list[dict[str, Any]]:
+    """Joints whose speed at an end is beyond their acceleration limit from rest, as in `verify`."""
+    found = []
+    accelerations = limits.get("acceleration_limits") or {}
+    for end, (first, last) in (("starts", (0, 1)), ("stops", (-2, -1))):
+        span = float(motion.times[last] - motion.times[first])
+        rates = (motion.positions[last] - motion.positions[first]) / span
+        for name, rate in zip(motion.joint_names, rates.tolist(), strict=True):
+            if abs(rate) / min(span, LONGEST_STEP) > accelerations.get(name, math.inf):
+                found.append({"joint": name, "end": end, "velocity": rate})
     return found
 
 

@@ -311,6 +311,28 @@ def test_a_start_beyond_a_limit_is_reported_as_verify_will(place, capsys):
     assert main(verified) == 0
 
 
+def test_a_motion_that_starts_at_speed_is_reported_as_verify_will(place, capsys):
+    output, limits = place / "out.csv", place / "joint_limits.yaml"
+    given = ["--limits", str(limits), "--output", str(output), "--json"]
+    verified = ["verify", str(place / "robot.urdf"), str(output), "--limits", str(limits)]
+    for most, is_reported in ((0.5, True), (1000.0, False)):
+        joints = (
+            f"  {name}: {{has_acceleration_limits: true, max_acceleration: {most}}}\n"
+            for name in JOINTS
+        )
+        limits.write_text("joint_limits:\n" + "".join(joints))
+        assert run(place, *given) == 0
+        printed = capsys.readouterr()
+        found = json.loads(printed.out)["moving_ends"]
+        assert bool(found) == is_reported == ("starts at speed" in printed.err)
+        assert main([*verified, "--json"]) == is_reported
+        said = json.loads(capsys.readouterr().out)
+        wrong = {each["subject"] for each in said["violations"]} if is_reported else set()
+        assert wrong == {each["joint"] for each in found}
+        assert main([*verified, "--recorded"]) == 0
+        capsys.readouterr()
+
+
 def test_the_srdf_beside_the_urdf_is_taken_and_named(place, capsys):
     assert run(place) == 0
     assert f"SRDF {place / 'robot.srdf'}, beside the URDF, is used" in capsys.readouterr().err
