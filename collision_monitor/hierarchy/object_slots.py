@@ -77,7 +77,8 @@ def put(numbers, index, leaf_links, rows, pose, body, link, first, node):
 def open_range(index, pattern, first_row, last_row, first, count):
     """Set whether rows first_row .. last_row - 1 are checked against some nodes.
 
-    The nodes are first .. first + count - 1. ``pattern`` (moving nodes,): whether a row is checked against these nodes.
+    The nodes are first .. first + count - 1. ``pattern`` (moving nodes,): whether a row is checked
+    against these nodes.
     """
     words, start = index[17], index[3]
     first_word, last_word = first >> 6, (first + count - 1) >> 6
@@ -264,7 +265,9 @@ def _nearest_below(view, leaf, root, least):
 def link_distances(numbers, index, q, pairs, count, out):
     """out[k] = signed distance of the k-th of ``count`` pairs at ``q`` (nq,), metres.
 
-    Returns i of an invalid q[i], or -1. ``pairs`` (n, 2): a link, and the root of the tree over the leaves of an object. Leaves of
+    Returns i of an invalid q[i], or -1.
+
+    ``pairs`` (n, 2): a link, and the root of the tree over the leaves of an object. Leaves of
     moving objects are placed first.
     """
     bad = first_bad(q)

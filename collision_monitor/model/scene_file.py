@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Objects of a live scene as obstacles of a scene file."""
+"""Converts objects of a live scene to obstacles of a scene file."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from collision_monitor.model.live_scene import LiveScene
 
 _SIZES = {"box": (), "sphere": ("radius",), "cylinder": ("radius", "length")}
 _ROUNDING = 1e-9  # of what is enclosed, and of where it is
-_SHORT = 1e-6  # metres: a capsule that is no longer is a ball
+_SHORT = 1e-6  # metres: shorter capsules are written as spheres
 
 
 def objects_now(live: LiveScene) -> tuple[LiveObject, ...]:
-    """All objects as they are now, which no later change reaches; a few microseconds each."""
+    """Return copies of all objects, unaffected by later changes; a few microseconds each."""
     return tuple(map(copy, live.objects.values()))
 
 
 def as_scene(objects: Iterable[LiveObject]) -> dict[str, Any]:
-    """``obstacles`` and ``ignore`` of a scene file.
+    """Return ``obstacles`` and ``ignore`` of a scene file.
 
-    Boxes, balls and cylinders are what they are. Of others every leaf is an obstacle, called
-    ``name#0`` and so on, so that distances are those that were watched. Pairs under ``ignore`` may
-    name links and obstacles that are not here.
+    Boxes, spheres and cylinders are written as such. Of other objects every leaf becomes an
+    obstacle ``name#0`` and so on, so that distances are the same as in the live scene. Pairs under
+    ``ignore`` may name links and obstacles that are not listed.
     """
     parts = {each.name: _parts(each) for each in objects}
     names = {name: [one["name"] for one in found] for name, found in parts.items()}
@@ -62,7 +62,7 @@ def _leaf(row: np.ndarray, thing: LiveObject) -> dict[str, Any]:
     length = float(np.linalg.norm(last - first))
     radius = float(row[6]) + _ROUNDING * (1.0 + float(np.abs(row).max()))
     middle = 0.5 * (first + last)
-    if length < _SHORT:  # of which a cloud may have thousands
+    if length < _SHORT:  # a cloud may have thousands of these
         place = (thing.pose[:3, :3] @ middle + thing.pose[:3, 3]).tolist()
         radius += 0.5 * length
         return {"type": "sphere", "radius": radius, "position": place, "link": thing.link}
