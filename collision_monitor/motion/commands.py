@@ -244,7 +244,7 @@ def joint_motion(command: JointCommand, where: str) -> tuple[Trajectory, list[st
             parts.append(profile.path([start], [change]))
         else:
             parts.append(PPoly(np.full((1, 1, 1), start), np.array([0.0, 1e-9])))
-    return Trajectory(tuple(command.start), joined(parts)), _ramp_warning(command.ramps.values(), where)
+    return Trajectory(tuple(command.start), joined(parts)), _warnings(command.ramps.values(), where)
 
 
 def line_motion(
@@ -278,7 +278,7 @@ def line_motion(
     line = CartesianLine(start, end)
     if line.length <= _MIN_LINE[0] and line.angle <= _MIN_LINE[1]:
         raise MotionError(f"{where}: the target is where {command.link!r} is at the start")
-    said = list(warnings) + _ramp_warning([command.ramps], where)
+    said = list(warnings) + _warnings([command.ramps], where)
     if line.angle > math.pi - _HALF_TURN:
         said.append(
             f"{where}: the turn is {math.degrees(line.angle):.4f} deg, about "
@@ -307,7 +307,7 @@ def _profile(ramps: Ramps, changes: tuple[float, ...], where: str) -> Trapezoid:
         raise MotionError(f"{where}: {error}") from None
 
 
-def _ramp_warning(ramps: Sequence[Ramps], where: str) -> list[str]:
+def _warnings(ramps: Sequence[Ramps], where: str) -> list[str]:
     """Return a warning if a ramp has no length."""
     if all(ramp.tsa > 0.0 and ramp.tsd > 0.0 for ramp in ramps):
         return []
