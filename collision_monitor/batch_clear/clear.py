@@ -398,8 +398,6 @@ def clear(tables, configurations, margin, slack, out):
 
     With many pairs, rows that pass the most likely pairs are collected until they fill a block for
     the remaining pairs. Otherwise one undecided row would occupy eight lanes.
-
-    the opposite.
     """
     tables = ClearTables(
         lend(tables.joints),

@@ -132,8 +132,6 @@ def scan(
     Written: ``found`` is updated. ``lows`` and ``ups`` (bins, pairs) in metres; a threshold between
     them is undecided. ``when``: times of ``ups``, seconds. ``doubts``: times near which the bounds
     could not be brought together, seconds; otherwise unchanged.
-    between them is undecided. ``when``, seconds: instants of ``ups``. ``doubts``, seconds: about
-    when the bounds could not be parted; where they could it is left alone.
 
     Returns the number of configurations queried, and of pairs measured at one.
     """

@@ -53,8 +53,6 @@ def _limiting_pair(
 
     UNDECIDED: nearer than its limit plus half of its travel. TOO_NEAR: nearer than its limit, which
     ends the search.
-
-    limit, which ends the search.
     """
     nodes, boxes = view.nodes, view.boxes
     first = np.empty(_STACK, np.int64)
@@ -149,10 +147,6 @@ def certify(
     CERTIFIED: every pair keeps its limit for all s in [0, 1]. TOO_NEAR: the pair does not at s.
     UNDECIDED: the pair keeps its limit at s, but is within ``resolution`` metres of it, so that no
     bound can decide. Pieces are tested in the order of time. State -2 - k: an invalid value in
-    column k.
-
-    UNDECIDED: at s the pair keeps its limit, but is within ``resolution`` metres of it, so that
-    no bound can tell. Pieces are tested in the order of time. State -2 - k: a bad value in
     column k.
     """
     bad = max(first_bad(start), first_bad(end))

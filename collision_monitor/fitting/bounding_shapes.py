@@ -136,9 +136,6 @@ def capsule_along(
     The radius is the largest distance of a point from the line. Both hemisphere centres are moved
     inwards as far as possible. If they meet (or pass each other within the tolerance), the result
     is a sphere about their mean.
-
-    move inwards as far as they can. If they meet (or, within the tolerance, pass each
-    other), the body is a sphere about their mean.
     """
     x, rho = _axial_and_radial(points, origin, axis)
     radius = float(rho.max())
@@ -223,9 +220,6 @@ def fit_least_capsule(
 
     Starts: the three axes of the oriented box and the longest principal axis. The least-volume box
     of a link is often skewed against its tube, so that its longest side is a poor axis.
-
-    box of a link often lies askew to its tube, so the published axis, the box's longest
-    side, can be far off.
 
     Args:
         points: (n, 3), metres; the vertices of the hull are enough.

@@ -66,7 +66,6 @@ def _protrusion_bounds(corners, ends, radii):
     """Return (lower, upper) bounds of how far the triangle of corners (9,) sticks out.
 
     Lower: of the corner farthest outside all leaves. Upper: see the comment above.
-
     """
     upper = math.inf
     a, b, c = math.inf, math.inf, math.inf

@@ -24,9 +24,6 @@ def box_gap(boxes, i, j):
     Disjoint boxes: their Euclidean distance. Overlapping boxes: the largest of the three axis gaps,
     which is negative. A translation along that axis separates the contents, so their penetration is
     never deeper.
-
-    axis gaps, negative; bodies that share no more than that along one axis can be
-    parted along it, so their penetration is never deeper.
     """
     gx = max(boxes[i, 0] - boxes[j, 3], boxes[j, 0] - boxes[i, 3])
     gy = max(boxes[i, 1] - boxes[j, 4], boxes[j, 1] - boxes[i, 4])

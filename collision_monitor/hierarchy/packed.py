@@ -27,7 +27,6 @@ warm_start (int)        1 x 2: the nearest two leaves of the last query (written
 Body 0 is the base; joint k moves body k + 1 about or along the z axis of its own frame.
 Nodes: first the tree of the moving leaves, level by level, then that of the static leaves. The
 index of a child is above that of its parent.
-that do not. A child's index is above its parent's.
 """
 
 from __future__ import annotations
