@@ -69,15 +69,15 @@ class Wanted(NamedTuple):
 
 
 @offline_kernel
-def target_of(wanted, limits, p, upper, best):
+def target_of(precision, limits, p, upper, best):
     """Return the lower bound to reach in a bin; ``upper`` is its upper bound, ``best`` the pair's.
 
     Metres. Each threshold that is met so far must be certified, no smaller minimum may remain, and
     the bounds of the bin must be close together.
     """
-    target = upper - wanted.accuracy - wanted.bin_share * abs(upper)
-    slack = wanted.accuracy if best <= 0.0 else min(wanted.accuracy, 0.5 * best)
-    target = max(target, best - slack - wanted.share * abs(best))
+    target = upper - precision.accuracy - precision.bin_share * abs(upper)
+    slack = precision.accuracy if best <= 0.0 else min(precision.accuracy, 0.5 * best)
+    target = max(target, best - slack - precision.share * abs(best))
     for m in range(LIMITS):
         if limits[p, m] <= upper:
             target = max(target, limits[p, m])
@@ -118,7 +118,7 @@ def look(numbers, index, space, motion, chosen, times, starts, q, found):
 
 @offline_kernel
 def scan(
-    numbers, index, space, motion, starts, widths, edges, chosen, limits, wanted, q, found,
+    numbers, index, space, motion, starts, widths, edges, chosen, limits, precision, q, found,
     lows, ups, when, doubts,
 ):  # fmt: skip
     """Write bounds of the minimum distance for every bin (row) and chosen pair (column).
@@ -178,7 +178,7 @@ def scan(
                     ups[b, m], when[b, m] = distance, time
                     _update_minimum(found, p, distance, i, j, time, start)
                 bound, travel = ball_bound(view, balls, sweep, p, query)
-                target = target_of(wanted, limits, p, ups[b, m], found.best[p])
+                target = target_of(precision, limits, p, ups[b, m], found.best[p])
                 if bound < target:
                     distance, i, j = pair_nearest(
                         view, balls, view.pairs[p, 0], view.pairs[p, 1], i, j
@@ -187,10 +187,10 @@ def scan(
                     if distance < ups[b, m]:
                         ups[b, m], when[b, m] = distance, time
                         _update_minimum(found, p, distance, i, j, time, start)
-                        target = target_of(wanted, limits, p, ups[b, m], found.best[p])
+                        target = target_of(precision, limits, p, ups[b, m], found.best[p])
                     bound = distance - travel - ROUNDING
                     if bound < target:
-                        if travel <= wanted.resolution or depth == DEPTH:
+                        if travel <= precision.resolution or depth == DEPTH:
                             doubts[b, m] = time
                         else:
                             bound = pair_bound(

@@ -149,10 +149,10 @@ def watchers_of(
 def _look(
     links: Mapping[str, Sequence[Shape]], poses: Mapping[str, np.ndarray], pairs: Sequence[Pair]
 ) -> dict[str, list[np.ndarray]]:
-    watch = _Clouds(links, poses)
-    pairs = _separable_pairs(watch, pairs)
+    samples_of = _Clouds(links, poses)
+    pairs = _separable_pairs(samples_of, pairs)
     seen: dict[tuple[str, int], list[np.ndarray]] = {}
-    bounds = watch.bounds(pairs) if pairs else np.empty((0, 0))
+    bounds = samples_of.bounds(pairs) if pairs else np.empty((0, 0))
     for n in range(len(bounds)):
         order = np.argsort(bounds[n], kind="stable")
         nearest, near_pairs = _MAX_DISTANCE, []
@@ -160,30 +160,30 @@ def _look(
             if bounds[n, k] > nearest + _WINDOW:
                 break
             a, b = pairs[k]
-            distance, i, j = closest_points(watch.placed(a, n), watch.placed(b, n))
+            distance, i, j = closest_points(samples_of.placed(a, n), samples_of.placed(b, n))
             nearest = min(nearest, distance)
             near_pairs.append((distance, a, i, b, j))
         for distance, a, i, b, j in near_pairs:
             weight = 1.0 - (distance - nearest) / _WINDOW
             if weight > 0.0 and distance < _MAX_DISTANCE:
-                _note(watch, seen, n, (a, i), (b, j), weight)
-                _note(watch, seen, n, (b, j), (a, i), weight)
+                _note(samples_of, seen, n, (a, i), (b, j), weight)
+                _note(samples_of, seen, n, (b, j), (a, i), weight)
     return {
         name: [merged(seen.get((name, k), []), shape.pose) for k, shape in enumerate(shapes)]
         for name, shapes in links.items()
     }
 
 
-def _separable_pairs(watch: _Clouds, pairs: Sequence[Pair]) -> list[Pair]:
+def _separable_pairs(samples_of: _Clouds, pairs: Sequence[Pair]) -> list[Pair]:
     """Return the pairs that do not touch in nearly all configurations."""
-    stride = max(1, len(next(iter(watch.poses.values()))) // 20)
+    stride = max(1, len(next(iter(samples_of.poses.values()))) // 20)
     apart = []
-    for k, near in enumerate((watch.bounds(pairs)[::stride] < _TOUCHING).T):
+    for k, near in enumerate((samples_of.bounds(pairs)[::stride] < _TOUCHING).T):
         touching = 0
         if near.mean() >= _TOUCHING_SHARE:
             a, b = pairs[k]
             touching = np.mean([
-                closest_points(watch.placed(a, n), watch.placed(b, n))[0] < _TOUCHING
+                closest_points(samples_of.placed(a, n), samples_of.placed(b, n))[0] < _TOUCHING
                 for n in stride * np.arange(len(near))
             ])  # fmt: skip
         if touching < _TOUCHING_SHARE:
@@ -192,14 +192,19 @@ def _separable_pairs(watch: _Clouds, pairs: Sequence[Pair]) -> list[Pair]:
 
 
 def _note(
-    watch: _Clouds, seen: dict, n: int, watched: tuple[str, int], by: tuple[str, int], weight: float
+    samples_of: _Clouds,
+    seen: dict,
+    n: int,
+    watched: tuple[str, int],
+    by: tuple[str, int],
+    weight: float,
 ) -> None:
     """Add a point of link ``by`` to ``seen``, in the frame of the link ``watched``."""
     name, i = watched
-    pose, other = watch.poses[name][n], watch.poses[by[0]][n]
-    point = other[:3, :3] @ watch.clouds[by[0]][by[1], :3] + other[:3, 3]
+    pose, other = samples_of.poses[name][n], samples_of.poses[by[0]][n]
+    point = other[:3, :3] @ samples_of.clouds[by[0]][by[1], :3] + other[:3, 3]
     local = (point - pose[:3, 3]) @ pose[:3, :3]
-    shape = int(watch.clouds[name][i, 3])
+    shape = int(samples_of.clouds[name][i, 3])
     seen.setdefault((name, shape), []).append(np.r_[local, weight])
 
 

@@ -94,14 +94,14 @@ def _nearest_capsules(points, capsules, gaps, owners):
 
 @offline_kernel
 def coverage_cost(
-    capsules, wanted, wanted_weights, unwanted, prices, watchers, watcher_weights,
+    capsules, to_cover, cover_weights, to_avoid, prices, watchers, watcher_weights,
     width, penalty, thrift, gradient,
 ):
     """Cost of covering a body by the union of ``capsules`` (k, 7); writes ``gradient`` (k, 7).
 
     The sum of
-    - penalty * weight * gap^2 over the ``wanted`` points (3, n) outside the union,
-    - price * share over the ``unwanted`` points (3, m): the volume covered in excess; a cubic ramp
+    - penalty * weight * gap^2 over the ``to_cover`` points (3, n) outside the union,
+    - price * share over the ``to_avoid`` points (3, m): the volume covered in excess; a cubic ramp
       takes the share from 0 at ``width`` outside to 1 at ``width`` inside,
     - -weight * gap over the ``watchers`` (3, w): up to a constant, the distance lost to other
       links,
@@ -113,17 +113,19 @@ def coverage_cost(
         for axis in range(7):
             gradient[k, axis] = 0.0
     total = 0.0
-    most = max(wanted.shape[1], unwanted.shape[1], watchers.shape[1])
-    gaps, owners = np.empty(most, wanted.dtype), np.empty(most, np.int32)
-    _nearest_capsules(wanted, capsules, gaps, owners)
-    for i in range(wanted.shape[1]):
+    most = max(to_cover.shape[1], to_avoid.shape[1], watchers.shape[1])
+    gaps, owners = np.empty(most, to_cover.dtype), np.empty(most, np.int32)
+    _nearest_capsules(to_cover, capsules, gaps, owners)
+    for i in range(to_cover.shape[1]):
         gap = gaps[i]
         if gap > 0.0:
-            total += penalty * wanted_weights[i] * gap * gap
-            force = -2.0 * penalty * wanted_weights[i] * gap
-            _push(gradient, capsules, owners[i], wanted[0, i], wanted[1, i], wanted[2, i], force)
-    _nearest_capsules(unwanted, capsules, gaps, owners)
-    for i in range(unwanted.shape[1]):
+            total += penalty * cover_weights[i] * gap * gap
+            force = -2.0 * penalty * cover_weights[i] * gap
+            _push(
+                gradient, capsules, owners[i], to_cover[0, i], to_cover[1, i], to_cover[2, i], force
+            )
+    _nearest_capsules(to_avoid, capsules, gaps, owners)
+    for i in range(to_avoid.shape[1]):
         gap = gaps[i]
         if gap <= -width:
             total += prices[i]
@@ -131,7 +133,7 @@ def coverage_cost(
             s = gap / width
             total += prices[i] * (0.5 - s * (0.75 - 0.25 * s * s))
             force = prices[i] * 0.75 * (1.0 - s * s) / width
-            x, y, z = unwanted[0, i], unwanted[1, i], unwanted[2, i]
+            x, y, z = to_avoid[0, i], to_avoid[1, i], to_avoid[2, i]
             _push(gradient, capsules, owners[i], x, y, z, force)
     _nearest_capsules(watchers, capsules, gaps, owners)
     for i in range(watchers.shape[1]):

@@ -346,7 +346,7 @@ def _fit_in_parallel(jobs: Mapping[str, Job], tolerance: float) -> Iterator[tupl
     """Yield (key, fits) as they are computed on all processors; progress is logged."""
     if not jobs:
         return
-    begin = said = time.monotonic()
+    begin = last_log = time.monotonic()
     logger.info("fitting leaves to %d meshes", len(jobs))
     pool = ThreadPoolExecutor(min(len(jobs), os.cpu_count() or 1))
     try:
@@ -358,8 +358,8 @@ def _fit_in_parallel(jobs: Mapping[str, Job], tolerance: float) -> Iterator[tupl
             for count, future in enumerate(as_completed(waiting), 1):
                 yield waiting[future], future.result()
                 check_time(f"fitting leaves: {count} of {len(jobs)} meshes are done")
-                if time.monotonic() - said > _LOG_PERIOD:
-                    said = time.monotonic()
+                if time.monotonic() - last_log > _LOG_PERIOD:
+                    last_log = time.monotonic()
                     share = {"share": count / len(jobs)}
                     logger.info(
                         "fitting leaves: %d of %d meshes done", count, len(jobs), extra=share

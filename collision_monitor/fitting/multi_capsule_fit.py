@@ -33,7 +33,7 @@ _TRIALS = 20  # step lengths of one line search
 
 @offline_kernel
 def descend(
-    capsules, wanted, wanted_weights, unwanted, prices, watchers, watcher_weights,
+    capsules, to_cover, cover_weights, to_avoid, prices, watchers, watcher_weights,
     width, penalty, thrift, least_radius, steps, tolerance,
 ):  # fmt: skip
     """Optimise ``capsules`` (k, 7) in place by up to ``steps`` steps; return their `coverage_cost`.
@@ -50,7 +50,7 @@ def descend(
     inverses, shares = np.empty(_HISTORY), np.empty(_HISTORY)
     new_x, new_gradient = trial.reshape(count), slope.reshape(count)
     value = coverage_cost(
-        capsules, wanted, wanted_weights, unwanted, prices, watchers, watcher_weights,
+        capsules, to_cover, cover_weights, to_avoid, prices, watchers, watcher_weights,
         width, penalty, thrift, slope,
     )  # fmt: skip
     for i in range(count):
@@ -106,7 +106,7 @@ def descend(
                 if i % 7 == 6:
                     new_x[i] = max(new_x[i], least_radius)
             found = coverage_cost(
-                trial, wanted, wanted_weights, unwanted, prices, watchers, watcher_weights,
+                trial, to_cover, cover_weights, to_avoid, prices, watchers, watcher_weights,
                 width, penalty, thrift, slope,
             )  # fmt: skip
             if found <= value + _SUFFICIENT * size * slope_along:
@@ -145,7 +145,7 @@ def descend(
 # Wide and weak first, so that capsules can still exchange places.
 _ANNEALING = ((0.2, 60.0), (0.1, 240.0), (0.05, 960.0))
 _FINAL = ((0.036, 2e3), (0.036, 2e4), (0.036, 2e5), (0.036, 2e5), (0.036, 2e6))
-# After so many of them only so many go on.
+# After this many stages only this many guesses continue.
 _ROUNDS, _LAST = 2, 2
 _COARSE = 4  # the first stages use every fourth point
 # Before each of the last stages the worst uncovered surface points are added to the cost.
@@ -159,7 +159,7 @@ _LEAST_RADIUS = 0.005
 _WATCHER_COST = 5.0
 # Triangles are halved down to this edge before a capsule grows, in sizes of the body.
 _SMALLEST_EDGE = 0.002
-# Stretches of the body before clustering: along the long axis, none, three at random.
+# Factors of the body's axes before clustering; other starts use no scaling, or random factors.
 _ACROSS_SCALE = np.array([0.3, 0.3, 1.0])
 
 
@@ -236,14 +236,14 @@ class _Annealing:
         surface = np.vstack([body.surface[:samples:thin], body.hull_points])
         inside = body.inside[:: 2 * thin]
         self._body = body
-        self._wanted = _as_float32_rows(np.vstack([surface, inside]))
+        self._to_cover = _as_float32_rows(np.vstack([surface, inside]))
         self._weights = np.r_[
             np.full(len(surface) - len(body.hull_points), thin / samples),
             np.full(len(body.hull_points), 1.0 / len(body.hull_points)),
             np.full(len(inside), 1.0 / max(1, len(inside))),
         ]
         self._added_weight = _ADDED_WEIGHT / samples
-        self._unwanted = _as_float32_rows(body.outside[::thin])
+        self._to_avoid = _as_float32_rows(body.outside[::thin])
         self._watchers = _as_float32_rows(body.watchers)
         self._watcher_weights = _WATCHER_COST * body.watcher_weights
         self._volume = max(body.hull_volume, 0.02 * body.hull_area)
@@ -256,14 +256,14 @@ class _Annealing:
         # Random points miss the gaps between capsules; growing finds them.
         places = grow_to_enclose(self._body.triangles, capsules.copy(), _SMALLEST_EDGE)
         joined = np.vstack([self._body.dense_surface[missed], places])
-        self._wanted = np.hstack([self._wanted, _as_float32_rows(joined)])
+        self._to_cover = np.hstack([self._to_cover, _as_float32_rows(joined)])
         self._weights = np.r_[self._weights, np.full(len(joined), self._added_weight)]
 
     def run(self, capsules: np.ndarray, width: float, penalty: float) -> tuple[np.ndarray, float]:
         """Return the capsules (k, 7) after one stage, and their cost."""
         found = capsules.copy()
         value = descend(
-            found, self._wanted, self._weights, self._unwanted, self._prices,
+            found, self._to_cover, self._weights, self._to_avoid, self._prices,
             self._watchers, self._watcher_weights, width, penalty, _THRIFT / self._volume,
             _LEAST_RADIUS, _STEPS, _GAIN,
         )  # fmt: skip

@@ -85,8 +85,8 @@ def union_volume(capsules: np.ndarray, seed: int = 0) -> float:
 # Numbers of leaves to try, up to the maximum.
 _COUNTS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 # A fit with more leaves is kept if its stand-off is at most this part of the one before.
-_MIN_IMPROVEMENT = 0.95
-_MIN_IMPROVEMENT_OF_BOX = 0.92
+_MAX_RATIO = 0.95
+_MAX_RATIO_OF_BOX = 0.92
 # Sides of the prism around a cylinder; its faces touch the cylinder.
 _SIDES = 48
 # A body thinner than this part of its length counts as flat.
@@ -122,7 +122,7 @@ class Fit:
 
     @property
     def excess(self) -> float:
-        """What fits of more leaves have less of: metres, in the mean and where it is felt."""
+        """Stand-off plus lost distance in metres, which more leaves reduce."""
         return self.stand_off + self.lost
 
     def is_within(self, tolerance: float) -> bool:
@@ -205,7 +205,7 @@ def _fit_mesh(
             break
         best = fit_union(body, count, best)
         now = thickness(body, best), lost(body, best)
-        if sum(now) <= _MIN_IMPROVEMENT * (off + loss):
+        if sum(now) <= _MAX_RATIO * (off + loss):
             found.append((leaves_of(body.unscaled(best)), *now))
     return found, box, outer
 
@@ -287,7 +287,7 @@ def _box_fits(size: tuple[float, ...], most: int, tolerance: float) -> list[Fit]
     found = [
         (leaves_of(rows), stand_off, 0.0)
         for rows, stand_off in covers_of_box(
-            size, (1, *counts_up_to(most)), tolerance, _MIN_IMPROVEMENT_OF_BOX
+            size, (1, *counts_up_to(most)), tolerance, _MAX_RATIO_OF_BOX
         )
     ]
     return _to_fits(found, volume, volume, volume, area)

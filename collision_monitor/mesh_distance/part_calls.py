@@ -41,13 +41,13 @@ def caller(signature: Signature) -> Callable:
         def generate(context, builder, types_here, values):
             place, packed = values
             given = [
-                context.cast(builder, builder.extract_value(packed, k), kind, wanted)
-                for k, (kind, wanted) in enumerate(
+                context.cast(builder, builder.extract_value(packed, k), kind, expected)
+                for k, (kind, expected) in enumerate(
                     zip(types_here.args[1], signature.args, strict=True)
                 )
             ]
-            wanted = [context.get_value_type(kind) for kind in signature.args]
-            code = ir.FunctionType(context.get_value_type(signature.return_type), wanted)
+            expected = [context.get_value_type(kind) for kind in signature.args]
+            code = ir.FunctionType(context.get_value_type(signature.return_type), expected)
             return builder.call(builder.inttoptr(place, code.as_pointer()), given)
 
         return signature.return_type(address, arguments), generate

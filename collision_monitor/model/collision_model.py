@@ -554,14 +554,14 @@ class CollisionModel:
         Raises:
             ConfigurationError: a pair is not checked by this model.
         """
-        wanted = set(self.pairs if pairs is None else pairs)
-        if unknown := sorted(wanted.difference(self.pairs)):
+        selected = set(self.pairs if pairs is None else pairs)
+        if unknown := sorted(selected.difference(self.pairs)):
             raise ConfigurationError(
                 f"{unknown[0]} is not among the {len(self.pairs)} pairs that '{self.name}' checks"
             )
         twin = copy.copy(self)
         twin._found = self._found.copy()
-        twin.pairs = [pair for pair in self.pairs if pair in wanted]
+        twin.pairs = [pair for pair in self.pairs if pair in selected]
         twin._pack()
         return twin
 

@@ -201,10 +201,10 @@ class SceneKeeper:
         except CollisionMonitorError as error:
             self.refuse_attaching(name, str(error).removeprefix(f"{name}: "), wish.expires)
             return False
-        thing = self.live.objects[name]
+        obj = self.live.objects[name]
         carried = replace(
-            wish, shape=thing.rows if thing.shape is None else thing.shape, link=link,
-            pose=thing.pose, touch=frozenset(touch),
+            wish, shape=obj.rows if obj.shape is None else obj.shape, link=link,
+            pose=obj.pose, touch=frozenset(touch),
         )  # fmt: skip
         if name in self._still_present:
             self._still_present[name] = carried
@@ -255,7 +255,7 @@ class SceneKeeper:
     def carried(self) -> list[str]:
         """Return the names of all objects on moving links."""
         things: Iterable = () if self.live is None else self.live.objects.values()
-        return [thing.name for thing in things if thing.body > 0]
+        return [obj.name for obj in things if obj.body > 0]
 
     def expire(self, now: float) -> None:
         """Remove objects and faults that have expired at ``now`` (seconds)."""

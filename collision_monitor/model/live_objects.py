@@ -292,12 +292,12 @@ class ObjectShapes:
         count = sum(room)
         self._volumes = numbers[first : first + size * count].reshape(count, size)[:, :columns]
 
-    def put(self, thing: LiveObject, pose: np.ndarray) -> None:
+    def put(self, obj: LiveObject, pose: np.ndarray) -> None:
         """Write an object at ``pose`` (4, 4) in the frame of its body."""
-        shapes, row = self._shapes, self._first_slot + thing.slot
+        shapes, row = self._shapes, self._first_slot + obj.slot
         first = int(shapes.links[row, 1])
         shapes.frames[row] = pose_rows(pose[None])
-        solids, places = _convex_solids(thing)
+        solids, places = _convex_solids(obj)
         parts = slice(first, first + len(solids))
         rows = pose_rows(places)
         if shapes.links[row, 2] != len(solids) or not (
@@ -311,7 +311,7 @@ class ObjectShapes:
                 self._kind, solids
             )
             self.forget((self._pairs[:, 0] == row) | (self._pairs[:, 1] == row))
-        shapes.links[row] = thing.body, first, len(solids)
+        shapes.links[row] = obj.body, first, len(solids)
 
     def use_pairs(self, table: np.ndarray) -> None:
         """Update the numbers of pairs, and the link of each leaf."""
@@ -334,11 +334,11 @@ class ObjectShapes:
         return self._exact.bound(q, pairs, leaves, within, loose, seconds)
 
 
-def _convex_solids(thing: LiveObject) -> tuple[np.ndarray, np.ndarray]:
+def _convex_solids(obj: LiveObject) -> tuple[np.ndarray, np.ndarray]:
     """(k, 5) solids as in `geometry.convex`, and their poses (k, 4, 4) in the object's frame."""
-    if thing.shape is not None and thing.shape.kind != "mesh":
-        return solid_row(thing.shape)[None], thing.shape.pose[None]
-    rows = thing.rows
+    if obj.shape is not None and obj.shape.kind != "mesh":
+        return solid_row(obj.shape)[None], obj.shape.pose[None]
+    rows = obj.rows
     along = rows[:, 3:6] - rows[:, :3]
     lengths = np.linalg.norm(along, axis=1)
     solids = np.zeros((len(rows), 5))

@@ -100,7 +100,7 @@ class LiveScene:
         self._rebuild_carried()
         self._compile()
 
-    # -- what is there -----------------------------------------------------------------
+    # -- content -----------------------------------------------------------------------
 
     @property
     def is_empty(self) -> bool:
@@ -176,29 +176,29 @@ class LiveScene:
         """
         self._listeners.append(WeakMethod(listener))
 
-    def _notify(self, thing: LiveObject | None) -> None:
+    def _notify(self, obj: LiveObject | None) -> None:
         self.changes += 1
         for weak in self._listeners:
             if (listener := weak()) is not None:
-                listener(thing)
+                listener(obj)
 
     def is_moving(self, link: str) -> bool:
         """Whether a link of the robot is on a moving body."""
         return self._bodies.get(link, 0) > 0
 
-    def partners(self, thing: LiveObject) -> list[int | LiveObject]:
-        """Links (indices into ``model.link_names``) and objects checked against ``thing``."""
-        return np.flatnonzero(thing.is_allowed).tolist() + self.partner_objects(thing)
+    def partners(self, obj: LiveObject) -> list[int | LiveObject]:
+        """Links (indices into ``model.link_names``) and objects checked against ``obj``."""
+        return np.flatnonzero(obj.is_allowed).tolist() + self.partner_objects(obj)
 
-    def partner_objects(self, thing: LiveObject) -> list[LiveObject]:
-        """Objects that ``thing`` is checked against."""
-        others = self.objects.values() if thing.carrier >= 0 else self.carried
-        return [other for other in others if self._is_checked(thing, other)]
+    def partner_objects(self, obj: LiveObject) -> list[LiveObject]:
+        """Objects that ``obj`` is checked against."""
+        others = self.objects.values() if obj.carrier >= 0 else self.carried
+        return [other for other in others if self._is_checked(obj, other)]
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
         """All checked pairs, each once: link and object, or object and object."""
-        return [(self._name(other), thing.name) for thing, other in self._each_pair()]
+        return [(self._name(other), obj.name) for obj, other in self._each_pair()]
 
     def _name(self, other: int | LiveObject) -> str:
         return other.name if isinstance(other, LiveObject) else self.model.link_names[other]
@@ -210,11 +210,11 @@ class LiveScene:
 
     def _list_pairs(self) -> list[tuple[LiveObject, int | LiveObject]]:
         return [
-            (thing, other)
-            for thing in self.objects.values()
-            for other in self.partners(thing)
-            if not isinstance(other, LiveObject) or thing.carrier < 0
-            or 0 <= other.carrier < thing.carrier
+            (obj, other)
+            for obj in self.objects.values()
+            for other in self.partners(obj)
+            if not isinstance(other, LiveObject) or obj.carrier < 0
+            or 0 <= other.carrier < obj.carrier
         ]  # fmt: skip
 
     def _is_checked(self, one: LiveObject, other: LiveObject) -> bool:
@@ -225,7 +225,7 @@ class LiveScene:
             and one.name not in other.touch
         )
 
-    # -- what happens ------------------------------------------------------------------
+    # -- changes -----------------------------------------------------------------------
 
     def add(
         self,
@@ -274,31 +274,31 @@ class LiveScene:
         if problem := any_beyond_reason(rows):
             raise LiveSceneError(f"{name}: its leaves: {problem}")
         known = self.objects.get(name)
-        thing = LiveObject(
+        obj = LiveObject(
             name, link, np.array(pose, dtype=float), rows, frozenset(touch), expires,
             shape, self._bodies[link],
         )  # fmt: skip
-        if known is not None and _is_replaceable(known, thing):
-            known.rows, known.pose, known.expires = rows, thing.pose, expires
+        if known is not None and _is_replaceable(known, obj):
+            known.rows, known.pose, known.expires = rows, obj.pose, expires
             known.shape = shape
             self._write(known)
             self._update_next_expiry(known)
             return
         if name == CLOUD:
-            thing.slot = 0
+            obj.slot = 0
         elif known is not None:
-            thing.slot = known.slot
+            obj.slot = known.slot
         elif not self._free_slots:
             raise LiveSceneError(
                 f"{name}: no room: there are {self.bounds.objects} objects already"
             )
-        self._require_room(thing, known)
+        self._require_room(obj, known)
         if known is not None:
             self._erase(known)
-        if thing.slot < 0:
-            thing.slot = self._free_slots[-1]
-        self._insert(thing)
-        self._update_next_expiry(thing)
+        if obj.slot < 0:
+            obj.slot = self._free_slots[-1]
+        self._insert(obj)
+        self._update_next_expiry(obj)
 
     def move(self, name: str, pose: np.ndarray) -> None:
         """Set the ``pose`` (4, 4) of an object in the frame of its link.
@@ -306,17 +306,17 @@ class LiveScene:
         Raises:
             LiveSceneError: there is no such object, or the pose is invalid.
         """
-        thing = self._find(name)
-        self._require(name, thing.link, pose, ())
-        thing.pose = np.array(pose, dtype=float)
-        self._write(thing)
+        obj = self._find(name)
+        self._require(name, obj.link, pose, ())
+        obj.pose = np.array(pose, dtype=float)
+        self._write(obj)
 
     def remove(self, name: str) -> bool:
         """Remove an object; return whether it existed."""
-        thing = self.objects.get(name)
-        if thing is None:
+        obj = self.objects.get(name)
+        if obj is None:
             return False
-        self._erase(thing)
+        self._erase(obj)
         return True
 
     def clear(self, names: Collection[str] | None = None) -> None:
@@ -333,11 +333,11 @@ class LiveScene:
             LiveSceneError: there is no such object or link, or too much is carried.
             ConfigurationError: q is invalid.
         """
-        thing = self._find(name)
-        self._require(name, link, thing.pose, touch)
+        obj = self._find(name)
+        self._require(name, link, obj.pose, touch)
         poses = self.model.link_poses(q)
-        pose = np.linalg.inv(poses[link]) @ poses[thing.link] @ thing.pose
-        self._add(name, thing.rows, thing.shape, link, pose, touch, thing.expires)
+        pose = np.linalg.inv(poses[link]) @ poses[obj.link] @ obj.pose
+        self._add(name, obj.rows, obj.shape, link, pose, touch, obj.expires)
 
     def detach(self, name: str, q: np.ndarray) -> None:
         """Detach an object at its pose at configuration ``q``; it is then fixed to the root."""
@@ -345,15 +345,15 @@ class LiveScene:
 
     def postpone(self, seconds: float) -> None:
         """Postpone all expiries by ``seconds``."""
-        for thing in self.objects.values():
-            thing.expires += seconds
+        for obj in self.objects.values():
+            obj.expires += seconds
         self._next_expiry += seconds
 
     def expire(self, now: float) -> list[str]:
         """Remove objects that have expired at ``now`` (seconds); return their names."""
         if now < self._next_expiry:
             return []
-        gone = [thing.name for thing in self.objects.values() if thing.expires <= now]
+        gone = [obj.name for obj in self.objects.values() if obj.expires <= now]
         self.clear(gone)
         self._next_expiry = min((t.expires for t in self.objects.values()), default=math.inf)
         return gone
@@ -376,7 +376,7 @@ class LiveScene:
         pose = np.linalg.inv(self._poses[root]) if root in self._poses else _IDENTITY
         self.add(CLOUD, rows, root, pose, (), expires)
 
-    # -- questions -----------------------------------------------------------------------
+    # -- queries -------------------------------------------------------------------------
 
     def prepare_exact(self) -> None:
         """Allocate and compile distances of shapes instead of leaves; this needs memory."""
@@ -387,8 +387,8 @@ class LiveScene:
             self.model, self.bounds, (room.numbers, room.index), room.leaf_links,
             room.view.pairs, self.pair_names,
         )  # fmt: skip
-        for thing in self.objects.values():
-            self._write_shapes(thing)
+        for obj in self.objects.values():
+            self._write_shapes(obj)
 
     def _object_shapes(self) -> ObjectShapes:
         self.prepare_exact()
@@ -447,8 +447,8 @@ class LiveScene:
         Distances up to ``within`` metres are exact, unless shapes touch; see `ObjectShapes`.
         """
         pairs = [
-            (len(self._links) + other.slot if isinstance(other, LiveObject) else other, thing.node)
-            for thing, other in self._each_pair()
+            (len(self._links) + other.slot if isinstance(other, LiveObject) else other, obj.node)
+            for obj, other in self._each_pair()
         ]
         out = np.empty(len(pairs))
         if pairs:
@@ -469,10 +469,10 @@ class LiveScene:
         """By name, end points (k, 2, 3) in the base frame and radii (k,) of all objects at q."""
         poses = self.model.link_poses(q)
         found = {}
-        for thing in self.objects.values():
-            pose = poses[thing.link] @ thing.pose
-            ends = thing.rows[:, :6].reshape(-1, 2, 3) @ pose[:3, :3].T + pose[:3, 3]
-            found[thing.name] = ends, thing.rows[:, 6]
+        for obj in self.objects.values():
+            pose = poses[obj.link] @ obj.pose
+            ends = obj.rows[:, :6].reshape(-1, 2, 3) @ pose[:3, :3].T + pose[:3, 3]
+            found[obj.name] = ends, obj.rows[:, 6]
         return found
 
     # -- checks ----------------------------------------------------------------------------
@@ -495,82 +495,82 @@ class LiveScene:
             raise LiveSceneError(f"{name}: touch: {touch!r} is not a list of names")
         _require_pose(name, pose)
 
-    def _require_room(self, thing: LiveObject, known: LiveObject | None) -> None:
+    def _require_room(self, obj: LiveObject, known: LiveObject | None) -> None:
         """Raise an error if the object would not fit even after compaction."""
-        if thing.body > 0:
+        if obj.body > 0:
             carried = [each for each in self.carried if each is not known]
             if len(carried) == self.bounds.carried:
                 raise LiveSceneError(
-                    f"{thing.name}: no room: links carry {self.bounds.carried} objects already"
+                    f"{obj.name}: no room: links carry {self.bounds.carried} objects already"
                 )
-            leaves = len(thing.rows) + sum(len(each.rows) for each in carried)
+            leaves = len(obj.rows) + sum(len(each.rows) for each in carried)
             if leaves > self.bounds.carried_leaves:
                 raise LiveSceneError(
-                    f"{thing.name}: no room: what links carry would have {leaves} leaves, "
+                    f"{obj.name}: no room: what links carry would have {leaves} leaves, "
                     f"{self.bounds.carried_leaves} at most"
                 )
             return
-        if thing.slot == 0:
+        if obj.slot == 0:
             return  # a cloud has its own reserved range
         room = self._ranges.size - rounded(self.bounds.voxels)
-        taken = self._leaves_in_use + rounded(len(thing.rows))
+        taken = self._leaves_in_use + rounded(len(obj.rows))
         if known is not None and known.carrier < 0:
             taken -= rounded(len(known.rows))
         if taken > room:
             raise LiveSceneError(
-                f"{thing.name}: no room for its {len(thing.rows)} leaves: there are {room} in all"
+                f"{obj.name}: no room for its {len(obj.rows)} leaves: there are {room} in all"
             )
 
     # -- the packed model --------------------------------------------------------------------
 
-    def _update_next_expiry(self, thing: LiveObject) -> None:
-        self._next_expiry = min(self._next_expiry, thing.expires)
+    def _update_next_expiry(self, obj: LiveObject) -> None:
+        self._next_expiry = min(self._next_expiry, obj.expires)
 
-    def _insert(self, thing: LiveObject) -> None:
-        if thing.slot > 0:
+    def _insert(self, obj: LiveObject) -> None:
+        if obj.slot > 0:
             self._free_slots.pop()
-        self.objects[thing.name] = self._in_slot[thing.slot] = thing
+        self.objects[obj.name] = self._in_slot[obj.slot] = obj
         bodies = self._body_of_link
-        thing.is_allowed = (bodies != thing.body) & self._links_not_exempt(thing)
-        if thing.body > 0:
-            self.carried.append(thing)
+        obj.is_allowed = (bodies != obj.body) & self._links_not_exempt(obj)
+        if obj.body > 0:
+            self.carried.append(obj)
             self._rebuild_carried()
             return
-        thing.leaf = self._allocate(len(thing.rows))
-        self._leaves_in_use += rounded(len(thing.rows)) if thing.slot else 0
-        thing.place = len(self._fixed_objects)
-        self._fixed_objects.append(thing)
-        self._write(thing)
-        self._mark_pairs(thing)
+        obj.leaf = self._allocate(len(obj.rows))
+        self._leaves_in_use += rounded(len(obj.rows)) if obj.slot else 0
+        obj.place = len(self._fixed_objects)
+        self._fixed_objects.append(obj)
+        self._write(obj)
+        self._mark_pairs(obj)
         self._tree_is_valid = False
-        self._notify(thing)
+        self._notify(obj)
 
-    def _links_not_exempt(self, thing: LiveObject) -> np.ndarray:
+    def _links_not_exempt(self, obj: LiveObject) -> np.ndarray:
         allowed = np.ones(len(self._links), dtype=bool)
-        for name in thing.touch:
+        for name in obj.touch:
             if name in self._links:
                 allowed[self._links[name]] = False
         return allowed
 
-    def _erase(self, thing: LiveObject) -> None:
-        del self.objects[thing.name]
-        self._in_slot[thing.slot] = None
-        if thing.slot > 0:
-            self._free_slots.append(thing.slot)
-        row = len(self._links) + thing.slot
+    def _erase(self, obj: LiveObject) -> None:
+        del self.objects[obj.name]
+        self._in_slot[obj.slot] = None
+        if obj.slot > 0:
+            self._free_slots.append(obj.slot)
+        row = len(self._links) + obj.slot
         self.pair_table[row, :] = self.pair_table[:, row] = -1
-        if thing.carrier >= 0:
-            self.carried.remove(thing)
+        if obj.carrier >= 0:
+            self.carried.remove(obj)
             self._rebuild_carried()
             return
         last = self._fixed_objects.pop()
-        if last is not thing:
-            self._fixed_objects[thing.place], last.place = last, thing.place
+        if last is not obj:
+            self._fixed_objects[obj.place], last.place = last, obj.place
             self._roots[last.place] = last.node, last.nodes
-        self._leaves_in_use -= rounded(len(thing.rows)) if thing.slot else 0
-        self._ranges.give_back(thing.leaf - self._room.first_live_leaf, len(thing.rows))
+        self._leaves_in_use -= rounded(len(obj.rows)) if obj.slot else 0
+        self._ranges.give_back(obj.leaf - self._room.first_live_leaf, len(obj.rows))
         self._tree_is_valid = False
-        self._notify(thing)
+        self._notify(obj)
 
     def _allocate(self, count: int) -> int:
         """Allocate ``count`` leaves and return the first; compacts the objects if necessary."""
@@ -584,37 +584,37 @@ class LiveScene:
             first = self._ranges.take(count)
         return self._room.first_live_leaf + first
 
-    def _write(self, thing: LiveObject) -> None:
+    def _write(self, obj: LiveObject) -> None:
         """Write the leaves, tree and boxes of an object."""
         room = self._room
-        if thing.carrier < 0:
-            thing.node = room.first_live_node + 2 * (thing.leaf - room.first_live_leaf)
-            self._roots[thing.place] = thing.node, thing.nodes
-        pose = self._poses[thing.link] @ thing.pose
+        if obj.carrier < 0:
+            obj.node = room.first_live_node + 2 * (obj.leaf - room.first_live_leaf)
+            self._roots[obj.place] = obj.node, obj.nodes
+        pose = self._poses[obj.link] @ obj.pose
         object_slots.put(
-            room.numbers, room.index, room.leaf_links, thing.rows,
-            _row_of(pose), thing.body, len(self._links) + thing.slot,
-            thing.leaf, thing.node,
+            room.numbers, room.index, room.leaf_links, obj.rows,
+            _row_of(pose), obj.body, len(self._links) + obj.slot,
+            obj.leaf, obj.node,
         )  # fmt: skip
-        self._write_shapes(thing)
-        if thing.carrier < 0:
+        self._write_shapes(obj)
+        if obj.carrier < 0:
             self._moved += 1
             self._boxes_are_valid = False
         else:
             self._notify(None)  # the extent of the object changed
 
-    def _write_shapes(self, thing: LiveObject) -> None:
+    def _write_shapes(self, obj: LiveObject) -> None:
         if self._exact is not None:
-            self._exact.put(thing, self._poses[thing.link] @ thing.pose)
+            self._exact.put(obj, self._poses[obj.link] @ obj.pose)
 
-    def _partner_nodes(self, thing: LiveObject) -> np.ndarray:
+    def _partner_nodes(self, obj: LiveObject) -> np.ndarray:
         """(moving nodes,) of 0 and 1: nodes above a partner of the object."""
-        key = thing.is_allowed.tobytes()
+        key = obj.is_allowed.tobytes()
         found = self._usual.get(key)
         if found is None:
             found = np.zeros(self._room.nothing, dtype=np.uint8)
             robot = self._room.first_carried_node
-            found[:robot] = self._room.nodes_above(thing.is_allowed, 0, robot)
+            found[:robot] = self._room.nodes_above(obj.is_allowed, 0, robot)
             found[0] = 1
             if len(self._usual) > 1000:
                 self._usual.clear()
@@ -623,24 +623,24 @@ class LiveScene:
             found = found.copy()
             found[self._room.first_carried_node : self._room.view.moving_nodes] = 1
             for other in self.carried:
-                meets = self._is_checked(thing, other)
+                meets = self._is_checked(obj, other)
                 found[other.node : other.node + other.nodes] = meets
         return found
 
-    def _mark_pairs(self, thing: LiveObject) -> None:
+    def _mark_pairs(self, obj: LiveObject) -> None:
         """Mark the pairs of an object on the base as checked."""
         room = self._room
         object_slots.open_range(
-            room.index, self._partner_nodes(thing), 0, room.view.moving_nodes, thing.node,
-            thing.nodes,
+            room.index, self._partner_nodes(obj), 0, room.view.moving_nodes, obj.node,
+            obj.nodes,
         )  # fmt: skip
-        row = len(self._links) + thing.slot
-        first = thing.slot * len(self._links)
-        numbers = np.where(thing.is_allowed, np.arange(first, first + len(self._links)), -1)
+        row = len(self._links) + obj.slot
+        first = obj.slot * len(self._links)
+        numbers = np.where(obj.is_allowed, np.arange(first, first + len(self._links)), -1)
         self.pair_table[row, : len(self._links)] = numbers
         self.pair_table[: len(self._links), row] = numbers
         for other in self.carried:
-            number = self.pair_number(thing, other) if self._is_checked(thing, other) else -1
+            number = self.pair_number(obj, other) if self._is_checked(obj, other) else -1
             place = len(self._links) + other.slot
             self.pair_table[row, place] = self.pair_table[place, row] = number
 
@@ -658,24 +658,24 @@ class LiveScene:
         room = self._room
         leaf, count = room.first_carried_leaf, len(self.carried)
         node = room.first_carried_node + max(count - 1, 0)
-        for k, thing in enumerate(self.carried):
-            thing.carrier, thing.leaf, thing.node = k, leaf, node
-            leaf += len(thing.rows)
-            node += thing.nodes
+        for k, obj in enumerate(self.carried):
+            obj.carrier, obj.leaf, obj.node = k, leaf, node
+            leaf += len(obj.rows)
+            node += obj.nodes
         nothing = np.zeros(room.nothing, dtype=np.uint8)
         first, last = room.first_carried_node, room.nothing
         object_slots.open_range(room.index, nothing, first, last, 0, room.top_node)
         object_slots.open_range(room.index, nothing, 0, last, first, last - first)
         room.view.nodes[first] = -1, 0
         if count:
-            self._build_tree_above(first, [thing.node for thing in self.carried])
+            self._build_tree_above(first, [obj.node for obj in self.carried])
         room.view.open_bits[0, 0] |= 1
         room.set_moving(leaf - room.first_carried_leaf, node - first if count else 0)
         self._tree_is_valid = False
         self._mark_root()
         self._number_carried_pairs()
-        for thing in self.carried:
-            self._write_carried(thing)
+        for obj in self.carried:
+            self._write_carried(obj)
         self._mark_pairs_of_carried()
         self._notify(None)
 
@@ -683,9 +683,9 @@ class LiveScene:
         """Update the slots of the pairs of two objects."""
         links, slots = len(self._links), len(self._in_slot)
         pairs = self._room.view.pairs
-        for thing in self.carried:
-            first = (links + thing.carrier) * slots
-            pairs[first : first + slots, 0] = links + thing.slot
+        for obj in self.carried:
+            first = (links + obj.carrier) * slots
+            pairs[first : first + slots, 0] = links + obj.slot
             pairs[first : first + slots, 1] = np.arange(links, links + slots)
         if self._exact is not None:
             self._exact.forget(np.s_[links * slots :])
@@ -705,9 +705,9 @@ class LiveScene:
             numbers = self.pair_number(each, each) - each.slot + standing - links
             self.pair_table[links + each.slot, standing] = numbers
             self.pair_table[standing, links + each.slot] = numbers
-        for thing in self._fixed_objects:
-            if thing.touch or thing.name in touched:
-                self._mark_pairs(thing)
+        for obj in self._fixed_objects:
+            if obj.touch or obj.name in touched:
+                self._mark_pairs(obj)
 
     def _build_tree_above(self, node: int, roots: Sequence[int]) -> None:
         if len(roots) == 1:
@@ -725,42 +725,42 @@ class LiveScene:
         everything = np.ones(room.nothing, dtype=np.uint8)
         object_slots.open_range(room.index, everything, 0, room.nothing, room.view.moving_nodes, 1)
 
-    def _write_carried(self, thing: LiveObject) -> None:
+    def _write_carried(self, obj: LiveObject) -> None:
         """Write the leaves of a carried object, and the bits and numbers of its pairs."""
         room, links = self._room, len(self._links)
-        pose = self._poses[thing.link] @ thing.pose
+        pose = self._poses[obj.link] @ obj.pose
         object_slots.put(
-            room.numbers, room.index, room.leaf_links, thing.rows,
-            _row_of(pose), thing.body, links + thing.slot,
-            thing.leaf, thing.node,
+            room.numbers, room.index, room.leaf_links, obj.rows,
+            _row_of(pose), obj.body, links + obj.slot,
+            obj.leaf, obj.node,
         )  # fmt: skip
-        self._write_shapes(thing)
-        pattern = self._partner_nodes(thing)
-        pattern[room.first_carried_node : thing.node] = 0
+        self._write_shapes(obj)
+        pattern = self._partner_nodes(obj)
+        pattern[room.first_carried_node : obj.node] = 0
         first = room.first_carried_node
         above = len(self.carried) - 1
-        meets = [each for each in self.carried if self._is_checked(thing, each)]
+        meets = [each for each in self.carried if self._is_checked(obj, each)]
         pattern[first : first + above] = 1
         for each in self.carried:
             pattern[each.node : each.node + each.nodes] = each in meets
         object_slots.open_range(
-            room.index, pattern, 0, room.view.moving_nodes, thing.node, thing.nodes
+            room.index, pattern, 0, room.view.moving_nodes, obj.node, obj.nodes
         )
         if above > 0:  # nodes above carried objects are checked against every row
             object_slots.open_range(
                 room.index, np.ones_like(pattern), 0, room.view.moving_nodes, first, above
             )
         rows = np.zeros(room.nothing, dtype=np.uint8)
-        rows[thing.node : thing.node + thing.nodes] = 1
+        rows[obj.node : obj.node + obj.nodes] = 1
         rows[0] = rows[first : first + above] = 1
-        above_partners = room.nodes_above(thing.is_allowed, room.fixed_node, room.top_node)
+        above_partners = room.nodes_above(obj.is_allowed, room.fixed_node, room.top_node)
         self._mark_nodes(rows, room.fixed_node + np.flatnonzero(above_partners))
-        row = links + thing.slot
-        number = thing.slot * links
-        numbers = np.where(thing.is_allowed, np.arange(number, number + links), -1)
+        row = links + obj.slot
+        number = obj.slot * links
+        numbers = np.where(obj.is_allowed, np.arange(number, number + links), -1)
         self.pair_table[row, :links] = self.pair_table[:links, row] = numbers
         for each in self.carried:
-            number = self.pair_number(thing, each) if each in meets else -1
+            number = self.pair_number(obj, each) if each in meets else -1
             place = links + each.slot
             self.pair_table[row, place] = self.pair_table[place, row] = number
 
@@ -832,10 +832,10 @@ def _require_pose(name: str, pose: np.ndarray) -> None:
         raise LiveSceneError(f"{name}: its pose is not a rigid transform")
 
 
-def _is_replaceable(known: LiveObject, thing: LiveObject) -> bool:
+def _is_replaceable(known: LiveObject, obj: LiveObject) -> bool:
     """Whether an object can replace another in place: only shape and pose differ."""
     return (
-        known.link == thing.link
-        and known.touch == thing.touch
-        and len(known.rows) == len(thing.rows)
+        known.link == obj.link
+        and known.touch == obj.touch
+        and len(known.rows) == len(obj.rows)
     )

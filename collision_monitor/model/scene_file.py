@@ -15,7 +15,7 @@ from collision_monitor.model.live_objects import LiveObject
 from collision_monitor.model.live_scene import LiveScene
 
 _SIZES = {"box": (), "sphere": ("radius",), "cylinder": ("radius", "length")}
-_ROUNDING = 1e-9  # of what is enclosed, and of where it is
+_ROUNDING = 1e-9  # relative, of sizes and positions
 _SHORT = 1e-6  # metres: shorter capsules are written as spheres
 
 
@@ -43,41 +43,41 @@ def as_scene(objects: Iterable[LiveObject]) -> dict[str, Any]:
     return {"obstacles": [one for found in parts.values() for one in found], "ignore": ignore}
 
 
-def _parts(thing: LiveObject) -> list[dict[str, Any]]:
-    shape = thing.shape
+def _parts(obj: LiveObject) -> list[dict[str, Any]]:
+    shape = obj.shape
     if shape is not None and shape.kind in _SIZES:
         sizes = dict(zip(_SIZES[shape.kind], map(float, shape.size), strict=False))
         if shape.kind == "box":
             sizes = {"size": [float(value) for value in shape.size]}
-        return [{"name": thing.name, "type": shape.kind, **sizes, **_place(thing, thing.pose)}]
+        return [{"name": obj.name, "type": shape.kind, **sizes, **_place(obj, obj.pose)}]
     found = []
-    for k, row in enumerate(thing.rows):
-        name = thing.name if len(thing.rows) == 1 else f"{thing.name}#{k}"
-        found.append({"name": name, **_leaf(row, thing)})
+    for k, row in enumerate(obj.rows):
+        name = obj.name if len(obj.rows) == 1 else f"{obj.name}#{k}"
+        found.append({"name": name, **_leaf(row, obj)})
     return found
 
 
-def _leaf(row: np.ndarray, thing: LiveObject) -> dict[str, Any]:
+def _leaf(row: np.ndarray, obj: LiveObject) -> dict[str, Any]:
     first, last = row[:3], row[3:6]
     length = float(np.linalg.norm(last - first))
     radius = float(row[6]) + _ROUNDING * (1.0 + float(np.abs(row).max()))
     middle = 0.5 * (first + last)
     if length < _SHORT:  # a cloud may have thousands of these
-        place = (thing.pose[:3, :3] @ middle + thing.pose[:3, 3]).tolist()
+        place = (obj.pose[:3, :3] @ middle + obj.pose[:3, 3]).tolist()
         radius += 0.5 * length
-        return {"type": "sphere", "radius": radius, "position": place, "link": thing.link}
+        return {"type": "sphere", "radius": radius, "position": place, "link": obj.link}
     local = np.eye(4)
     local[:3, 3] = middle
     x, y, z = (last - first) / length
     turn = (1.0, 0.0, 0.0, 0.0) if z < -1.0 + 1e-12 else (-y, x, 0.0, 1.0 + z)
     local[:3, :3] = Rotation.from_quat(turn).as_matrix()
     sizes = {"type": "capsule", "radius": radius, "length": length}
-    return {**sizes, **_place(thing, thing.pose @ local)}
+    return {**sizes, **_place(obj, obj.pose @ local)}
 
 
-def _place(thing: LiveObject, pose: np.ndarray) -> dict[str, Any]:
+def _place(obj: LiveObject, pose: np.ndarray) -> dict[str, Any]:
     return {
         "position": pose[:3, 3].tolist(),
         "orientation": Rotation.from_matrix(pose[:3, :3]).as_quat().tolist(),
-        "link": thing.link,
+        "link": obj.link,
     }

@@ -190,10 +190,10 @@ def _topic(reader: Any, name: str, connections: list[Any], path: Path) -> Topic:
             empty += 1
         else:
             messages.append(message)
-    told = sum(connection.msgcount for connection in connections)
-    if told > received:
+    total = sum(connection.msgcount for connection in connections)
+    if total > received:
         raise MotionError(
-            f"{path}: topic {name!r}: {received} messages of {told}: the others are lost; 'mcap "
+            f"{path}: topic {name!r}: {received} messages of {total}: the others are lost; 'mcap "
             "recover' or 'ros2 bag reindex' make a bag of those that are left"
         )
     if not messages:
@@ -312,8 +312,8 @@ def read_bag(
     )
     if not np.isfinite(whole.c).all():
         raise MotionError(f"{path}: positions too large, or too near in time, to be computed with")
-    said = "; ".join(f"{topic.name}, {len(topic.messages)} messages" for topic in topics)
-    return trajectory, f"{path.name} (bag: {said})", warnings
+    summary = "; ".join(f"{topic.name}, {len(topic.messages)} messages" for topic in topics)
+    return trajectory, f"{path.name} (bag: {summary})", warnings
 
 
 def recorded(

@@ -278,9 +278,9 @@ def line_motion(
     line = CartesianLine(start, end)
     if line.length <= _MIN_LINE[0] and line.angle <= _MIN_LINE[1]:
         raise MotionError(f"{where}: the target is where {command.link!r} is at the start")
-    said = list(warnings) + _warnings([command.ramps], where)
+    notes = list(warnings) + _warnings([command.ramps], where)
     if line.angle > math.pi - _HALF_TURN:
-        said.append(
+        notes.append(
             f"{where}: the turn is {math.degrees(line.angle):.4f} deg, about "
             f"{np.round(line.twist[3:] / line.angle, 4).tolist()}: at a half turn rounding decides "
             "between this axis and the opposite one"
@@ -291,8 +291,8 @@ def line_motion(
     except MotionError as error:
         raise MotionError(f"{where}: {error}") from None
     if goal is not None:
-        said += _other_configuration(followed.trajectory, goal, where)
-    return followed.trajectory, followed.violations, said
+        notes += _other_configuration(followed.trajectory, goal, where)
+    return followed.trajectory, followed.violations, notes
 
 
 def _profile(ramps: Ramps, changes: tuple[float, ...], where: str) -> Trapezoid:

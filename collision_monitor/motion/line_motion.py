@@ -240,11 +240,11 @@ class ResolvedRates:
     def per_s(self, s: float, moving: np.ndarray) -> np.ndarray:
         """Change (len(columns),) of the joints per unit of s that keeps the link on the line."""
         pose, jacobian = self._jacobian(moving)
-        wanted = (self._line.twist + _FEEDBACK * self._line.pull(s, pose)) * self._scale
+        desired = (self._line.twist + _FEEDBACK * self._line.pull(s, pose)) * self._scale
         left, values, right = np.linalg.svd(jacobian, full_matrices=False)
         near = min(1.0, values[-1] / SINGULAR)
         damping = _DAMPING**2 * (1.0 - near * near)
-        return right.T @ ((left.T @ wanted) * values / (values * values + damping + 1e-300))
+        return right.T @ ((left.T @ desired) * values / (values * values + damping + 1e-300))
 
     def path(self) -> tuple[Callable[[np.ndarray], np.ndarray], float]:
         """Integrate the joints over s; return them as a function of s (n,), and the last s.
@@ -330,7 +330,7 @@ def singularities(
         return least, []
     damped = least < SINGULAR
     limit = SINGULAR if damped else _NEAR_SINGULAR
-    said = (
+    advice = (
         "rates are damped there, so the link leaves the line a little; a controller does otherwise"
         if damped
         else "rates are high near there"
@@ -346,7 +346,7 @@ def singularities(
             unit="1",
             warning=not damped,
             text=f"the smallest singular value of the Jacobian, lengths over {rates.reach:.3g} m; "
-            + said,
+            + advice,
         )
     ]
 

@@ -138,13 +138,13 @@ def read_motion(
     for warning in loaded.warnings:
         logger.warning("%s", warning)
     for violation in loaded.violations:
-        said = (
+        findings = (
             f"{violation.code.value}, {violation.subject} at {violation.worst:.3f} s: "
             f"{violation.value:.4g} {violation.unit}, the limit is {violation.limit:.4g}"
         )
         if not violation.warning:
-            raise MotionError(f"{file.path}: the robot cannot follow this line: {said}")
-        logger.warning("%s: %s", file.path, said)
+            raise MotionError(f"{file.path}: the robot cannot follow this line: {findings}")
+        logger.warning("%s: %s", file.path, findings)
     return _table(loaded.only(loaded.named).trajectory, str(file.path))
 
 

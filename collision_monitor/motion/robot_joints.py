@@ -88,8 +88,8 @@ def on_robot(
         if name not in held and name not in elsewhere
     }
     if unasked:
-        said = ", ".join(f"{name} at {value:g}" for name, value in unasked.items())
-        warnings.append(f"{where}: joints that are not named are held: {said}")
+        held_at = ", ".join(f"{name} at {value:g}" for name, value in unasked.items())
+        warnings.append(f"{where}: joints that are not named are held: {held_at}")
     if not np.isfinite(out).all():
         raise MotionError(f"{where}: positions too large, or too near in time, to be computed with")
     if problem := any_beyond_reason(out[-1], LARGEST_POSITION):
