@@ -238,7 +238,7 @@ class PairSearch:
 
     @property
     def open(self) -> bool:
-        """Neither proved nor met so far."""
+        """Whether the pair is neither proved nor found in contact."""
         return not self.proved and self.witness is None
 
     # -- samples ---------------------------------------------------------------------

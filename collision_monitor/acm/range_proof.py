@@ -452,7 +452,7 @@ def _pop_halves(boxes):
 
 @offline_kernel
 def prove(chain, boxes, most):
-    """Test at least ``most`` boxes; return PROVED, MEETS, OPEN or TOUCHING.
+    """Test ``most`` boxes, or one more; return PROVED, MEETS, OPEN or TOUCHING.
 
     OPEN: the number of boxes or the capacity is exhausted; call again, with more capacity if
     needed. MEETS: the surfaces touch or cross at ``found``. TOUCHING: they are so near there that

@@ -25,7 +25,7 @@ from collision_monitor.geometry.leaf import Leaf
 from collision_monitor.robot.description import Robot, Shape
 from collision_monitor.robot.insides import Inside
 
-# -- whether triangles lie inside a union of capsules and spheres, by construction --
+# -- enclosure of triangles by a union of capsules and spheres --
 #
 # A leaf is convex: it contains a triangle if it contains the three corners. Other triangles are
 # halved across their longest edge, and the halves are tested. The distance to a segment is convex,

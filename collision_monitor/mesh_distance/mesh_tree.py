@@ -96,7 +96,7 @@ def _edge_frames(corners: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
 def boxes_along(
     points: np.ndarray, axes: np.ndarray, starts: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Least and largest coordinates (k, 3) of each set along its axes, and all (m, 3, 3)."""
+    """Lower and upper corner (k, 3) of each set along its axes, and coordinates (m, 3, 3)."""
     sizes = np.diff(np.append(starts, len(points)))
     local = points @ np.repeat(axes, sizes, axis=0)
     low = np.minimum.reduceat(local.min(axis=1), starts)

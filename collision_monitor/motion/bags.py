@@ -39,7 +39,7 @@ _NANOSECONDS = 1_000_000_000  # in a second
 
 @dataclass(frozen=True, eq=False)
 class StateMessage:
-    """A JointState: nanoseconds when it was recorded and of its header, and positions (n,)."""
+    """A JointState: time of recording and stamp, nanoseconds; positions (n,), rad or m."""
 
     received: int
     stamp: int
@@ -49,7 +49,7 @@ class StateMessage:
 
 @dataclass(frozen=True, eq=False)
 class CommandMessage:
-    """A JointTrajectory: nanoseconds when it was recorded, of its header (0: at once), points."""
+    """A JointTrajectory: time of recording and stamp (0: now), nanoseconds; its points."""
 
     received: int
     stamp: int

@@ -205,7 +205,7 @@ def _joints(
 
 
 def _ramps(entry: Entry, rates: tuple[str, ...], factors: tuple[float, ...]) -> Ramps:
-    """tsa, tsd, and either tf or at least one of the rates."""
+    """Read tsa, tsd, and either tf or at least one of the rates."""
     named = [key for key in rates if key in entry]
     if ("tf" in entry) == bool(named):
         entry.fail("tf", f"either tf or {' and '.join(rates)} is needed, and not both")

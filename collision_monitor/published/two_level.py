@@ -48,7 +48,7 @@ def place_point(view, q, body, point):
 
 @offline_kernel
 def _place(view, q, body, point, places, k):
-    """The point at q into row k of ``places`` (n, 3)."""
+    """Write the point at q, base frame, to row k of ``places`` (n, 3)."""
     places[k, 0], places[k, 1], places[k, 2] = place_point(view, q, body, point)
 
 
