@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Which pairs of links to exempt from checking, each with its reason; and the audit of an SRDF.
+"""Pairs of links to exempt from checking, each with its reason; and the audit of an SRDF.
 
 The audit finds exempted pairs that can really collide, with a configuration for each.
 """
@@ -30,7 +30,7 @@ from collision_monitor.errors import SemanticDescriptionError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.robot.pairs import neighbours
 
-# Reasons as MoveIt's setup assistant writes and reads them.
+# Reasons as written and read by MoveIt's setup assistant.
 ADJACENT, NEVER, ALWAYS, DEFAULT, USER = "Adjacent", "Never", "Always", "Default", "User"
 
 
@@ -40,9 +40,9 @@ class Exemption:
 
     Attributes:
         links: names.
-        reason: one of the words that MoveIt writes; of a pair that the SRDF exempts, its own.
-        detail: on what it rests, in words.
-        given: the SRDF that was handed in has it.
+        reason: one of MoveIt's words; the original one if the SRDF already exempts the pair.
+        detail: the grounds, in words.
+        given: whether the input SRDF already exempts the pair.
     """
 
     links: tuple[str, str]
@@ -60,21 +60,21 @@ def exemptions(
     renew: bool = False,
     least_samples: int = 0,
 ) -> list[Exemption]:
-    """Pairs to exempt, in the order of ``verdicts``.
+    """Return pairs to exempt, in the order of ``verdicts``.
 
-    Pairs that a monitor leaves out because they overlap by design are exempted as always meeting,
-    with its reason.
+    Pairs that a monitor omits because they overlap by design are exempted as always in contact,
+    with the monitor's reason.
 
     Args:
-        model: the robot, and the SRDF that it was loaded with, whose exemptions stay.
+        model: the robot, with the SRDF that it was loaded with, whose exemptions are kept.
         verdicts: of all pairs of links.
-        always: a pair that meets in at least this share of the samples is exempted as well:
+        always: a pair that meets in at least this share of the samples is exempted as well, because
             checking it would raise a permanent alarm.
-        proved_only: exempt no pair that never met in samples, without a proof.
-        in_default_pose: exempt pairs that meet with all joints at zero, as MoveIt does, though they
-            can be apart elsewhere.
-        renew: drop the exemptions of the SRDF, and judge anew.
-        least_samples: exempt no pair that never met in fewer samples than this: time ran out.
+        proved_only: do not exempt pairs that never met in samples without a proof.
+        in_default_pose: exempt pairs that meet with all joints at zero, as MoveIt does, even if
+            they can be apart elsewhere.
+        renew: drop the exemptions of the SRDF and decide again.
+        least_samples: do not exempt pairs that never met in fewer samples, because time ran out.
     """
     given = {} if renew else model.semantics.disabled
     near = neighbours(model.robot, model.bodies)
@@ -131,14 +131,14 @@ def exemptions(
 def overlaps_by_design(
     model: CollisionModel, pairs: Sequence[tuple[str, str]]
 ) -> dict[frozenset[str], str]:
-    """Those of ``pairs`` that a monitor leaves out because they overlap by design, and why."""
+    """Return those of ``pairs`` that a monitor omits because they overlap by design, and why."""
     return {
         frozenset(pair): reason for pair, reason in model.overlapping_by_design(pairs).items()
     }
 
 
 def grounds(verdict: Verdict) -> str:
-    """What a verdict says and on what it rests, in words."""
+    """Describe a verdict and its grounds in words."""
     kind = verdict.meeting.value
     if verdict.ground is Ground.RIGID:
         return f"rigidly joined, {kind} meet"
@@ -160,7 +160,7 @@ def grounds(verdict: Verdict) -> str:
     return f"{kind}: in {verdict.meets} of {samples}"
 
 
-# -- an SRDF with pairs exempted, all else of a given one kept --
+# -- an SRDF with pairs exempted; everything else of a given one is kept --
 
 
 _RULES = ("disable_collisions", "disable_default_collisions", "enable_collisions")
@@ -172,13 +172,13 @@ def srdf_text(
     given: str | os.PathLike | None = None,
     renew: bool = False,
 ) -> str:
-    """The text of an SRDF that exempts pairs, each followed by a comment that says why.
+    """Return the text of an SRDF that exempts pairs, each followed by a comment with the reason.
 
     Args:
         robot: name of the robot, as in its URDF.
-        exempted: the pairs; those that ``given`` has stay as they stand there.
+        exempted: the pairs; those already in ``given`` are kept unchanged.
         given: path or text of an SRDF. Its groups, states, end effectors and so on are kept.
-        renew: drop what ``given`` exempts.
+        renew: drop the exemptions of ``given``.
 
     Raises:
         SemanticDescriptionError: ``given`` cannot be read.
@@ -213,9 +213,9 @@ def srdf_text(
 
 # -- the audit of an SRDF --
 
-_SAMPLES = 1000  # configurations for shares, and for joints that do not matter to a pair
-_KEPT = 200  # configurations in which a pair meets, tried for one in which nothing else does
-_FIRST = 20  # configurations that rule out most pairs that do not always meet
+_SAMPLES = 1000  # configurations for shares, and for joints that do not affect a pair
+_MAX_CONTACTS = 200  # configurations of contact, searched for one without other contacts
+_FIRST_SAMPLES = 20  # configurations that exclude most pairs that do not always meet
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,15 +224,15 @@ class Finding:
 
     Attributes:
         links: names.
-        reason: as the SRDF gives it.
-        neighbours: whether one joint joins them, with nothing but bare frames between.
-        by_design: why a monitor leaves the pair out without an SRDF as well, because it overlaps by
-            design; empty if it does not.
-        verdict: what is known of them; ``verdict.q`` is a configuration in which they meet.
-        confirmed: the library coal finds the meshes in contact there. Without it they come
-            nearer than 0.02 mm, and cannot be told from touching.
-        unseen: at ``verdict.q`` the leaves of all checked pairs are apart: the collision would
-            not be reported.
+        reason: as given in the SRDF.
+        neighbours: whether one joint connects them, with only links without shapes in between.
+        by_design: why a monitor omits the pair even without an SRDF, because it overlaps by design;
+            empty if it does not.
+        verdict: result for the pair; ``verdict.q`` is a configuration in which they meet.
+        confirmed: whether the library coal finds contact of the meshes there. Otherwise they are
+            within 0.02 mm, which cannot be distinguished from touching.
+        unseen: whether the leaves of all checked pairs are apart at ``verdict.q``: the collision
+            would not be reported.
     """
 
     links: tuple[str, str]
@@ -249,10 +249,10 @@ class Audit:
     """The result of an audit.
 
     Attributes:
-        findings: exempted pairs that can collide, and be apart; those unseen come first.
-        harmless: (reason, verdict) of exempted pairs that never meet, or always do.
-        shapeless: exempted pairs of which a link has no shape.
-        missing: pairs that meet nearly always or overlap by design, and are not exempted.
+        findings: exempted pairs that can collide and be apart; unseen ones first.
+        harmless: (reason, verdict) of exempted pairs that never or always meet.
+        shapeless: exempted pairs with a link without shape.
+        missing: pairs that nearly always meet or overlap by design, but are not exempted.
     """
 
     findings: tuple[Finding, ...]
@@ -269,8 +269,8 @@ def audit(
 ) -> Audit:
     """Audit the exemptions of the SRDF of ``model``.
 
-    A pair that meets in at least the share ``always`` of the samples is no finding: checking it
-    would raise a permanent alarm.
+    A pair that meets in at least the share ``always`` of the samples is no finding, because
+    checking it would raise a permanent alarm.
     """
     settings = SearchSettings() if settings is None else settings
     geometries = PairGeometries(model)
@@ -293,9 +293,9 @@ def audit(
         if verdict.meets >= always * verdict.samples:
             harmless.append((reason, verdict))
             continue
-        verdict, confirmed, unseen = _best_witness(model, verdict, met[:_KEPT], rows)
+        verdict, confirmed, unseen = _best_witness(model, verdict, met[:_MAX_CONTACTS], rows)
         if confirmed:
-            verdict = replace(verdict, q=_tidied(model, verdict, unseen))
+            verdict = replace(verdict, q=_simplified(model, verdict, unseen))
         is_near = frozenset(verdict.links) in near
         findings.append(Finding(verdict.links, reason, is_near, verdict, confirmed, unseen))
     by_design = overlaps_by_design(model, [f.links for f in findings if not f.neighbours])
@@ -305,14 +305,14 @@ def audit(
         tuple(findings),
         tuple(harmless),
         tuple(shapeless),
-        tuple(_missing(model, rows, always)),
+        tuple(_not_exempted(model, rows, always)),
     )
 
 
 def _with_share(
     model: CollisionModel, verdict: Verdict, rows: np.ndarray, confidence: float
 ) -> tuple[Verdict, np.ndarray]:
-    """The verdict with the share of ``rows`` in which coal finds contact, and these rows."""
+    """Return the verdict with the share of ``rows`` in which coal finds contact, and these rows."""
     met = where_links_meet(model, verdict.links, rows)
     meets = int(met.sum())
     bounds = share_bounds(meets, len(rows), confidence)
@@ -322,10 +322,10 @@ def _with_share(
 def _best_witness(
     model: CollisionModel, verdict: Verdict, met: np.ndarray, others: np.ndarray
 ) -> tuple[Verdict, bool, bool]:
-    """(verdict, confirmed, unseen): with a configuration in which nothing else meets, if found.
+    """Return (verdict, confirmed, unseen) with a configuration without other contacts, if found.
 
-    Tried are the witness, and the rows ``met`` (k, nq), with all joints that do not matter in
-    the default pose; then the latter as they are; then the witness with joints as in ``others``.
+    Candidates: the witness and the rows ``met`` (k, nq) with all irrelevant joints in the default
+    pose; then these rows unchanged; then the witness with irrelevant joints from ``others``.
     """
     matter = link_columns(model, verdict.links)
     plain = np.tile(default_pose(model), (len(met), 1))
@@ -344,8 +344,8 @@ def _best_witness(
     return verdict, False, False
 
 
-def _tidied(model: CollisionModel, verdict: Verdict, unseen: bool) -> np.ndarray:
-    """The witness (nq,) with joints in the default pose where they may be, and few digits."""
+def _simplified(model: CollisionModel, verdict: Verdict, unseen: bool) -> np.ndarray:
+    """Return the witness (nq,), with joints in the default pose if possible, and few digits."""
     q, default = verdict.q.copy(), default_pose(model)
     matter = link_columns(model, verdict.links)
 
@@ -365,8 +365,8 @@ def _tidied(model: CollisionModel, verdict: Verdict, unseen: bool) -> np.ndarray
     return q
 
 
-def _missing(model: CollisionModel, rows: np.ndarray, always: float) -> list[tuple[str, str]]:
-    """Pairs that the SRDF does not exempt though they meet nearly always or overlap by design."""
+def _not_exempted(model: CollisionModel, rows: np.ndarray, always: float) -> list[tuple[str, str]]:
+    """Return pairs not exempted by the SRDF that nearly always meet or overlap by design."""
     found = []
     left_out = [
         (a, b) for a, b, _ in model.unmonitored_pairs
@@ -381,7 +381,7 @@ def _missing(model: CollisionModel, rows: np.ndarray, always: float) -> list[tup
         if frozenset((a, b)) in by_design:
             found.append((a, b))
         else:
-            few = where_links_meet(model, (a, b), rows[:_FIRST])
+            few = where_links_meet(model, (a, b), rows[:_FIRST_SAMPLES])
             if few.mean() >= always and where_links_meet(model, (a, b), rows).mean() >= always:
                 found.append((a, b))
     return found

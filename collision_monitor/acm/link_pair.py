@@ -1,10 +1,10 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Two links and the joints between them: where they are, and how near their surfaces are.
+"""Two links and the joints between them: their poses, and the distance of their surfaces.
 
-Only the joints on the way from link A to link B move them against each other. They are numbered
-from A to B: the first ``up`` lead from A down to the body that carries both, the others from there
-to B. All is seen from that body. The geometry of each link is packed for the kernels.
+Only the joints between link A and link B move them relative to each other. They are numbered from A
+to B: the first ``up`` lead from A down to the body that carries both, the others from there to B.
+All coordinates are in the frame of that body. The geometry of each link is packed for the kernels.
 """
 
 from __future__ import annotations
@@ -36,15 +36,21 @@ from collision_monitor.robot.insides import Inside
 class Chain(NamedTuple):
     """Two links and the joints between them, as arrays; lengths in metres.
 
-    ``joints`` (n, 2) kind and column of each; ``motion`` (n, 2) gain and offset, so that position =
-    gain * q[column] + offset; ``placements`` (n, 12) rotation and translation in the parent's
-    body at position 0, the axis along z. ``ends`` (2 m, 6) and ``radii`` (2 m, 1): leaves in their
-    body's frame, first the ``leaves`` of A. Then come as many that are swept: each encloses a leaf
-    at any position of its body's own joint, where ``swept`` (2,) says of A and B that this joint is
-    between them and turns. ``hull_a``, ``hull_b`` (k, 3): vertices around which
-    balls of the radii ``thick`` (2,) enclose the links. ``numbers_a``, ``index_a``: trees of
-    triangles one after another, ``pieces_a`` (k, 2) where each begins, ``skins_a`` (k,) the
-    radius of a ball swept along its triangles; the same for B. ``rows``: m.
+    Attributes:
+        joints: (n, 2) kind and column of each joint.
+        motion: (n, 2) gain and offset: position = gain * q[column] + offset.
+        placements: (n, 12) rotation and translation in the parent's body at position 0; the axis is
+            z.
+        ends, radii: (2 m, 6) and (2 m, 1) leaves in the frame of their body, first the ``leaves``
+            of A. They are followed by as many swept ones: each encloses a leaf at any position of
+            its body's own joint, if ``swept`` is set.
+        hull_a, hull_b: (k, 3) vertices around which balls of radius ``thick`` (2,) enclose the
+            links.
+        numbers_a, index_a: trees of triangles one after another; also numbers_b, index_b.
+        pieces_a, pieces_b: (k, 2) beginning of each tree.
+        skins_a, skins_b: (k,) radius of a ball swept along the triangles of each tree.
+        swept: (2,) for A and B, whether this joint is between them and revolute.
+        rows: m.
     """
 
     joints: np.ndarray
@@ -71,7 +77,7 @@ class Chain(NamedTuple):
 
 @offline_kernel
 def _advance(chain, k, q, pose, axes):
-    """Move ``pose`` (12,) over joint k; write the joint's axis and a point of it."""
+    """Move ``pose`` (12,) over joint k; write the joint's axis and a point on it."""
     placements = chain.placements
     position = chain.motion[k, 0] * q[chain.joints[k, 1]] + chain.motion[k, 1]
     slide, sine, cosine = 0.0, 0.0, 1.0
@@ -95,7 +101,7 @@ def _advance(chain, k, q, pose, axes):
 
 @offline_kernel
 def place_chain(chain, q, axes, poses):
-    """Poses (2, 12) of the bodies of A and B at ``q``, and the ``axes`` (n, 6) of the joints."""
+    """Write ``poses`` (2, 12) of the bodies of A and B at ``q``, and ``axes`` (n, 6) of joints."""
     for side in range(2):
         for m in range(12):
             poses[side, m] = 1.0 if m == 0 or m == 4 or m == 8 else 0.0
@@ -115,7 +121,7 @@ def carry(pose, local, i, at, out, j, to):
 
 @offline_kernel
 def place_ends(chain, poses, ends):
-    """End points (2 m, 6) of all leaves."""
+    """Write end points (2 m, 6) of all leaves."""
     for i in range(len(ends)):
         side = 0 if i % chain.rows < chain.leaves else 1
         carry(poses[side], chain.ends, i, 0, ends, i, 0)
@@ -124,7 +130,7 @@ def place_ends(chain, poses, ends):
 
 @offline_kernel
 def rate(chain, axes, k, x, y, z, nx, ny, nz):
-    """Rate at which joint k moves a point (x, y, z) behind it along n, for a unit of the joint."""
+    """Rate along n of a point (x, y, z) behind joint k, per unit of the joint."""
     ax, ay, az = axes[k, 0], axes[k, 1], axes[k, 2]
     if chain.joints[k, 0] == PRISMATIC:
         return nx * ax + ny * ay + nz * az
@@ -134,11 +140,11 @@ def rate(chain, axes, k, x, y, z, nx, ny, nz):
 
 @offline_kernel
 def surface_distance(chain, poses, limit, guess, points):
-    """Distance of the surfaces of A and B, at most ``limit``; 0 where they touch or cross.
+    """Distance of the surfaces of A and B, at most ``limit`` metres; 0 if they touch or cross.
 
-    ``points`` (2, 3) gets the nearest points on the triangles and stays as it was where the links
-    are ``limit`` or more apart. ``guess`` (k, 2), a row for each two pieces: nearest triangles
-    of the last call.
+    ``points`` (2, 3) gets the nearest points on the triangles; it is unchanged if the links are at
+    least ``limit`` apart. ``guess`` (k, 2), a row for each two pieces: nearest triangles of the
+    last call.
     """
     relative, found = work_space(limit, 7, 3), work_space(limit, 2, 3)
     rotation, shift = np.empty((3, 3)), np.empty(3)
@@ -181,7 +187,7 @@ def surface_distance(chain, poses, limit, guess, points):
     return least
 
 
-# Sides of the prism around a cylinder: it stands off by 0.05 % of the radius.
+# Sides of the prism around a cylinder: its stand-off is 0.05 % of the radius.
 _SIDES = 96
 
 # -- one link --
@@ -189,18 +195,18 @@ _SIDES = 96
 
 @dataclass(frozen=True, eq=False)
 class LinkGeometry:
-    """One link; all in the frame of its body, metres.
+    """One link; in the frame of its body, metres.
 
     Attributes:
         ends: (m, 6) of its leaves.
         radii: (m,) of its leaves.
-        hull: (k, 3) vertices around which balls of radius ``thick`` have the link in their hull.
+        hull: (k, 3) vertices; balls of radius ``thick`` around them enclose the link in their hull.
         thick: see ``hull``.
         numbers: trees of triangles one after another, see `mesh_tree`.
         index: see ``numbers``.
-        pieces: (p, 2) where each tree begins in both.
-        skins: (p,) the radius of the ball that is swept along the triangles of each.
-        inside: what is inside its closed parts, and a probe point of each part.
+        pieces: (p, 2) beginning of each tree in both.
+        skins: (p,) radius of the ball swept along the triangles of each tree.
+        inside: test for points inside closed parts, and a probe point of each part.
     """
 
     ends: np.ndarray
@@ -217,10 +223,12 @@ class LinkGeometry:
 def link_geometry(
     shapes: Sequence[Shape], leaves: Sequence[Leaf], pose: np.ndarray
 ) -> LinkGeometry:
-    """Gather a link with ``shapes`` and ``leaves`` in its frame, at ``pose`` (4, 4) in its body.
+    """Collect the geometry of a link with ``shapes`` and ``leaves`` in its frame.
+
+    ``pose`` (4, 4) of the link in its body.
 
     Raises:
-        FitError: a mesh over which no hierarchy can be built.
+        FitError: no hierarchy can be built over a mesh.
     """
     placed = [replace(shape, pose=pose @ shape.pose) for shape in shapes]
     soups: dict[float, list[tuple[np.ndarray, np.ndarray]]] = {}
@@ -249,14 +257,14 @@ def link_geometry(
         index=np.concatenate(index),
         pieces=np.array(pieces, dtype=np.int64),
         skins=np.array(list(soups)),
-        inside=Inside([_solid(shape) for shape in placed]),
+        inside=Inside([_as_solid(shape) for shape in placed]),
     )
 
 
 def as_triangles(shape: Shape) -> tuple[np.ndarray, np.ndarray, float]:
-    """(vertices (n, 3), triangles (m, 3), radius of a ball swept along them), posed by the shape.
+    """Return vertices (n, 3), triangles (m, 3), and the radius of a ball swept along them.
 
-    Exact but for cylinders, which are enclosed.
+    In the frame of the link. Exact, except that cylinders are enclosed.
     """
     if shape.kind == "mesh":
         vertices, triangles, skin = shape.vertices, shape.triangles, 0.0
@@ -274,8 +282,8 @@ def as_triangles(shape: Shape) -> tuple[np.ndarray, np.ndarray, float]:
     return vertices @ shape.pose[:3, :3].T + shape.pose[:3, 3], np.asarray(triangles), skin
 
 
-def _solid(shape: Shape) -> Shape:
-    """The shape as a mesh where it is hollow, so that `Inside` counts what is in it."""
+def _as_solid(shape: Shape) -> Shape:
+    """Return hollow shapes as a mesh, so that `Inside` counts their interior."""
     if shape.kind not in ("box", "cylinder"):
         return shape
     vertices, triangles, _ = as_triangles(replace(shape, pose=np.eye(4)))
@@ -294,13 +302,13 @@ def _hull(points: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class LinkPair:
-    """Two links, the joints between them and the ranges of these.
+    """Two links, the joints between them and the ranges of these joints.
 
     Attributes:
         links: names of A and B.
-        columns: (c,) entries of q that move the links against each other.
-        low: (c,) and
-        high: (c,) limits, radians or metres.
+        columns: (c,) entries of q that move the links relative to each other.
+        low: (c,) lower limits, radians or metres.
+        high: (c,) upper limits, radians or metres.
     """
 
     links: tuple[str, str]
@@ -311,7 +319,7 @@ class LinkPair:
     geometries: tuple[LinkGeometry, LinkGeometry]
 
     def guess(self) -> np.ndarray:
-        """Room for the nearest triangles of a query, none yet."""
+        """Return an empty buffer (k, 2) for the nearest triangles of a query."""
         pieces = len(self.chain.pieces_a) * len(self.chain.pieces_b)
         return np.full((pieces, 2), -1, dtype=np.int64)
 
@@ -328,14 +336,14 @@ class LinkPair:
         return False
 
     def complete(self, values: np.ndarray, default: np.ndarray) -> np.ndarray:
-        """The configuration (nq,) with ``values`` (c,), all other joints as in ``default``."""
+        """Return the configuration (nq,) with ``values`` (c,); other joints as in ``default``."""
         q = np.array(default, dtype=float)
         q[self.columns] = values
         return q
 
 
 def _swept(ends: np.ndarray, radius: float, turns: bool) -> tuple[np.ndarray, float]:
-    """A leaf (6,) and its radius, swept about the z axis if its body ``turns`` about it."""
+    """Return a leaf (6,) and its radius, swept about the z axis if its body ``turns`` about it."""
     if not turns:
         return ends, radius
     away = max(np.hypot(ends[0], ends[1]), np.hypot(ends[3], ends[4]))
@@ -347,7 +355,7 @@ def link_pair(
     links: tuple[str, str],
     geometries: tuple[LinkGeometry, LinkGeometry],
 ) -> LinkPair:
-    """Gather two links of different bodies, in the order of ``links``."""
+    """Combine two links of different bodies, in the order of ``links``."""
     up, down = bodies.between(*(bodies.link_bodies[link] for link in links))
     joints = [*up, *down]
     columns = sorted({int(bodies.columns[k]) for k in joints})
@@ -398,14 +406,14 @@ def link_pair(
 
 
 class PairGeometries:
-    """The links of a model for proofs, each made when it is first asked for."""
+    """The links of a model for proofs, each built at first use."""
 
     def __init__(self, model: CollisionModel) -> None:
         self._model = model
         self._leaves: dict[str, list[Leaf]] = {}
         for leaf in model.leaves:
             self._leaves.setdefault(leaf.link, []).append(leaf)
-        self._made: dict[str, LinkGeometry] = {}
+        self._built: dict[str, LinkGeometry] = {}
 
     @property
     def links(self) -> list[str]:
@@ -414,14 +422,14 @@ class PairGeometries:
 
     def __getitem__(self, link: str) -> LinkGeometry:
         """The geometry of a link that has shapes."""
-        if link not in self._made:
-            self._made[link] = link_geometry(
+        if link not in self._built:
+            self._built[link] = link_geometry(
                 self._model.robot.links[link].shapes,
                 self._leaves[link],
                 self._model.bodies.link_poses[link],
             )
-        return self._made[link]
+        return self._built[link]
 
     def pair(self, a: str, b: str) -> LinkPair:
-        """Two links that can move against each other."""
+        """Return two links that can move relative to each other."""
         return link_pair(self._model.bodies, (a, b), (self[a], self[b]))

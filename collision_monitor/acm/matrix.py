@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Every pair of links of a robot meets never, sometimes or always, as far as can be decided."""
+"""Classifies every pair of links of a robot: they meet never, sometimes or always."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.mesh_contacts import where_they_meet
 from collision_monitor.robot.bodies import link_poses
 
-_FIRST = 200  # samples of every pair; those that meet in some of them only are decided
+_FIRST_SAMPLES = 200  # samples of every pair; sometimes in contact means decided
 _NEARLY_ALL = 0.9  # share of the samples above which coal checks the meshes as well
 # Boxes and descents in a round of a search; every round has four times as many boxes.
 _BOXES, _DESCENTS, _GROWTH = 250, 8, 4
-_KEPT = 0.15  # share of the time reserved for samples in what is not proved
+_SAMPLING_SHARE = 0.15  # share of the time reserved for sampling unproved boxes
 
 Progress = Callable[[str, int, int], None]
 
@@ -32,10 +32,10 @@ class SearchSettings:
     """Time and confidence of a search.
 
     Attributes:
-        seconds: time for all pairs together, after loading; every pair is sampled all the same.
-        samples: configurations to look at, within the joint limits.
-        confidence: of the bounds that rest on samples.
-        seed: of all that is random.
+        seconds: total time for all pairs, after loading; every pair is sampled in any case.
+        samples: number of configurations, within the joint limits.
+        confidence: of bounds from samples.
+        seed: of all random numbers.
     """
 
     seconds: float = 30.0
@@ -47,7 +47,7 @@ class SearchSettings:
         """Check the ranges.
 
         Raises:
-            ConfigurationError: a value out of its range.
+            ConfigurationError: a value is out of range.
         """
         if not (np.isfinite(self.seconds) and self.seconds >= 0.0):
             raise ConfigurationError(f"seconds: {self.seconds!r} is not a time of 0 s or more")
@@ -60,12 +60,12 @@ class SearchSettings:
 
 
 def default_pose(model: CollisionModel) -> np.ndarray:
-    """All joints (nq,) at zero, or at the nearer limit where zero is outside the limits."""
+    """Return all joints (nq,) at zero, or at the nearer limit if zero is outside the limits."""
     return np.clip(0.0, model.lower, model.upper)
 
 
 def link_columns(model: CollisionModel, pair: tuple[str, str]) -> np.ndarray:
-    """Entries of q (c,) that move two links against each other."""
+    """Return entries of q (c,) that move two links relative to each other."""
     bodies = model.bodies
     up, down = bodies.between(*(bodies.link_bodies[link] for link in pair))
     return np.unique(bodies.columns[[*up, *down]]) if up or down else np.empty(0, dtype=int)
@@ -74,7 +74,7 @@ def link_columns(model: CollisionModel, pair: tuple[str, str]) -> np.ndarray:
 def where_links_meet(
     model: CollisionModel, pair: tuple[str, str], rows: np.ndarray
 ) -> np.ndarray:
-    """Whether (n,) the shapes of two links meet at configurations (n, nq), by the library coal."""
+    """Return whether (n,) the shapes of two links meet at configurations (n, nq), by coal."""
     return where_they_meet(model.robot, link_poses(model.bodies, pair, rows), pair)
 
 
@@ -84,18 +84,18 @@ def classify(
     settings: SearchSettings | None = None,
     progress: Progress | None = None,
 ) -> list[Verdict]:
-    """Verdicts on ``pairs`` of links with shapes, in their order; by default on all of the robot.
+    """Return verdicts on ``pairs`` of links with shapes, in their order; by default on all.
 
-    Every pair is sampled. Of those that never met, each is tried to be proved free, box by box of
-    the ranges of the joints between them, and to be brought together, downhill from the
-    nearest samples; in turns, until ``settings.seconds`` are over. What is undecided then is
-    sampled in what is not proved.
+    Every pair is sampled. For pairs that never met, a proof of separation by bisection of the joint
+    ranges and a descent from the nearest samples to contact alternate until ``settings.seconds``
+    are over. The remaining pairs are sampled in the unproved boxes.
 
     Args:
-        model: whose links are asked about; which pairs it checks does not matter.
+        model: the robot; it does not matter which pairs it checks.
         pairs: names of links.
-        settings: how long, and how surely.
-        progress: called with what is done, how many pairs are through, and how many there are.
+        settings: time and confidence.
+        progress: called with the current step, the number of finished pairs, and their total
+            number.
     """
     settings = SearchSettings() if settings is None else settings
     report = progress if progress is not None else lambda *_: None
@@ -142,12 +142,12 @@ def _compile(pair: tuple[str, str], geometries: PairGeometries, samples: np.ndar
 def _sample_first(
     searches: Collection[PairSearch], samples: np.ndarray, report: Progress
 ) -> None:
-    """Evaluate the first samples, and all where links meet in each of these."""
+    """Evaluate the first samples, and all samples for pairs that meet in each of these."""
     for k, search in enumerate(searches):
         report("sampled", k, len(searches))
-        search.sample(samples[:_FIRST, search.pair.columns])
+        search.sample(samples[:_FIRST_SAMPLES, search.pair.columns])
         if search.meets == search.samples:
-            search.sample(samples[_FIRST:, search.pair.columns])
+            search.sample(samples[_FIRST_SAMPLES:, search.pair.columns])
 
 
 def _search(
@@ -157,10 +157,10 @@ def _search(
     settings: SearchSettings,
     report: Progress,
 ) -> None:
-    """Prove, sample and descend in rounds, then sample what is not proved."""
+    """Prove, sample and descend in rounds, then sample the unproved boxes."""
     left = [search for search in searches if search.open]
     total, boxes = len(searches), _BOXES
-    until = stop - _KEPT * settings.seconds
+    until = stop - _SAMPLING_SHARE * settings.seconds
     while left and time.perf_counter() < until:
         decided = total - len(left)
         for search in left:
@@ -187,12 +187,12 @@ def _search(
 def _confirmed(
     model: CollisionModel, verdict: Verdict, samples: np.ndarray, confidence: float
 ) -> Verdict:
-    """The verdict; where links meet nearly always, by what the meshes, by coal, say of it too."""
+    """Return the verdict; if links nearly always meet, with the result of coal on the meshes."""
     if verdict.ground is Ground.RIGID or verdict.meets < _NEARLY_ALL * verdict.samples:
         return verdict
     if verdict.meets == 0:
         return verdict
-    rows = samples[:_FIRST]
+    rows = samples[:_FIRST_SAMPLES]
     meets = int(where_links_meet(model, verdict.links, rows).sum())
     if meets == len(rows) and verdict.meeting is Meeting.ALWAYS:
         return verdict

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""One pair of links: the verdict, and its search by samples, descents and a proof box by box."""
+"""One pair of links: its verdict, and the search by samples, descents and a proof by boxes."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from collision_monitor.acm.link_pair import (
 from collision_monitor.common.compiled import offline_kernel
 from collision_monitor.geometry.segments import capsule_distance, capsule_witness, surely_farther
 
-# -- samples, and descents from some of them --
+# -- samples, and descents from them --
 
 APART, MEET, NEAR = 0, 1, 2
 
-# A step goes for a point so much beyond where the distance would vanish if it were linear.
-_BEYOND, _FARTHER = 1.2, 1e-4
-_LONGEST = 0.5  # radians or metres of one joint in a step
-_SHORTEST = 1e-3  # of a full step, before a descent ends
-_LEAVES_DO = 0.02  # metres between leaves above which they say well enough where to go
+# A step aims beyond the point where the distance would vanish if it were linear, by these values.
+_STEP_FACTOR, _STEP_OFFSET = 1.2, 1e-4
+_MAX_STEP = 0.5  # radians or metres of one joint in a step
+_MIN_STEP = 1e-3  # part of a full step that ends a descent
+_LEAVES_SUFFICE = 0.02  # metres; for larger distances the leaves give the direction
 
 
 @offline_kernel
 def _nearest_leaves(chain, ends):
-    """(signed distance, leaf of A, leaf of B) of the nearest two leaves."""
+    """Return (signed distance, leaf of A, leaf of B) of the nearest two leaves."""
     least, first, second = np.inf, 0, chain.leaves
     for i in range(chain.leaves):
         for j in range(chain.leaves, chain.rows):
@@ -47,10 +47,10 @@ def _nearest_leaves(chain, ends):
 
 @offline_kernel
 def sample(chain, configurations, guess, states, distances):
-    """Whether surfaces meet at each row of ``configurations`` (n, columns).
+    """Test whether surfaces meet at each row of ``configurations`` (n, columns).
 
-    ``states`` (n,): APART by leaves; MEET; NEAR where leaves overlap and the surfaces do not meet,
-    so that one link may still be inside the other. ``distances`` (n,): signed, of the leaves.
+    ``states`` (n,): APART by leaves; MEET; NEAR if leaves overlap but the surfaces do not meet, so
+    that one link may be inside the other. ``distances`` (n,): signed, of the leaves, metres.
     """
     axes, poses = np.empty((len(chain.joints), 6)), np.empty((2, 12))
     ends, points = np.empty((len(chain.ends), 6)), np.empty((2, 3))
@@ -60,18 +60,18 @@ def sample(chain, configurations, guess, states, distances):
         distances[n] = _nearest_leaves(chain, ends)[0]
         states[n] = APART
         if distances[n] <= 0.0:
-            # A limit that prunes all that does not touch.
+            # Limit that prunes everything that does not touch.
             apart = surface_distance(chain, poses, 1e-9, guess, points)
             states[n] = MEET if apart <= 0.0 else NEAR
 
 
 @offline_kernel
 def _nearest(chain, q, axes, poses, ends, guess, points):
-    """(distance, whether by leaves) at ``q``: of surfaces where leaves are near, else of leaves."""
+    """Return (distance, whether by leaves) at ``q``: by surfaces only if leaves are near."""
     place_chain(chain, q, axes, poses)
     place_ends(chain, poses, ends)
     apart, i, j = _nearest_leaves(chain, ends)
-    if apart > _LEAVES_DO:
+    if apart > _LEAVES_SUFFICE:
         _, ax, ay, az, bx, by, bz, _, _, _ = capsule_witness(ends, chain.radii, i, j)
         points[0, 0], points[0, 1], points[0, 2] = ax, ay, az
         points[1, 0], points[1, 1], points[1, 2] = bx, by, bz
@@ -80,10 +80,11 @@ def _nearest(chain, q, axes, poses, ends, guess, points):
 
 
 @offline_kernel
-def _slope(chain, axes, points, q, low, high, slope):
-    """Fill ``slope`` (columns,) by d distance / d q of points held in their bodies.
+def _fill_gradient(chain, axes, points, q, low, high, slope):
+    """Write d distance / d q to ``slope`` (columns,), with the points fixed in their bodies.
 
-    0 where a limit is in the way downhill. Returns its square and its largest part.
+    0 for joints at a limit in downhill direction. Returns the squared norm and the largest
+    component.
     """
     dx, dy, dz = (
         points[1, 0] - points[0, 0], points[1, 1] - points[0, 1], points[1, 2] - points[0, 2]
@@ -107,19 +108,21 @@ def _slope(chain, axes, points, q, low, high, slope):
 
 @offline_kernel
 def descend(chain, low, high, q, most, guess):
-    """Walk from ``q`` (columns,) down the distance of two links, within ``low`` and ``high``.
+    """Descend from ``q`` (columns,) along the distance of two links, within ``low`` and ``high``.
 
-    Returns the distance at the last ``q``, which is written: 0 where the surfaces meet.
+    Returns the distance at the last ``q``, which is written: 0 if the surfaces meet.
     """
     axes, poses, points = np.empty((len(chain.joints), 6)), np.empty((2, 12)), np.empty((2, 3))
     ends, slope, last = np.empty((len(chain.ends), 6)), np.empty(len(q)), np.empty(len(q))
-    # The first round, with no step, only measures.
+    # The first iteration has no step and only measures.
     before, by_leaves, share, square, largest = np.inf, True, 0.0, 1.0, 1.0
     for c in range(len(q)):
         slope[c], last[c] = 0.0, q[c]
     for _ in range(most):
         if share > 0.0:
-            step = min(share * (_BEYOND * before + _FARTHER) / square, share * _LONGEST / largest)
+            step = min(
+                share * (_STEP_FACTOR * before + _STEP_OFFSET) / square, share * _MAX_STEP / largest
+            )
             for c in range(len(q)):
                 q[c] = min(max(last[c] - step * slope[c], low[c]), high[c])
         apart, by_leaves_now = _nearest(chain, q, axes, poses, ends, guess, points)
@@ -127,10 +130,10 @@ def descend(chain, low, high, q, most, guess):
             return 0.0
         if apart >= before and by_leaves_now == by_leaves:
             share *= 0.5
-            if share < _SHORTEST:
+            if share < _MIN_STEP:
                 break
             continue
-        square, largest = _slope(chain, axes, points, q, low, high, slope)
+        square, largest = _fill_gradient(chain, axes, points, q, low, high, slope)
         before, by_leaves = apart, by_leaves_now
         share = min(1.0, 2.0 * share) if share > 0.0 else 1.0
         for c in range(len(q)):
@@ -144,19 +147,19 @@ def descend(chain, low, high, q, most, guess):
 
 # -- the search --
 
-# Rows for boxes at first; waiting boxes above which the search goes depth first.
-_ROOM, _MOST_WAITING = 256, 20_000
-_NEAREST = 64  # samples from which to descend, kept
-_STEPS = 60  # of a descent
+# Initial capacity for boxes; number of open boxes above which the search is depth first.
+_CAPACITY, _MOST_WAITING = 256, 20_000
+_NEAREST = 64  # nearest samples kept as starts of descents
+_STEPS = 60  # maximum number of steps of a descent
 _TESTED_INSIDE = 4  # samples with overlapping leaves tested for one link inside the other
 
 
 def share_bounds(meets: int, samples: int, confidence: float) -> tuple[float, float]:
-    """Lower and upper bound of a share of which ``meets`` of ``samples`` were seen.
+    """Return lower and upper bound of a share, from ``meets`` of ``samples``.
 
-    Each alone holds with ``confidence`` (Clopper and Pearson, Biometrika 26, 1934, one-sided). With
-    none seen the upper one is 1 - (1 - confidence) ** (1 / samples): 3 / samples at 95 %, the rule
-    of three.
+    Each bound alone holds with ``confidence``
+    (Clopper and Pearson, Biometrika 26, 1934, one-sided). If none meet, the upper bound is 1 - (1 -
+    confidence) ** (1 / samples): 3 / samples at 95 %, the rule of three.
     """
     low, high = 0.0, 1.0
     if meets > 0:
@@ -188,18 +191,18 @@ class Verdict:
     """Result for one pair of links.
 
     Attributes:
-        links: their names.
+        links: names.
         meeting: never, sometimes or always.
-        ground: of the verdict.
-        boxes: boxes of joint values that were tested for a proof.
-        unproved: share of the joint ranges that is not proved free; 0 with a proof.
-        samples: configurations that were sampled, over the whole ranges, or over what is
-            unproved where there is a search for a proof.
-        meets: in how many of them they meet.
+        ground: basis of the verdict.
+        boxes: number of boxes of joint values tested for a proof.
+        unproved: share of the joint ranges not proved free; 0 with a proof.
+        samples: number of sampled configurations, over the whole ranges or, after a search for a
+            proof, over the unproved part.
+        meets: number of these in which they meet.
         share: lower and upper bound of the share of all configurations in which they meet, each
-            with the confidence that the search was given.
-        q: (nq,) a configuration in which they meet; None where none is known. Joints that are
-            not between the links are as in the default pose.
+            with the confidence of the search.
+        q: (nq,) a configuration in which they meet; None if unknown. Joints that are not between
+            the links are in the default pose.
     """
 
     links: tuple[str, str]
@@ -214,9 +217,9 @@ class Verdict:
 
 
 class PairSearch:
-    """The results for one pair so far; `verdict` summarizes them.
+    """The current results for one pair; `verdict` summarizes them.
 
-    ``guess`` is work space, and so are trees that the pair shares with others: one thread.
+    It contains work space, and shares trees with other pairs: it is for one thread.
     """
 
     def __init__(self, pair: LinkPair) -> None:
@@ -226,7 +229,7 @@ class PairSearch:
         self.boxes = 0
         self.witness: np.ndarray | None = None  # (c,) values of the pair's columns
         self.proved = False
-        self.left: tuple[int, int] | None = None  # samples in what is unproved, and meets
+        self.left: tuple[int, int] | None = None  # unproved: samples, contacts
         self.starts = np.empty((0, len(pair.columns)))
         self._nearness = np.empty(0)
         self._descended = 0
@@ -235,13 +238,13 @@ class PairSearch:
 
     @property
     def open(self) -> bool:
-        """Neither proved nor met so far."""
+        """Whether the pair is neither proved nor found in contact."""
         return not self.proved and self.witness is None
 
     # -- samples ---------------------------------------------------------------------
 
     def sample(self, values: np.ndarray) -> np.ndarray:
-        """Count at which rows of ``values`` (n, c) the links meet; returns these, bool (n,)."""
+        """Evaluate rows of ``values`` (n, c); return whether the links meet, bool (n,)."""
         met, distances = self._evaluate(values)
         self.samples += len(values)
         self.meets += int(met.sum())
@@ -262,8 +265,9 @@ class PairSearch:
         if len(near):
             inside = [self.pair.one_holds_the_other(row) for row in values[near[:_TESTED_INSIDE]]]
             met[near[:_TESTED_INSIDE]] = inside
-            # A link that is inside here and outside there crosses the surface in between, so a few
-            # samples suffice. At shares near 1, `matrix` checks the meshes again.
+            # A link that is inside in one and outside in another configuration crosses the surface
+            # in between, so a few samples suffice. At shares near 1, `matrix` checks the meshes
+            # again.
             if all(inside):
                 met[near[_TESTED_INSIDE:]] = True
         if met.any() and self.witness is None:
@@ -271,7 +275,7 @@ class PairSearch:
         return met, distances
 
     def descend(self, count: int) -> None:
-        """Walk downhill from the next ``count`` of the nearest samples, until the links meet."""
+        """Descend from the next ``count`` nearest samples, until the links meet."""
         for start in self.starts[self._descended : self._descended + count]:
             self._descended += 1
             q = start.copy()
@@ -283,17 +287,17 @@ class PairSearch:
     # -- proof -----------------------------------------------------------------------
 
     def prove(self, most: int) -> None:
-        """Test about ``most`` further boxes, until the pair is proved or a witness found."""
+        """Test about ``most`` more boxes, until the pair is proved or a witness is found."""
         if self._boxes is None:
-            self._boxes = self._room(_ROOM)
+            self._boxes = self._new_boxes(_CAPACITY)
             self._boxes.bounds[0] = np.column_stack([self.pair.low, self.pair.high])
         stop = self.boxes + most
         while self.open and self.boxes < stop:
             boxes = self._boxes
             if boxes.counts[0] + 1 >= len(boxes.order):
-                self._boxes = boxes = self._grown(boxes)
+                self._boxes = boxes = self._enlarged(boxes)
             if boxes.counts[0] > _MOST_WAITING and not boxes.deep[0]:
-                self._go_deep(boxes)
+                self._search_depth_first(boxes)
             state = range_proof.prove(self.pair.chain, boxes, stop - self.boxes)
             self.boxes = 1 + 2 * int(boxes.counts[3])
             if state in (range_proof.MEETS, range_proof.TOUCHING):
@@ -305,7 +309,7 @@ class PairSearch:
                 else:
                     self.proved = True
 
-    def _room(self, rows: int) -> range_proof.Boxes:
+    def _new_boxes(self, rows: int) -> range_proof.Boxes:
         columns = len(self.pair.columns)
         return range_proof.Boxes(
             bounds=np.empty((rows, columns, 2)),
@@ -318,24 +322,24 @@ class PairSearch:
             deep=np.zeros(1, dtype=np.bool_),
         )
 
-    def _grown(self, old: range_proof.Boxes) -> range_proof.Boxes:
-        """The same boxes with twice the room."""
+    def _enlarged(self, old: range_proof.Boxes) -> range_proof.Boxes:
+        """Return the same boxes with twice the capacity."""
         rows = len(old.order)
-        new = self._room(2 * rows)
+        new = self._new_boxes(2 * rows)
         new.bounds[:rows], new.keys[:rows], new.cuts[:rows] = old.bounds, old.keys, old.cuts
         new.order[:rows] = old.order
         return new._replace(counts=old.counts, found=old.found, deep=old.deep)
 
     @staticmethod
-    def _go_deep(boxes: range_proof.Boxes) -> None:
-        """From now on test the smallest box first, so that hardly more boxes wait."""
+    def _search_depth_first(boxes: range_proof.Boxes) -> None:
+        """Test the smallest box first from now on, so that few boxes are added."""
         waiting = boxes.order[: boxes.counts[0]].copy()
         boxes.keys[waiting] = np.prod(boxes.bounds[waiting, :, 1] - boxes.bounds[waiting, :, 0], 1)
         boxes.order[: len(waiting)] = waiting[np.argsort(boxes.keys[waiting], kind="stable")]
         boxes.deep[0] = True
 
     def _waiting(self) -> tuple[np.ndarray, np.ndarray]:
-        """Bounds (k, c, 2) of the boxes that are not proved, and their shares (k,) of all."""
+        """Bounds (k, c, 2) of the unproved boxes, and their shares (k,) of the joint ranges."""
         if self.proved:
             return np.empty((0, len(self.pair.columns), 2)), np.empty(0)
         if self._boxes is None or self.boxes == 0:
@@ -352,7 +356,7 @@ class PairSearch:
         return min(1.0, float(self._waiting()[1].sum()))
 
     def sample_unproved(self, count: int, rng: np.random.Generator) -> None:
-        """Evaluate ``count`` random configurations in what is not proved."""
+        """Evaluate ``count`` random configurations in the unproved boxes."""
         bounds, shares = self._waiting()
         if not len(shares):
             return
@@ -364,7 +368,7 @@ class PairSearch:
     # -- the end ---------------------------------------------------------------------
 
     def verdict(self, default: np.ndarray, confidence: float) -> Verdict:
-        """The result; joints that are not between the links are as in ``default`` (nq,)."""
+        """Return the result; joints that are not between the links are as in ``default`` (nq,)."""
         links, pair = self.pair.links, self.pair
         q = None if self.witness is None else pair.complete(self.witness, default)
         share = share_bounds(self.meets, self.samples, confidence)

@@ -1,30 +1,29 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Prove by branch and bound that the surfaces of two links never meet, or find where they do.
+"""Prove by branch and bound that the surfaces of two links never meet, or find a contact.
 
-Boxes of joint values, that with the least bound first: proved by the leaves, by the triangles or
-by a plane between the hulls, or else halved. A box in whose middle the surfaces meet ends the
-search. Surfaces: whether one link is inside the other has to be asked in one configuration, since
-it stays so while no surfaces cross.
+Boxes of joint values are tested, lowest bound first. A box is proved by the leaves, by the
+triangles or by a plane between the hulls; otherwise it is halved. The search ends if the surfaces
+meet in the middle of a box. Only surfaces are tested: containment of one link in the other must be
+tested at one configuration, since it cannot change while no surfaces cross.
 
-Two bounds say how near two links can come while the joints between them stay within a box, after
-Schwarzer, Saha and Latombe (IEEE Trans. Robotics 21(3), 2005), made tighter.
+Two lower bounds of the distance are used while the joints between the links stay within a box,
+based on Schwarzer, Saha and Latombe (IEEE Trans. Robotics 21(3), 2005), but tighter.
 
-First order: moving one joint by w turns everything on one side of it against everything on the
-other side, so that two bodies lose no more than w times the reach of the *one* that is nearer to
-the axis; the joints may be moved one after another. Instead of a large w counts the chord,
-2 sin(w / 2).
+First order: moving one joint by w rotates everything on one side of it relative to the other side,
+so the distance of two bodies falls by at most w times the reach of the *one* that is nearer to the
+axis; the joints may be moved one after another. For large w the chord 2 sin(w / 2) replaces w.
 
 Second order: along the direction n of the nearest points in the middle, the gap is linear in the
-joints but for half the accelerations of both points. With d2p / dq_j dq_k =
-z_j x (z_k x (p - o_k)), j nearer than k to the body that is held, these are at most the sum over k
-of w_k R_k (w_k + 2 sum of w_j between k and that body). Any body on the way may be held.
+joints except for half the accelerations of both points. With d2p / dq_j dq_k = z_j x (z_k x (p -
+o_k)), j nearer than k to the body that is held, these are at most the sum over k of w_k R_k (w_k +
+2 sum of w_j between k and that body). Any body in the chain may be held.
 
-A joint that turns the last body of the chain about its own axis can be left out where the leaves
-are swept about it: many a forearm is round.
+A joint that rotates the last body of the chain about its own axis can be ignored by sweeping the
+leaves about that axis: many forearms are round.
 
-A reach R_k is the distance from the axis in the middle of the box, plus what the joints between
-the axis and the body can add to it: it becomes exact as the box shrinks.
+A reach R_k is the distance from the axis in the middle of the box, plus the amount that the joints
+between the axis and the body can add: it becomes exact as the box shrinks.
 """
 
 from __future__ import annotations
@@ -39,15 +38,15 @@ from collision_monitor.common.compiled import offline_kernel
 from collision_monitor.geometry.segments import capsule_distance, capsule_witness, surely_farther
 from collision_monitor.hierarchy.packed import PRISMATIC
 
-# -- bounds on the distance within a box --
+# -- lower bounds of the distance within a box --
 
-# Metres that rounding could have taken from a bound.
+# Metres by which rounding may reduce a bound.
 ROUNDING = 1e-9
 
 
 @offline_kernel
 def spans(chain, half, widths, chords):
-    """Half widths (n,) of the joints from those of the columns, and their chords."""
+    """Write half widths (n,) of the joints, and their chords, from those of the columns."""
     for k in range(len(widths)):
         w = abs(chain.motion[k, 0]) * half[chain.joints[k, 1]]
         widths[k] = chords[k] = w
@@ -66,9 +65,9 @@ def _from_axis(axes, k, x, y, z):
 
 @offline_kernel
 def fill_reaches(chain, axes, chords, ends, reaches):
-    """Upper bounds (2 m, n) of the distance of every leaf from every axis, anywhere in the box.
+    """Write upper bounds (2 m, n) of the distance of every leaf from every axis in the box.
 
-    1 for joints that slide; 0 for the joint that a leaf is swept about. Two more rows are for A and
+    1 for prismatic joints; 0 for the joint that a leaf is swept about. Two more rows are for A and
     B as a whole.
     """
     joints, leaves = len(chain.joints), len(ends)
@@ -103,9 +102,9 @@ def fill_reaches(chain, axes, chords, ends, reaches):
 
 @offline_kernel
 def fill_bends(chain, widths, reaches, bends):
-    """Upper bounds (2 m + 2, n + 1) of accelerations, for each body that may be held.
+    """Write upper bounds (2 m + 2, n + 1) of accelerations, for each body that may be held.
 
-    Column s: the first s joints move A, the others B. Rows as of ``reaches``.
+    Column s: the first s joints move A, the others B. Rows as in ``reaches``.
     """
     joints = len(widths)
     for i in range(len(reaches)):
@@ -124,7 +123,7 @@ def fill_bends(chain, widths, reaches, bends):
 
 @offline_kernel
 def travel(chords, reaches, i, j):
-    """How much nearer rows i and j can come, to first order."""
+    """First-order bound of the approach of rows i and j, metres."""
     total = 0.0
     for k in range(len(chords)):
         total += chords[k] * min(reaches[i, k], reaches[j, k])
@@ -132,8 +131,8 @@ def travel(chords, reaches, i, j):
 
 
 @offline_kernel
-def _held(bends, i, j):
-    """Number of joints that move A when the body is held that leaves the least acceleration."""
+def _best_held_body(bends, i, j):
+    """Number of joints that move A, for the held body with the least acceleration."""
     best, least = 0, np.inf
     for s in range(bends.shape[1]):
         if bends[i, s] + bends[j, s] < least:
@@ -142,8 +141,8 @@ def _held(bends, i, j):
 
 
 @offline_kernel
-def _foremost(chain, axes, widths, s, x, y, z, nx, ny, nz):
-    """How far along n a point of A can be, but for its acceleration."""
+def _max_coordinate(chain, axes, widths, s, x, y, z, nx, ny, nz):
+    """Largest coordinate along n of a point of A, without its acceleration."""
     height = nx * x + ny * y + nz * z
     for k in range(s):
         height += widths[k] * abs(rate(chain, axes, k, x, y, z, nx, ny, nz))
@@ -151,8 +150,8 @@ def _foremost(chain, axes, widths, s, x, y, z, nx, ny, nz):
 
 
 @offline_kernel
-def _rearmost(chain, axes, widths, s, x, y, z, nx, ny, nz):
-    """How far back along n a point of B can be, but for its acceleration."""
+def _min_coordinate(chain, axes, widths, s, x, y, z, nx, ny, nz):
+    """Smallest coordinate along n of a point of B, without its acceleration."""
     height = nx * x + ny * y + nz * z
     for k in range(s, len(widths)):
         height -= widths[k] * abs(rate(chain, axes, k, x, y, z, nx, ny, nz))
@@ -161,42 +160,42 @@ def _rearmost(chain, axes, widths, s, x, y, z, nx, ny, nz):
 
 @offline_kernel
 def leaves_gap(chain, axes, widths, bends, ends, i, j):
-    """Lower bound of the distance of leaf i of A and leaf j of B in the box, to second order."""
+    """Second-order lower bound of the distance of leaf i of A and leaf j of B in the box."""
     _, _, _, _, _, _, _, nx, ny, nz = capsule_witness(ends, chain.radii, i, j)
-    s = _held(bends, i, j)
+    s = _best_held_body(bends, i, j)
     low, high = np.inf, -np.inf
     for m in range(0, 6, 3):
         x, y, z = ends[i, m], ends[i, m + 1], ends[i, m + 2]
-        high = max(high, _foremost(chain, axes, widths, s, x, y, z, nx, ny, nz))
+        high = max(high, _max_coordinate(chain, axes, widths, s, x, y, z, nx, ny, nz))
         x, y, z = ends[j, m], ends[j, m + 1], ends[j, m + 2]
-        low = min(low, _rearmost(chain, axes, widths, s, x, y, z, nx, ny, nz))
+        low = min(low, _min_coordinate(chain, axes, widths, s, x, y, z, nx, ny, nz))
     return low - high - chain.radii[i, 0] - chain.radii[j, 0] - 0.5 * (bends[i, s] + bends[j, s])
 
 
 @offline_kernel
 def hulls_gap(chain, axes, poses, widths, bends, nx, ny, nz, point):
-    """Lower bound of the distance of A and B in the box, by a plane across n."""
+    """Lower bound of the distance of A and B in the box, by a plane perpendicular to n."""
     rows = len(bends)
-    s = _held(bends, rows - 2, rows - 1)
+    s = _best_held_body(bends, rows - 2, rows - 1)
     low, high = np.inf, -np.inf
     for i in range(len(chain.hull_a)):
         carry(poses[0], chain.hull_a, i, 0, point, 0, 0)
         x, y, z = point[0, 0], point[0, 1], point[0, 2]
-        high = max(high, _foremost(chain, axes, widths, s, x, y, z, nx, ny, nz))
+        high = max(high, _max_coordinate(chain, axes, widths, s, x, y, z, nx, ny, nz))
     for i in range(len(chain.hull_b)):
         carry(poses[1], chain.hull_b, i, 0, point, 0, 0)
         x, y, z = point[0, 0], point[0, 1], point[0, 2]
-        low = min(low, _rearmost(chain, axes, widths, s, x, y, z, nx, ny, nz))
+        low = min(low, _min_coordinate(chain, axes, widths, s, x, y, z, nx, ny, nz))
     bend = 0.5 * (bends[rows - 2, s] + bends[rows - 1, s])
     return low - high - chain.thick[0] - chain.thick[1] - bend
 
 
 @offline_kernel
 def leaves_bound(chain, axes, widths, chords, reaches, bends, ends, begin):
-    """(bound, leaf, leaf): at most the distance of any two leaves in the box, and which two.
+    """Return (bound, leaf, leaf): lower bound of the distance of any two leaves in the box.
 
-    The bound is infinite, and the leaves -1, where none can touch. ``begin``: 0 for leaves as they
-    are, ``chain.rows`` for swept ones.
+    The bound is infinite, and the leaves -1, if none can touch. ``begin``: 0 for the leaves,
+    ``chain.rows`` for swept leaves.
     """
     least, best_i, best_j = np.inf, -1, -1
     for i in range(begin, begin + chain.leaves):
@@ -221,22 +220,26 @@ def leaves_bound(chain, axes, widths, chords, reaches, bends, ends, begin):
 
 PROVED, MEETS, OPEN, TOUCHING = 0, 1, 2, 3
 
-# A box that is not proved though the links can lose no more than so many metres in it: they touch.
+# An unproved box counts as touching if the distance can change by at most this in it, metres.
 _RESOLUTION = 2e-5
-# Triangles are not asked where leaves are so far from sufficing, in metres of travel.
-_HOPELESS = 0.25
-# Swept leaves count while they lose this part of what leaves as they are do.
-_WORTH = 0.3
+# Triangles are not tested if leaves miss a proof by more than this, in metres of travel.
+_MAX_SHORTFALL = 0.25
+# Swept leaves are used while their loss is below this part of that of the leaves.
+_SWEPT_LOSS = 0.3
 
 
 class Boxes(NamedTuple):
-    """Boxes that are still to be proved, as a heap, and what was found.
+    """Unproved boxes as a heap, and the results.
 
-    ``bounds`` (room, columns, 2) low and high; ``keys`` (room,) lower bounds of the distance,
-    metres; ``cuts`` (room,) the column to be halved next; ``order`` (room,) the heap, then the free
-    rows. ``counts`` (4,): boxes that wait, proved by leaves, proved by triangles, halved.
-    ``guess`` (k, 2) nearest triangles of the last query; ``found`` (columns,) where they meet.
-    ``deep`` (1,): whether keys of open boxes are their sizes, so that few of them wait.
+    Attributes:
+        bounds: (room, columns, 2) lower and upper joint values.
+        keys: (room,) lower bounds of the distance, metres.
+        cuts: (room,) the column to halve next.
+        order: (room,) the heap, followed by the free rows.
+        counts: (4,) boxes on the heap, proved by leaves, proved by triangles, halved.
+        guess: (k, 2) nearest triangles of the last query.
+        found: (columns,) a configuration of contact.
+        deep: (1,) whether keys of open boxes are their sizes, for depth-first search.
     """
 
     bounds: np.ndarray
@@ -284,8 +287,8 @@ def _work_space(chain, columns):
 
 
 @offline_kernel
-def _cut(chain, work, i, j, points, nx, ny, nz):
-    """The column whose joints take most of the bound of rows i and j of the reaches."""
+def _column_to_halve(chain, work, i, j, points, nx, ny, nz):
+    """Return the column whose joints reduce the bound of rows i and j of the reaches most."""
     scores = work.scores
     for c in range(len(scores)):
         scores[c] = 0.0
@@ -293,7 +296,7 @@ def _cut(chain, work, i, j, points, nx, ny, nz):
         side = 0 if k < chain.up else 1
         w = work.widths[k]
         reach = min(work.reaches[i, k], work.reaches[j, k])
-        if reach <= 0.0:  # swept over
+        if reach <= 0.0:  # swept about this axis
             continue
         speed = rate(
             chain, work.axes, k, points[side, 0], points[side, 1], points[side, 2], nx, ny, nz
@@ -307,22 +310,22 @@ def _cut(chain, work, i, j, points, nx, ny, nz):
 
 
 @offline_kernel
-def _cut_by_leaves(chain, work, i, j):
-    """As `_cut`, by the nearest points of two leaves."""
+def _column_by_leaves(chain, work, i, j):
+    """Like `_column_to_halve`, by the nearest points of two leaves."""
     points = work.points
     _, ax, ay, az, bx, by, bz, nx, ny, nz = capsule_witness(work.ends, chain.radii, i, j)
     points[0, 0], points[0, 1], points[0, 2] = ax, ay, az
     points[1, 0], points[1, 1], points[1, 2] = bx, by, bz
-    return _cut(chain, work, i, j, points, nx, ny, nz)
+    return _column_to_halve(chain, work, i, j, points, nx, ny, nz)
 
 
 @offline_kernel
 def _test(chain, boxes, row, work):
-    """(state, key, cut) of a box: PROVED, MEETS in the middle, OPEN or TOUCHING."""
+    """Return (state, key, cut) of a box: PROVED, MEETS in the middle, OPEN or TOUCHING."""
     q, half = work.q, work.half
     for c in range(len(q)):
         low, high = boxes.bounds[row, c, 0], boxes.bounds[row, c, 1]
-        # The middle may be rounded: what is half of the box must reach both ends all the same.
+        # The middle may be rounded: the half width must still reach both ends.
         q[c] = 0.5 * (low + high)
         half[c] = max(high - q[c], q[c] - low)
     spans(chain, half, work.widths, work.chords)
@@ -350,17 +353,17 @@ def _test(chain, boxes, row, work):
     d = capsule_distance(work.ends, chain.radii, i, j)
     rows = len(work.reaches)
     loss = travel(work.chords, work.reaches, rows - 2, rows - 1) + ROUNDING
-    # The part of what is needed that swept leaves have. Where they are as good as at zero, only the
-    # joint that they are swept about can help.
+    # Share of the required bound reached by swept leaves. If they are nearly at zero distance, only
+    # halving the joint that they are swept about can help.
     done = 0.0
     if swept_i >= 0:
         swept_loss = travel(work.chords, work.reaches, swept_i, swept_j) + ROUNDING
-        if swept_loss > _WORTH * loss:
+        if swept_loss > _SWEPT_LOSS * loss:
             done = capsule_distance(work.ends, chain.radii, swept_i, swept_j) / swept_loss
-    if d > 0.0 and loss > d + _HOPELESS:
+    if d > 0.0 and loss > d + _MAX_SHORTFALL:
         if done * loss > d:
-            return OPEN, key, _cut_by_leaves(chain, work, swept_i, swept_j)
-        return OPEN, key, _cut_by_leaves(chain, work, i, j)
+            return OPEN, key, _column_by_leaves(chain, work, swept_i, swept_j)
+        return OPEN, key, _column_by_leaves(chain, work, i, j)
     apart = surface_distance(chain, work.poses, np.inf, boxes.guess, points)
     if apart <= 0.0:
         return MEETS, apart, 0
@@ -384,8 +387,8 @@ def _test(chain, boxes, row, work):
     if loss < _RESOLUTION:
         return TOUCHING, key, 0
     if done * loss > apart:
-        return OPEN, key, _cut_by_leaves(chain, work, swept_i, swept_j)
-    return OPEN, key, _cut(chain, work, rows - 2, rows - 1, points, nx, ny, nz)
+        return OPEN, key, _column_by_leaves(chain, work, swept_i, swept_j)
+    return OPEN, key, _column_to_halve(chain, work, rows - 2, rows - 1, points, nx, ny, nz)
 
 
 @offline_kernel
@@ -417,7 +420,7 @@ def _sift_down(boxes, size):
 def _push(boxes, row, state, key, cut):
     """Put a box on the heap; ``order[counts[0]]`` must be its row.
 
-    Boxes that meet or touch go there too, so that nobody takes them for proved.
+    Boxes that meet or touch are stored as well, so that they do not count as proved.
     """
     boxes.keys[row], boxes.cuts[row] = key, cut
     if boxes.deep[0] and state == OPEN:
@@ -431,7 +434,7 @@ def _push(boxes, row, state, key, cut):
 
 @offline_kernel
 def _pop_halves(boxes):
-    """Take the first box off the heap and halve it: rows of the halves, now free."""
+    """Remove the first box from the heap and halve it; return the rows of the halves, now free."""
     order, counts, bounds = boxes.order, boxes.counts, boxes.bounds
     size = counts[0]
     row, spare = order[0], order[size]
@@ -449,11 +452,12 @@ def _pop_halves(boxes):
 
 @offline_kernel
 def prove(chain, boxes, most):
-    """Test ``most`` boxes or one more; returns PROVED, MEETS, OPEN or TOUCHING.
+    """Test ``most`` boxes, or one more; return PROVED, MEETS, OPEN or TOUCHING.
 
-    OPEN: the work or the room has run out; call again, with more room where none is left. MEETS:
-    ``found`` is a configuration in which the surfaces touch or cross. TOUCHING: there they are
-    nearer than can be told from touching. With no box on the heap nor halved, row 0 is the whole.
+    OPEN: the number of boxes or the capacity is exhausted; call again, with more capacity if
+    needed. MEETS: the surfaces touch or cross at ``found``. TOUCHING: they are so near there that
+    this cannot be distinguished from touching. If no box is on the heap and none was halved, row 0
+    is the whole range.
     """
     work = _work_space(chain, len(boxes.found))
     order, counts = boxes.order, boxes.counts
@@ -473,7 +477,7 @@ def prove(chain, boxes, most):
         tests += 1
         state, key, cut = _test(chain, boxes, row, work)
         if state == PROVED:
-            if spare >= 0:  # it is to lie where the heap grows
+            if spare >= 0:  # `_push` requires it at this place
                 order[counts[0]], order[counts[0] + 1] = spare, row
         else:
             _push(boxes, row, state, key, cut)

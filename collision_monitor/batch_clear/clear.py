@@ -1,14 +1,14 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Yes or no for many configurations: eight at a time, and no further than the first hit.
+"""Yes/no clearance checks of many configurations, eight at a time, with early exit.
 
-From coarse to fine: balls around links, capsules around links (`batch_clear/tables.py`),
-then their leaves, which are placed only when they are needed. No further test is made for a lane
-that is decided. Where many obstacles are fixed, each moving link descends a tree of boxes.
+The tests go from coarse to fine: balls around links, capsules around links
+(`batch_clear/tables.py`), and then leaves, which are placed only when needed. Decided lanes are
+skipped. If many obstacles are static, each moving link is tested against a tree of boxes.
 
 A solid, capsule or sphere, is a row of ``solids``: centre (3) and half axis (3) in the frame of its
-body, radius, the radius of a ball about the centre that holds it, and 1 / half axis squared (0 for
-a sphere). ``places`` (6 rows a solid, LANES) holds centre and half axis in the base frame.
+body, radius, radius of its bounding ball about the centre, and 1 / half axis squared (0 for a
+sphere). ``places`` (6 rows for each solid, LANES) holds centre and half axis in the base frame.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _PARALLEL = 1e-24  # squared sine; as in `segments`
 
 @inlined_kernel
 def place_solid(poses, body, solids, places, i):
-    """Put solid i, fixed to ``body``, where the body is; poses (12 rows a body, LANES)."""
+    """Place solid i, which is fixed to ``body``; poses (12 rows for each body, LANES)."""
     cx, cy, cz = solids[i, 0], solids[i, 1], solids[i, 2]
     hx, hy, hz = solids[i, 3], solids[i, 4], solids[i, 5]
     for axis in range(3):
@@ -59,7 +59,7 @@ def place_solid(poses, body, solids, places, i):
 
 @inlined_kernel
 def place_fixed(fixed, j, solids, places, i):
-    """Copy row j of ``fixed``, which stands still in the base frame, to solid i."""
+    """Copy row j of ``fixed``, static solids in the base frame, to solid i."""
     for column in range(COLUMNS):
         solids[i, column] = fixed[j, column]
     for axis in range(6):
@@ -77,7 +77,7 @@ def ball_gap_squared(places, i, j):
 
 @inlined_kernel
 def balls_closer(places, solids, i, j, distance):
-    """Bits of the lanes in which the balls around solids i and j are closer."""
+    """Bits of the lanes in which the bounding balls of solids i and j are closer."""
     reach = solids[i, REACH] + solids[j, REACH] + distance
     if reach <= 0.0:
         return 0
@@ -94,9 +94,9 @@ def _clamp(x):
 def axis_gap_squared(places, solids, i, j):
     """Squared distance of the axes of solids i and j.
 
-    As `segments.nearest_parameters`, about the middles: the points are c + s h with s in
-    [-1, 1]. The last step, the best s for the t found, gives s back where t was not limited,
-    and is what the clamping asks for where it was: so no lane needs a branch.
+    As `segments.nearest_parameters`, but about the centres: the points are c + s h with s in [-1,
+    1]. The last step computes the best s for the clamped t. It returns the same s where t was not
+    clamped, so no lane needs a branch.
     """
     rx = load(places, 6 * j) - load(places, 6 * i)
     ry = load(places, 6 * j + 1) - load(places, 6 * i + 1)
@@ -132,39 +132,39 @@ def solids_closer(places, solids, i, j, distance):
 # -- the batch --
 
 TOO_CLOSE, CLEAR, DOUBTFUL = 0, 1, 2
-CHUNK = 32  # pairs between two looks whether all is decided
-STACK = 256  # nodes that can wait; depth first leaves one behind a level
+CHUNK = 32  # pairs between two tests whether all lanes are decided
+STACK = 256  # size of the node stack; depth first adds one for each level
 
 
 class ClearTables(NamedTuple):
-    """What `clear` reads, and its work space; solids are the links, the leaves, one spare."""
+    """Input and work space of `clear`; solids are the links, their leaves and one spare row."""
 
     joints: np.ndarray  # (k, 4) body, parent body, kind, column of q
     motions: np.ndarray  # (k, 2) position = gain * q + offset
     placements: np.ndarray  # (k, 12)
     links: np.ndarray  # (l, 4) body, first solid of its leaves, one past the last, row of partners
-    first: np.ndarray  # (p,) links of pairs, those that were often too close first (written)
+    first: np.ndarray  # (p,) first links of pairs, the most often too close first (written)
     second: np.ndarray  # (p,) their partners (written)
     hits: np.ndarray  # (p,) how often a pair was too close (written)
-    limits: np.ndarray  # (p,) squared distance of ball centres below which it matters (written)
+    limits: np.ndarray  # (p,) squared distance of ball centres to test a pair (written)
     near_of: np.ndarray  # (CHUNK,) lanes in which a pair's balls are near (written)
-    solids: np.ndarray  # (s, 9) see the head of this file
-    nodes: np.ndarray  # (n, 2) tree of what stands still; a leaf: (-1, row of fixed)
+    solids: np.ndarray  # (s, 9) see the docstring of the module
+    nodes: np.ndarray  # (n, 2) tree of static leaves; a leaf: (-1, row of fixed)
     boxes: np.ndarray  # (n, 6)
-    partners: np.ndarray  # (rows, words) bit k: node k holds a partner of the links of this row
-    fixed: np.ndarray  # (m, 9) solids that stand still, in the base frame
+    partners: np.ndarray  # (rows, words) bit k: node k is above a partner of the links of this row
+    fixed: np.ndarray  # (m, 9) static solids, in the base frame
     positions: np.ndarray  # (columns + 1, LANES) (written)
     poses: np.ndarray  # (12 * bodies, LANES) (written)
     places: np.ndarray  # (6 * s, LANES) (written)
     placed: np.ndarray  # (l,) whether a link's leaves are placed (written)
     rows: np.ndarray  # (LANES,) the row in each lane (written)
-    waiting: np.ndarray  # (2 * LANES,) rows that are half done (written)
-    stack: np.ndarray  # (STACK,) nodes that wait (written)
+    waiting: np.ndarray  # (2 * LANES,) rows tested against the first pairs only (written)
+    stack: np.ndarray  # (STACK,) nodes still to be tested (written)
 
 
 @inlined_kernel
 def _joint(tables, k):
-    """Pose of the body that joint k moves, as `kinematics.forward_kinematics`."""
+    """Pose of the body that joint k moves, as in `kinematics.forward_kinematics`."""
     poses, placements = tables.poses, tables.placements
     body, parent, kind, column = (
         tables.joints[k, 0], tables.joints[k, 1], tables.joints[k, 2], tables.joints[k, 3]
@@ -199,7 +199,7 @@ def _joint(tables, k):
 
 @inlined_kernel
 def _place_leaves(tables, link):
-    """Place the leaves of a link unless they are."""
+    """Place the leaves of a link unless they are placed."""
     if tables.placed[link]:
         return
     tables.placed[link] = True
@@ -209,7 +209,7 @@ def _place_leaves(tables, link):
 
 @inlined_kernel
 def _leaf_against(tables, leaf, first, last, open_lanes, margin, slack):
-    """(hit, doubtful) lanes of one leaf against solids first .. last - 1."""
+    """Return (hit, doubtful) lanes of one leaf against solids first .. last - 1."""
     places, solids = tables.places, tables.solids
     hit, doubtful = 0, 0
     for j in range(first, last):
@@ -226,7 +226,7 @@ def _leaf_against(tables, leaf, first, last, open_lanes, margin, slack):
 
 @inlined_kernel
 def _links_against(tables, a, b, open_lanes, margin, slack):
-    """(hit, doubtful) lanes of the leaves of two links that move."""
+    """Return (hit, doubtful) lanes of the leaves of two moving links."""
     places, solids, links = tables.places, tables.solids, tables.links
     _place_leaves(tables, a)
     _place_leaves(tables, b)
@@ -247,7 +247,7 @@ def _links_against(tables, a, b, open_lanes, margin, slack):
 def _box_closer(tables, link, node, distance):
     """Lanes in which a link may be closer than ``distance`` to the leaves in a box.
 
-    The box says nothing about depth: where the ball's centre is inside it is always near.
+    A box has no depth: a link whose ball centre is inside always counts as near.
     """
     boxes, places = tables.boxes, tables.places
     reach = max(tables.solids[link, REACH] + distance, 0.0)
@@ -262,7 +262,7 @@ def _box_closer(tables, link, node, distance):
 
 @inlined_kernel
 def _static_against(tables, link, open_lanes, margin, slack):
-    """(hit, doubtful) lanes of a link against all that stands still."""
+    """Return (hit, doubtful) lanes of a link against all static leaves."""
     row, spare = tables.links[link, 3], len(tables.solids) - 1
     nodes, stack, solids, places = tables.nodes, tables.stack, tables.solids, tables.places
     hit, doubtful = 0, 0
@@ -294,7 +294,7 @@ def _static_against(tables, link, open_lanes, margin, slack):
 
 @inlined_kernel
 def _place_links(tables):
-    """Kinematics, and all links where they are."""
+    """Run the kinematics and place all links."""
     links = tables.links
     for k in range(len(tables.joints)):
         _joint(tables, k)
@@ -305,8 +305,8 @@ def _place_links(tables):
 
 
 @inlined_kernel
-def _bring_forward(tables, p, lowest):
-    """Count a hit of pair p, and let it pass the pair before it if that has fewer."""
+def _move_up(tables, p, lowest):
+    """Count a hit of pair p, and swap it with the pair before if that has fewer hits."""
     hits, limits, first, second = tables.hits, tables.limits, tables.first, tables.second
     hits[p] += 1
     if p > lowest and hits[p] > hits[p - 1]:
@@ -318,9 +318,9 @@ def _bring_forward(tables, p, lowest):
 
 @inlined_kernel
 def _pairs_against(tables, start, stop, lowest, alive, margin, slack):
-    """(alive, doubtful) lanes after pairs start .. stop - 1.
+    """Return (alive, doubtful) lanes after pairs start .. stop - 1.
 
-    All balls first: without a branch, these take half the time.
+    The balls of all pairs are tested first: without branches, this takes half the time.
     """
     places, solids, near_of = tables.places, tables.solids, tables.near_of
     for p in range(start, stop):
@@ -337,15 +337,15 @@ def _pairs_against(tables, start, stop, lowest, alive, margin, slack):
                 unsure |= doubtful
                 if hit & alive:
                     alive &= ~hit
-                    _bring_forward(tables, p, lowest)
+                    _move_up(tables, p, lowest)
     return alive, unsure
 
 
 @inlined_kernel
 def _block(tables, start, stop, lowest, alive, margin, slack):
-    """(clear, doubtful) lanes of ``alive`` after pairs start .. stop - 1.
+    """Return (clear, doubtful) lanes of ``alive`` after pairs start .. stop - 1.
 
-    After the last pair comes what stands still. Pairs before ``lowest`` keep their places.
+    Static leaves are tested after the last pair. Pairs before ``lowest`` keep their order.
     """
     _place_links(tables)
     unsure = 0
@@ -368,7 +368,7 @@ def _block(tables, start, stop, lowest, alive, margin, slack):
 
 @inlined_kernel
 def _set_limits(tables, distance):
-    """How near two balls may be before somebody has to look closer."""
+    """Set the distance of balls below which each pair needs a finer test."""
     solids = tables.solids
     for p in range(len(tables.hits)):
         reach = solids[tables.first[p], REACH] + solids[tables.second[p], REACH] + distance
@@ -377,14 +377,14 @@ def _set_limits(tables, distance):
 
 @inlined_kernel
 def _fill(tables, configurations, rows):
-    """Hand out one row a lane; the lane of one with a value that is no joint position, or -1."""
+    """Load one row into each lane; return the first lane with an invalid joint position, or -1."""
     wrong = -1
     for lane in range(LANES):
         is_valid = True
         for column in range(configurations.shape[1]):
             value = configurations[rows[lane], column]
             tables.positions[column, lane] = value
-            is_valid &= abs(value) <= FARTHEST  # false of NaN
+            is_valid &= abs(value) <= FARTHEST  # false for NaN
         if not is_valid:
             wrong = lane if wrong < 0 else wrong
     return wrong
@@ -392,13 +392,12 @@ def _fill(tables, configurations, rows):
 
 @offline_kernel
 def clear(tables, configurations, margin, slack, out):
-    """Fill out (N,) with CLEAR, TOO_CLOSE or DOUBTFUL; row of a value not finite, or -1.
+    """Fill out (N,) with CLEAR, TOO_CLOSE or DOUBTFUL; return row of an invalid value, or -1.
 
-    Doubtful: within ``slack`` metres of ``margin``, so that another rounding might say
-    the opposite.
+    Doubtful: within ``slack`` metres of ``margin``, so that rounding could change the result.
 
-    With many pairs, rows that outlive the likeliest ones wait until they fill a block of
-    their own for the rest: else one row would keep seven that are decided.
+    With many pairs, rows that pass the most likely pairs are collected until they fill a block for
+    the remaining pairs. Otherwise one undecided row would occupy eight lanes.
     """
     tables = ClearTables(
         lend(tables.joints),
@@ -440,7 +439,7 @@ def clear(tables, configurations, margin, slack, out):
         wrong = _fill(tables, configurations, rows)
         if wrong >= 0:
             return rows[wrong]
-        # A row that waits has met the first ``split`` pairs: these must stay the same ones.
+        # A collected row has passed the first ``split`` pairs: these must not change.
         start, stop = (0, split) if fresh else (split, pairs)
         lowest = split if not fresh and waiting > 0 else 0
         alive, doubtful = _block(

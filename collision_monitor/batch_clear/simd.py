@@ -1,14 +1,13 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Eight numbers that kernels handle as one: a value a configuration, a lane each.
+"""Eight float64 values that kernels handle as one: one lane for each configuration.
 
-Numba has no such type, and its loops over eight values become vector instructions
-or not as the optimiser pleases. Here a value is one LLVM vector: `+ - * /`, `<` and the functions
-below work on all lanes at once, on any processor (LLVM splits a vector that is too wide).
-A plain float among the operands stands for eight equal ones. A comparison gives a mask;
-``bits(mask)`` is an integer, bit k of which is lane k.
+Numba has no such type, and vectorisation of its loops over eight values is not reliable. Here a
+value is one LLVM vector: `+ - * /`, `<` and the functions below work on all lanes at once, on any
+processor (LLVM splits vectors that are too wide). A scalar operand is broadcast. A comparison gives
+a mask; bit k of the integer ``bits(mask)`` is lane k.
 
-Only kernels can use these; no lane ever sees another.
+Only kernels can use these types. Lanes are independent.
 """
 
 from __future__ import annotations
@@ -25,10 +24,10 @@ from numba.np import arrayobj
 from collision_monitor.common.compiled import inlined_kernel
 
 LANES = 8
-ALL = (1 << LANES) - 1  # the bits of a mask that is true everywhere
+ALL = (1 << LANES) - 1  # bits of a mask that is true in all lanes
 
 _NUMBERS = ir.VectorType(ir.DoubleType(), LANES)
-_TRUTHS = ir.VectorType(ir.IntType(1), LANES)
+_BOOLEANS = ir.VectorType(ir.IntType(1), LANES)
 # Products may be fused with sums; nothing is assumed about NaN and infinity.
 _FLAGS = ("contract", "nsz")
 
@@ -60,11 +59,11 @@ class _LanesModel(models.PrimitiveModel):
 @register_model(Mask)
 class _MaskModel(models.PrimitiveModel):
     def __init__(self, manager, kind) -> None:
-        super().__init__(manager, kind, _TRUTHS)
+        super().__init__(manager, kind, _BOOLEANS)
 
 
-def _spread(builder, value):
-    """Eight times the same scalar."""
+def _broadcast(builder, value):
+    """Broadcast a scalar to all lanes."""
     first = builder.insert_element(ir.Constant(_NUMBERS, ir.Undefined), value, ir.IntType(32)(0))
     return builder.shuffle_vector(
         first, first, ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
@@ -74,11 +73,11 @@ def _spread(builder, value):
 def _operand(context, builder, kind, value):
     if kind == lanes:
         return value
-    return _spread(builder, context.cast(builder, value, kind, types.float64))
+    return _broadcast(builder, context.cast(builder, value, kind, types.float64))
 
 
 def _define(operation: Callable, result: types.Type, generate: Callable) -> None:
-    """Teach numba ``operation`` of two lanes, or of lanes and a number."""
+    """Define ``operation`` of two lanes, or of lanes and a number, for numba."""
 
     @type_callable(operation)
     def typing(context):
@@ -141,17 +140,17 @@ def store(typing_context, array, row, value):
 
 @intrinsic
 def spread(typing_context, value):
-    """``value`` in every lane."""
+    """Broadcast ``value`` to every lane."""
 
     def generate(context, builder, signature, arguments):
-        return _spread(builder, arguments[0])
+        return _broadcast(builder, arguments[0])
 
     return lanes(types.float64), generate
 
 
 @intrinsic
 def lesser(typing_context, a, b):
-    """The smaller of two lanes; of b where either is NaN."""
+    """The smaller of two lanes; b if either is NaN."""
 
     def generate(context, builder, signature, arguments):
         first, second = arguments
@@ -162,7 +161,7 @@ def lesser(typing_context, a, b):
 
 @intrinsic
 def greater(typing_context, a, b):
-    """The larger of two lanes; of b where either is NaN."""
+    """The larger of two lanes; b if either is NaN."""
 
     def generate(context, builder, signature, arguments):
         first, second = arguments
@@ -173,7 +172,7 @@ def greater(typing_context, a, b):
 
 @intrinsic
 def choose(typing_context, condition, a, b):
-    """Where ``condition`` holds a, else b."""
+    """Select a where ``condition`` is true, else b."""
 
     def generate(context, builder, signature, arguments):
         return builder.select(*arguments)
@@ -183,7 +182,7 @@ def choose(typing_context, condition, a, b):
 
 @intrinsic
 def nearest_integer(typing_context, value):
-    """Each lane rounded to an integer, halves to the even one."""
+    """Each lane rounded to the nearest integer, halves to even."""
 
     def generate(context, builder, signature, arguments):
         function = builder.module.declare_intrinsic(
@@ -196,7 +195,7 @@ def nearest_integer(typing_context, value):
 
 @intrinsic
 def bits(typing_context, condition):
-    """A mask as an integer: bit k is lane k."""
+    """Convert a mask to an integer: bit k is lane k."""
 
     def generate(context, builder, signature, arguments):
         packed = builder.bitcast(arguments[0], ir.IntType(LANES))
@@ -205,7 +204,7 @@ def bits(typing_context, condition):
     return types.int64(mask), generate
 
 
-# -- sine and cosine of eight angles at once --
+# -- sine and cosine of eight angles --
 
 
 # pi in three parts, the first two of 33 bits: an integer below 2^20 times one of them
@@ -239,12 +238,12 @@ _C8 = 4.6089602423243444e-14
 def sine_cosine(angle):
     """Sine and cosine of lanes of angles up to 1e6 radians; error below 4e-16.
 
-    With angle = n pi + y both are those of y, and change sign together when n is odd.
+    With angle = n pi + y, sine and cosine of y change sign together if n is odd.
     """
     n = nearest_integer(angle * (1.0 / math.pi))
     y = angle - n * _PI_HIGH - n * _PI_MIDDLE - n * _PI_LOW
     half = n * 0.5
-    rest = half - nearest_integer(half)  # 0, or half a unit for an odd n
+    rest = half - nearest_integer(half)  # 0, or half for an odd n
     sign = 1.0 - 8.0 * rest * rest
     z = y * y
     sine = _S4 + z * (_S5 + z * (_S6 + z * (_S7 + z * _S8)))
@@ -256,7 +255,7 @@ def sine_cosine(angle):
 
 @inlined_kernel
 def any_angle(angle, scratch, row):
-    """`angle`, brought to at most pi where a lane exceeds 1e6; row ``row`` of scratch is lost."""
+    """Reduce `angle` to at most pi in lanes that exceed 1e6; overwrites row ``row`` of scratch."""
     if bits(greater(angle, 0.0 - angle) > _LARGEST):
         store(scratch, row, angle)
         for lane in range(LANES):

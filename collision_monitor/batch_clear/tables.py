@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""From the packed arrays of a model to the tables of `batch_clear.clear`."""
+"""Converts the packed arrays of a model to the tables of `batch_clear.clear`."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from collision_monitor.batch_clear.clear import (
 from collision_monitor.batch_clear.simd import LANES
 from collision_monitor.hierarchy import packed
 
-# -- one capsule around all leaves of a link: coarse, for saying quickly that nothing is near --
+# -- one capsule around all leaves of a link, for a fast coarse test --
 
 
 _STEPS = 60
 
 
-def _innermost(points: np.ndarray, radii: np.ndarray) -> np.ndarray:
-    """Nearly the centre (d,) of the smallest ball around balls at ``points`` (n, d).
+def _smallest_ball_center(points: np.ndarray, radii: np.ndarray) -> np.ndarray:
+    """Approximate centre (d,) of the smallest ball around balls at ``points`` (n, d).
 
-    Steps towards the farthest ball that get shorter (Badoiu and Clarkson).
+    Takes decreasing steps towards the farthest ball (Badoiu and Clarkson).
     """
     center = 0.5 * ((points - radii[:, None]).min(axis=0) + (points + radii[:, None]).max(axis=0))
     best, least = center, np.inf
@@ -43,17 +43,17 @@ def _innermost(points: np.ndarray, radii: np.ndarray) -> np.ndarray:
     return best
 
 
-def _along(direction: np.ndarray, points: np.ndarray, radii: np.ndarray) -> tuple:
-    """(p0, p1, radius) of a slim capsule around balls, its axis along ``direction``."""
+def _capsule_along(direction: np.ndarray, points: np.ndarray, radii: np.ndarray) -> tuple:
+    """Return (p0, p1, radius) of a slim capsule around balls, with its axis along ``direction``."""
     helper = np.eye(3)[int(np.abs(direction).argmin())]
     x = np.cross(helper, direction)
     x /= np.linalg.norm(x)
     across = np.array([x, np.cross(direction, x)])
-    center = _innermost(points @ across.T, radii)
+    center = _smallest_ball_center(points @ across.T, radii)
     heights = points @ direction
     distances = np.linalg.norm(points @ across.T - center, axis=1)
     radius = float((distances + radii).max())
-    # Half way round the end, a ball may stick out beyond the axis by so much.
+    # A ball may extend beyond the end of the axis by this length and stay inside the cap.
     spare = np.sqrt(np.maximum((radius - radii) ** 2 - distances**2, 0.0))
     low, high = float((heights + spare).min()), float((heights - spare).max())
     if low > high:
@@ -63,7 +63,7 @@ def _along(direction: np.ndarray, points: np.ndarray, radii: np.ndarray) -> tupl
 
 
 def link_solid(ends: np.ndarray, radii: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, float]:
-    """The slimmest capsule found around leaves, and a ball about its middle around them.
+    """Return the slimmest capsule found around leaves, and its bounding ball.
 
     Args:
         ends: (n, 6) both end points of each leaf.
@@ -80,12 +80,12 @@ def link_solid(ends: np.ndarray, radii: np.ndarray) -> tuple[np.ndarray, np.ndar
     longest = axes[int(np.linalg.norm(axes, axis=1).argmax())]
     if np.linalg.norm(longest) > 0.0:
         directions.append(longest / np.linalg.norm(longest))
-    ball = _innermost(points, radii)
-    found = [(ball, ball, 0.0), *(_along(d, points, radii) for d in directions)]
+    ball = _smallest_ball_center(points, radii)
+    found = [(ball, ball, 0.0), *(_capsule_along(d, points, radii) for d in directions)]
     best, least = None, np.inf
     for p0, p1, _ in found:
         center, half = 0.5 * (p0 + p1), 0.5 * (p1 - p0)
-        # A leaf is in a capsule when the balls at its ends are: capsules are convex.
+        # A capsule is convex: it encloses a leaf if it encloses the balls at both ends.
         squared = float(half @ half)
         t = np.clip((points - center) @ half / squared, -1.0, 1.0) if squared else np.zeros(1)
         gaps = np.linalg.norm(points - center - t[:, None] * half, axis=1)
@@ -95,17 +95,17 @@ def link_solid(ends: np.ndarray, radii: np.ndarray) -> tuple[np.ndarray, np.ndar
             best, least = (center, half, radius), volume
     center, half, radius = best
     reach = float((np.linalg.norm(points - center, axis=1) + radii).max())
-    grown = 1.0 + 1e-12  # for what rounding left outside
+    grown = 1.0 + 1e-12  # covers rounding errors
     return center, half, radius * grown, reach * grown
 
 
-# Up to so many links that stand still are met one by one, more through the tree.
+# Up to this number static links are tested one by one, more through the tree.
 _FEW = 32
 _LANE_ARRAYS = ("positions", "poses", "places")
 
 
 def _lane_array(rows: int) -> np.ndarray:
-    """Zeros (rows, LANES) that begin at a cache line: a vector then never crosses one."""
+    """Zeros (rows, LANES) aligned to a cache line, so that no vector crosses one."""
     raw = np.zeros(rows * LANES + 8)
     skip = (-raw.ctypes.data % 64) // 8
     return raw[skip : skip + rows * LANES].reshape(rows, LANES)
@@ -159,7 +159,7 @@ def _link_row(view: packed.View, link: int) -> list[float]:
 
 
 def _static_tree(view: packed.View) -> tuple[np.ndarray, np.ndarray]:
-    """(nodes, boxes) of what stands still, counted from 0; leaves from the first of them."""
+    """(nodes, boxes) of the tree of static leaves, counted from 0."""
     nodes = view.nodes[view.moving_nodes :].copy()
     inner = nodes[:, 0] >= 0
     nodes[inner] -= view.moving_nodes
@@ -177,7 +177,7 @@ def _all_partners(view: packed.View, used: np.ndarray) -> np.ndarray:
 
 
 def _placed(links: np.ndarray, solids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(placed, places): links that stand still, and their leaves, where they will stay."""
+    """(placed, places): static links and their leaves are placed once."""
     places = _lane_array(6 * len(solids))
     for k in np.flatnonzero(links[:, 0] == 0).tolist():
         for solid in (k, *range(links[k, 1], links[k, 2])):
@@ -186,7 +186,7 @@ def _placed(links: np.ndarray, solids: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 
 def clear_tables(view: packed.View, columns: int) -> ClearTables:
-    """The tables of a model whose static leaves and boxes are placed.
+    """Return the tables of a model whose static leaves and boxes are placed.
 
     Args:
         view: `packed.windows` of its arrays.
@@ -194,12 +194,12 @@ def clear_tables(view: packed.View, columns: int) -> ClearTables:
     """
     body_of = view.leaf_bodies[view.links[:, 0], 0]
     few = int((body_of == 0).sum()) <= _FEW
-    met = few | (body_of > 0)  # one by one, not by the tree
+    met = few | (body_of > 0)  # tested one by one, not by the tree
     used = np.intersect1d(np.flatnonzero(met), view.pairs)
     rank = np.full(len(view.links), -1)
     rank[used] = np.arange(len(used))
 
-    # Solids: links, their leaves, one to spare.
+    # Solids: links, their leaves, one spare row.
     leaf_solids = _leaf_solids(view)
     spare = np.zeros((1, COLUMNS))
     around = np.array([_link_row(view, link) for link in used.tolist()])
@@ -217,7 +217,7 @@ def clear_tables(view: packed.View, columns: int) -> ClearTables:
     nodes, boxes = _static_tree(view)
 
     pairs = rank[view.pairs[met[view.pairs].all(axis=1)]]
-    # The larger link first: its leaves are rejected by the smaller one whole.
+    # The larger link first: the smaller one then rejects its leaves as a whole.
     smaller_first = solids[pairs[:, 0], REACH] < solids[pairs[:, 1], REACH]
     pairs[smaller_first] = pairs[smaller_first, ::-1]
     joints = _needed_joints(view, body_of[used])
@@ -247,7 +247,7 @@ def clear_tables(view: packed.View, columns: int) -> ClearTables:
 
 
 def copied(tables: ClearTables) -> ClearTables:
-    """Tables that share nothing with these, for another thread."""
+    """Copy the tables for another thread."""
     lanes = {name: _lane_array(len(getattr(tables, name))) for name in _LANE_ARRAYS}
     for name, array in lanes.items():
         array[:] = getattr(tables, name)

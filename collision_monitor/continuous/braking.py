@@ -1,13 +1,14 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Braking joints: their path, how near links can come on it, and the time to collision.
+"""Braking joints: their path, upper bounds of approach, and the time to collision.
 
-Every joint keeps its velocity for a reaction time and then slows down at a constant deceleration
-of its own until it stops.
+Every joint keeps its velocity for a reaction time and then brakes at its own constant deceleration
+until it stops.
 
-Pairs of links with equal weights form a class: in a large scene there are few. ``weights``
-(joints, classes) is how far two links come nearer at most for a unit of a joint, and 0 for
-joints that carry both or neither (`model.reach`); ``class_warn`` (classes,) their warning distance.
+Pairs of links with equal weights form a class; even a large scene has few classes. ``weights``
+(joints, classes) is the maximum approach of two links per unit of a joint, and 0 for joints that
+carry both or neither (`CollisionModel.link_reach`). ``class_warn`` (classes,) is their warning
+distance.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from collision_monitor.hierarchy.query import move
 
 @kernel
 def braked(velocity, deceleration, reaction, time):
-    """Way of a joint after ``time`` seconds, rad or m, with the sign of its velocity."""
+    """Travel of a joint after ``time`` seconds, rad or m, with the sign of its velocity."""
     if time <= reaction:
         return velocity * time
     braking = min(time - reaction, abs(velocity) / deceleration)
@@ -35,7 +36,7 @@ def braked(velocity, deceleration, reaction, time):
 
 @kernel
 def braking_time(velocities, decelerations, reaction):
-    """Seconds until every joint stands."""
+    """Seconds until every joint has stopped."""
     longest = 0.0
     for k in range(len(velocities)):
         longest = max(longest, abs(velocities[k]) / decelerations[k])
@@ -44,9 +45,9 @@ def braking_time(velocities, decelerations, reaction):
 
 @kernel
 def braking_path(q, velocities, decelerations, reaction, path):
-    """Write configurations of joints that brake into ``path`` (count, nq), evenly spaced in time.
+    """Write configurations of braking joints to ``path`` (count, nq), evenly spaced in time.
 
-    The first is ``q`` (nq,), the last the one in which every joint stands.
+    The first is ``q`` (nq,), the last that in which every joint has stopped.
     """
     end = braking_time(velocities, decelerations, reaction)
     for row in range(len(path)):
@@ -59,11 +60,11 @@ def braking_path(q, velocities, decelerations, reaction, path):
 def braking_limits(
     weights, columns, gains, velocities, decelerations, reaction, class_warn, reserve, limits
 ):
-    """Farthest that a pair may be now and still matter while all joints brake, metres.
+    """Write the largest current distance at which a pair must be checked while braking, metres.
 
-    A pair matters if it comes within its warning distance and ``reserve``: how far it may be apart
-    for that is written into ``limits`` (classes,). Joint k of the kernels follows ``columns[k]``
-    of q by ``gains[k]``.
+    A pair must be checked if it may come within its warning distance plus ``reserve``; its largest
+    current distance for this is written to ``limits`` (classes,). Joint k of the kernels follows
+    ``columns[k]`` of q with factor ``gains[k]``.
     """
     for group in range(len(limits)):
         limits[group] = class_warn[group] + reserve
@@ -82,7 +83,7 @@ def braking_limits(
 
 @kernel
 def fastest_approach(weights, columns, gains, velocities):
-    """How fast any two links can come nearer at these velocities, m/s."""
+    """Upper bound of the speed at which any two links approach at these velocities, m/s."""
     fastest = 0.0
     for group in range(weights.shape[1]):
         speed = 0.0
@@ -94,7 +95,7 @@ def fastest_approach(weights, columns, gains, velocities):
 
 @kernel
 def point_speed(view, leaf, x, y, z, nx, ny, nz, velocities):
-    """Speed n . dp/dt of the point p = (x, y, z) of a leaf's body."""
+    """Speed n . dp/dt of the point p = (x, y, z) of a leaf's body, m/s."""
     total = 0.0
     body = view.leaf_bodies[leaf, 0]
     while body > 0:
@@ -115,17 +116,17 @@ def parting_rate(numbers, index, q, velocities, i, j, ax, ay, az, bx, by, bz, nx
     return speed - point_speed(view, i, ax, ay, az, nx, ny, nz, velocities)
 
 
-# -- bounds on the distance of two links along a path, from distances at some configurations --
+# -- lower bounds on the distance of two links along a path, from measured distances --
 #
-# A distance that was measured at a configuration holds at any other one, less the travel of both
-# links between them (Schwarzer, Saha, Latombe, IEEE Trans. Robotics 21(3), 2005). The first one
-# need not be on the path. ``weights`` (nq,) is how far two links come nearer at most for a unit of
-# a joint.
+# A distance measured at one configuration is valid at any other one, less the travel of both links
+# between them (Schwarzer, Saha, Latombe, IEEE Trans. Robotics 21(3), 2005). The measured
+# configuration need not be on the path. ``weights`` (nq,) is the maximum approach of two links per
+# unit of a joint.
 
 
 @kernel
 def travel_between(weights, a, b):
-    """How far two links come nearer at most between two configurations (nq,), metres."""
+    """Maximum approach of two links between two configurations (nq,), metres."""
     travel = 0.0
     for k in range(len(weights)):
         travel += weights[k] * abs(a[k] - b[k])
@@ -136,10 +137,10 @@ def travel_between(weights, a, b):
 def raise_bounds(path, joints, weights, place, distance, enough, bounds):
     """Raise ``bounds`` (n,) on the distance in the intervals of ``path`` (2 n + 1, nq).
 
-    Every other row is the middle of an interval. ``distance`` was measured at ``place`` (nq,).
-    Each joint is monotone on the path, so that it is farthest from there at an end of an interval.
-    ``joints``: the indices of all weights that are not 0. Bounds of at least ``enough`` stay as
-    they are. Returns the least bound.
+    Every second row is the middle of an interval. ``distance`` was measured at ``place`` (nq,).
+    Each joint is monotone on the path, so its maximum difference is at an end of the interval.
+    ``joints``: the indices of all weights that are not 0. Bounds of at least ``enough`` are not
+    changed. Returns the lowest bound.
     """
     least = np.inf
     for i in range(len(bounds)):
@@ -155,11 +156,11 @@ def raise_bounds(path, joints, weights, place, distance, enough, bounds):
 
 @kernel
 def bounds_of_pairs(path, weights, now, enough, slots, places, distances, counts, bounds):
-    """Write ``bounds`` (pairs, n): all that is known of the intervals of ``path``.
+    """Write ``bounds`` (pairs, n) of the distance in the intervals of ``path`` (2 n + 1, nq).
 
-    ``weights`` (pairs, nq); ``now`` (pairs,) at the first row of the path; pair k was measured at
-    ``places[slots[k]]`` (m, nq) with ``distances[slots[k]]`` (m,): the last ``counts[slots[k]]``
-    times, one after another and round again.
+    ``weights`` (pairs, nq); ``now`` (pairs,): distances at the first row of the path. Pair k was
+    measured at ``places[slots[k]]`` (m, nq) with ``distances[slots[k]]`` (m,), a ring buffer with
+    ``counts[slots[k]]`` entries so far.
     """
     for k in range(len(now)):
         bounds[k] = -np.inf
@@ -178,10 +179,10 @@ def bounds_of_pairs(path, weights, now, enough, slots, places, distances, counts
 
 @kernel
 def lowest_interval(path, weights, places, distances, bounds, gain):
-    """(interval with the lowest bound, whether measuring in its middle may raise it by ``gain``).
+    """Return the interval with the lowest bound, and whether measuring may raise it by ``gain``.
 
-    The pair was measured at ``places`` (m, nq), with ``distances`` (m,), inf where it was not: how
-    far it can be apart in the middle is known.
+    The pair was measured at ``places`` (m, nq), with ``distances`` (m,), inf for unused entries.
+    These give an upper bound of the distance in the middle of the interval.
     """
     interval = np.argmin(bounds)
     first, middle, last = path[2 * interval], path[2 * interval + 1], path[2 * interval + 2]
@@ -201,9 +202,9 @@ def lowest_interval(path, weights, places, distances, bounds, gain):
 def collision_time(numbers, index, q, velocities, speed, horizon, tolerance, budget, there):
     """Seconds until the nearest leaves are within ``tolerance`` metres; inf beyond ``horizon``.
 
-    Never too long: no two links come nearer by more than ``speed`` m/s, so that much time passes
-    untested; where ``budget`` tests do not reach as far, it is how far they reach. ``there``
-    (nq,) is work space.
+    Never too long: no two links approach faster than ``speed`` m/s, so the motion is safe for the
+    corresponding time. If ``budget`` tests are not enough, the result is the time reached.
+    ``there`` (nq,) is work space.
     """
     view = unpack(numbers, index)
     time = 0.0

@@ -1,12 +1,12 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""How near links come while all joints brake (`braking`), certified between samples.
+"""Lower bounds of distances while all joints brake (`braking`), certified between samples.
 
-Joints move one way only while they brake. So between two instants a pair of links comes no
-nearer than its distance at an instant between them less the way that both can go from there
-(Schwarzer, Saha, Latombe, IEEE Trans. Robotics 21(3), 2005): intervals in which that says too
-little are halved. The tree is asked once for a piece of the path that is not long; a half of an
-interval is about those leaf pairs that the whole of it could not rule out.
+Joints are monotone while they brake. Between two instants the distance of a pair of links is
+therefore at least its distance at an instant between them, less the travel of both links from there
+(Schwarzer, Saha, Latombe, IEEE Trans. Robotics 21(3), 2005). Intervals with too low a bound are
+halved. The tree is searched once for each short piece of the path; half an interval only uses those
+leaf pairs that the whole interval did not exclude.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from collision_monitor.hierarchy.kinematics import forward_kinematics, place_lea
 from collision_monitor.hierarchy.packed import unpack
 from collision_monitor.hierarchy.query import move, near_leaves
 
-# Columns of ``rows``: one row a pair of links.
+# Columns of ``rows``: one row for each pair of links.
 PAIR, GROUP, DISTANCE, RATE, LEAST, TRAVEL, SAMPLED, LEAF_A, LEAF_B = range(9)
 COLUMNS = 9
-# Leaf pairs within so many metres of the nearest have a say in whether two links part.
-_ABREAST = 0.001
+# Leaf pairs within this many metres of the nearest determine whether two links separate.
+_NEARLY_NEAREST = 0.001
 _DEPTH = 64
-# Intervals in which links go farther than so many metres are halved without a look.
-_LONG = 0.12
-# A search that takes too long begins again, so many times as coarse.
+# Intervals in which links travel farther (metres) are halved without a query.
+_MAX_TRAVEL = 0.12
+# A search that takes too long is repeated with a resolution coarser by this factor.
 _ATTEMPTS, _COARSER = 3, 6.0
-# Configurations at most on a path of many pieces; beyond, only the length of the path counts.
-_MOST_IN_PIECES = 4000
+# Maximum number of configurations on a path of many pieces; beyond, only the path length counts.
+_MAX_QUERIES = 4000
 
 
 class Path(NamedTuple):
-    """Where and how fast the joints are, how they brake, and when they stand."""
+    """Positions, velocities and decelerations of the joints, and the time when they stop."""
 
     q: np.ndarray
     velocities: np.ndarray
@@ -52,22 +52,22 @@ class Groups(NamedTuple):
     """Pairs of links and their classes; see `braking`."""
 
     leaf_links: np.ndarray
-    pair_table: np.ndarray  # as in `near`
+    pair_table: np.ndarray  # as in `hierarchy.query.near`
     class_table: np.ndarray  # the same with classes instead of pairs
     weights: np.ndarray
     stop: np.ndarray
     warn: np.ndarray
     reserve: float
-    totals: np.ndarray  # limits of the whole path, as of `braking.braking_limits`
+    totals: np.ndarray  # limits of the whole path, from `braking.braking_limits`
 
 
 class Space(NamedTuple):
     """Arrays that are written."""
 
-    size: np.ndarray  # (1,) rows so far
-    slots: np.ndarray  # (pairs,) row of a pair, -1 without one
+    size: np.ndarray  # (1,) number of rows so far
+    slots: np.ndarray  # (pairs,) row of a pair, or -1
     found: np.ndarray  # (k, 3) leaf, leaf, class, then row
-    values: np.ndarray  # (k, 2) distance, and nothing
+    values: np.ndarray  # (k, 2) distance, distance at a sample
     rows: np.ndarray
     limits: np.ndarray  # (classes,)
     least: np.ndarray  # (rows,)
@@ -75,7 +75,7 @@ class Space(NamedTuple):
 
 @kernel
 def _place(view, path, time):
-    """Put all links where they are ``time`` seconds from now."""
+    """Place all links at ``time`` seconds from now."""
     for k in range(len(path.q)):
         way = 0.0
         if time > 0.0:
@@ -86,7 +86,7 @@ def _place(view, path, time):
 
 @kernel
 def _near_now(view, groups, space, widest):
-    """Leaf pairs nearer than ``space.limits``, with a row for each pair of links; -1: no room."""
+    """Find leaf pairs nearer than ``space.limits``, with a row for each pair of links; -1: full."""
     found, values, rows = space.found, space.values, space.rows
     count = near_leaves(
         view, groups.leaf_links, groups.class_table, space.limits, widest, found, values
@@ -115,7 +115,7 @@ def _near_now(view, groups, space, widest):
 
 @kernel
 def _limits_now(groups, space):
-    """How near a pair matters without any motion; the largest."""
+    """Set the limits of pairs without any motion; return the largest."""
     widest = -np.inf
     for group in range(len(space.limits)):
         space.limits[group] = groups.warn[group] + groups.reserve
@@ -125,7 +125,7 @@ def _limits_now(groups, space):
 
 @kernel
 def _limits_between(view, groups, path, space, first, middle, last):
-    """How near a pair matters in the middle of an interval; the largest, and the longest way."""
+    """Set limits in the middle of an interval; return the largest, and the longest travel."""
     for k in range(len(path.steps)):
         c = view.joint_table[k, 2]
         v, a = path.velocities[c], path.decelerations[c]
@@ -148,15 +148,15 @@ def _limits_between(view, groups, path, space, first, middle, last):
 
 @small_kernel
 def _rate(view, i, j, velocities):
-    """Rate at which two leaves part, m/s."""
+    """Rate at which two leaves separate, m/s."""
     _, ax, ay, az, bx, by, bz, nx, ny, nz = capsule_witness(view.ends, view.radii, i, j)
     rate = point_speed(view, j, bx, by, bz, nx, ny, nz, velocities)
     return rate - point_speed(view, i, ax, ay, az, nx, ny, nz, velocities)
 
 
 @kernel
-def _take_now(view, velocities, space, count):
-    """Distance now and rate of the pairs that are near now."""
+def _set_current(view, velocities, space, count):
+    """Set distance and rate of the pairs that are near now."""
     found, values, rows = space.found, space.values, space.rows
     for k in range(count):
         row = found[k, 2]
@@ -165,14 +165,14 @@ def _take_now(view, velocities, space, count):
             rows[row, LEAF_A], rows[row, LEAF_B] = found[k, 0], found[k, 1]
     for k in range(count):
         row = found[k, 2]
-        if values[k, 0] <= rows[row, DISTANCE] + _ABREAST:
+        if values[k, 0] <= rows[row, DISTANCE] + _NEARLY_NEAREST:
             rate = _rate(view, found[k, 0], found[k, 1], velocities)
             rows[row, RATE] = min(rows[row, RATE], rate)
 
 
 @kernel
 def _measure_now(view, groups, velocities, space):
-    """The same of pairs that come near only later."""
+    """Set distance and rate of pairs that only come near later."""
     rows = space.rows
     for row in range(space.size[0]):
         if rows[row, DISTANCE] < np.inf:
@@ -192,8 +192,8 @@ def _measure_now(view, groups, velocities, space):
 
 
 @kernel
-def _is_settled(groups, resolution, space):
-    """Whether some pair that is apart now comes within its stop distance, so that all is said."""
+def _is_decided(groups, resolution, space):
+    """Whether a pair outside its stop distance comes within it, so that the result is decided."""
     rows = space.rows
     for row in range(space.size[0]):
         stop = groups.stop[int(rows[row, GROUP])]
@@ -204,7 +204,7 @@ def _is_settled(groups, resolution, space):
 
 @kernel
 def _sample(view, path, space, count, time):
-    """Distances of the first ``count`` leaf pairs at ``time``, into the second column of values."""
+    """Write distances of the first ``count`` leaf pairs at ``time`` to column 1 of the values."""
     for k in range(len(path.q)):
         way = braked(path.velocities[k], path.decelerations[k], path.reaction, time)
         path.there[k] = path.q[k] + way
@@ -219,11 +219,11 @@ def _sample(view, path, space, count, time):
 
 
 @kernel
-def _bring_forward(groups, resolution, space, count):
-    """Put first those of ``count`` leaf pairs that may come nearer than is known; how many.
+def _select_undecided(groups, resolution, space, count):
+    """Move leaf pairs to the front that may come nearer than the known bounds; return their number.
 
-    ``space.limits`` are those of the interval in whose middle they were sampled. The bounds of the
-    others count.
+    ``space.limits`` are those of the interval that was sampled in its middle. The bounds of the
+    other pairs are final.
     """
     found, values, rows = space.found, space.values, space.rows
     kept = 0
@@ -244,8 +244,8 @@ def _bring_forward(groups, resolution, space, count):
 
 
 @kernel
-def _take_bounds(groups, space, count):
-    """The bounds of ``count`` leaf pairs in the interval count, however low they are."""
+def _use_bounds(groups, space, count):
+    """Use the bounds of ``count`` leaf pairs in the interval, however low they are."""
     for k in range(count):
         row = space.found[k, 2]
         group = int(space.rows[row, GROUP])
@@ -257,11 +257,11 @@ def _take_bounds(groups, space, count):
 def _search(view, groups, path, space, start, end, count, resolution, most, gives_up):
     """Bound LEAST from ``start`` to ``end`` for the first ``count`` leaf pairs.
 
-    (configurations looked at, at most ``most``; whether each bound is within ``resolution`` or
-    does not matter). With ``gives_up`` it ends where that cannot be, and LEAST is of no use.
+    Returns (configurations queried, at most ``most``; whether each bound is within ``resolution``
+    or irrelevant). With ``gives_up`` it ends as soon as that is impossible, and LEAST is invalid.
     """
     starts, ends = np.empty(_DEPTH), np.empty(_DEPTH)
-    counts = np.empty(_DEPTH, np.int64)  # leaf pairs that an interval is about: the first so many
+    counts = np.empty(_DEPTH, np.int64)  # number of leading leaf pairs of each interval
     starts[0], ends[0], counts[0] = start, end, count
     waiting, tests, is_fine = 1, 0, True
     while waiting > 0:
@@ -271,7 +271,7 @@ def _search(view, groups, path, space, start, end, count, resolution, most, give
         _limits_between(view, groups, path, space, first, middle, last)
         _sample(view, path, space, count, middle)
         tests += 1
-        kept = _bring_forward(groups, resolution, space, count)
+        kept = _select_undecided(groups, resolution, space, count)
         if kept == 0:
             continue
         if tests + waiting + 2 <= most and waiting + 2 <= _DEPTH:
@@ -283,20 +283,20 @@ def _search(view, groups, path, space, start, end, count, resolution, most, give
         if gives_up:
             return tests, False
         is_fine = False
-        _take_bounds(groups, space, kept)
+        _use_bounds(groups, space, kept)
     return tests, is_fine
 
 
 @kernel
 def _search_coarser(view, groups, path, space, start, end, count, resolution, most):
-    """As `_search`, as finely as ``most`` configurations allow; how many were looked at."""
+    """Like `_search`, as fine as ``most`` configurations allow; return the number of queries."""
     rows = space.rows
     before = space.least
     for row in range(space.size[0]):
         before[row] = rows[row, LEAST]
     tests = 0
     for attempt in range(_ATTEMPTS):
-        if _is_settled(groups, resolution, space):
+        if _is_decided(groups, resolution, space):
             break
         for row in range(space.size[0]):
             rows[row, LEAST] = before[row]
@@ -312,9 +312,9 @@ def _search_coarser(view, groups, path, space, start, end, count, resolution, mo
 
 @kernel
 def _search_pieces(view, groups, path, space, resolution, most):
-    """The whole path in pieces that are not long; configurations looked at, or no room.
+    """Search the path in short pieces; return the configurations queried, or no room.
 
-    0 where that would be more than `_MOST_IN_PIECES`.
+    0 if that would take more than `_MAX_QUERIES`.
     """
     starts, ends = np.empty(_DEPTH), np.empty(_DEPTH)
     starts[0], ends[0] = 0.0, path.end
@@ -324,7 +324,7 @@ def _search_pieces(view, groups, path, space, resolution, most):
         first, last = starts[waiting], ends[waiting]
         middle = 0.5 * (first + last)
         widest, longest = _limits_between(view, groups, path, space, first, middle, last)
-        if longest > _LONG and waiting + 2 <= _DEPTH:
+        if longest > _MAX_TRAVEL and waiting + 2 <= _DEPTH:
             starts[waiting], ends[waiting] = first, middle
             starts[waiting + 1], ends[waiting + 1] = middle, last
             waiting += 2
@@ -339,27 +339,27 @@ def _search_pieces(view, groups, path, space, resolution, most):
             tests += 1 + _search_coarser(
                 view, groups, path, space, first, last, count, resolution, most
             )
-        if _is_settled(groups, resolution, space):
+        if _is_decided(groups, resolution, space):
             break
-        if tests > _MOST_IN_PIECES:
+        if tests > _MAX_QUERIES:
             return 0
     return tests
 
 
 @kernel
 def _look(view, groups, path, velocities, space, widest, resolution, most):
-    """Fill the rows; configurations looked at, less than 0: no room, 0: too long a path."""
+    """Fill the rows; return configurations queried; below 0: no room; 0: the path is too long."""
     rows = space.rows
     longest = 0.0
     for group in range(len(groups.totals)):
         space.limits[group] = groups.totals[group]
         longest = max(longest, groups.totals[group] - groups.warn[group] - groups.reserve)
-    is_short = longest <= _LONG or most == 0
+    is_short = longest <= _MAX_TRAVEL or most == 0
     _place(view, path, 0.0)
     count = _near_now(view, groups, space, widest if is_short else _limits_now(groups, space))
     if count < 0:
         return count
-    _take_now(view, velocities, space, count)
+    _set_current(view, velocities, space, count)
     if path.end <= 0.0:
         return 1
     if most == 0:
@@ -380,14 +380,14 @@ def _look(view, groups, path, velocities, space, widest, resolution, most):
         forward_kinematics(view, path.q)
         place_leaves(view, view.moving_leaves)
         _measure_now(view, groups, velocities, space)
-    settled = _is_settled(groups, resolution, space)
+    settled = _is_decided(groups, resolution, space)
     for row in range(space.size[0]):
         if settled:
             rows[row, LEAST] = rows[row, SAMPLED]
         group = int(rows[row, GROUP])
-        # Intervals in which a pair was not found say no more than this of it.
+        # For intervals without the pair this is the best bound.
         least = min(rows[row, LEAST], groups.warn[group] + groups.reserve)
-        # One bound from now on may be better than what pieces say.
+        # One bound from now on may be better than those of the pieces.
         least = max(least, rows[row, DISTANCE] - rows[row, TRAVEL])
         rows[row, LEAST] = min(least, min(rows[row, SAMPLED], rows[row, DISTANCE]))
     return tests + 1
@@ -399,21 +399,20 @@ def outlook(
     totals, widest, q, velocities, path, decelerations, reaction, resolution, most, size, slots,
     found, values, rows, limits, least, there, steps,
 ):  # fmt: skip
-    """Configurations looked at; -1: ``rows`` has no room, -k: ``found`` has no room for k.
+    """Return the number of configurations queried; -1: ``rows`` is full, -k: ``found`` needs k.
 
     Writes ``size[0]`` rows, one for each pair of links that is nearer than its warning distance
-    and ``reserve``, or may come as near while braking: its distance now, the rate at which it
-    grows at ``velocities``, and a bound from below on its distance while braking from ``path``
-    (velocities; zeros for no look ahead), at most ``resolution`` metres off if ``most``
-    configurations a piece are enough for that, and no more than the warning distance and
-    ``reserve`` where a pair stays beyond them. With ``most`` of 0, and on a path that is too long
-    to be searched, it is the distance now less the farthest that the pair can go. Where a pair
-    comes within its stop distance others are not searched any further, and LEAST is the least
-    distance so far.
+    plus ``reserve``, or may come as near while braking: its distance now (m), the rate at which it
+    grows at ``velocities`` (m/s), and LEAST, a lower bound on its distance while braking from
+    ``path`` (velocities; zeros for no look-ahead). LEAST is at most ``resolution`` metres too low
+    if ``most`` configurations for each piece are enough, and at most the warning distance plus
+    ``reserve``. With ``most`` of 0, or if the path is too long, it is the current distance less the
+    maximum travel. Once a pair comes within its stop distance the others are not refined, and LEAST
+    is the lowest distance so far.
 
-    ``totals`` and ``widest`` as of `braking.braking_limits`. All is finite. Work space: ``slots``
-    (pairs,) of -1, ``found`` (k, 3), ``values`` (k, 2), ``limits`` (classes,), ``least`` (one a
-    row), ``there`` (nq,), ``steps`` (joints,).
+    ``totals`` and ``widest`` as in `braking.braking_limits`. All values are finite. Work space:
+    ``slots`` (pairs,) of -1, ``found`` (k, 3), ``values`` (k, 2), ``limits`` (classes,), ``least``
+    (rows,), ``there`` (nq,), ``steps`` (joints,).
     """
     view = unpack(numbers, index)
     groups = Groups(

@@ -1,13 +1,13 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The clearance of every pair of links along a motion, from above and from below, by bisection.
+"""Lower and upper bounds of the clearance of every pair of links along a motion, by bisection.
 
-Time is cut into bins. The distance of each pair is measured at instants of every bin, which bounds
-the least from above; in between it is bounded from below (`pair_sweep`). A piece of a bin is halved
-for those pairs only whose bounds are not close enough yet; see `target_of`.
+Time is divided into bins. The distance of each pair is measured at instants of every bin, which
+gives an upper bound of the minimum; `pair_sweep` gives a lower bound in between. A piece of a bin
+is halved only for pairs whose bounds are not close enough (`target_of`).
 
-Paths may have times of their own, each with a range of starts: a piece then is a box in time and
-starts, and halved along its longest side.
+Paths may have separate clocks, each with a range of start times. A piece is then a box in time and
+start times, and is halved along its longest side.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ LIMITS = 3  # thresholds of a pair
 
 
 class Found(NamedTuple):
-    """The least distance found of every pair of the model, and where.
+    """The minimum distance found of every pair of the model, and where.
 
     Attributes:
         best: (pairs,) metres.
-        leaves: (pairs, 2) that are so near.
-        instants: (pairs, 1 + paths) time, and when each path began; seconds.
-        hints: (pairs, 2) two leaves of each pair that were near last.
+        leaves: (pairs, 2) the leaves with this distance.
+        instants: (pairs, 1 + paths) time, and start of each path; seconds.
+        hints: (pairs, 2) two leaves of each pair that were nearest last.
     """
 
     best: np.ndarray
@@ -52,14 +52,14 @@ class Found(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """How precise an answer is to be, metres or parts.
+    """Required precision of a scan, metres or relative.
 
     Attributes:
-        accuracy: by which the least distance of a pair may be too small; at most half of it,
-            so that the clearance of free pairs is known.
-        share: the same, as a part of that distance.
-        bin_share: by which that of a bin may be too small, as a part of it, beside ``accuracy``.
-        resolution: a threshold this near is not told from touching it.
+        accuracy: permitted error of the minimum distance of a pair; at most half of that distance,
+            so that the clearance of separate pairs is known.
+        share: the same, relative to that distance.
+        bin_share: permitted relative error of the minimum in a bin, in addition to ``accuracy``.
+        resolution: a threshold this close is treated as touched.
     """
 
     accuracy: float
@@ -69,15 +69,15 @@ class Wanted(NamedTuple):
 
 
 @offline_kernel
-def target_of(wanted, limits, p, upper, best):
-    """What a lower bound has to reach in a bin, with ``upper`` there and ``best`` anywhere, metres.
+def target_of(precision, limits, p, upper, best):
+    """Return the lower bound to reach in a bin; ``upper`` is its upper bound, ``best`` the pair's.
 
-    Each threshold that is kept so far must be kept for sure; no smaller least distance may
-    remain; and the bounds of the bin are to lie together.
+    Metres. Each threshold that is met so far must be certified, no smaller minimum may remain, and
+    the bounds of the bin must be close together.
     """
-    target = upper - wanted.accuracy - wanted.bin_share * abs(upper)
-    slack = wanted.accuracy if best <= 0.0 else min(wanted.accuracy, 0.5 * best)
-    target = max(target, best - slack - wanted.share * abs(best))
+    target = upper - precision.accuracy - precision.bin_share * abs(upper)
+    slack = precision.accuracy if best <= 0.0 else min(precision.accuracy, 0.5 * best)
+    target = max(target, best - slack - precision.share * abs(best))
     for m in range(LIMITS):
         if limits[p, m] <= upper:
             target = max(target, limits[p, m])
@@ -85,8 +85,8 @@ def target_of(wanted, limits, p, upper, best):
 
 
 @offline_kernel
-def _note(found, p, distance, i, j, time, starts):
-    """Keep a distance that is the least so far."""
+def _update_minimum(found, p, distance, i, j, time, starts):
+    """Store a distance if it is the minimum so far."""
     if distance < found.best[p]:
         found.best[p] = distance
         found.leaves[p, 0], found.leaves[p, 1] = i, j
@@ -97,7 +97,7 @@ def _note(found, p, distance, i, j, time, starts):
 
 @offline_kernel
 def look(numbers, index, space, motion, chosen, times, starts, q, found):
-    """Measure the chosen pairs at ``times`` (n,), paths begun at ``starts`` (n, paths)."""
+    """Measure the chosen pairs at ``times`` (n,), for paths started at ``starts`` (n, paths)."""
     view, paths = unpack(numbers, index), paths_of(motion)
     groups = len(paths.paths)
     balls, sweep = balls_of(view, space, groups), sweep_of(view, space, motion)
@@ -113,34 +113,35 @@ def look(numbers, index, space, motion, chosen, times, starts, q, found):
                 found.hints[p, 0], found.hints[p, 1],
             )  # fmt: skip
             found.hints[p, 0], found.hints[p, 1] = i, j
-            _note(found, p, distance, i, j, times[k], starts[k])
+            _update_minimum(found, p, distance, i, j, times[k], starts[k])
 
 
 @offline_kernel
 def scan(
-    numbers, index, space, motion, starts, widths, edges, chosen, limits, wanted, q, found,
+    numbers, index, space, motion, starts, widths, edges, chosen, limits, precision, q, found,
     lows, ups, when, doubts,
 ):  # fmt: skip
-    """Fill, of every bin (row) and chosen pair (column), the bounds of the least distance.
+    """Write bounds of the minimum distance for every bin (row) and chosen pair (column).
 
     ``numbers`` and ``index`` are the packed model, ``space`` and ``motion`` as in `scan_space`.
-    Each path begins within ``widths`` (paths,) s of ``starts``. ``edges`` (bins + 1,) seconds;
-    ``chosen`` (pairs,) those to look at; ``limits`` (pairs of the model, LIMITS) thresholds, inf:
-    none. ``q`` (nq,) holds the positions that no path moves; the rest of it is written.
+    Each path starts within ``widths`` (paths,) s of ``starts``. ``edges`` (bins + 1,) seconds;
+    ``chosen`` (pairs,) indices of pairs; ``limits`` (pairs of the model, LIMITS) thresholds in
+    metres, inf for none. ``q`` (nq,) holds the positions that no path moves; the others are
+    written.
 
-    Written: ``found`` is kept up to date. ``lows`` and ``ups`` (bins, pairs) metres; a threshold
-    between them is undecided. ``when``, seconds: instants of ``ups``. ``doubts``, seconds: about
-    when the bounds could not be parted; where they could it is left alone.
+    Written: ``found`` is updated. ``lows`` and ``ups`` (bins, pairs) in metres; a threshold between
+    them is undecided. ``when``: times of ``ups``, seconds. ``doubts``: times near which the bounds
+    could not be brought together, seconds; otherwise unchanged.
 
-    Returns how many configurations were looked at, and how many pairs at one.
+    Returns the number of configurations queried, and of pairs measured at one.
     """
     view, paths = unpack(numbers, index), paths_of(motion)
     groups = len(paths.paths)
     balls, sweep = balls_of(view, space, groups), sweep_of(view, space, motion)
     rates = np.zeros((len(q), 3))
-    active = np.empty((DEPTH + 1, len(chosen)), np.int32)  # places in ``chosen``
+    active = np.empty((DEPTH + 1, len(chosen)), np.int32)  # indices into ``chosen``
     counts = np.empty(DEPTH + 1, np.int64)
-    times = np.empty((DEPTH + 1, 2))  # middle and half of a piece
+    times = np.empty((DEPTH + 1, 2))  # centre and half length of a piece
     begins = np.empty((DEPTH + 1, groups))
     ranges = np.empty((DEPTH + 1, groups))
     depths = np.empty(DEPTH + 1, np.int64)
@@ -175,9 +176,9 @@ def scan(
                 distance = capsule_distance(view.ends, view.radii, i, j)
                 if distance < ups[b, m]:
                     ups[b, m], when[b, m] = distance, time
-                    _note(found, p, distance, i, j, time, start)
+                    _update_minimum(found, p, distance, i, j, time, start)
                 bound, travel = ball_bound(view, balls, sweep, p, query)
-                target = target_of(wanted, limits, p, ups[b, m], found.best[p])
+                target = target_of(precision, limits, p, ups[b, m], found.best[p])
                 if bound < target:
                     distance, i, j = pair_nearest(
                         view, balls, view.pairs[p, 0], view.pairs[p, 1], i, j
@@ -185,11 +186,11 @@ def scan(
                     found.hints[p, 0], found.hints[p, 1] = i, j
                     if distance < ups[b, m]:
                         ups[b, m], when[b, m] = distance, time
-                        _note(found, p, distance, i, j, time, start)
-                        target = target_of(wanted, limits, p, ups[b, m], found.best[p])
+                        _update_minimum(found, p, distance, i, j, time, start)
+                        target = target_of(precision, limits, p, ups[b, m], found.best[p])
                     bound = distance - travel - ROUNDING
                     if bound < target:
-                        if travel <= wanted.resolution or depth == DEPTH:
+                        if travel <= precision.resolution or depth == DEPTH:
                             doubts[b, m] = time
                         else:
                             bound = pair_bound(
@@ -217,17 +218,17 @@ def scan(
     return query, looks
 
 
-# -- when two links are first nearer than a limit, by bisection of time --
+# -- first time at which two links are nearer than a limit, by bisection of time --
 
 
 @offline_kernel
 def first_below(
     numbers, index, space, motion, starts, widths, low, high, p, limit, instant, q, hints
 ):  # fmt: skip
-    """Seconds from ``low`` to ``high`` at which pair p is first below ``limit``; inf: never.
+    """Return the first time from ``low`` to ``high`` with pair p below ``limit``; inf: never.
 
-    To ``instant`` s: pieces that short are not halved. Paths begin within ``widths`` of
-    ``starts``; the first that can be.
+    Seconds, with a resolution of ``instant``: shorter pieces are not halved. Paths start within
+    ``widths`` of ``starts``; the earliest possible time counts.
     """
     view, paths = unpack(numbers, index), paths_of(motion)
     groups = len(paths.paths)
@@ -284,10 +285,10 @@ def first_below(
 
 @offline_kernel
 def suspects(numbers, index, space, motion, starts, widths, time, half, p, target, q):
-    """(bound, travel) of pair p for ``half`` s about ``time``, by its leaves.
+    """Return (bound, travel) of pair p for ``half`` s around ``time``, by its leaves.
 
-    ``bound``: no leaves come nearer, metres. ``travel``: how far at most two leaves come nearer
-    that are not shown to keep ``target``; -1 where all are. Writes the configuration into q.
+    ``bound``: lower bound of the distance, metres. ``travel``: maximum approach of any two leaves
+    that are not certified to keep ``target``; -1 if all are. Writes the configuration to q.
     """
     view, paths = unpack(numbers, index), paths_of(motion)
     groups = len(paths.paths)
@@ -300,31 +301,31 @@ def suspects(numbers, index, space, motion, starts, widths, time, half, p, targe
 
 @offline_kernel
 def witness(numbers, index, q, i, j):
-    """What `capsule_witness` says of leaves i and j at configuration q."""
+    """Return `capsule_witness` of leaves i and j at configuration q."""
     view = unpack(numbers, index)
     forward_kinematics(view, q)
     place_leaves(view, view.moving_leaves)
     return capsule_witness(view.ends, view.radii, i, j)
 
 
-# -- how near the convex hulls of two links can come, of second order --
+# -- second-order lower bound of the distance of the convex hulls of two links --
 #
-# Along a unit vector n, a point x of a link is at n . x; with the joints turned by s times their
-# turns, to first order at n . x + s n . v(x), and n . v(x) is linear in x:
+# Along a unit vector n, the position of a point x of a link is n . x; after turning the joints by s
+# times their turns it is, to first order, n . x + s n . v(x), and n . v(x) is linear in x:
 #
 #     n . (z_k x (x - o_k)) = (n x z_k) . (x - o_k).
 #
-# So the extent of a hull is again the support of its points, for a direction that is turned a
-# little. The gap between two hulls is concave in s: it is least at one end. The remainder is half
-# of the second derivative, and the deviation of the motion from the straight one: both as in
-# `pair_sweep`, of those leaves of a link that go farthest.
+# So the extent of a hull is again the support of its points, for a slightly rotated direction. The
+# gap between two hulls is concave in s: it is minimal at one end. The remainder is half of the
+# second derivative, and the deviation of the motion from a straight one, both as in `pair_sweep`,
+# for those leaves of a link that travel farthest.
 
 
 class Hulls(NamedTuple):
-    """Points whose hull holds a link, as flat arrays.
+    """Points whose hull encloses a link, as flat arrays.
 
     Attributes:
-        points: (k x 4) places in the frame of the body, and the radius of a ball about each.
+        points: (k x 4) positions in the frame of the body, and the radius of a ball around each.
         links: (links x 2) first point of each link and one past its last.
     """
 
@@ -334,7 +335,7 @@ class Hulls(NamedTuple):
 
 @offline_kernel
 def farthest(view, points, first, last, body, dx, dy, dz):
-    """Largest d . x + radius of the points of a link, by its pose; radii count in full."""
+    """Largest d . x + radius of the points of a link at its pose; radii are not scaled by |d|."""
     poses = view.poses
     lx = poses[body, 0] * dx + poses[body, 3] * dy + poses[body, 6] * dz
     ly = poses[body, 1] * dx + poses[body, 4] * dy + poses[body, 7] * dz
@@ -347,10 +348,10 @@ def farthest(view, points, first, last, body, dx, dy, dz):
 
 
 @offline_kernel
-def _reach(view, sweep, hull, points, link, body, first, signs, groups, nx, ny, nz):
-    """How far a link reaches along n, to first order, at one end of the motion.
+def _extent(view, sweep, hull, points, link, body, first, signs, groups, nx, ny, nz):
+    """First-order extent of a link along n, at one end of the motion.
 
-    Bit g of ``signs`` tells to which end path g goes.
+    Bit g of ``signs`` selects the end for path g.
     """
     dx, dy, dz, shift = nx, ny, nz, 0.0
     at = body
@@ -372,8 +373,8 @@ def _reach(view, sweep, hull, points, link, body, first, signs, groups, nx, ny, 
 
 
 @offline_kernel
-def _left_out(view, balls, sweep, link, first):
-    """Half of the second derivative and the stray of that leaf of a link that has most of both."""
+def _remainder(view, balls, sweep, link, first):
+    """Largest sum of half the second derivative and stray over the leaves of a link."""
     if first < 0:
         return 0.0
     most = 0.0
@@ -385,7 +386,7 @@ def _left_out(view, balls, sweep, link, first):
 
 @offline_kernel
 def hull_bound(numbers, index, space, motion, hulls, p, normal):
-    """Lower bound of the distance of pair p in the piece that `suspects` was asked about last.
+    """Lower bound (m) of the distance of pair p in the piece of the last call of `suspects`.
 
     ``normal`` (3,): a unit vector from its first link to its second.
     """
@@ -399,13 +400,13 @@ def hull_bound(numbers, index, space, motion, hulls, p, normal):
     body_a, body_b = int(balls.link_centers[a, 0]), int(balls.link_centers[b, 0])
     least = np.inf
     for signs in range(1 << groups):
-        gap = -_reach(
+        gap = -_extent(
             view, sweep, hull, points, b, body_b, first_b, signs, groups, -nx, -ny, -nz
-        ) - _reach(view, sweep, hull, points, a, body_a, first_a, signs, groups, nx, ny, nz)
+        ) - _extent(view, sweep, hull, points, a, body_a, first_a, signs, groups, nx, ny, nz)
         least = min(least, gap)
     return (
         least
-        - _left_out(view, balls, sweep, a, first_a)
-        - _left_out(view, balls, sweep, b, first_b)
+        - _remainder(view, balls, sweep, a, first_a)
+        - _remainder(view, balls, sweep, b, first_b)
         - ROUNDING
     )

@@ -2,22 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Certify that pairs of links stay apart along a straight joint motion, by bisection.
 
-A piece of the motion is certified if one of two bounds leaves every pair of leaves its limit;
-another is halved. Both are each pair's own: joints that carry both links do not count.
+A piece of the motion is certified if one of two bounds keeps every pair of leaves above its limit;
+otherwise it is halved. Joints that carry both links of a pair do not count for it.
 
-First order: two points come no nearer than their distance in the middle of the piece less the
-way that both can go in half of it (Schwarzer, Saha, Latombe, IEEE Trans. Robotics 21(3), 2005).
+First order: the distance of two points is at least their distance in the middle of the piece less
+the travel of both in half of it (Schwarzer, Saha, Latombe, IEEE Trans. Robotics 21(3), 2005).
 
-Second order: along the normal n of the nearest points in the middle, the end points a and b
-of two leaves are apart by at least ::
+Second order: along the normal n of the nearest points in the middle, the end points a and b of two
+leaves are separated by at least ::
 
     n . (b - a) - |n . (b' - a')| t - (|a''| + |b''|) t^2 / 2
 
-at t from the middle, and the leaves by the least of that less both radii, because no
-direction shows more than the distance. With d2p / dq_j dq_k = z_j x (z_k x (p - o_k)), j
-not beyond k, accelerations are at most the sum over the joints k of
-w_k R_k (w_k + 2 sum of w_j before k): rates w, reach R (`model.reach`). Its loss falls with the
-square of the piece, so a motion near its limits takes a few tests, not dozens.
+at t from the middle. The distance of the leaves is at least the minimum of this less both radii,
+because a gap along any direction is a lower bound. With d2p / dq_j dq_k = z_j x (z_k x (p - o_k))
+for j not beyond k, accelerations are at most the sum over the joints k of w_k R_k (w_k + 2 sum of
+w_j before k), with rates w and reach R (`CollisionModel.link_reach`). The loss falls with the
+square of the piece, so a motion near its limits takes a few tests instead of dozens.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from collision_monitor.hierarchy.packed import unpack
 from collision_monitor.hierarchy.query import first_bad, move
 
 CERTIFIED, TOO_NEAR, UNDECIDED = 0, 1, 2
-_STACK = 512  # as in tree.py
+_STACK = 512  # as in aabb_tree.py
 
 
 @offline_kernel
 def pair_travel(reach, steps, a, b):
-    """How far links a and b can come nearer in a motion by ``steps`` (joints,), metres."""
+    """Maximum approach of links a and b in a motion by ``steps`` (joints,), metres."""
     total = 0.0
     for k in range(len(steps)):
         if (reach[a, k] > 0.0) != (reach[b, k] > 0.0):
@@ -46,13 +46,13 @@ def pair_travel(reach, steps, a, b):
 
 
 @offline_kernel
-def _nearest_to_its_limit(
+def _limiting_pair(
     view, leaf_links, pair_table, limits, widest, reach, rates, steps, bends, farthest, half
 ):
-    """(state, leaf, leaf, pair, distance, travel): some pair that hinders the piece of motion.
+    """Return (state, leaf, leaf, pair, distance, travel) of a pair that prevents a certificate.
 
-    UNDECIDED: nearer than its limit and half of its travel; TOO_NEAR: nearer than its
-    limit, which ends the search.
+    UNDECIDED: nearer than its limit plus half of its travel. TOO_NEAR: nearer than its limit, which
+    ends the search.
     """
     nodes, boxes = view.nodes, view.boxes
     first = np.empty(_STACK, np.int64)
@@ -93,11 +93,11 @@ def _nearest_to_its_limit(
             if (
                 state == CERTIFIED
                 and distance < limit + half * travel
-                and not _stay_apart(view, a, b, leaf_links, reach, rates, bends, half, limit)
+                and not _stays_apart(view, a, b, leaf_links, reach, rates, bends, half, limit)
             ):
                 state, best_a, best_b, best_pair = UNDECIDED, a, b, pair
                 best, way = distance, travel
-                margin = widest  # the piece is to be halved: now only pairs that are too near count
+                margin = widest  # the piece will be halved: only look for pairs that are too near
             continue
         split_i = nodes[j, 0] < 0 or (left >= 0 and box_size(boxes, i) >= box_size(boxes, j))
         for m in range(2):
@@ -109,8 +109,8 @@ def _nearest_to_its_limit(
 
 
 @offline_kernel
-def _approach(view, link, other, reach, rates, px, py, pz, nx, ny, nz):
-    """Rate n . dp/ds of a point p of ``link``, by joints that do not carry ``other`` too."""
+def _point_rate(view, link, other, reach, rates, px, py, pz, nx, ny, nz):
+    """Rate n . dp/ds of a point p of ``link``, by joints that do not carry ``other``."""
     total = 0.0
     for k in range(len(rates)):
         if reach[link, k] > 0.0 and not reach[other, k] > 0.0:
@@ -119,8 +119,8 @@ def _approach(view, link, other, reach, rates, px, py, pz, nx, ny, nz):
 
 
 @offline_kernel
-def _stay_apart(view, i, j, leaf_links, reach, rates, bends, half, limit):
-    """Whether the bound of second order keeps leaves i and j ``limit`` apart for ``half``."""
+def _stays_apart(view, i, j, leaf_links, reach, rates, bends, half, limit):
+    """Whether the second-order bound keeps leaves i and j ``limit`` apart for ``half``."""
     ends, radii = view.ends, view.radii
     a, b = leaf_links[i], leaf_links[j]
     _, _, _, _, _, _, _, nx, ny, nz = capsule_witness(ends, radii, i, j)
@@ -128,11 +128,11 @@ def _stay_apart(view, i, j, leaf_links, reach, rates, bends, half, limit):
     needed = limit + radii[i, 0] + radii[j, 0] + loss
     for m in range(0, 6, 3):
         px, py, pz = ends[i, m], ends[i, m + 1], ends[i, m + 2]
-        away = _approach(view, a, b, reach, rates, px, py, pz, nx, ny, nz)
+        away = _point_rate(view, a, b, reach, rates, px, py, pz, nx, ny, nz)
         for n in range(0, 6, 3):
             qx, qy, qz = ends[j, n], ends[j, n + 1], ends[j, n + 2]
             gap = nx * (qx - px) + ny * (qy - py) + nz * (qz - pz)
-            speed = _approach(view, b, a, reach, rates, qx, qy, qz, nx, ny, nz) - away
+            speed = _point_rate(view, b, a, reach, rates, qx, qy, qz, nx, ny, nz) - away
             if gap - half * abs(speed) < needed:
                 return False
     return True
@@ -142,11 +142,11 @@ def _stay_apart(view, i, j, leaf_links, reach, rates, bends, half, limit):
 def certify(
     numbers, index, leaf_links, pair_table, limits, widest, reach, start, end, resolution
 ):
-    """(state, s, leaf, leaf, pair, distance, tests) of the motion start + s (end - start).
+    """Return (state, s, leaf, leaf, pair, distance, tests) of the motion start + s (end - start).
 
-    CERTIFIED: every pair keeps its limit for all s in [0, 1]. TOO_NEAR: at s the pair does not.
-    UNDECIDED: at s the pair keeps its limit, but is within ``resolution`` metres of it, so that
-    no bound can tell. Pieces are tested in the order of time. State -2 - k: a bad value in
+    CERTIFIED: every pair keeps its limit for all s in [0, 1]. TOO_NEAR: the pair does not at s.
+    UNDECIDED: the pair keeps its limit at s, but is within ``resolution`` metres of it, so that no
+    bound can decide. Pieces are tested in the order of time. State -2 - k: an invalid value in
     column k.
     """
     bad = max(first_bad(start), first_bad(end))
@@ -160,7 +160,7 @@ def certify(
         rates[k] = view.joint_motion[k, 0] * (end[joints[k, 2]] - start[joints[k, 2]])
         steps[k] = abs(rates[k])
     bends = np.empty(len(reach))
-    farthest, second = 0.0, 0.0  # of two links: no pair travels farther than their sum
+    farthest, second = 0.0, 0.0  # travels of links: their sum bounds all pairs
     for link in range(len(reach)):
         travel, turned, bend = 0.0, 0.0, 0.0
         for k in range(len(steps)):
@@ -188,14 +188,14 @@ def certify(
             q[k] = start[k] + s * (end[k] - start[k])
         move(view, q)
         tests += 1
-        state, a, b, pair, distance, travel = _nearest_to_its_limit(
+        state, a, b, pair, distance, travel = _limiting_pair(
             view, leaf_links, pair_table, limits, widest, reach, rates, steps, bends,
             farthest, half,
         )  # fmt: skip
         if state == TOO_NEAR or (state == UNDECIDED and half * travel < resolution):
             return state, s, a, b, pair, distance, tests
         if state == UNDECIDED:
-            if size > 61:  # cannot happen above a resolution of 1e-18 of the motion
+            if size > 61:  # impossible above a resolution of 1e-18 of the motion
                 return state, s, a, b, pair, distance, tests
             low[size], high[size] = s, s1
             low[size + 1], high[size + 1] = s0, s

@@ -1,15 +1,15 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""How near two links are, and how near they can come in a piece of motion.
+"""Distance of two links, and its lower bound in a piece of motion.
 
-Bounds from the cheapest to the most expensive: balls around links, balls around leaves, leaves,
-and for those leaves that could still matter
+Bounds from the cheapest to the most expensive: balls around links, balls around leaves, leaves, and
+for the leaves that are still undecided
 
-- *first order*: their distance less the travel of both (Schwarzer, Saha, Latombe, IEEE
-  Trans. Robotics 21(3), 2005; each pair of leaves has its own);
+- *first order*: their distance less the travel of both (Schwarzer, Saha, Latombe, IEEE Trans.
+  Robotics 21(3), 2005; for each pair of leaves separately);
 - *second order*: along the normal n of their nearest points the end points a and b of their axes
-  are apart by at least n . (b - a) less |n . (b' - a')|, half of both bends and both strays
-  (`Sweep`), because no direction shows more than the distance.
+  are separated by at least n . (b - a) less |n . (b' - a')|, half of both bends and both strays
+  (`Sweep`), because a gap along any direction is a lower bound.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ from collision_monitor.geometry.segments import capsule_distance, capsule_witnes
 from collision_monitor.hierarchy.kinematics import point_rate
 from collision_monitor.hierarchy.packed import PRISMATIC
 
-# -- how far the points of a leaf can go in a piece of motion: for each leaf and each joint --
+# -- travel of the points of a leaf in a piece of motion: for each leaf and each joint --
 #
-# About a configuration, kernel joint k moves by at most ``span[k]``, along a straight motion by at
-# most ``turn[k]`` to both sides, and strays by at most ``stray[k]`` from it. With r_k the distance
-# of the leaf's farthest point from axis k *at that configuration* (1 for a joint that slides):
+# Around a configuration, kernel joint k moves by at most ``span[k]``; the straight motion moves it
+# by at most ``turn[k]`` to both sides, and the true motion deviates from that by at most
+# ``stray[k]``. Let r_k be the distance of the leaf's farthest point from axis k *at that
+# configuration* (1 for a prismatic joint):
 #
 # - Its points go no farther than the sum of span_k r_k: turn the joints from the base outwards,
 #   then everything beyond the joint that turns is still unchanged.
@@ -37,17 +38,17 @@ from collision_monitor.hierarchy.packed import PRISMATIC
 # - The straight motion's second derivative is at most the sum of turn_k R_k (turn_k + 2 sum of
 #   turn_j before k), since d2p / dq_j dq_k = z_j x (z_k x (p - o_k)) for j not beyond k.
 #
-# A pair of links is moved by the joints that carry only one of them; these are the outer ends of
+# A pair of links is moved by the joints that carry only one of them, which are the outer ends of
 # both chains. So each sum is stored from every joint outwards: row ``leaf``, column k holds it for
 # the joints from k on.
 
 
 class Sweep(NamedTuple):
-    """Windows; the first two are of joints, the others of the links that they carry.
+    """Windows; the first two are by joint, the others by the links that the joints carry.
 
     Attributes:
         joints: (kernel joints, 4): signed turn, |turn|, span, stray; see above.
-        groups: (kernel joints, 1): which path drives a joint; those of one path move together.
+        groups: (kernel joints, 1): the path that drives a joint; joints of one path move together.
         travel: (rows, kernel joints), metres: first sum.
         stray: (rows, kernel joints), metres: second sum.
         bend: (rows, kernel joints), metres: third sum.
@@ -65,7 +66,7 @@ TURN, SIZE, FAR, OFF = 0, 1, 2, 3
 
 @offline_kernel
 def axis_distance(view, k, x, y, z):
-    """Distance of a point from the axis of joint k, which turns; metres."""
+    """Distance of a point from the axis of revolute joint k; metres."""
     poses, body = view.poses, k + 1
     ax, ay, az = poses[body, 2], poses[body, 5], poses[body, 8]
     px, py, pz = x - poses[body, 9], y - poses[body, 10], z - poses[body, 11]
@@ -75,7 +76,7 @@ def axis_distance(view, k, x, y, z):
 
 @offline_kernel
 def fill_sweep(view, sweep, row, body, px, py, pz, qx, qy, qz, radius):
-    """Write the sums of a capsule from p to q that ``body`` carries into ``row``."""
+    """Write the sums of a capsule from p to q on ``body`` to ``row``."""
     joints = sweep.joints
     travel, stray, bend, size, grown = 0.0, 0.0, 0.0, 0.0, 0.0
     while body > 0:
@@ -99,20 +100,20 @@ def fill_sweep(view, sweep, row, body, px, py, pz, qx, qy, qz, radius):
         body = view.joint_table[k, 0]
 
 
-# What arithmetic can do to a distance in a world of some ten metres, with room; metres.
+# Metres by which rounding may change a distance in scenes of about ten metres, with a reserve.
 ROUNDING = 1e-9
 
 
 class Balls(NamedTuple):
-    """Windows: balls around leaves and then around links, in the base frame.
+    """Windows: balls around leaves, followed by balls around links, base frame.
 
     Attributes:
-        centers: (leaves + links, 3), metres; written for those that move.
+        centers: (leaves + links, 3), metres; written for moving ones.
         radii: (leaves + links, 1).
-        link_centers: (links, 4): body, and the centre in its frame.
-        filled: (moving leaves + links, 1): for which query that row of `Sweep` was filled last.
+        link_centers: (links, 4): body, and centre in its frame.
+        filled: (moving leaves + links, 1): number of the query that last filled the row of `Sweep`.
         speeds: (4, groups): work space.
-        firsts: (pairs, 2): the innermost joint that carries one link and not the other; -1: none.
+        firsts: (pairs, 2): the innermost joint that carries one link and not the other, or -1.
     """
 
     centers: np.ndarray
@@ -125,7 +126,7 @@ class Balls(NamedTuple):
 
 @offline_kernel
 def place_balls(view, balls, first_leaf, last_leaf, moving):
-    """Centres of the balls around those leaves, and around links that move (or do not)."""
+    """Place the balls around these leaves, and around moving (or static) links."""
     ends, centers = view.ends, balls.centers
     for i in range(first_leaf, last_leaf):
         for m in range(3):
@@ -144,7 +145,7 @@ def place_balls(view, balls, first_leaf, last_leaf, moving):
 
 
 @offline_kernel
-def _apart(balls, i, j):
+def _squared_distance(balls, i, j):
     """Squared distance of the centres of two balls."""
     x = balls.centers[i, 0] - balls.centers[j, 0]
     y = balls.centers[i, 1] - balls.centers[j, 1]
@@ -156,12 +157,12 @@ def _apart(balls, i, j):
 def _beyond(balls, i, j, distance):
     """Whether two balls are at least ``distance`` apart."""
     reach = balls.radii[i, 0] + balls.radii[j, 0] + distance
-    return reach <= 0.0 or _apart(balls, i, j) >= reach * reach
+    return reach <= 0.0 or _squared_distance(balls, i, j) >= reach * reach
 
 
 @offline_kernel
 def leaf_ready(view, balls, sweep, i, query):
-    """Fill the row of `Sweep` of a leaf that moves, unless this query has done so."""
+    """Fill the row of `Sweep` of a moving leaf, unless this query has done so."""
     if balls.filled[i, 0] != query:
         balls.filled[i, 0] = query
         ends = view.ends
@@ -173,8 +174,8 @@ def leaf_ready(view, balls, sweep, i, query):
 
 
 @offline_kernel
-def _link_ready(view, balls, sweep, link, query):
-    """Fill the row of `Sweep` of a moving link's ball, unless this query has done so; the row."""
+def _fill_link_row(view, balls, sweep, link, query):
+    """Fill the row of `Sweep` of a moving link's ball once for a query; return the row."""
     row = view.moving_leaves + link
     if balls.filled[row, 0] != query:
         balls.filled[row, 0] = query
@@ -186,8 +187,8 @@ def _link_ready(view, balls, sweep, link, query):
 
 
 @offline_kernel
-def _both(table, i, first_a, j, first_b):
-    """Sum of a table of `Sweep` for two rows, from the joints on that part them."""
+def _sum_of_pair(table, i, first_a, j, first_b):
+    """Sum of a table of `Sweep` for two rows, over the joints that carry only one of them."""
     total = 0.0
     if first_a >= 0:
         total += table[i, first_a]
@@ -198,7 +199,7 @@ def _both(table, i, first_a, j, first_b):
 
 @offline_kernel
 def _add_speeds(view, sweep, speeds, groups, row, body, first, x, y, z, nx, ny, nz):
-    """Way of a point along n over the turns of the straight motion, into a row, by groups."""
+    """Add the travel of a point along n by the straight motion to a row, by groups."""
     for g in range(groups):
         speeds[row, g] = 0.0
     if first < 0:
@@ -213,12 +214,12 @@ def _add_speeds(view, sweep, speeds, groups, row, body, first, x, y, z, nx, ny, 
 
 @offline_kernel
 def second_order(view, balls, sweep, groups, i, first_a, j, first_b):
-    """Lower bound of the distance of leaves i and j in the whole piece, of second order."""
+    """Second-order lower bound of the distance of leaves i and j in the whole piece, metres."""
     ends, radii, speeds = view.ends, view.radii, balls.speeds
     _, _, _, _, _, _, _, nx, ny, nz = capsule_witness(ends, radii, i, j)
     loss = radii[i, 0] + radii[j, 0]
-    loss += 0.5 * _both(sweep.bend, i, first_a, j, first_b)
-    loss += _both(sweep.stray, i, first_a, j, first_b)
+    loss += 0.5 * _sum_of_pair(sweep.bend, i, first_a, j, first_b)
+    loss += _sum_of_pair(sweep.stray, i, first_a, j, first_b)
     for end in range(2):
         m = 3 * end
         _add_speeds(
@@ -247,7 +248,7 @@ def second_order(view, balls, sweep, groups, i, first_a, j, first_b):
 
 @offline_kernel
 def pair_nearest(view, balls, a, b, hint_i, hint_j):
-    """(distance, leaf, leaf) of the nearest leaves of links a and b.
+    """Return (distance, leaf, leaf) of the nearest leaves of links a and b.
 
     The hint, two of their leaves, is measured first.
     """
@@ -267,30 +268,30 @@ def pair_nearest(view, balls, a, b, hint_i, hint_j):
 
 @offline_kernel
 def ball_bound(view, balls, sweep, p, query):
-    """(bound, travel): how near links of pair p come at least, by balls; how far both go."""
+    """Return (bound, travel) of pair p by balls: lower bound of the distance, travel of both."""
     leaves = len(view.leaf_bodies)
     i, j = leaves + view.pairs[p, 0], leaves + view.pairs[p, 1]
     travel = 0.0
     for m in range(2):
         if balls.firsts[p, m] >= 0:
-            row = _link_ready(view, balls, sweep, view.pairs[p, m], query)
+            row = _fill_link_row(view, balls, sweep, view.pairs[p, m], query)
             travel += sweep.travel[row, balls.firsts[p, m]]
-    gap = math.sqrt(_apart(balls, i, j)) - balls.radii[i, 0] - balls.radii[j, 0]
+    gap = math.sqrt(_squared_distance(balls, i, j)) - balls.radii[i, 0] - balls.radii[j, 0]
     return gap - travel - ROUNDING, travel
 
 
 @offline_kernel
 def pair_bound(view, balls, sweep, groups, p, travel, target, hint_i, hint_j, query):
-    """Lower bound of the distance of pair p in the whole piece; not above ``target``: any.
+    """Lower bound of the distance of pair p in the whole piece, if it is above ``target``.
 
-    The hint are the nearest leaves, ``travel`` is that of `ball_bound`. The search ends at the
-    first leaves that cannot be shown to keep ``target``, with their bound.
+    The hint is the pair of nearest leaves, ``travel`` is that of `ball_bound`. The search ends at
+    the first leaves that cannot be certified to keep ``target``, with their bound.
     """
     a, b = view.pairs[p, 0], view.pairs[p, 1]
     first_a, first_b = balls.firsts[p, 0], balls.firsts[p, 1]
     links, leaves = view.links, len(view.leaf_bodies)
     least = np.inf
-    for turn in range(2):  # the nearest first: it bounds all others
+    for turn in range(2):  # nearest leaves first: they bound all others
         rows = (hint_i, hint_i + 1) if turn == 0 else (links[a, 0], links[a, 1])
         columns = (hint_j, hint_j + 1) if turn == 0 else (links[b, 0], links[b, 1])
         for i in range(rows[0], rows[1]):
@@ -304,7 +305,7 @@ def pair_bound(view, balls, sweep, groups, p, travel, target, hint_i, hint_j, qu
                 if first_b >= 0:
                     leaf_ready(view, balls, sweep, j, query)
                 bound = capsule_distance(view.ends, view.radii, i, j)
-                bound -= _both(sweep.travel, i, first_a, j, first_b)
+                bound -= _sum_of_pair(sweep.travel, i, first_a, j, first_b)
                 if bound < least and bound < target + ROUNDING:
                     bound = max(
                         bound, second_order(view, balls, sweep, groups, i, first_a, j, first_b)
@@ -318,11 +319,10 @@ def pair_bound(view, balls, sweep, groups, p, travel, target, hint_i, hint_j, qu
 
 @offline_kernel
 def pair_suspects(view, balls, sweep, groups, p, travel, target, query):
-    """(bound, travel) of pair p: of all its leaves, and of those that may not keep ``target``.
+    """Return (bound, travel) of pair p for its leaves that may be nearer than ``target``.
 
-    ``bound``: how near its leaves come at least, where they are not surely beyond ``target``.
-    ``travel``: the longest way by which two of those come nearer, or -1. The one that is given is
-    that of `ball_bound`.
+    ``bound``: lower bound of the distance of leaves not certainly beyond ``target``. ``travel``:
+    maximum approach of two of those leaves, or -1. The argument ``travel`` is that of `ball_bound`.
     """
     a, b = view.pairs[p, 0], view.pairs[p, 1]
     first_a, first_b = balls.firsts[p, 0], balls.firsts[p, 1]
@@ -340,7 +340,7 @@ def pair_suspects(view, balls, sweep, groups, p, travel, target, query):
                 leaf_ready(view, balls, sweep, i, query)
             if first_b >= 0:
                 leaf_ready(view, balls, sweep, j, query)
-            way = _both(sweep.travel, i, first_a, j, first_b)
+            way = _sum_of_pair(sweep.travel, i, first_a, j, first_b)
             bound = capsule_distance(view.ends, view.radii, i, j) - way
             if bound < target + ROUNDING:
                 bound = max(

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""What a scan of a motion reads and writes: paths, tables and work space, as flat arrays."""
+"""Input and work space of a scan of a motion: paths, tables and buffers, as flat arrays."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from collision_monitor.common.compiled import offline_kernel
 from collision_monitor.continuous.pair_sweep import FAR, OFF, SIZE, TURN, Balls, Sweep, place_balls
 from collision_monitor.hierarchy.kinematics import forward_kinematics, place_leaves
 
-# -- where joints are that follow piecewise polynomials, and how far they go about an instant --
+# -- positions of joints on piecewise polynomials, and their range around an instant --
 #
-# An instant of a path and some time about it are told as a straight motion and what the path
-# strays from it: q(c + s) = q(c) + slope s + rest, |s| <= half. Beyond its ends a path rests.
+# The motion of a path around an instant is described by a straight motion and the deviation from
+# it: q(c + s) = q(c) + slope s + rest, |s| <= half. Beyond its ends a path is at rest.
 
 
 class Paths(NamedTuple):
-    """Piecewise polynomials of one or more robots, each over a time of its own; all windows.
+    """Piecewise polynomials of one or more robots, each with its own clock; all windows.
 
     Attributes:
         breaks: (breakpoints of all paths, 1), seconds, increasing within a path.
         coefficients: (pieces x width, order): row ``piece * width + m`` belongs to the m-th joint
             of the path; ascending powers of the time since the piece began.
         paths: (paths, 4): first breakpoint, first piece, pieces, joints.
-        columns: (paths, width): entry of q that the m-th joint of a path is.
+        columns: (paths, width): entry of q of the m-th joint of a path.
     """
 
     breaks: np.ndarray
@@ -41,7 +41,7 @@ SLOPE, SPAN, STRAY = 0, 1, 2
 
 @offline_kernel
 def piece_at(breaks, first, pieces, time):
-    """Which of the pieces of a path (from 0) holds ``time``; the first or last beyond its ends."""
+    """Return the piece of a path (from 0) that contains ``time``; beyond its ends, the nearest."""
     low, high = 0, pieces - 1
     while low < high:
         middle = (low + high + 1) // 2
@@ -63,7 +63,7 @@ def polynomial(coefficients, row, order, x):
 
 @offline_kernel
 def shifted(coefficients, row, order, x, work):
-    """Coefficients about ``x`` of the polynomial in a row into ``work`` (order, 1)."""
+    """Write coefficients about ``x`` of the polynomial in a row to ``work`` (order, 1)."""
     for m in range(order):
         work[m, 0] = coefficients[row, m]
     for low in range(order - 1):
@@ -73,11 +73,11 @@ def shifted(coefficients, row, order, x, work):
 
 @offline_kernel
 def path_range(path, order, width, g, center, half, work, q, motion):
-    """Path ``g`` about ``center`` s: its place into ``q``, how it moves into ``motion``.
+    """Write the position of path ``g`` at ``center`` s to ``q``, and its motion to ``motion``.
 
-    For each of its columns of q, row c of ``motion`` (nq, 3) gets, over ``half`` s to both sides:
-    the slope of a straight motion in units a second; how far the path goes from q at most; how
-    far from the straight motion at most. ``work`` (order, 1).
+    For each of its columns of q, row c of ``motion`` (nq, 3) gets, for ``half`` s to both sides:
+    the slope of a straight motion in units per second, the maximum deviation from q, and the
+    maximum deviation from the straight motion. ``work`` (order, 1) is work space.
     """
     breaks, coefficients = path.breaks, path.coefficients
     first, first_piece, pieces = path.paths[g, 0], path.paths[g, 1], path.paths[g, 2]
@@ -142,12 +142,12 @@ def path_range(path, order, width, g, center, half, work, q, motion):
 
 
 class Motion(NamedTuple):
-    """`Paths` as flat arrays, and which joints they drive.
+    """`Paths` as flat arrays, and the joints that they drive.
 
     Attributes:
         breaks, coefficients, paths, columns: the windows of `Paths`, row by row.
         order: of the polynomials.
-        groups: (kernel joints,) the path that drives each; 0 for one that none drives.
+        groups: (kernel joints,) the path that drives each joint; 0 if none does.
     """
 
     breaks: np.ndarray
@@ -177,7 +177,7 @@ class Space(NamedTuple):
 
 @offline_kernel
 def paths_of(motion):
-    """`Paths` of a motion: windows."""
+    """Return the `Paths` of a motion as windows."""
     count = len(motion.paths) // 4
     return Paths(
         borrow(motion.breaks, 0, len(motion.breaks), 1),
@@ -191,7 +191,7 @@ def paths_of(motion):
 
 @offline_kernel
 def balls_at(view, space, groups):
-    """`Balls` of a model as they are: windows."""
+    """Return the `Balls` of a model as windows, unchanged."""
     leaves, links, rows = len(view.leaf_bodies), len(view.links), len(space.filled)
     return Balls(
         borrow(space.centers, 0, leaves + links, 3),
@@ -205,7 +205,7 @@ def balls_at(view, space, groups):
 
 @offline_kernel
 def balls_of(view, space, groups):
-    """`Balls` of a model: those that stand still are placed, and nothing is filled."""
+    """Return the `Balls` of a model; static ones are placed, and nothing is filled."""
     balls = balls_at(view, space, groups)
     for row in range(len(space.filled)):
         space.filled[row] = -1
@@ -215,7 +215,7 @@ def balls_of(view, space, groups):
 
 @offline_kernel
 def sweep_of(view, space, motion):
-    """`Sweep` of a model: windows."""
+    """Return the `Sweep` of a model as windows."""
     joints, rows = len(view.joint_table), len(space.filled)
     return Sweep(
         borrow(space.joints, 0, joints, 4),
@@ -228,7 +228,7 @@ def sweep_of(view, space, motion):
 
 @offline_kernel
 def move(view, balls, q):
-    """Place leaves and balls that move."""
+    """Place moving leaves and balls."""
     forward_kinematics(view, q)
     place_leaves(view, view.moving_leaves)
     place_balls(view, balls, 0, view.moving_leaves, True)
@@ -236,7 +236,7 @@ def move(view, balls, q):
 
 @offline_kernel
 def turn(view, sweep, rates, half_times):
-    """Rows of `Sweep.joints` from how the columns of q move."""
+    """Set the rows of `Sweep.joints` from the motion of the columns of q."""
     for k in range(len(view.joint_table)):
         column, gain = view.joint_table[k, 2], view.joint_motion[k, 0]
         turn = gain * rates[column, SLOPE] * half_times[sweep.groups[k, 0]]
@@ -247,10 +247,10 @@ def turn(view, sweep, rates, half_times):
 
 @offline_kernel
 def set_out(view, space, motion, paths, balls, sweep, time, half, starts, ranges, q, rates):
-    """Place everything at ``time``, and tell how it moves for ``half`` s to both sides.
+    """Place everything at ``time``, and set the motion for ``half`` s to both sides.
 
-    Paths begin within ``ranges`` (paths,) s of ``starts``. ``q`` (nq,) and ``rates`` (nq, 3) are
-    written, `sweep.joints` too.
+    Paths start within ``ranges`` (paths,) s of ``starts``. Writes ``q`` (nq,), ``rates`` (nq, 3)
+    and `sweep.joints`.
     """
     groups, width = len(paths.paths), len(motion.columns) // len(paths.paths)
     work = borrow(space.work, 0, motion.order, 1)

@@ -1,10 +1,10 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""From where other links look at a link: what leaves stand off towards there is clearance lost.
+"""Points of other links that come near a link: leaves should stand off least towards them.
 
-A watcher of a link is a point on another one, nearest to it in a sampled configuration,
-in the frame of the link watched. Distances are those of points sampled on both surfaces:
-good enough to tell where the others come near, and far cheaper than those of meshes.
+A watcher of a link is the nearest point on another link in a sampled configuration, in the frame of
+the watched link, in metres. Distances are measured between points sampled on both surfaces. This is
+accurate enough to find where the other links come near, and much faster than distances of meshes.
 """
 
 from __future__ import annotations
@@ -22,23 +22,24 @@ from collision_monitor.robot.description import Shape
 if TYPE_CHECKING:
     import trimesh
 
-# To be changed whenever the same input gives another answer.
+# Increase when the same input gives another result.
 _VERSION = 1
-_SAMPLES = 200  # points on a link, at random
-_DIRECTIONS = 100  # and those farthest out in so many directions
-_FARTHEST = 0.3  # metres; links farther away are ignored
-# A pair watches as long as it is no more than this farther apart than the nearest, metres.
+_SAMPLES = 200  # random points on a link
+_DIRECTIONS = 100  # plus the farthest points along this many directions
+_MAX_DISTANCE = 0.3  # metres; pairs farther apart are ignored
+# A pair counts if its distance exceeds that of the nearest pair by less, in metres.
 _WINDOW = 0.03
-# Pairs nearer than this nearly always touch, or are as good as joined: nothing to be gained.
-_TOUCHING, _NEARLY_ALWAYS = 0.015, 0.9
-_GRID = 0.005  # metres: watchers in one cell are one
-_MOST = 400
+# Pairs closer than this distance (metres) in this share of the configurations are ignored: they
+# nearly always touch, so tighter leaves gain nothing.
+_TOUCHING, _TOUCHING_SHARE = 0.015, 0.9
+_GRID = 0.005  # metres; watchers in one cell are merged
+_MAX_WATCHERS = 400
 
 Pair = tuple[str, str]
 
 
 def shape_mesh(shape: Shape) -> trimesh.Trimesh:
-    """The surface of a shape in its own frame; round shapes as polyhedra."""
+    """Return the surface of a shape in its own frame; round shapes as polyhedra."""
     import trimesh
 
     if shape.kind == "mesh":
@@ -52,14 +53,14 @@ def shape_mesh(shape: Shape) -> trimesh.Trimesh:
         mesh = trimesh.creation.cylinder(radius, length, sections=32)
     else:
         mesh = trimesh.creation.capsule(length, radius, count=[16, 16])
-    if not len(mesh.faces):  # a grain whose triangles the library takes for nothing
+    if not len(mesh.faces):  # the library makes no triangles of very small shapes
         height = length + (2.0 * radius if shape.kind == "capsule" else 0.0)
         mesh = trimesh.creation.box((2.0 * radius, 2.0 * radius, height))
     return mesh
 
 
-def _cloud(shapes: Sequence[Shape]) -> np.ndarray:
-    """Points (n, 4) on the shapes of a link, in its frame, each with the number of its shape."""
+def _sample_points(shapes: Sequence[Shape]) -> np.ndarray:
+    """Sample points (n, 4) on the shapes of a link: x, y, z in its frame, index of the shape."""
     soups, owners = [], []
     for k, shape in enumerate(shapes):
         mesh = shape_mesh(shape)
@@ -75,11 +76,11 @@ def _cloud(shapes: Sequence[Shape]) -> np.ndarray:
     )
 
 
-class _Watch:
-    """Clouds of all links, and what each has been looked at from so far."""
+class _Clouds:
+    """Point samples and poses of all links."""
 
     def __init__(self, links: Mapping[str, Sequence[Shape]], poses: Mapping[str, np.ndarray]):
-        self.clouds = {name: _cloud(shapes) for name, shapes in links.items()}
+        self.clouds = {name: _sample_points(shapes) for name, shapes in links.items()}
         self.poses = poses
         self._placed: dict[str, tuple[int, np.ndarray]] = {}
         self.centers, self.radii = {}, {}
@@ -91,7 +92,7 @@ class _Watch:
             self.radii[name] = float(np.linalg.norm(points - middle, axis=1).max())
 
     def placed(self, name: str, n: int) -> np.ndarray:
-        """The cloud of a link at configuration ``n``, in Fortran's order."""
+        """Return the points (m, 3) of a link at configuration ``n``, base frame, Fortran order."""
         at, points = self._placed.get(name, (-1, None))
         if at != n:
             pose = self.poses[name][n]
@@ -100,7 +101,7 @@ class _Watch:
         return points
 
     def bounds(self, pairs: Sequence[Pair]) -> np.ndarray:
-        """Lower bounds (n, pairs) of all distances: those of balls around the links."""
+        """Return lower bounds (n, pairs) of the distances in metres, from bounding spheres."""
         return np.column_stack(
             [
                 np.linalg.norm(self.centers[a] - self.centers[b], axis=1)
@@ -116,13 +117,13 @@ def watchers_of(
     pairs: Sequence[Pair],
     store: Store | None = None,
 ) -> dict[str, list[np.ndarray]]:
-    """Watchers of every shape of every link, each (w, 4): a point in the shape's frame, a weight.
+    """Return watchers of each shape of each link, rows (w, 4): point in the shape's frame, weight.
 
     Args:
         links: shapes by link.
-        poses: (n, 4, 4), of each link in n sampled configurations.
-        pairs: of links that are checked against each other.
-        store: where answers are kept; the user's cache by default.
+        poses: (n, 4, 4) of each link in n sampled configurations, base frame.
+        pairs: links that are checked against each other.
+        store: cache of the results; the user's cache by default.
     """
     if not pairs:
         return {name: [np.empty((0, 4))] * len(shapes) for name, shapes in links.items()}
@@ -148,64 +149,69 @@ def watchers_of(
 def _look(
     links: Mapping[str, Sequence[Shape]], poses: Mapping[str, np.ndarray], pairs: Sequence[Pair]
 ) -> dict[str, list[np.ndarray]]:
-    watch = _Watch(links, poses)
-    pairs = _apart(watch, pairs)
+    samples_of = _Clouds(links, poses)
+    pairs = _separable_pairs(samples_of, pairs)
     seen: dict[tuple[str, int], list[np.ndarray]] = {}
-    bounds = watch.bounds(pairs) if pairs else np.empty((0, 0))
+    bounds = samples_of.bounds(pairs) if pairs else np.empty((0, 0))
     for n in range(len(bounds)):
         order = np.argsort(bounds[n], kind="stable")
-        nearest, met = _FARTHEST, []
+        nearest, near_pairs = _MAX_DISTANCE, []
         for k in order:
             if bounds[n, k] > nearest + _WINDOW:
                 break
             a, b = pairs[k]
-            distance, i, j = closest_points(watch.placed(a, n), watch.placed(b, n))
+            distance, i, j = closest_points(samples_of.placed(a, n), samples_of.placed(b, n))
             nearest = min(nearest, distance)
-            met.append((distance, a, i, b, j))
-        for distance, a, i, b, j in met:
+            near_pairs.append((distance, a, i, b, j))
+        for distance, a, i, b, j in near_pairs:
             weight = 1.0 - (distance - nearest) / _WINDOW
-            if weight > 0.0 and distance < _FARTHEST:
-                _note(watch, seen, n, (a, i), (b, j), weight)
-                _note(watch, seen, n, (b, j), (a, i), weight)
+            if weight > 0.0 and distance < _MAX_DISTANCE:
+                _note(samples_of, seen, n, (a, i), (b, j), weight)
+                _note(samples_of, seen, n, (b, j), (a, i), weight)
     return {
         name: [merged(seen.get((name, k), []), shape.pose) for k, shape in enumerate(shapes)]
         for name, shapes in links.items()
     }
 
 
-def _apart(watch: _Watch, pairs: Sequence[Pair]) -> list[Pair]:
-    """Those pairs that are not (nearly) always as good as touching."""
-    every = max(1, len(next(iter(watch.poses.values()))) // 20)
+def _separable_pairs(samples_of: _Clouds, pairs: Sequence[Pair]) -> list[Pair]:
+    """Return the pairs that do not touch in nearly all configurations."""
+    stride = max(1, len(next(iter(samples_of.poses.values()))) // 20)
     apart = []
-    for k, near in enumerate((watch.bounds(pairs)[::every] < _TOUCHING).T):
+    for k, near in enumerate((samples_of.bounds(pairs)[::stride] < _TOUCHING).T):
         touching = 0
-        if near.mean() >= _NEARLY_ALWAYS:
+        if near.mean() >= _TOUCHING_SHARE:
             a, b = pairs[k]
             touching = np.mean([
-                closest_points(watch.placed(a, n), watch.placed(b, n))[0] < _TOUCHING
-                for n in every * np.arange(len(near))
+                closest_points(samples_of.placed(a, n), samples_of.placed(b, n))[0] < _TOUCHING
+                for n in stride * np.arange(len(near))
             ])  # fmt: skip
-        if touching < _NEARLY_ALWAYS:
+        if touching < _TOUCHING_SHARE:
             apart.append(pairs[k])
     return apart
 
 
 def _note(
-    watch: _Watch, seen: dict, n: int, watched: tuple[str, int], by: tuple[str, int], weight: float
+    samples_of: _Clouds,
+    seen: dict,
+    n: int,
+    watched: tuple[str, int],
+    by: tuple[str, int],
+    weight: float,
 ) -> None:
-    """Remember where a point of link ``by`` is in the frame of the link ``watched``."""
+    """Add a point of link ``by`` to ``seen``, in the frame of the link ``watched``."""
     name, i = watched
-    pose, other = watch.poses[name][n], watch.poses[by[0]][n]
-    point = other[:3, :3] @ watch.clouds[by[0]][by[1], :3] + other[:3, 3]
+    pose, other = samples_of.poses[name][n], samples_of.poses[by[0]][n]
+    point = other[:3, :3] @ samples_of.clouds[by[0]][by[1], :3] + other[:3, 3]
     local = (point - pose[:3, 3]) @ pose[:3, :3]
-    shape = int(watch.clouds[name][i, 3])
+    shape = int(samples_of.clouds[name][i, 3])
     seen.setdefault((name, shape), []).append(np.r_[local, weight])
 
 
 def merged(rows: Sequence[np.ndarray], pose: np.ndarray | None = None) -> np.ndarray:
-    """Watchers (w, 4), seen from a frame at ``pose``; those close together are one.
+    """Return watchers (w, 4), transformed into a frame at ``pose`` and merged where they are close.
 
-    Rounded to a grid, so that noise of the last digit makes no other fit.
+    Positions are rounded to a grid, so that rounding errors do not change the fit.
     """
     if not len(rows):
         return np.empty((0, 4))
@@ -215,7 +221,7 @@ def merged(rows: Sequence[np.ndarray], pose: np.ndarray | None = None) -> np.nda
     grid = _GRID
     while True:
         cells, owner = np.unique(np.round(rows[:, :3] / grid), axis=0, return_inverse=True)
-        if len(cells) <= _MOST:
+        if len(cells) <= _MAX_WATCHERS:
             break
         grid *= 1.25
     weights = np.bincount(owner.ravel(), rows[:, 3])

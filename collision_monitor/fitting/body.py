@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""A mesh as points to be covered and points to be left free."""
+"""A mesh as sample points to be covered and sample points to be left free."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 from collision_monitor.fitting.bounding_shapes import OrientedBox
 from collision_monitor.fitting.coverage import winding_numbers
 
-MANY = 4000  # so many vertices of a hull are as good as all
-_BLOCK = 65_536  # points looked at in one go: memory, not time
+MANY = 4000  # larger hulls are reduced to this many vertices
+_BLOCK = 65_536  # points in one matrix product; limits memory
 
 
 def spread_directions(count: int) -> np.ndarray:
-    """Unit vectors (count, 3), evenly spread: a spiral from pole to pole."""
+    """Return unit vectors (count, 3), evenly spread along a spiral from pole to pole."""
     z = 1.0 - (2.0 * np.arange(count) + 1.0) / count
     turn = np.pi * (3.0 - np.sqrt(5.0)) * np.arange(count)
     rim = np.sqrt(1.0 - z**2)
@@ -22,7 +22,7 @@ def spread_directions(count: int) -> np.ndarray:
 
 
 def farthest(points: np.ndarray, directions: np.ndarray) -> np.ndarray:
-    """Indices, ascending, of those ``points`` (n, 3) that are farthest along a direction (d, 3)."""
+    """Return sorted indices of the ``points`` (n, 3) that are farthest along a direction (d, 3)."""
     block = max(1, _BLOCK * 100 // len(directions))
     best = np.full(len(directions), -np.inf)
     index = np.zeros(len(directions), dtype=np.int64)
@@ -36,9 +36,10 @@ def farthest(points: np.ndarray, directions: np.ndarray) -> np.ndarray:
 
 
 def outermost(points: np.ndarray) -> np.ndarray:
-    """``points`` (n, 3) as they are, or of more than `MANY` those that are farthest out.
+    """Return ``points`` (n, 3), reduced to the outermost if they are more than `MANY`.
 
-    In directions that are even where the set is as long as it is wide: it may be a rod.
+    The directions are evenly spread after scaling the set to equal widths, so that long thin sets
+    keep enough points.
     """
     if len(points) <= MANY:
         return points
@@ -52,17 +53,17 @@ _SURFACE_POINTS = 2000
 _DENSE_SURFACE_POINTS = 20_000
 _EDGE_POINTS = 6000
 _GRID_POINTS = 8000
-_NEAR_PRICE, _FAR = 0.8, 0.15
-# Watchers nearer to the surface than this, in sizes of the body, touch it.
+_BASE_PRICE, _PRICE_DISTANCE = 0.8, 0.15
+# Watchers nearer to the surface than this part of the size of the body touch it.
 _TOUCHING = 0.01
-# Triangles up to which winding numbers are taken on the mesh as it is.
-_FEW_TRIANGLES = 4000
+# Larger meshes are coarsened before their winding numbers are computed.
+_MAX_TRIANGLES = 4000
 
 
 def surface_points(
     triangles: np.ndarray, count: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """``count`` points (count, 3), uniform on ``triangles`` (m, 3, 3), and which each lies on."""
+    """Sample points (count, 3) uniformly on ``triangles`` (m, 3, 3), with triangle indices."""
     a, b, c = triangles[:, 0], triangles[:, 1], triangles[:, 2]
     areas = np.linalg.norm(np.cross(b - a, c - a), axis=1)
     total = np.cumsum(areas)
@@ -74,9 +75,9 @@ def surface_points(
 
 
 def edge_points(triangles: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
-    """``count`` points (count, 3), uniform on the edges of ``triangles`` (m, 3, 3).
+    """Sample ``count`` points (count, 3) uniformly on the edges of ``triangles`` (m, 3, 3).
 
-    There, between two leaves, a body sticks out farthest; points on its surface miss it.
+    Between two leaves a body sticks out farthest at an edge; points on the faces miss it.
     """
     ends = np.stack([triangles, np.roll(triangles, -1, axis=1)], axis=2).reshape(-1, 2, 3)
     total = np.cumsum(np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1))
@@ -86,9 +87,9 @@ def edge_points(triangles: np.ndarray, count: int, rng: np.random.Generator) -> 
 
 
 def coarsened(triangles: np.ndarray, size: float) -> np.ndarray:
-    """The surface with its vertices moved to a grid of ``size``; what collapses is dropped.
+    """Return ``triangles`` (m, 3, 3) with vertices rounded to a grid; degenerate ones are dropped.
 
-    A closed surface stays closed, so winding numbers stay whole.
+    A closed surface stays closed, so winding numbers stay integers.
     """
     moved = np.round(triangles / size)
     a, b, c = moved[:, 0], moved[:, 1], moved[:, 2]
@@ -99,12 +100,18 @@ def coarsened(triangles: np.ndarray, size: float) -> np.ndarray:
 class Body:
     """One mesh in the frame of its oriented box, scaled to a size of about 1.
 
-    ``size`` is that scale in metres. ``surface`` (n, 3) are points on the mesh and the
-    vertices of its hull, ``dense_surface`` many more, ``inside`` and ``outside`` a jittered
-    grid over the box and a border, ``prices`` what covering a point outside costs.
-    ``watchers`` (w, 3) are points of other links, ``watcher_weights`` sum up to one, and
-    ``watcher_distances`` are those to the mesh, of points on it; inside there are none.
-    Inside is where the winding number is above one half, so holes in a mesh do no harm.
+    A point is inside where the winding number is above one half, so small holes in a mesh do no
+    harm.
+
+    Attributes:
+        size: scale in metres.
+        surface: (n, 3) points on the mesh and vertices of its hull.
+        dense_surface: (m, 3) many more points on the mesh.
+        inside, outside: (i, 3) and (o, 3) points of a jittered grid over the box and a border.
+        prices: (o,) cost of covering each point outside.
+        watchers: (w, 3) points of other links, outside the mesh.
+        watcher_weights: (w,) with sum 1.
+        watcher_distances: (w,) distances to points on the mesh.
     """
 
     def __init__(
@@ -115,10 +122,10 @@ class Body:
         watchers: np.ndarray | None = None,
         outer: np.ndarray | None = None,
     ) -> None:
-        """``vertices`` (n, 3), metres; ``triangles`` (m, 3); ``box``: around them.
+        """Sample the mesh of ``vertices`` (n, 3), metres, and ``triangles`` (m, 3) within ``box``.
 
-        ``watchers`` (w, 4): points in the frame of the vertices, and their weights.
-        ``outer`` (k, 3): those whose hull stands in for the vertices' own.
+        ``watchers`` (w, 4): points in the frame of the vertices, and their weights. ``outer``
+        (k, 3): points whose hull replaces the hull of the vertices.
         """
         import trimesh
         from scipy.spatial import cKDTree
@@ -154,14 +161,14 @@ class Body:
         within = np.zeros(len(grid), dtype=bool)
         boxed = np.flatnonzero((np.abs(grid) <= 0.5 * extents).all(axis=1))
         surface = self.triangles
-        if len(surface) > _FEW_TRIANGLES:
+        if len(surface) > _MAX_TRIANGLES:
             surface = coarsened(surface, 0.02)
         within[boxed] = np.abs(winding_numbers(grid[boxed], surface)) > 0.5
         self.inside, self.outside = grid[within], grid[~within]
-        # A point far from the surface costs more: far is where leaves stick out.
+        # Points far from the surface cost more, so that leaves do not stick out far.
         nearest = cKDTree(self.dense_surface)
         far = nearest.query(self.outside)[0]
-        self.prices = _NEAR_PRICE + far / _FAR
+        self.prices = _BASE_PRICE + far / _PRICE_DISTANCE
 
         rows = np.empty((0, 4)) if watchers is None else watchers
         points = (rows[:, :3] - box.center) @ box.axes / self.size
@@ -174,11 +181,11 @@ class Body:
         self.watcher_weights = weights / max(weights.sum(), 1e-300)
 
     def scaled(self, leaves: np.ndarray) -> np.ndarray:
-        """Capsules (k, 7) of the mesh's own frame, in the frame of this body."""
+        """Transform capsules (k, 7) from the mesh's frame, metres, into the frame of this body."""
         ends = (leaves[:, :6].reshape(-1, 3) - self.box.center) @ self.box.axes / self.size
         return np.column_stack([ends.reshape(-1, 6), leaves[:, 6] / self.size])
 
     def unscaled(self, capsules: np.ndarray) -> np.ndarray:
-        """Capsules (k, 7) of this body's frame, in the mesh's own frame, metres."""
+        """Transform capsules (k, 7) from the frame of this body into the mesh's frame, metres."""
         ends = capsules[:, :6].reshape(-1, 3) * self.size @ self.box.axes.T + self.box.center
         return np.column_stack([ends.reshape(-1, 6), capsules[:, 6] * self.size])

@@ -1,9 +1,9 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""One shape around a point set: oriented box, capsule and sphere.
+"""One bounding shape of a point set: oriented box, capsule or sphere.
 
-Capsules and spheres are fitted as Zhang et al. do (`fit_capsule`, `fit_sphere`), or with the least
-volume (`fit_least_capsule`, `fit_least_sphere`).
+Capsules and spheres are fitted by the method of Zhang et al. (`fit_capsule`, `fit_sphere`), or with
+the least volume (`fit_least_capsule`, `fit_least_sphere`).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class OrientedBox:
 
 
 def box_along(points: np.ndarray, axes: np.ndarray) -> OrientedBox:
-    """The box of ``points`` whose sides are parallel to the columns of ``axes``."""
+    """Return the box of ``points`` (n, 3) with sides along the columns of ``axes`` (3, 3)."""
     local = points @ axes
     low, high = local.min(axis=0), local.max(axis=0)
     order = np.argsort(high - low, kind="stable")
@@ -47,7 +47,7 @@ def box_along(points: np.ndarray, axes: np.ndarray) -> OrientedBox:
 
 
 def hull_points(points: np.ndarray) -> np.ndarray:
-    """Vertices of the convex hull; all distinct points where they lie in one plane."""
+    """Return the vertices (k, 3) of the convex hull; of coplanar points all distinct ones."""
     import trimesh
     from scipy.spatial import QhullError
 
@@ -58,14 +58,14 @@ def hull_points(points: np.ndarray) -> np.ndarray:
 
 
 def fit_box(points: np.ndarray) -> OrientedBox:
-    """A tight oriented box around ``points`` (n, 3).
+    """Return a tight oriented box around ``points`` (n, 3).
 
-    The least volume of: the boxes with one side on a face of the convex hull
-    (searched by trimesh), the box of the principal axes, the axis-aligned box.
-    Points in one plane or on one line have no hull, and leave the other two.
+    The smallest of three candidates: boxes with one side on a face of the convex hull (found by
+    trimesh), the box of the principal axes, and the axis-aligned box. Coplanar or collinear points
+    have no hull; only the last two are tried.
 
     Raises:
-        FitError: without points, or with points that are not finite.
+        FitError: there are no points, or they are not finite.
     """
     import trimesh
     from scipy.spatial import QhullError
@@ -81,31 +81,30 @@ def fit_box(points: np.ndarray) -> OrientedBox:
     squares, axes = np.linalg.eigh(centred.T @ centred)
     boxes = [box_along(points, np.eye(3)), box_along(points, axes)]
     if len(points) > 3 and squares[0] > 1e-14 * squares[-1]:
-        with contextlib.suppress(QhullError, ValueError):  # flat within qhull's tolerance
+        with contextlib.suppress(QhullError, ValueError):  # flat within the tolerance of qhull
             to_origin, _ = trimesh.bounds.oriented_bounds(points)
             boxes.append(box_along(points, to_origin[:3, :3].T))
     return min(boxes, key=lambda box: (box.volume, float(np.prod(box.extents[1:]))))
 
 
-# -- the capsule around a point set, as Zhang et al. fit it to a part of a manipulator --
+# -- capsules by the method of Zhang et al. --
 
 
 def _axial_and_radial(
     points: np.ndarray, origin: np.ndarray, axis: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Coordinates along the axis and distances from it."""
+    """Return coordinates (n,) along the axis and distances (n,) from it."""
     offsets = points - origin
     x = offsets @ axis
     return x, np.linalg.norm(offsets - x[:, None] * axis, axis=1)
 
 
 def innermost_center(x: np.ndarray, rho: np.ndarray, radius: float, tolerance: float) -> float:
-    """How far a hemisphere's centre can move inwards from the end at min(x), by bisection.
+    """Bisect for the innermost centre of the hemisphere that closes the end at min(x).
 
-    The centre c starts at min(x) and may go up to min(x) + radius; it goes as far as
-    all points beyond it (x <= c) stay within ``radius``, to within ``tolerance`` in c.
-    (The farthest point is then within ``tolerance`` of the radius as well, unless one
-    at the full radius stops the centre short.) The result is on the enclosing side.
+    The centre c lies between min(x) and min(x) + radius; all points with x <= c stay within
+    ``radius`` of it. The result is at most ``tolerance`` from the innermost such c, on the
+    enclosing side.
     """
 
     def reach(center: float) -> float:
@@ -125,18 +124,18 @@ def innermost_center(x: np.ndarray, rho: np.ndarray, radius: float, tolerance: f
 
 
 def innermost_center_exact(x: np.ndarray, rho: np.ndarray, radius: float) -> float:
-    """What `innermost_center` converges to: min over the points of x + sqrt(r^2 - rho^2)."""
+    """Return the limit of `innermost_center`: the minimum of x + sqrt(r^2 - rho^2)."""
     return float((x + np.sqrt(np.maximum(radius**2 - rho**2, 0.0))).min())
 
 
 def capsule_along(
     points: np.ndarray, origin: np.ndarray, axis: np.ndarray, tolerance: float
 ) -> Leaf:
-    """The capsule about the line through ``origin`` along the unit vector ``axis``.
+    """Return the capsule about the line through ``origin`` along the unit vector ``axis``.
 
-    Radius: the largest distance of any point to the line. Then both hemisphere centres
-    move inwards as far as they can. If they meet (or, within the tolerance, pass each
-    other), the body is a sphere about their mean.
+    The radius is the largest distance of a point from the line. Both hemisphere centres are moved
+    inwards as far as possible. If they meet (or pass each other within the tolerance), the result
+    is a sphere about their mean.
     """
     x, rho = _axial_and_radial(points, origin, axis)
     radius = float(rho.max())
@@ -152,12 +151,12 @@ def capsule_along(
 def fit_capsule(
     points: np.ndarray, box: OrientedBox | None = None, tolerance: float = 1e-6
 ) -> Leaf:
-    """The capsule along the longest side of the points' oriented box.
+    """Return the capsule along the longest side of the points' oriented box.
 
     Args:
         points: (n, 3), metres; the result encloses their convex hull.
         box: their oriented box, if known.
-        tolerance: the bisection's SD, metres: smaller is tighter.
+        tolerance: of the bisection (SD in the paper), metres: smaller is tighter.
     """
     box = fit_box(points) if box is None else box
     return capsule_along(np.asarray(points, float), box.center, box.long_axis, tolerance)
@@ -168,7 +167,7 @@ _AXES = np.eye(3).tolist()
 
 
 def _cross(a: list[float], b: list[float]) -> list[float]:
-    """Cross product; `numpy.cross` takes ten times as long for one vector."""
+    """Cross product of two vectors; `numpy.cross` is ten times slower for single vectors."""
     return [
         a[1] * b[2] - a[2] * b[1],
         a[2] * b[0] - a[0] * b[2],
@@ -177,7 +176,7 @@ def _cross(a: list[float], b: list[float]) -> list[float]:
 
 
 def _frame(direction: np.ndarray) -> np.ndarray:
-    """Three unit vectors (3, 3), the last along ``direction``."""
+    """Return three orthonormal rows (3, 3), the last along ``direction``."""
     z = direction / np.linalg.norm(direction)
     x = np.array(_cross(_AXES[np.abs(z).argmin()], z.tolist()))
     x /= np.linalg.norm(x)
@@ -190,12 +189,12 @@ def _volume(points: np.ndarray) -> float:
     radius = float(rho.max())
     start = innermost_center_exact(points[:, 2], rho, radius)
     end = -innermost_center_exact(-points[:, 2], rho, radius)
-    # Where the ends pass each other the points fit into one ball of this radius.
+    # If the ends pass each other, the points fit into one sphere of this radius.
     return math.pi * radius**2 * (max(end - start, 0.0) + 4.0 / 3.0 * radius)
 
 
-def _improve(points: np.ndarray, center: np.ndarray, axis: np.ndarray, size: float) -> np.ndarray:
-    """(origin, direction) (2, 3) of a local least volume near a line, by Nelder and Mead."""
+def _refined(points: np.ndarray, center: np.ndarray, axis: np.ndarray, size: float) -> np.ndarray:
+    """Return (origin, direction) (2, 3) of a local least volume near a line (Nelder-Mead)."""
     from scipy.optimize import minimize
 
     frame = _frame(axis)
@@ -217,16 +216,15 @@ def _improve(points: np.ndarray, center: np.ndarray, axis: np.ndarray, size: flo
 def fit_least_capsule(
     points: np.ndarray, box: OrientedBox | None = None, tolerance: float = 1e-6
 ) -> Leaf:
-    """The smallest capsule found from several starts; never larger than the published one.
+    """Return the smallest capsule of several starts; never larger than that of `fit_capsule`.
 
-    Starts: the three axes of the oriented box and the long principal axis. The least-volume
-    box of a link often lies askew to its tube, so the published axis, the box's longest
-    side, can be far off.
+    Starts: the three axes of the oriented box and the longest principal axis. The least-volume box
+    of a link is often skewed against its tube, so that its longest side is a poor axis.
 
     Args:
-        points: (n, 3), metres, best only the vertices of a hull.
+        points: (n, 3), metres; the vertices of the hull are enough.
         box: their oriented box, if known.
-        tolerance: of the published fit's bisection, metres.
+        tolerance: of the bisection in `fit_capsule`, metres.
     """
     points = np.asarray(points, dtype=float)
     box = fit_box(points) if box is None else box
@@ -237,7 +235,7 @@ def fit_least_capsule(
     centred = points - points.mean(axis=0)
     principal = np.linalg.svd(centred, full_matrices=False)[2][0]
     for axis in (*box.axes.T, principal):
-        origin, direction = _improve(points, box.center, axis, size)
+        origin, direction = _refined(points, box.center, axis, size)
         unit = direction / np.linalg.norm(direction)
         leaf = capsule_along(points, origin, unit, tolerance)
         if leaf.volume < best.volume:
@@ -245,31 +243,31 @@ def fit_least_capsule(
     return best
 
 
-# Of the size: a point no farther outside than this is inside.
+# Points outside by less than this part of the size count as inside.
 _SLACK = 1e-12
-_MOST_STEPS = 1000  # each makes the sphere larger; about ten do
+_MAX_STEPS = 1000  # each step makes the sphere larger; about ten are usual
 
 
 def fit_sphere(points: np.ndarray, box: OrientedBox | None = None) -> Leaf:
-    """The sphere about the centre of the points' oriented box; points (n, 3), metres."""
+    """Return the sphere about the centre of the points' oriented box; points (n, 3), metres."""
     center = (fit_box(points) if box is None else box).center
     return enclosing(center, center, 0.0, np.asarray(points, float))
 
 
-def _through(points: np.ndarray) -> tuple[np.ndarray, float]:
-    """Centre and radius of the smallest sphere through up to four ``points`` (k, 3)."""
+def _circumsphere(points: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return centre and radius of the smallest sphere through up to four ``points`` (k, 3)."""
     edges = points[1:] - points[0]
-    # The centre lies in the points' own plane: the solution of least norm.
+    # The solution of least norm lies in the plane of the points.
     offset = np.linalg.lstsq(edges, 0.5 * (edges**2).sum(axis=1), rcond=None)[0]
     return points[0] + offset, float(np.linalg.norm(offset))
 
 
-def _around(points: np.ndarray, slack: float) -> tuple[np.ndarray, np.ndarray, float]:
-    """Those of up to five points that the smallest sphere around all rests on; the sphere."""
+def _support_of_sphere(points: np.ndarray, slack: float) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return (support points, centre, radius) of the smallest sphere around up to five points."""
     best, center, least = points, points.mean(axis=0), np.inf
     for count in range(1, min(len(points), 4) + 1):
         for chosen in combinations(range(len(points)), count):
-            middle, radius = _through(points[list(chosen)])
+            middle, radius = _circumsphere(points[list(chosen)])
             outermost = np.linalg.norm(points - middle, axis=1).max()
             if radius < least and outermost <= radius + slack:
                 best, center, least = points[list(chosen)], middle, radius
@@ -277,28 +275,28 @@ def _around(points: np.ndarray, slack: float) -> tuple[np.ndarray, np.ndarray, f
 
 
 def _least_center(points: np.ndarray) -> np.ndarray:
-    """Centre of the smallest sphere around ``points`` (n, 3).
+    """Return the centre of the smallest sphere around ``points`` (n, 3).
 
-    It rests on at most four of them: the farthest point outside joins those, until there is none
-    (the basis exchange of LP-type problems: Matousek, Sharir, Welzl 1996).
+    At most four points support it. The farthest point outside is added to these until no point is
+    outside (basis exchange of LP-type problems: Matousek, Sharir, Welzl 1996).
     """
     origin = points.mean(axis=0)
     local = points - origin
     slack = _SLACK * float(np.abs(local).max())
     support, center, radius = local[:1], local[0], 0.0
-    for _ in range(_MOST_STEPS):
+    for _ in range(_MAX_STEPS):
         distances = np.linalg.norm(local - center, axis=1)
         farthest = int(distances.argmax())
         if distances[farthest] <= radius + slack:
             break
-        support, center, radius = _around(np.vstack([support, local[farthest]]), slack)
-        if not np.isfinite(radius):  # rounding; the published sphere is left as a rival
+        support, center, radius = _support_of_sphere(np.vstack([support, local[farthest]]), slack)
+        if not np.isfinite(radius):  # due to rounding; the caller also tries the other sphere
             break
     return center + origin
 
 
 def fit_least_sphere(points: np.ndarray, box: OrientedBox | None = None) -> Leaf:
-    """The smallest sphere around ``points`` (n, 3), metres; never larger than the published."""
+    """Return the smallest sphere around ``points`` (n, 3), metres; at most that of `fit_sphere`."""
     points = np.asarray(points, dtype=float)
     published = fit_sphere(points, box)
     center = _least_center(hull_points(points) if len(points) > 4 else points)

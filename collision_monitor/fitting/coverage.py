@@ -1,9 +1,8 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""How well a set of capsules covers a body: cost and gradient of a fit, gaps, growth.
+"""Kernels of fitting: cost and gradient of coverage, gaps, growth, winding numbers.
 
-Used when leaves are fitted, once for each mesh. A capsule is a row of seven numbers:
-two end points and the radius.
+They run once for each mesh. A capsule is a row of seven numbers: two end points and the radius.
 """
 
 from __future__ import annotations
@@ -16,8 +15,8 @@ from collision_monitor.common.compiled import offline_kernel
 
 
 @offline_kernel
-def _to_axis(x, y, z, capsules, k):
-    """Distance of a point to the axis of capsule k, its parameter there, the offset."""
+def _offset_from_axis(x, y, z, capsules, k):
+    """Return distance of a point to the axis of capsule k, parameter on the axis, and offset."""
     ax, ay, az = capsules[k, 0], capsules[k, 1], capsules[k, 2]
     ux, uy, uz = capsules[k, 3] - ax, capsules[k, 4] - ay, capsules[k, 5] - az
     uu = ux * ux + uy * uy + uz * uz
@@ -30,10 +29,10 @@ def _to_axis(x, y, z, capsules, k):
 
 @offline_kernel
 def gap_to_union(x, y, z, capsules):
-    """(signed distance of a point to the union of the capsules, the capsule it is due to)."""
+    """Return the signed distance of a point to the union of the capsules, and the nearest one."""
     best, owner = math.inf, 0
     for k in range(len(capsules)):
-        gap = _to_axis(x, y, z, capsules, k)[0] - capsules[k, 6]
+        gap = _offset_from_axis(x, y, z, capsules, k)[0] - capsules[k, 6]
         if gap < best:
             best, owner = gap, k
     return best, owner
@@ -51,7 +50,7 @@ def gaps_to_union(points, capsules):
 @offline_kernel
 def _push(gradient, capsules, k, x, y, z, force):
     """Add ``force`` times the gradient of (radius - distance to the axis) of capsule k."""
-    distance, t, dx, dy, dz = _to_axis(x, y, z, capsules, k)
+    distance, t, dx, dy, dz = _offset_from_axis(x, y, z, capsules, k)
     gradient[k, 6] += force
     if distance > 1e-12:
         scale = force / distance
@@ -65,12 +64,12 @@ def _push(gradient, capsules, k, x, y, z, force):
 
 @offline_kernel
 def _nearest_capsules(points, capsules, gaps, owners):
-    """Write signed distances (n,) of ``points`` (3, n) to the union, and whose they are.
+    """Write signed distances (n,) of ``points`` (3, n) to the union, and the nearest capsules.
 
-    One capsule after the other over all points, without a branch: the compiler makes SIMD of
+    The outer loop runs over the capsules and the inner one has no branch: the compiler vectorises
     it, twice as wide for float32.
     """
-    row = np.empty(10, points.dtype)  # numbers of the points' own kind
+    row = np.empty(10, points.dtype)  # same dtype as the points
     row[8], row[9] = 0.0, 1.0
     zero, one = row[8], row[9]
     for k in range(len(capsules)):
@@ -95,36 +94,38 @@ def _nearest_capsules(points, capsules, gaps, owners):
 
 @offline_kernel
 def coverage_cost(
-    capsules, wanted, wanted_weights, unwanted, prices, watchers, watcher_weights,
+    capsules, to_cover, cover_weights, to_avoid, prices, watchers, watcher_weights,
     width, penalty, thrift, gradient,
 ):
     """Cost of covering a body by the union of ``capsules`` (k, 7); writes ``gradient`` (k, 7).
 
     The sum of
-    - penalty * weight * gap^2 over the ``wanted`` points (3, n) left outside,
-    - price * share over the ``unwanted`` points (3, m): the volume covered in vain; the
-      share goes smoothly, by a cubic, from 0 at ``width`` outside to 1 at ``width`` inside,
-    - -weight * gap over the ``watchers`` (3, w): the distance that is lost, less a constant,
-      where other bodies come near,
-    - ``thrift`` times the capsules' volumes, so that none lies idle or far away.
+    - penalty * weight * gap^2 over the ``to_cover`` points (3, n) outside the union,
+    - price * share over the ``to_avoid`` points (3, m): the volume covered in excess; a cubic ramp
+      takes the share from 0 at ``width`` outside to 1 at ``width`` inside,
+    - -weight * gap over the ``watchers`` (3, w): up to a constant, the distance lost to other
+      links,
+    - ``thrift`` times the volumes of the capsules, so that none is useless or far away.
 
-    Points of float32 are fastest; all are of the same kind.
+    All points must have the same dtype; float32 is fastest.
     """
-    for k in range(len(capsules)):  # an assignment of arrays takes longer to compile
+    for k in range(len(capsules)):  # whole-array assignment takes longer to compile
         for axis in range(7):
             gradient[k, axis] = 0.0
     total = 0.0
-    most = max(wanted.shape[1], unwanted.shape[1], watchers.shape[1])
-    gaps, owners = np.empty(most, wanted.dtype), np.empty(most, np.int32)
-    _nearest_capsules(wanted, capsules, gaps, owners)
-    for i in range(wanted.shape[1]):
+    most = max(to_cover.shape[1], to_avoid.shape[1], watchers.shape[1])
+    gaps, owners = np.empty(most, to_cover.dtype), np.empty(most, np.int32)
+    _nearest_capsules(to_cover, capsules, gaps, owners)
+    for i in range(to_cover.shape[1]):
         gap = gaps[i]
         if gap > 0.0:
-            total += penalty * wanted_weights[i] * gap * gap
-            force = -2.0 * penalty * wanted_weights[i] * gap
-            _push(gradient, capsules, owners[i], wanted[0, i], wanted[1, i], wanted[2, i], force)
-    _nearest_capsules(unwanted, capsules, gaps, owners)
-    for i in range(unwanted.shape[1]):
+            total += penalty * cover_weights[i] * gap * gap
+            force = -2.0 * penalty * cover_weights[i] * gap
+            _push(
+                gradient, capsules, owners[i], to_cover[0, i], to_cover[1, i], to_cover[2, i], force
+            )
+    _nearest_capsules(to_avoid, capsules, gaps, owners)
+    for i in range(to_avoid.shape[1]):
         gap = gaps[i]
         if gap <= -width:
             total += prices[i]
@@ -132,7 +133,7 @@ def coverage_cost(
             s = gap / width
             total += prices[i] * (0.5 - s * (0.75 - 0.25 * s * s))
             force = prices[i] * 0.75 * (1.0 - s * s) / width
-            x, y, z = unwanted[0, i], unwanted[1, i], unwanted[2, i]
+            x, y, z = to_avoid[0, i], to_avoid[1, i], to_avoid[2, i]
             _push(gradient, capsules, owners[i], x, y, z, force)
     _nearest_capsules(watchers, capsules, gaps, owners)
     for i in range(watchers.shape[1]):
@@ -161,13 +162,13 @@ def coverage_cost(
 
 @offline_kernel
 def closest_points(first, second):
-    """(distance, i, j) of the points of two sets (n, 3), (m, 3) that are nearest to each other.
+    """Return (distance, i, j) of the nearest points of two sets (n, 3), (m, 3).
 
-    Each with each; fastest where the second is in Fortran's order.
+    Brute force; fastest if the second set is in Fortran order.
     """
     least = np.empty(len(second))
     whose = np.empty(len(second), dtype=np.int64)
-    for j in range(len(second)):  # numpy's functions on arrays take longer to compile
+    for j in range(len(second)):  # numpy functions on arrays take longer to compile
         least[j], whose[j] = math.inf, 0
     for i in range(len(first)):
         px, py, pz = first[i, 0], first[i, 1], first[i, 2]
@@ -186,19 +187,19 @@ def closest_points(first, second):
 
 @offline_kernel
 def grow_to_enclose(triangles, capsules, smallest_edge):
-    """Grow radii until each of ``triangles`` (m, 3, 3) lies in the union, by construction.
+    """Grow radii until each of ``triangles`` (m, 3, 3) is proved to lie in the union.
 
-    A triangle is enclosed by a capsule, a convex body, that holds its three corners. One
-    that no capsule encloses is halved across its longest edge; where that
-    is shorter than ``smallest_edge``, the capsule that needs least is grown. Returns the
-    middles (n, 3) of those that made one grow, the first thousand.
+    A capsule is convex: it encloses a triangle if it contains the three corners. Other triangles
+    are halved across their longest edge. If this edge is shorter than ``smallest_edge``, the
+    capsule that needs the least growth is grown. Returns the centroids (n, 3) of the triangles that
+    made a capsule grow, at most 1000.
     """
     stack = np.empty((256, 3, 3))
     culprits = np.empty((1000, 3))
     count = 0
     needed = np.empty(len(capsules))
     for m in range(len(triangles)):
-        for c in range(3):  # an assignment of arrays takes seconds to compile
+        for c in range(3):  # whole-array assignment takes seconds to compile
             for axis in range(3):
                 stack[0, c, axis] = triangles[m, c, axis]
         size = 1
@@ -209,7 +210,7 @@ def grow_to_enclose(triangles, capsules, smallest_edge):
                 needed[k] = -math.inf
                 for c in range(3):
                     x, y, z = stack[size, c, 0], stack[size, c, 1], stack[size, c, 2]
-                    needed[k] = max(needed[k], _to_axis(x, y, z, capsules, k)[0])
+                    needed[k] = max(needed[k], _offset_from_axis(x, y, z, capsules, k)[0])
                 if needed[k] - capsules[k, 6] < best:
                     best, owner = needed[k] - capsules[k, 6], k
             if best <= 0.0:
@@ -244,10 +245,10 @@ def grow_to_enclose(triangles, capsules, smallest_edge):
 
 @offline_kernel
 def winding_numbers(points, triangles):
-    """Generalised winding number (n,) of a surface (m, 3, 3) about ``points`` (n, 3).
+    """Generalised winding numbers (n,) of a surface (m, 3, 3) about ``points`` (n, 3).
 
-    1 inside, 0 outside, and between where the surface has holes (Jacobson, Kavan, Sorkine-
-    Hornung 2013, eq. 5; solid angle of a triangle after Van Oosterom and Strackee 1983).
+    1 inside, 0 outside, and in between where the surface has holes (Jacobson, Kavan,
+    Sorkine-Hornung 2013, eq. 5; solid angle of a triangle: Van Oosterom and Strackee 1983).
     """
     out = np.empty(len(points))
     for i in range(len(points)):

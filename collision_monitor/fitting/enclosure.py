@@ -1,12 +1,12 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of leaves: whether they enclose and fill their shapes, and how far they stand off.
+"""Checks of leaves: whether they enclose and fill their shapes, and their stand-off.
 
-Enclosing is decided by construction and not by samples. Meshes and boxes are checked triangle by
-triangle. Round shapes are checked from outside: a cylinder as the prism around it, whose thousands
-of sides make it less than a micrometre larger. A sphere or a capsule lies in a leaf if its centre,
-or axis, lies in the leaf made thinner by its radius; where that fails, a polyhedron around it may
-still lie in the union.
+Enclosure is proved and not sampled. Meshes and boxes are checked triangle by triangle. Round shapes
+are checked by an outer approximation: a cylinder by a prism around it, with so many sides that it
+is less than a micrometre larger. A sphere or a capsule lies in a leaf if its centre or axis lies in
+the leaf shrunk by its radius. If this test fails, a polyhedron around the shape is checked against
+the union.
 """
 
 from __future__ import annotations
@@ -25,18 +25,17 @@ from collision_monitor.geometry.leaf import Leaf
 from collision_monitor.robot.description import Robot, Shape
 from collision_monitor.robot.insides import Inside
 
-# -- whether triangles lie inside a union of capsules and spheres, by construction --
+# -- enclosure of triangles by a union of capsules and spheres --
 #
-# A leaf is convex: it holds a triangle whose three corners it holds. A triangle that
-# no single leaf holds is halved across its longest edge, and its halves are asked.
-# Along an edge of a triangle the distance to a segment is convex, so over a triangle
-# it is largest at a corner: the leaf that is best for all three corners bounds from
-# above how far any point of the triangle sticks out of the union.
+# A leaf is convex: it contains a triangle if it contains the three corners. Other triangles are
+# halved across their longest edge, and the halves are tested. The distance to a segment is convex,
+# so over a triangle it is largest at a corner: the leaf that is best for all three corners gives an
+# upper bound of how far the triangle sticks out of the union.
 
 
-# Triangles that wait while one of their siblings is looked at. Every halving adds one,
-# and three halvings shorten the longest edge by half at least: enough for 40 of those.
-_WAITING = 128
+# Size of the stack of triangles. Every halving adds one, and three halvings at least halve the
+# longest edge: this is enough to halve the edges 40 times.
+_STACK = 128
 
 
 @kernel
@@ -53,8 +52,8 @@ def outside_leaf(x, y, z, ends, radii, i):
 
 
 @kernel
-def _holds(corners, ends, radii, i):
-    """Whether leaf i holds all three corners (9,)."""
+def _contains_triangle(corners, ends, radii, i):
+    """Whether leaf i contains all three corners (9,)."""
     return (
         outside_leaf(corners[0], corners[1], corners[2], ends, radii, i) <= 0.0
         and outside_leaf(corners[3], corners[4], corners[5], ends, radii, i) <= 0.0
@@ -63,10 +62,10 @@ def _holds(corners, ends, radii, i):
 
 
 @kernel
-def _bounds(corners, ends, radii):
-    """(lower, upper) bound of how far the triangle of corners (9,) sticks out.
+def _protrusion_bounds(corners, ends, radii):
+    """Return (lower, upper) bounds of how far the triangle of corners (9,) sticks out.
 
-    Lower: the corner that is farthest outside all leaves. Upper: see the module.
+    Lower: of the corner farthest outside all leaves. Upper: see the comment above.
     """
     upper = math.inf
     a, b, c = math.inf, math.inf, math.inf
@@ -81,7 +80,7 @@ def _bounds(corners, ends, radii):
 
 @kernel
 def _halve(corners, other):
-    """Cut at the middle of the longest edge: one half stays, the other is written."""
+    """Halve a triangle across its longest edge: one half replaces it, the other is written."""
     longest, edge = -1.0, 0
     for k in range(3):
         i, j = 3 * k, 3 * ((k + 1) % 3)
@@ -114,7 +113,7 @@ def _longest_edge_squared(corners):
 
 @kernel
 def uncovered(triangles, ends, radii, smallest_edge):
-    """How far the triangles stick out of the union of the leaves, and where.
+    """Return how far the triangles stick out of the union of the leaves, and where.
 
     Args:
         triangles: (m, 3, 3) corners, metres, finite.
@@ -123,48 +122,48 @@ def uncovered(triangles, ends, radii, smallest_edge):
         smallest_edge: metres, above zero; triangles no larger are not halved again.
 
     Returns:
-        (gap, index): no point of any triangle is farther than ``gap`` outside the
-        union, and some point is farther than ``gap - smallest_edge``. With all radii
-        grown by ``gap`` the leaves enclose every triangle. ``index`` is the triangle
-        that set the gap; (0.0, -1) if all are enclosed, (inf, 0) without leaves.
+        (gap, index): no point of any triangle is more than ``gap`` outside the union, and some
+        point is more than ``gap - smallest_edge`` outside. With all radii grown by ``gap`` the
+        leaves enclose every triangle. ``index`` is the triangle with this gap; (0.0, -1) if all are
+        enclosed, (inf, 0) without leaves.
     """
     count = len(triangles)
     if len(radii) == 0 and count > 0:
         return math.inf, 0
     worst, at = 0.0, -1
-    # First the triangles that one leaf holds, nearly always that of the one before.
-    open_ones = np.empty(count, dtype=np.int64)
+    # Skip triangles within one leaf; usually it is the leaf of the triangle before.
+    remaining = np.empty(count, dtype=np.int64)
     open_count = 0
     corners = np.empty(9)
     hint = 0
     for m in range(count):
         for k in range(9):
             corners[k] = triangles[m, k // 3, k % 3]
-        if _holds(corners, ends, radii, hint):
+        if _contains_triangle(corners, ends, radii, hint):
             continue
-        lower, upper = _bounds(corners, ends, radii)
+        lower, upper = _protrusion_bounds(corners, ends, radii)
         if upper <= 0.0:
             for i in range(len(radii)):
-                if _holds(corners, ends, radii, i):
+                if _contains_triangle(corners, ends, radii, i):
                     hint = i
                     break
             continue
         if lower > worst:
             worst, at = lower, m
-        open_ones[open_count] = m
+        remaining[open_count] = m
         open_count += 1
-    # Then the others, in parts; a part that cannot make it worse is not looked into.
-    waiting = np.empty((_WAITING, 9))
+    # Halve the others; parts whose upper bound cannot increase the gap are skipped.
+    waiting = np.empty((_STACK, 9))
     stop = smallest_edge * smallest_edge
     for n in range(open_count):
-        m = open_ones[n]
+        m = remaining[n]
         for k in range(9):
             waiting[0, k] = triangles[m, k // 3, k % 3]
         size = 1
         while size > 0:
             size -= 1
             part = waiting[size]
-            lower, upper = _bounds(part, ends, radii)
+            lower, upper = _protrusion_bounds(part, ends, radii)
             if lower > worst:
                 worst, at = lower, m
             if upper <= worst:
@@ -172,7 +171,7 @@ def uncovered(triangles, ends, radii, smallest_edge):
             if (
                 _longest_edge_squared(part) <= stop
                 or upper - lower <= 1e-4 * smallest_edge
-                or size + 2 > _WAITING
+                or size + 2 > _STACK
             ):
                 worst, at = upper, m
                 continue
@@ -181,26 +180,26 @@ def uncovered(triangles, ends, radii, smallest_edge):
     return worst, at
 
 
-# A prism around a cylinder is at most so much larger, metres ...
+# A prism around a cylinder is at most this much larger, metres ...
 _OVERSHOOT = 1e-7
-# ... or has so many sides.
-_MOST_SIDES = 20_000
-# Edges (metres) of the smallest triangles: the first settles the clear cases, the second the
-# close ones. Then the tolerance itself: where leaves enclose, a triangle of its size lies in one
-# of them made thicker by it. Leaves of a box touch its corners, and need this.
+# ... or has this many sides.
+_MAX_SIDES = 20_000
+# Smallest edges (metres) to halve to: the first decides clear cases, the second close ones, and
+# finally the tolerance: triangles of this size lie in one leaf grown by it if the leaves enclose
+# them. Leaves of a box touch its corners and need the last step.
 _EDGES = (1e-3, 1e-5)
 
 
 def leaf_arrays(leaves: Sequence[Leaf]) -> tuple[np.ndarray, np.ndarray]:
-    """End points (k, 6) and radii (k,) of leaves, as kernels take them."""
+    """Return end points (k, 6) and radii (k,) of leaves."""
     ends = np.array([[*leaf.p0, *leaf.p1] for leaf in leaves], dtype=float).reshape(-1, 6)
     return ends, np.array([leaf.radius for leaf in leaves], dtype=float)
 
 
 def _prism_around(radius: float, length: float) -> np.ndarray:
-    """Triangles (m, 3, 3) of a prism around a cylinder along z; its sides touch it."""
+    """Triangles (m, 3, 3) of a prism around a cylinder along z; its sides touch the cylinder."""
     sides = math.ceil(math.pi * math.sqrt(radius / (2.0 * _OVERSHOOT)))
-    sides = min(max(sides, 16), _MOST_SIDES)
+    sides = min(max(sides, 16), _MAX_SIDES)
     angles = np.arange(sides) * (2.0 * math.pi / sides)
     rim = np.zeros((sides, 3))
     rim[:, 0], rim[:, 1] = np.cos(angles), np.sin(angles)
@@ -231,13 +230,13 @@ def _polyhedron_around(radius: float, length: float) -> np.ndarray:
     return trimesh.convex.convex_hull(np.vstack([corners + half, corners - half])).triangles
 
 
-def _axis_of(shape: Shape) -> tuple[float, float]:
+def _radius_and_length(shape: Shape) -> tuple[float, float]:
     """(radius, length) of a sphere or a capsule."""
     return (shape.size[0], 0.0) if shape.kind == "sphere" else (shape.size[0], shape.size[1])
 
 
 def outer_triangles(shape: Shape) -> np.ndarray:
-    """Triangles (m, 3, 3) that a shape lies within, or consists of, in the link's frame."""
+    """Triangles (m, 3, 3) that enclose a shape, or are its surface, in the link's frame."""
     import trimesh
 
     if shape.kind == "mesh":
@@ -247,7 +246,7 @@ def outer_triangles(shape: Shape) -> np.ndarray:
     elif shape.kind == "cylinder":
         triangles = _prism_around(*shape.size)
     else:
-        triangles = _polyhedron_around(*_axis_of(shape))
+        triangles = _polyhedron_around(*_radius_and_length(shape))
     rotation, translation = shape.pose[:3, :3], shape.pose[:3, 3]
     return np.ascontiguousarray(triangles @ rotation.T + translation)
 
@@ -255,19 +254,19 @@ def outer_triangles(shape: Shape) -> np.ndarray:
 def _gap_of_round(
     shape: Shape, ends: np.ndarray, radii: np.ndarray, smallest_edge: float
 ) -> float:
-    """Upper bound for a sphere or a capsule by its axis: each ball along it in one leaf."""
-    radius, length = _axis_of(shape)
+    """Upper bound for a sphere or a capsule: its axis against leaves shrunk by its radius."""
+    radius, length = _radius_and_length(shape)
     middle, half = shape.pose[:3, 3], 0.5 * length * shape.pose[:3, 2]
     axis = np.array([[middle - half, middle + half, middle + half]])
     return float(uncovered(axis, ends, radii - radius, smallest_edge)[0])
 
 
 def gap(shape: Shape, leaves: Sequence[Leaf], smallest_edge: float = 1e-3) -> float:
-    """How far a shape sticks out of the union of ``leaves``, metres; 0 if not at all.
+    """Return how far a shape sticks out of the union of ``leaves``, metres; 0 if it is enclosed.
 
-    An upper bound: with radii grown by it the leaves enclose the shape. It is above the
-    true value by ``smallest_edge`` at most (for spheres and capsules of no more than one
-    leaf; where several leaves share them, by that and 0.3 % of their radius).
+    An upper bound: leaves with radii grown by it enclose the shape. It exceeds the true value by at
+    most ``smallest_edge``; for spheres and capsules that need several leaves, by 0.3 % of their
+    radius more.
 
     Args:
         shape: in the frame of its link.
@@ -286,12 +285,12 @@ def _gap(shape: Shape, ends: np.ndarray, radii: np.ndarray, smallest_edge: float
     return found
 
 
-def _least_gap(shape: Shape, ends: np.ndarray, radii: np.ndarray, finest: float) -> float:
-    """`_gap` at finer and finer edges, while a finer one could still say 0."""
+def _refined_gap(shape: Shape, ends: np.ndarray, radii: np.ndarray, finest: float) -> float:
+    """Return `_gap` at decreasing edges, stopping when a finer one cannot give 0."""
     found, before = math.inf, math.inf
     for edge in (*_EDGES, finest):
         if edge < _EDGES[-1] and found > before:
-            break  # sure to stick out: its true gap is above found - before
+            break  # the true gap is above found - before, so it is positive
         found, before = _gap(shape, ends, radii, edge), edge
         if not found > 0.0:
             break
@@ -301,12 +300,12 @@ def _least_gap(shape: Shape, ends: np.ndarray, radii: np.ndarray, finest: float)
 def check_enclosing(
     robot: Robot, leaves: Mapping[str, Sequence[Leaf]], tolerance: float = 1e-6
 ) -> None:
-    """Refuse leaves that do not enclose the surfaces of all shapes of their links.
+    """Raise an error if leaves do not enclose the surfaces of all shapes of their links.
 
     Args:
-        robot: whose links' shapes are to be enclosed.
-        leaves: of each link with shapes, in its frame.
-        tolerance: metres; a surface that sticks out no farther is not held against them.
+        robot: provides the shapes of its links.
+        leaves: of each link with shapes, in the frame of the link.
+        tolerance: metres that a surface may stick out.
 
     Raises:
         LeavesError: names the worst link and how far it sticks out, then the others.
@@ -317,7 +316,7 @@ def check_enclosing(
             continue
         ends, radii = leaf_arrays(leaves.get(link.name, ()))
         for shape in link.shapes:
-            if (found := _least_gap(shape, ends, radii + tolerance, tolerance)) > 0.0:
+            if (found := _refined_gap(shape, ends, radii + tolerance, tolerance)) > 0.0:
                 worst = outside.get(link.name, (0.0, ""))
                 outside[link.name] = max(worst, (found + tolerance, shape.source or shape.kind))
     if not outside:
@@ -340,16 +339,17 @@ _POINTS = 3000  # tested in each shape
 
 
 def check_filling(robot: Robot, leaves: Mapping[str, Sequence[Leaf]]) -> None:
-    """Refuse leaves between which a shape of their link has a hollow.
+    """Raise an error if a shape has an inner region that none of its link's leaves covers.
 
-    Looked for at thousands of points, so that one of a few thousandths of the shape may be missed.
+    The test uses random points, so regions of less than a few thousandths of the shape may be
+    missed.
 
     Args:
-        robot: whose links' shapes are to be filled.
-        leaves: of each link with shapes, in its frame.
+        robot: provides the shapes of its links.
+        leaves: of each link with shapes, in the frame of the link.
 
     Raises:
-        LeavesError: names the link, the shape and a point that is inside it and in no leaf.
+        LeavesError: names the link, the shape and a point that is inside it but in no leaf.
     """
     for link in robot.links.values():
         for shape in link.shapes:
@@ -364,22 +364,22 @@ def check_filling(robot: Robot, leaves: Mapping[str, Sequence[Leaf]]) -> None:
 
 
 def hollow(shape: Shape, leaves: Sequence[Leaf]) -> np.ndarray | None:
-    """A point (3,) in the frame of the link that is inside the shape and in no leaf, if found."""
+    """Return a point (3,), link frame, inside the shape but in no leaf; None if none was found."""
     if shape.kind != "mesh":
         points = _points_in_solid(shape)
-        free = points[~_covered(points, leaves)]
+        free = points[~_in_any_leaf(points, leaves)]
         return free[0] if len(free) else None
     inside = Inside([shape])
     low, high = inside.box
     if not np.isfinite(low).all():
-        return None  # nothing is closed
+        return None  # no closed surface
     points = np.random.default_rng(0).uniform(low, high, (_POINTS, 3))
-    free = points[~_covered(points, leaves)]
+    free = points[~_in_any_leaf(points, leaves)]
     return next((point for point in free if inside.holds_any(point[None])), None)
 
 
 def _points_in_solid(shape: Shape) -> np.ndarray:
-    """Points (n, 3) in a box, sphere, cylinder or capsule, link frame."""
+    """Random points (n, 3) in a box, sphere, cylinder or capsule, link frame."""
     size = np.array(shape.size, dtype=float)
     round_ends = shape.kind in ("sphere", "capsule")
     if shape.kind == "box":
@@ -395,8 +395,8 @@ def _points_in_solid(shape: Shape) -> np.ndarray:
     return points @ shape.pose[:3, :3].T + shape.pose[:3, 3]
 
 
-def _covered(points: np.ndarray, leaves: Sequence[Leaf]) -> np.ndarray:
-    """Which points (n, 3) are in one of the leaves."""
+def _in_any_leaf(points: np.ndarray, leaves: Sequence[Leaf]) -> np.ndarray:
+    """Whether each of ``points`` (n, 3) is in a leaf: (n,) of bool."""
     found = np.zeros(len(points), dtype=bool)
     for leaf in leaves:
         start, axis = np.array(leaf.p0), np.subtract(leaf.p1, leaf.p0)
@@ -406,20 +406,20 @@ def _covered(points: np.ndarray, leaves: Sequence[Leaf]) -> np.ndarray:
     return found
 
 
-# -- how far leaves stand off --
+# -- stand-off of leaves --
 
 _SURFACE_POINTS = 2000  # on the surfaces of all leaves of a link
 _SAMPLES = 10_000  # on the triangles of a mesh
-_NEAREST = 6  # samples whose triangles are measured for each point
+_NEAREST = 6  # nearest samples whose triangles are measured for each point
 _ON_SURFACE = 1e-9  # metres
 
 
 def stand_off(
     shapes: Sequence[Shape], leaves: Sequence[Leaf], hidden: Sequence[Leaf] = ()
 ) -> tuple[float, float]:
-    """Mean and largest distance in metres from the surface of the leaves to the nearest shape.
+    """Return mean and maximum distance (m) from the surface of the leaves to the nearest shape.
 
-    At random points, the same in every call, that are uniform on the outer surface of the union of
+    Sampled at random points, the same in every call, uniform on the outer surface of the union of
     the leaves. (0, 0) if all of it is hidden.
 
     Args:
@@ -438,7 +438,7 @@ def stand_off(
 
 
 def _outer_points(rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Points (n, 3) on the surface of the union of capsules (k, 7)."""
+    """Random points (n, 3) on the surface of the union of capsules (k, 7)."""
     start, axis, radii = rows[:, :3], rows[:, 3:6] - rows[:, :3], rows[:, 6]
     lengths = np.linalg.norm(axis, axis=1)
     areas = 2.0 * np.pi * radii * (lengths + 2.0 * radii)
@@ -447,7 +447,7 @@ def _outer_points(rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     normals = rng.normal(size=(_SURFACE_POINTS, 3))
     normals /= np.linalg.norm(normals, axis=1)[:, None]
     along = (normals * unit).sum(axis=1)
-    place = (along > 0.0).astype(float)  # of the axis: the end whose half of the sphere it is on
+    place = (along > 0.0).astype(float)  # on the axis: the end whose hemisphere the point is on
     on_side = rng.random(_SURFACE_POINTS) * (lengths + 2.0 * radii)[own] < lengths[own]
     normals[on_side] -= (along[:, None] * unit)[on_side]
     normals /= np.linalg.norm(normals, axis=1)[:, None]
@@ -476,7 +476,7 @@ def _distances(shape: Shape, points: np.ndarray, rng: np.random.Generator) -> np
 def _mesh_distances(
     triangles: np.ndarray, points: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
-    """Distances (n,) to the triangles (m, 3, 3) of the nearest samples: hardly ever too large."""
+    """Distances (n,) to the triangles (m, 3, 3) of the nearest samples: rarely too large."""
     from scipy.spatial import cKDTree
     from trimesh.triangles import closest_point
 

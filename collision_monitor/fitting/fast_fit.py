@@ -1,9 +1,9 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Capsules and spheres around a shape without a fit: in closed form, or in one pass.
+"""Fast capsules and spheres around a shape: in closed form, or in one pass.
 
 Rows (k, 7): both end points and the radius, in the frame of the shape. They always enclose the
-shape; of a mesh its surface. They are looser than those of a fit, which takes seconds.
+shape, or the surface of a mesh. They are looser than fitted leaves, which take seconds.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ import numpy as np
 
 from collision_monitor.robot.description import Shape
 
-# Radius over the least one that holds a cell's corners: more lets the ends move inwards.
-_GENEROSITY = np.array([1.001, 1.02, 1.05, 1.1, 1.15, 1.25, 1.4, 1.6])
+# Radius over the smallest one that encloses a cell's corners; a larger radius allows the ends to
+# move inwards.
+_RADIUS_FACTORS = np.array([1.001, 1.02, 1.05, 1.1, 1.15, 1.25, 1.4, 1.6])
 
 
 def _cells(short: float, long: float, most: int) -> np.ndarray:
-    """For 1 .. ``most`` capsules the best grid over a cross-section: rows (rows, columns)."""
+    """Best grids over a cross-section for 1 .. ``most`` capsules: rows (rows, columns)."""
     best = set()
     for count in range(1, most + 1):
         grids = [(rows, count // rows) for rows in range(1, math.isqrt(count) + 1)]
@@ -30,7 +31,7 @@ def _cells(short: float, long: float, most: int) -> np.ndarray:
 
 
 def _strip(radius: np.ndarray, width: np.ndarray) -> np.ndarray:
-    """Mean over a strip's ``width`` of the height of a circle above its centre."""
+    """Mean height of a circle above its centre over a strip of ``width``."""
     u = 0.5 * width
     return 0.5 * (np.sqrt(radius**2 - u**2) + radius**2 / u * np.arcsin(u / radius))
 
@@ -38,11 +39,11 @@ def _strip(radius: np.ndarray, width: np.ndarray) -> np.ndarray:
 def cover_box(
     size: tuple[float, float, float], most: int, tolerance: float
 ) -> tuple[np.ndarray, float]:
-    """Capsules (k, 7) that enclose a box about the origin, and how far they stand off (m).
+    """Return capsules (k, 7) that enclose a box about the origin, and their mean stand-off (m).
 
-    Every capsule holds the corners of one cell of a grid over the two shorter sides. The
-    fewest that stand off by no more than ``tolerance`` in the mean over the surface;
-    if ``most`` do not, those that stand off least.
+    Every capsule encloses one cell of a grid over the two shorter sides. The result has the fewest
+    capsules with a mean stand-off within ``tolerance``; if ``most`` capsules are not enough, the
+    smallest stand-off.
 
     Args:
         size: lengths along x, y, z in metres.
@@ -55,8 +56,9 @@ def cover_box(
 def covers_of_box(
     size: tuple[float, float, float], counts: Sequence[int], tolerance: float, worth: float
 ) -> list[tuple[np.ndarray, float]]:
-    """What `cover_box` gives for each of the ascending ``counts``, up to the first within
-    ``tolerance``; only those that stand off at most ``worth`` times as far as any before.
+    """Return the results of `cover_box` for ascending ``counts``, up to the first within tolerance.
+
+    Only results whose stand-off is at most ``worth`` times that of all before are kept.
     """  # noqa: D205
     order = np.argsort(size, kind="stable")
     sides = np.maximum(np.asarray(size, dtype=float)[order], 1e-9)
@@ -80,17 +82,17 @@ def covers_of_box(
 def _grids(
     a: float, b: float, c: float, most: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Grids (k, 2) of up to ``most`` capsules; their radii, inset ends, mean stand-off (k,)."""
+    """Grids (k, 2) of up to ``most`` capsules, with radii, inset ends and mean stand-off (k,)."""
     cells = _cells(a, b, most)
-    grids = np.repeat(cells, len(_GENEROSITY), axis=0)
+    grids = np.repeat(cells, len(_RADIUS_FACTORS), axis=0)
     high, wide = (np.array([a, b]) / grids).T
     corner = 0.5 * np.hypot(wide, high)
-    radius = corner * np.tile(_GENEROSITY, len(cells))
+    radius = corner * np.tile(_RADIUS_FACTORS, len(cells))
     inset = np.sqrt(radius**2 - corner**2)
-    ball = 2.0 * inset >= c  # a sphere holds the whole cell
+    ball = 2.0 * inset >= c  # a sphere encloses the whole cell
     radius = np.where(ball, np.hypot(corner, 0.5 * c), radius)
     inset = np.where(ball, 0.5 * c, inset)
-    # Mean height above the three kinds of faces; along the ball's cells a bound from above.
+    # Mean height above the three kinds of faces; an upper bound for cells covered by spheres.
     over_b = _strip(radius, wide) - 0.5 * high
     over_a = _strip(radius, high) - 0.5 * wide
     over_c = np.sqrt(radius**2 - corner**2 / 3.0) - inset
@@ -101,7 +103,7 @@ def _grids(
 def _row_of_capsules(
     order: np.ndarray, sides: np.ndarray, grid: np.ndarray, radius: float, inset: float
 ) -> np.ndarray:
-    """The capsules (k, 7) of one grid; ``sides`` ascend, and ``order`` is whose they are."""
+    """The capsules (k, 7) of one grid; ``sides`` ascend, ``order`` gives their axes."""
     a, b, c = sides
     rows, columns = grid
     u = (np.arange(rows) + 0.5) * (a / rows) - 0.5 * a
@@ -116,10 +118,10 @@ def _row_of_capsules(
     return capsules
 
 
-_TOLERANCE = 0.002  # metres that boxes' leaves may stand off in the mean
-# A mesh of few triangles is cut finer, so that parts of it can be small.
-_FINE, _MOST_CUT = 6.0, 2000
-_ROUNDING = 1e-9  # relative, that rounding may leave outside
+_TOLERANCE = 0.002  # metres; mean stand-off of the leaves of boxes
+# A mesh of few triangles is subdivided, so that its parts can be small.
+_FINE, _MAX_TRIANGLES = 6.0, 2000
+_ROUNDING = 1e-9  # relative growth that covers rounding errors
 
 
 @lru_cache(maxsize=1000)
@@ -130,7 +132,7 @@ def _box(size: tuple[float, ...], most: int) -> np.ndarray:
 
 @lru_cache(maxsize=1000)
 def _cylinder(radius: float, length: float, most: int) -> np.ndarray:
-    """One capsule with rims inside, or the box around it, whichever is smaller."""
+    """The smaller of one capsule that encloses the rims, and the leaves of the box around it."""
     grown = radius * np.array([1.02, 1.05, 1.1, 1.2, 1.35, 1.5])
     inset = np.sqrt(grown**2 - radius**2)
     half = 0.5 * length
@@ -148,7 +150,7 @@ def _cylinder(radius: float, length: float, most: int) -> np.ndarray:
 
 
 def cover(shape: Shape, most: int) -> np.ndarray:
-    """Rows (k, 7) around a shape, at most ``most``, in the shape's own frame."""
+    """Return at most ``most`` rows (k, 7) that enclose a shape, in the shape's own frame."""
     if shape.kind == "sphere":
         return np.array([[0.0] * 6 + [shape.size[0]]])
     if shape.kind == "capsule":
@@ -162,7 +164,7 @@ def cover(shape: Shape, most: int) -> np.ndarray:
 
 
 def cover_bounds(points: np.ndarray, most: int) -> np.ndarray:
-    """Rows (k, 7) around the axis-aligned box of ``points`` (n, 3): coarse, and at once."""
+    """Return rows (k, 7) around the axis-aligned box of ``points`` (n, 3): coarse but fast."""
     low, high = points.min(axis=0), points.max(axis=0)
     rows = cover_box(tuple((high - low).tolist()), most, _TOLERANCE)[0]
     middle = 0.5 * (low + high)
@@ -172,11 +174,11 @@ def cover_bounds(points: np.ndarray, most: int) -> np.ndarray:
 
 
 def cover_triangles(corners: np.ndarray, most: int) -> np.ndarray:
-    """Rows (k, 7) around triangles (n, 3, 3): halved where they are largest, a row each.
+    """Return rows (k, 7) around triangles (n, 3, 3); the largest part is halved repeatedly.
 
-    A capsule that holds the corners of a triangle holds the triangle.
+    A capsule that contains the corners of a triangle contains the triangle.
     """
-    parts = [_part(_cut(np.asarray(corners, dtype=float)))]
+    parts = [_fit_part(_subdivided(np.asarray(corners, dtype=float)))]
     while len(parts) < most:
         k = int(np.argmax([volume if len(part) > 1 else -1.0 for part, _, volume, _ in parts]))
         part, row, volume, axis = parts[k]
@@ -185,10 +187,10 @@ def cover_triangles(corners: np.ndarray, most: int) -> np.ndarray:
         along = part.mean(axis=1) @ axis
         order = np.argpartition(along, len(part) // 2)
         halves = [
-            _part(part[order[: len(part) // 2]]), _part(part[order[len(part) // 2 :]])
+            _fit_part(part[order[: len(part) // 2]]), _fit_part(part[order[len(part) // 2 :]])
         ]  # fmt: skip
         if halves[0][2] + halves[1][2] >= volume:
-            parts[k] = (part[:1], row, volume, axis)  # halves are no better: it is left whole
+            parts[k] = (part[:1], row, volume, axis)  # halving gains nothing: the part stays whole
             if all(len(part) < 2 for part, *_ in parts):
                 break
             continue
@@ -196,10 +198,10 @@ def cover_triangles(corners: np.ndarray, most: int) -> np.ndarray:
     return np.array([row for _, row, _, _ in parts])
 
 
-def _cut(corners: np.ndarray) -> np.ndarray:
-    """Triangles halved at their sides until they are short beside the whole, or many."""
+def _subdivided(corners: np.ndarray) -> np.ndarray:
+    """Halve triangles until they are short compared with the mesh, or many; (m, 3, 3)."""
     extent = float(np.ptp(corners.reshape(-1, 3), axis=0).max())
-    while len(corners) < _MOST_CUT:
+    while len(corners) < _MAX_TRIANGLES:
         sides = np.linalg.norm(corners - np.roll(corners, -1, axis=1), axis=2)
         long = sides.max(axis=1) > extent / _FINE
         if not long.any():
@@ -211,8 +213,8 @@ def _cut(corners: np.ndarray) -> np.ndarray:
     return corners
 
 
-def _part(triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, np.ndarray]:
-    """(triangles, row, volume, direction of their length) of the smaller of two leaves."""
+def _fit_part(triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, np.ndarray]:
+    """(triangles, row, volume, long direction) with the smaller of a sphere and a capsule."""
     points = triangles.reshape(-1, 3)
     middle = points.mean(axis=0)
     offsets = points - middle

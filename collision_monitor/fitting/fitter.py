@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Fits leaves to all shapes of a robot and a scene: each once, in parallel, and kept on disk."""
+"""Fits leaves to all shapes of a robot and a scene: in parallel, with a cache on disk."""
 
 from __future__ import annotations
 
@@ -46,16 +46,16 @@ from collision_monitor.robot.description import Robot, Shape
 
 logger = logging.getLogger(__name__)
 
-_SECONDS_BETWEEN_WORDS = 1.0
-# Obstacles do not move: more leaves around one cost a query next to nothing.
+_LOG_PERIOD = 1.0
+# Obstacles do not move: more leaves around them hardly slow down a query.
 _OBSTACLE_FACTOR = 4
-# Of the leaves that links may have at most, so many are for them in the mean: some links need
-# all, and for most of the others the last ones hardly pay.
-_MEAN = 0.75
-# Files beside this one that do not decide a fit with given watchers: when they change, meshes are
-# not fitted anew.
+# Mean share of the maximum number of leaves that links may use: some links need all, but most
+# others gain little from the last ones.
+_MEAN_SHARE = 0.75
+# Files of this folder that do not affect a fit with given watchers: changing them does not
+# invalidate cached fits.
 _NO_PART = ("__init__.py", "approach_points.py", "enclosure.py", "fitter.py", "leaves_file.py")
-# Files elsewhere that have a part in it.
+# Files of other folders that affect it.
 _PART = ("geometry/leaf.py",)
 _CLOSED_FORMS = ("sphere", "capsule", "box")
 
@@ -64,7 +64,7 @@ Job = tuple[Shape, int, np.ndarray]
 
 @cache
 def _method() -> str:
-    """Digest of the text of all that decides a fit: another method, other fits."""
+    """Digest of the source text that determines a fit: a new method invalidates cached fits."""
     digest = hashlib.sha256()
     folder = Path(__file__).parent
     no_part = {path for name in _NO_PART for path in folder.glob(name)}
@@ -92,10 +92,11 @@ def _from_json(value: list) -> list[Fit]:
 
 
 def share_out(choices: Sequence[Sequence[Fit]], budget: int, tolerance: float) -> list[Fit]:
-    """One of the ``choices`` for each shape of a link, ``budget`` leaves in all if they suffice.
+    """Choose a fit for each shape of a link, with ``budget`` leaves in total if possible.
 
-    Each shape has its fit of fewest leaves first. Then, again and again, more leaves go
-    where one of them takes away most volume, until all shapes are within ``tolerance``.
+    ``choices``: fits of each shape, in ascending numbers of leaves. Each shape starts with its fit
+    of fewest leaves. Then leaves are added where each removes most volume, until all shapes are
+    within ``tolerance`` (metres).
     """
     taken = [0] * len(choices)
     left = budget - sum(len(fits[0].leaves) for fits in choices)
@@ -120,18 +121,18 @@ def share_out(choices: Sequence[Sequence[Fit]], budget: int, tolerance: float) -
 
 
 def thin_out(chosen: list[Fit], choices: Sequence[Sequence[Fit]], total: int) -> list[Fit]:
-    """``chosen`` with fewer leaves, ``total`` in all if that can be: what pays least goes first.
+    """Reduce ``chosen`` to ``total`` leaves if possible; the least useful are removed first.
 
     Args:
         chosen: one of ``choices`` for each shape of all links.
-        choices: fits of ascending numbers of leaves.
-        total: leaves of all shapes.
+        choices: fits of each shape, in ascending numbers of leaves.
+        total: number of leaves of all shapes.
     """
     taken = [fits.index(fit) for fit, fits in zip(chosen, choices, strict=True)]
     left = sum(len(fit.leaves) for fit in chosen) - total
 
     def prices(k: int) -> Iterator[tuple[float, int, int, int]]:
-        """(volume for each leaf less, shape, fit, leaves less) of a shape."""
+        """Yield (volume for each leaf removed, shape, fit, leaves removed) of a shape."""
         fits = choices[k]
         now = fits[taken[k]]
         for m in range(taken[k]):
@@ -162,11 +163,11 @@ def fit_all(
     settings: FitSettings,
     watchers: Mapping[str, Sequence[np.ndarray]] | None = None,
 ) -> dict[str, list[Fit]]:
-    """Fits of every shape by name of link or obstacle, in the frame of its link.
+    """Return fits of every shape by name of link or obstacle, in the frame of its link.
 
-    Equal shapes are fitted once, with the ``watchers`` of all of them (by link and shape, as
-    `watchers_of` gives them). Fits are kept on disk under the content of the shape, its
-    watchers, the settings and the method. When fitting takes long, the log says how far it is.
+    Equal shapes are fitted once, with the ``watchers`` of all of them (by link and shape, from
+    `watchers_of`). Fits are cached on disk under a digest of the shape, its watchers, the settings
+    and the method. Progress is logged if fitting takes long.
     """
     tolerance = settings.leaf_tolerance
     jobs: dict[str, list[tuple[str, Shape, int]]] = {}
@@ -191,7 +192,7 @@ def fit_all(
     chosen = {
         name: share_out(fits, budgets[name], tolerance) for name, fits in choices.items()
     }
-    mean = _MEAN * settings.max_leaves_per_link
+    mean = _MEAN_SHARE * settings.max_leaves_per_link
     total = math.ceil(sum(max(mean, len(shapes)) for shapes in links.values()))
     thinner = iter(
         thin_out(
@@ -210,18 +211,18 @@ def fit_all(
     }
 
 
-# -- the fit of the paper, for comparison --
+# -- the fit of Zhang et al., for comparison --
 
 FITS = ("optimised", "published")
 _SIDES = 48  # of the prism around a cylinder
 
 
 def check_fit(fit: str, settings: FitSettings, file: object = None) -> None:
-    """Refuse a choice of the fit that contradicts the other choices.
+    """Raise an error if the choice of the fit contradicts the other choices.
 
     Raises:
-        FitError: there is no such fit, or it is the published one with a file of leaves or with
-            settings that it does not have.
+        FitError: the fit does not exist, or it is the published one together with a file of leaves
+            or with settings that it does not have.
     """
     if fit not in FITS:
         raise FitError(f"fit: {fit!r} is not one of {', '.join(FITS)}")
@@ -245,10 +246,10 @@ def given_leaves(
     fit: str = FITS[0],
     check: bool = True,
 ) -> Mapping[str, Sequence[Leaf]] | None:
-    """Leaves of every link that are not `fit_all`'s: of a file, or of another fit; else None.
+    """Return leaves of every link from a file or of the published fit; None for fits of `fit_all`.
 
-    ``check``: whether those of a file must enclose the robot. ``fit``: ``published`` has one leaf
-    for each shape, as Zhang et al. fit it (docs/methods.md).
+    ``check``: whether leaves of a file must enclose the robot. ``fit``: ``published`` gives one
+    leaf for each shape, by the method of Zhang et al. (docs/methods.md).
 
     Raises:
         FitError: as `check_fit`.
@@ -271,9 +272,9 @@ def given_leaves(
 
 
 def _published_leaf(shape: Shape) -> Leaf:
-    """The capsule along the longest side of the box, or the sphere about its centre: the smaller.
+    """The smaller of the capsule along the box's longest side and the sphere about its centre.
 
-    Shapes that are a leaf themselves stay as they are; a cylinder is the prism around it.
+    Spheres and capsules are kept; a cylinder is replaced by the prism around it.
     """
     if shape.kind in ("sphere", "capsule"):
         return fits_in_own_frame(shape, 1, math.inf)[0].leaves[0]
@@ -294,7 +295,7 @@ def _published_leaf(shape: Shape) -> Leaf:
 
 
 def _fit_distinct(jobs: Mapping[str, Job], tolerance: float) -> dict[str, list[Fit]]:
-    """Fits of distinct shapes by key: from disk, or made now and put there."""
+    """Return fits of distinct shapes by key, from the cache or new; new ones are cached."""
     done: dict[str, list[Fit]] = {}
     slow: dict[str, Job] = {}
     keys: dict[str, str] = {}
@@ -308,22 +309,22 @@ def _fit_distinct(jobs: Mapping[str, Job], tolerance: float) -> dict[str, list[F
         return done
     with Store("fits") as store:
 
-        def take_what_is_kept() -> None:
+        def load_cached() -> None:
             for key, kept in store.get_many(list(keys)).items():
                 content = keys.pop(key)
                 done[content] = _from_json(kept)
                 del slow[content]
 
-        take_what_is_kept()
+        load_cached()
         if not slow:
             return done
-        # Nodes of one robot are started together: one fits, and the others have its leaves.
+        # Nodes of one robot often start together: one fits, the others wait for its results.
         turn = store.turn(list(keys))
         try:
             if turn.take():
-                take_what_is_kept()
+                load_cached()
             key_of = {content: key for key, content in keys.items()}
-            for content, fits in _fit_slowly(slow, tolerance):
+            for content, fits in _fit_in_parallel(slow, tolerance):
                 done[content] = fits
                 store.set(key_of[content], _to_json(fits))
         finally:
@@ -331,8 +332,8 @@ def _fit_distinct(jobs: Mapping[str, Job], tolerance: float) -> dict[str, list[F
     return done
 
 
-def _one_thread_of_linear_algebra() -> AbstractContextManager:
-    """For each fit: with more, they wait for each other, and fitting takes ten times as long."""
+def _single_threaded_linear_algebra() -> AbstractContextManager:
+    """Limit linear algebra to one thread: more threads would make fitting ten times slower."""
     try:
         from threadpoolctl import threadpool_limits
     except ImportError:
@@ -341,15 +342,15 @@ def _one_thread_of_linear_algebra() -> AbstractContextManager:
     return threadpool_limits(1)
 
 
-def _fit_slowly(jobs: Mapping[str, Job], tolerance: float) -> Iterator[tuple[str, list[Fit]]]:
-    """(key, fits) as they are made, by all processors; the log tells how far it is."""
+def _fit_in_parallel(jobs: Mapping[str, Job], tolerance: float) -> Iterator[tuple[str, list[Fit]]]:
+    """Yield (key, fits) as they are computed on all processors; progress is logged."""
     if not jobs:
         return
-    begin = said = time.monotonic()
+    begin = last_log = time.monotonic()
     logger.info("fitting leaves to %d meshes", len(jobs))
     pool = ThreadPoolExecutor(min(len(jobs), os.cpu_count() or 1))
     try:
-        with _one_thread_of_linear_algebra():
+        with _single_threaded_linear_algebra():
             waiting = {
                 pool.submit(fits_in_own_frame, shape, most, tolerance, rows): key
                 for key, (shape, most, rows) in jobs.items()
@@ -357,15 +358,15 @@ def _fit_slowly(jobs: Mapping[str, Job], tolerance: float) -> Iterator[tuple[str
             for count, future in enumerate(as_completed(waiting), 1):
                 yield waiting[future], future.result()
                 check_time(f"fitting leaves: {count} of {len(jobs)} meshes are done")
-                if time.monotonic() - said > _SECONDS_BETWEEN_WORDS:
-                    said = time.monotonic()
+                if time.monotonic() - last_log > _LOG_PERIOD:
+                    last_log = time.monotonic()
                     share = {"share": count / len(jobs)}
                     logger.info(
                         "fitting leaves: %d of %d meshes done", count, len(jobs), extra=share
                     )
     finally:
-        # After an error or Ctrl-C the others are not needed: those that have not begun are dropped.
+        # After an error or Ctrl-C the pending fits are cancelled.
         pool.shutdown(wait=False, cancel_futures=True)
     seconds = time.monotonic() - begin
-    if seconds > _SECONDS_BETWEEN_WORDS:
+    if seconds > _LOG_PERIOD:
         logger.info("leaves fitted to %d meshes in %.0f s; kept for next time", len(jobs), seconds)

@@ -11,8 +11,8 @@
         - {p0: [0.0, 0.0, -0.19], p1: [0.0, 0.0, -0.07], radius: 0.06}   # a capsule
         - {center: [0.0, -0.01, 0.0], radius: 0.07}                      # a sphere
 
-Metres, in the frame of the link. Every key is checked, and every link with collision
-shapes must be there: a missing one would not be monitored.
+Metres, in the frame of the link. Every key is checked. Every link with collision shapes must be
+listed, because a missing one would not be monitored.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from collision_monitor.geometry.leaf import Leaf
 from collision_monitor.robot.description import Robot
 from collision_monitor.robot.yaml_values import Entry, read_yaml, shown
 
-_DECIMALS = 6  # of a metre: rounded to a micrometre
-# Metres by which radii grow. Leaves of a box just touch its corners and each other: without
-# this, `check_enclosing` would have to cut triangles smaller than it does quickly.
-_SPARE = 1e-5
+_DECIMALS = 6  # of a metre: one micrometre
+# Metres by which radii grow. Leaves of a box just touch its corners and each other; without this
+# margin `check_enclosing` would have to halve triangles too often.
+_RADIUS_MARGIN = 1e-5
 
 
 def write_leaves(
@@ -46,18 +46,17 @@ def write_leaves(
     about: Mapping[str, object] | None = None,
     shapes: str = "",
 ) -> None:
-    """Write leaves, each in the frame of its link, as `read_leaves` reads them.
+    """Write leaves, each in the frame of its link, in the format of `read_leaves`.
 
-    Numbers are rounded to a micrometre, radii upwards by what that may move the ends and a
-    hundredth of a millimetre: a leaf that is read back encloses the one that was written, and is
-    quickly seen to enclose what that one does.
+    Numbers are rounded to a micrometre. Radii are rounded up by the shift of the ends plus 0.01 mm,
+    so that the written leaves enclose the given ones and `check_enclosing` is fast.
 
     Args:
-        path: the file, replaced if it is there.
-        robot_name: for the reader to compare.
+        path: the file; an existing one is replaced.
+        robot_name: compared by the reader.
         leaves: by name of link.
-        about: how they were made; comments at the top of the file.
-        shapes: `shapes_digest` of the robot, if the file is to be refused for other shapes.
+        about: description of the fit; written as comments at the top of the file.
+        shapes: `shapes_digest` of the robot, if the file must be rejected for other shapes.
 
     Raises:
         LeavesError: the file cannot be written.
@@ -74,7 +73,7 @@ def write_leaves(
     ]
     for link, of_link in leaves.items():
         lines.append(f"  {_quoted(link)}:" + ("" if of_link else " []"))
-        lines += [f"    - {_line(leaf)}" for leaf in of_link]
+        lines += [f"    - {_leaf_line(leaf)}" for leaf in of_link]
     try:
         Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
     except OSError as problem:
@@ -98,15 +97,15 @@ def _rounded(values: object) -> np.ndarray:
 
 
 def _quoted(name: str) -> str:
-    """A name as YAML, in double quotes: one like "1e3", "no" or "a: b" stays a text."""
+    """Quote a name for YAML: "1e3", "no" or "a: b" must stay a string."""
     escaped = name.replace("\\", "\\\\").replace('"', '\\"')
     return '"' + "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in escaped) + '"'
 
 
-def _line(leaf: Leaf) -> str:
+def _leaf_line(leaf: Leaf) -> str:
     p0, p1 = np.round(leaf.p0, _DECIMALS), np.round(leaf.p1, _DECIMALS)
     moved = max(np.linalg.norm(p0 - leaf.p0), np.linalg.norm(p1 - leaf.p1))
-    radius = math.ceil((leaf.radius + moved + _SPARE) * 10**_DECIMALS) / 10**_DECIMALS
+    radius = math.ceil((leaf.radius + moved + _RADIUS_MARGIN) * 10**_DECIMALS) / 10**_DECIMALS
     if np.array_equal(p0, p1):
         return f"{{center: {_triple(p0)}, radius: {radius:.{_DECIMALS}f}}}"
     return f"{{p0: {_triple(p0)}, p1: {_triple(p1)}, radius: {radius:.{_DECIMALS}f}}}"
@@ -119,16 +118,16 @@ def _triple(point: np.ndarray) -> str:
 def read_leaves(
     source: str | os.PathLike | Mapping[str, Any], robot: Robot
 ) -> dict[str, list[Leaf]]:
-    """Leaves by name of link, in the links' order, from a file or a mapping with its keys.
+    """Return leaves by name of link, in the links' order, from a file or an equivalent mapping.
 
-    Whether they enclose anything is for `fitting.enclosure.check_enclosing` to say.
+    It does not check enclosure; see `fitting.enclosure.check_enclosing`.
 
     Raises:
-        LeavesError: the message starts with the key's path.
+        LeavesError: invalid leaves; the message starts with the path of the key.
     """
     try:
         return _read(source, robot)
-    except SceneError as problem:  # scene files and these share their checks of values
+    except SceneError as problem:  # scene files share these checks of values
         raise LeavesError(str(problem)) from None
 
 
@@ -156,7 +155,7 @@ def _read(source: object, robot: Robot) -> dict[str, list[Leaf]]:
         )
     links = data.get("links") if isinstance(data, Mapping) else None
     if not isinstance(links, Mapping):
-        top.fail("links", "expected link names, each with a list of leaves, " + _got(links))
+        top.fail("links", "expected link names, each with a list of leaves, " + _describe(links))
     for link in links:
         _check_link(f"{name}: links.{str(link)[:80]}", link, robot)
     result = {}
@@ -168,14 +167,14 @@ def _read(source: object, robot: Robot) -> dict[str, list[Leaf]]:
         if link.name not in links:
             raise LeavesError(f"{path}: is missing; the link has a shape, and so needs leaves")
         if not isinstance(items, (list, tuple)) or not items:
-            raise LeavesError(f"{path}: expected a list of one leaf or more, {_got(items)}")
+            raise LeavesError(f"{path}: expected a list of one leaf or more, {_describe(items)}")
         result[link.name] = [
             _leaf(f"{path}[{k}]", item, link.name) for k, item in enumerate(items)
         ]
     return result
 
 
-def _got(value: object) -> str:
+def _describe(value: object) -> str:
     return "got nothing" if value is None else f"got {type(value).__name__} {shown(value)}"
 
 

@@ -1,14 +1,14 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Several capsules around one mesh: placed so that their union covers little else.
+"""Several capsules around one mesh, with the least excess volume of their union.
 
-A body is not cut into pieces that are then enclosed one by one. All end points and
-radii move at once, down the gradient of the volume that the union covers in vain; what must
-be covered is a penalty. At the end the radii grow until every triangle is enclosed.
+The body is not cut into pieces. All end points and radii are optimised together: the cost is the
+excess volume of the union, with a penalty on uncovered points. At the end the radii grow until
+every triangle is enclosed.
 
-The descent is L-BFGS with a least radius: Nocedal and Wright, Numerical Optimization, algorithms
-7.4 and 7.5, with a projection onto the bounds of the radii. It is one compiled call: threads fit
-meshes side by side, and every machine computes the same, as no linear algebra library takes part.
+The optimiser is L-BFGS with a lower bound of the radii: Nocedal and Wright, Numerical Optimization,
+algorithms 7.4 and 7.5, with a projection onto the bounds. It is one compiled call: meshes are
+fitted in parallel threads, and results do not depend on a linear algebra library.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from collision_monitor.common.compiled import offline_kernel
 from collision_monitor.fitting.body import Body
 from collision_monitor.fitting.coverage import coverage_cost, gaps_to_union, grow_to_enclose
 
-# -- the descent --
+# -- optimisation --
 
-_KEPT = 10  # steps of which the curvature is known
-_SUFFICIENT = 1e-4  # of the decrease that the gradient promises (Armijo)
-_PATIENCE = 3  # small steps in a row that end it
+_HISTORY = 10  # steps with known curvature
+_SUFFICIENT = 1e-4  # Armijo: part of the decrease expected from the gradient
+_MAX_SMALL_STEPS = 3  # small steps in a row that end the optimisation
 _TRIALS = 20  # step lengths of one line search
 
 
 @offline_kernel
 def descend(
-    capsules, wanted, wanted_weights, unwanted, prices, watchers, watcher_weights,
+    capsules, to_cover, cover_weights, to_avoid, prices, watchers, watcher_weights,
     width, penalty, thrift, least_radius, steps, tolerance,
 ):  # fmt: skip
-    """Move ``capsules`` (k, 7) downhill by up to ``steps`` steps; their `coverage_cost`.
+    """Optimise ``capsules`` (k, 7) in place by up to ``steps`` steps; return their `coverage_cost`.
 
     Ends when a few steps in a row gain less than ``tolerance`` of the cost. Radii stay at
     ``least_radius`` or above. The other arguments are those of `coverage_cost`.
@@ -46,18 +46,18 @@ def descend(
     x = capsules.reshape(count)
     trial, slope = np.empty(shape), np.empty(shape)
     gradient, direction = np.empty(count), np.empty(count)
-    moves, bends = np.empty((_KEPT, count)), np.empty((_KEPT, count))
-    inverses, shares = np.empty(_KEPT), np.empty(_KEPT)
+    moves, bends = np.empty((_HISTORY, count)), np.empty((_HISTORY, count))
+    inverses, shares = np.empty(_HISTORY), np.empty(_HISTORY)
     new_x, new_gradient = trial.reshape(count), slope.reshape(count)
     value = coverage_cost(
-        capsules, wanted, wanted_weights, unwanted, prices, watchers, watcher_weights,
+        capsules, to_cover, cover_weights, to_avoid, prices, watchers, watcher_weights,
         width, penalty, thrift, slope,
     )  # fmt: skip
     for i in range(count):
         gradient[i] = new_gradient[i]
     known, newest, slow = 0, 0, 0
     for _ in range(steps):
-        # The direction: two loops over the steps that are known, free variables only.
+        # Two-loop recursion over the known steps, free variables only.
         length = 0.0
         for i in range(count):
             fixed = i % 7 == 6 and x[i] <= least_radius and gradient[i] > 0.0
@@ -66,7 +66,7 @@ def descend(
         if length == 0.0:
             break
         for step in range(known):
-            m = (newest - step) % _KEPT
+            m = (newest - step) % _HISTORY
             dot = 0.0
             for i in range(count):
                 dot += moves[m, i] * direction[i]
@@ -82,18 +82,18 @@ def descend(
         for i in range(count):
             direction[i] *= scale
         for step in range(known - 1, -1, -1):
-            m = (newest - step) % _KEPT
+            m = (newest - step) % _HISTORY
             dot = 0.0
             for i in range(count):
                 dot += bends[m, i] * direction[i]
             for i in range(count):
                 direction[i] += (shares[m] - dot * inverses[m]) * moves[m, i]
-        promised = 0.0
+        slope_along = 0.0
         for i in range(count):
             if i % 7 == 6 and x[i] <= least_radius and gradient[i] > 0.0:
                 direction[i] = 0.0
-            promised += direction[i] * gradient[i]
-        if promised >= 0.0:  # the curvature misleads: begin anew
+            slope_along += direction[i] * gradient[i]
+        if slope_along >= 0.0:  # not a descent direction: restart
             if known == 0:
                 break
             known = 0
@@ -106,21 +106,21 @@ def descend(
                 if i % 7 == 6:
                     new_x[i] = max(new_x[i], least_radius)
             found = coverage_cost(
-                trial, wanted, wanted_weights, unwanted, prices, watchers, watcher_weights,
+                trial, to_cover, cover_weights, to_avoid, prices, watchers, watcher_weights,
                 width, penalty, thrift, slope,
             )  # fmt: skip
-            if found <= value + _SUFFICIENT * size * promised:
+            if found <= value + _SUFFICIENT * size * slope_along:
                 better = True
                 break
-            # The minimum of the parabola through the known values.
-            least = -0.5 * promised * size * size / (found - value - size * promised)
+            # Minimum of the parabola through the known values.
+            least = -0.5 * slope_along * size * size / (found - value - size * slope_along)
             size = min(max(least, 0.1 * size), 0.5 * size)
         if not better:
             if known == 0:
                 break
             known = 0
             continue
-        m = (newest + 1) % _KEPT
+        m = (newest + 1) % _HISTORY
         curvature, square = 0.0, 0.0
         for i in range(count):
             moves[m, i] = new_x[i] - x[i]
@@ -131,78 +131,78 @@ def descend(
             gradient[i] = new_gradient[i]
         if curvature > 1e-10 * square:
             inverses[m] = 1.0 / curvature
-            newest, known = m, min(known + 1, _KEPT)
+            newest, known = m, min(known + 1, _HISTORY)
         gain, value = value - found, found
         slow = slow + 1 if gain <= tolerance * max(abs(value), 1e-12) else 0
-        if slow == _PATIENCE:
+        if slow == _MAX_SMALL_STEPS:
             break
     return value
 
 
 # -- the fit --
 
-# Annealing: the width over which "covered" is smoothed, in sizes of the body, and the
-# weight of what sticks out. Wide and weak first, so that capsules can still trade places.
-_HEAT = ((0.2, 60.0), (0.1, 240.0), (0.05, 960.0))
+# Annealing: smoothing width of the coverage in sizes of the body, and penalty of uncovered points.
+# Wide and weak first, so that capsules can still exchange places.
+_ANNEALING = ((0.2, 60.0), (0.1, 240.0), (0.05, 960.0))
 _FINAL = ((0.036, 2e3), (0.036, 2e4), (0.036, 2e5), (0.036, 2e5), (0.036, 2e6))
-# After so many of them only so many go on.
+# After this many stages only this many guesses continue.
 _ROUNDS, _LAST = 2, 2
-_COARSE = 4  # of the points, one in so many is enough for the first stages
-# Before each of the last stages the worst of many more surface points join those that are wanted.
-_JOINING = 600
-_JOINED_WEIGHT = 3.0
+_COARSE = 4  # the first stages use every fourth point
+# Before each of the last stages the worst uncovered surface points are added to the cost.
+_ADDED_POINTS = 600
+_ADDED_WEIGHT = 3.0
 _STEPS = 120
-_GAIN = 1e-5  # a stage ends when steps gain less of the cost
+_GAIN = 1e-5  # a stage ends when steps gain less than this part of the cost
 _THRIFT = 0.02
 _LEAST_RADIUS = 0.005
-# Price of the distance that watchers lose, in sizes of the body, against the volume in hulls.
-_WATCHED = 5.0
-# Triangles are halved down to this edge before a capsule is grown for one; sizes of the body.
+# Cost of the distance that watchers lose, in sizes of the body, relative to volume in hulls.
+_WATCHER_COST = 5.0
+# Triangles are halved down to this edge before a capsule grows, in sizes of the body.
 _SMALLEST_EDGE = 0.002
-# Stretches of the body before clustering: along the long axis, none, three at random.
-_LONGWAYS = np.array([0.3, 0.3, 1.0])
+# Factors of the body's axes before clustering; other starts use no scaling, or random factors.
+_ACROSS_SCALE = np.array([0.3, 0.3, 1.0])
 
 
-def _around(points: np.ndarray) -> np.ndarray:
-    """A capsule (7,) along the principal axis of a cluster of points, a first guess."""
+def _capsule_guess(points: np.ndarray) -> np.ndarray:
+    """Return a first guess (7,): a capsule along the principal axis of points (n, 3)."""
     middle = points.mean(axis=0)
     axis = np.linalg.svd(points - middle, full_matrices=False)[2][0]
     x = (points - middle) @ axis
     rho = np.linalg.norm(points - middle - x[:, None] * axis, axis=1)
     radius = max(1.2 * float(np.median(rho)), 2.0 * _LEAST_RADIUS)
-    half = max(0.5 * float(np.ptp(x)) - radius, 1e-3)  # not a point: it could not turn
+    half = max(0.5 * float(np.ptp(x)) - radius, 1e-3)  # a sphere could not turn
     center = middle + 0.5 * float(x.max() + x.min()) * axis
     return np.r_[center - half * axis, center + half * axis, radius]
 
 
-def _clustered(body: Body, count: int, starts: int) -> Iterator[np.ndarray]:
-    """First guesses (count, 7): a capsule along each cluster of the body's points."""
+def _cluster_guesses(body: Body, count: int, starts: int) -> Iterator[np.ndarray]:
+    """Yield first guesses (count, 7): a capsule along each cluster of the body's points."""
     from scipy.cluster.vq import kmeans2
 
-    # SciPy before 1.15, such as that of Ubuntu 24.04, has another name for the argument.
+    # SciPy before 1.15, as in Ubuntu 24.04, uses another name for the argument.
     generator = "rng" if "rng" in signature(kmeans2).parameters else "seed"
     rng = np.random.default_rng(count)
     points = np.vstack([body.surface, body.inside])
     for start in range(starts):
-        stretch = (_LONGWAYS, np.ones(3), rng.uniform(0.2, 1.0, 3))[start % 3]
+        stretch = (_ACROSS_SCALE, np.ones(3), rng.uniform(0.2, 1.0, 3))[start % 3]
         _, owner = kmeans2(points * stretch, count, minit="++", **{generator: rng})
         clusters = [points[owner == k] for k in range(count)]
-        yield np.array([_around(c if len(c) > 3 else points) for c in clusters])
+        yield np.array([_capsule_guess(c if len(c) > 3 else points) for c in clusters])
 
 
-def _split(body: Body, capsules: np.ndarray, count: int, way: int) -> np.ndarray:
-    """A guess (count, 7) out of fewer ``capsules``: those that cover most in vain are halved.
+def _split_guess(body: Body, capsules: np.ndarray, count: int, way: int) -> np.ndarray:
+    """Return a guess (count, 7) from fewer ``capsules``: those of most excess volume are halved.
 
-    ``way`` 0 halves along the axis, 1 and 2 beside it in two random directions.
+    ``way`` 0 halves along the axis; 1 and 2 halve sideways, in two random directions.
     """
     rng = np.random.default_rng([count, way])
     while len(capsules) < count:
         gaps = np.array([gaps_to_union(body.outside, row.reshape(1, 7)) for row in capsules])
         owners = gaps.argmin(axis=0)[gaps.min(axis=0) < 0.0]
-        vain = np.bincount(owners, minlength=len(capsules)).astype(float)
+        excess = np.bincount(owners, minlength=len(capsules)).astype(float)
         if way == 2:
-            vain *= rng.uniform(0.3, 1.0, len(capsules))
-        k = int(vain.argmax())
+            excess *= rng.uniform(0.3, 1.0, len(capsules))
+        k = int(excess.argmax())
         first, second = capsules[k].copy(), capsules[k].copy()
         axis = first[3:6] - first[:3]
         length = float(np.linalg.norm(axis))
@@ -210,78 +210,78 @@ def _split(body: Body, capsules: np.ndarray, count: int, way: int) -> np.ndarray
             middle = 0.5 * (first[3:6] + first[:3])
             first[3:6], second[:3] = middle - 0.05 * axis, middle + 0.05 * axis
         else:
-            aside = rng.normal(size=3)
+            sideways = rng.normal(size=3)
             if length > 1e-6:
-                aside -= (aside @ axis) / length**2 * axis
-            aside *= 0.4 * first[6] / np.linalg.norm(aside)
-            first[:6] += np.tile(aside, 2)
-            second[:6] -= np.tile(aside, 2)
+                sideways -= (sideways @ axis) / length**2 * axis
+            sideways *= 0.4 * first[6] / np.linalg.norm(sideways)
+            first[:6] += np.tile(sideways, 2)
+            second[:6] -= np.tile(sideways, 2)
             first[6] *= 0.8
             second[6] *= 0.8
         capsules = np.vstack([np.delete(capsules, k, axis=0), first, second])
     return capsules
 
 
-def _narrow(points: np.ndarray) -> np.ndarray:
-    """Points (n, 3) as `coverage_cost` takes them, (3, n), in the type it is fastest with."""
+def _as_float32_rows(points: np.ndarray) -> np.ndarray:
+    """Convert points (n, 3) to the fastest layout for `coverage_cost`: (3, n), float32."""
     return np.ascontiguousarray(points.T, dtype=np.float32)
 
 
-class _Descent:
-    """The annealing of one body: stages of a descent over the same points."""
+class _Annealing:
+    """The annealing of one body: stages of optimisation over the same points."""
 
     def __init__(self, body: Body, thin: int) -> None:
-        """Take every ``thin``-th of the body's points only."""
+        """Use only every ``thin``-th of the body's points."""
         samples = len(body.surface) - len(body.hull_points)
         surface = np.vstack([body.surface[:samples:thin], body.hull_points])
         inside = body.inside[:: 2 * thin]
         self._body = body
-        self._wanted = _narrow(np.vstack([surface, inside]))
+        self._to_cover = _as_float32_rows(np.vstack([surface, inside]))
         self._weights = np.r_[
             np.full(len(surface) - len(body.hull_points), thin / samples),
             np.full(len(body.hull_points), 1.0 / len(body.hull_points)),
             np.full(len(inside), 1.0 / max(1, len(inside))),
         ]
-        self._joined_weight = _JOINED_WEIGHT / samples
-        self._unwanted = _narrow(body.outside[::thin])
-        self._watchers = _narrow(body.watchers)
-        self._watcher_weights = _WATCHED * body.watcher_weights
+        self._added_weight = _ADDED_WEIGHT / samples
+        self._to_avoid = _as_float32_rows(body.outside[::thin])
+        self._watchers = _as_float32_rows(body.watchers)
+        self._watcher_weights = _WATCHER_COST * body.watcher_weights
         self._volume = max(body.hull_volume, 0.02 * body.hull_area)
         self._prices = body.prices[::thin] * (thin * body.cell / self._volume)
 
     def join_missed(self, capsules: np.ndarray) -> None:
-        """From now on the surface points that ``capsules`` miss worst are wanted as well."""
+        """Add the surface points that ``capsules`` (k, 7) miss worst to the cost."""
         gaps = gaps_to_union(self._body.dense_surface, capsules)
-        missed = np.argsort(-gaps)[: min(_JOINING, int((gaps > 0.0).sum()))]
-        # Points at random miss the places where capsules part; growing finds them.
+        missed = np.argsort(-gaps)[: min(_ADDED_POINTS, int((gaps > 0.0).sum()))]
+        # Random points miss the gaps between capsules; growing finds them.
         places = grow_to_enclose(self._body.triangles, capsules.copy(), _SMALLEST_EDGE)
         joined = np.vstack([self._body.dense_surface[missed], places])
-        self._wanted = np.hstack([self._wanted, _narrow(joined)])
-        self._weights = np.r_[self._weights, np.full(len(joined), self._joined_weight)]
+        self._to_cover = np.hstack([self._to_cover, _as_float32_rows(joined)])
+        self._weights = np.r_[self._weights, np.full(len(joined), self._added_weight)]
 
     def run(self, capsules: np.ndarray, width: float, penalty: float) -> tuple[np.ndarray, float]:
-        """The capsules (k, 7) after one stage, and their cost."""
+        """Return the capsules (k, 7) after one stage, and their cost."""
         found = capsules.copy()
         value = descend(
-            found, self._wanted, self._weights, self._unwanted, self._prices,
+            found, self._to_cover, self._weights, self._to_avoid, self._prices,
             self._watchers, self._watcher_weights, width, penalty, _THRIFT / self._volume,
             _LEAST_RADIUS, _STEPS, _GAIN,
         )  # fmt: skip
         return found, value
 
 
-def _descend(body: Body, guesses: list[np.ndarray], finalists: int) -> list[np.ndarray]:
-    """Capsules (k, 7) after annealing: all ``guesses`` coarsely, the best of them to the end."""
-    coarse = _Descent(body, _COARSE)
+def _anneal(body: Body, guesses: list[np.ndarray], finalists: int) -> list[np.ndarray]:
+    """Anneal all ``guesses`` coarsely and the best ``finalists`` to the end; capsules (k, 7)."""
+    coarse = _Annealing(body, _COARSE)
     heats = []
     for guess in guesses:
-        for stage in _HEAT:
+        for stage in _ANNEALING:
             guess, value = coarse.run(guess, *stage)
         heats.append((value, guess))
     heats.sort(key=lambda heat: heat[0])
     runs = []
     for _, capsules in heats[:finalists]:
-        fine = _Descent(body, 1)
+        fine = _Annealing(body, 1)
         for stage in _FINAL[:_ROUNDS]:
             fine.join_missed(capsules)
             capsules, value = fine.run(capsules, *stage)
@@ -297,9 +297,9 @@ def _descend(body: Body, guesses: list[np.ndarray], finalists: int) -> list[np.n
 
 
 def enclose(body: Body, capsules: np.ndarray) -> np.ndarray:
-    """A copy of ``capsules`` (k, 7), grown until no triangle of the body sticks out.
+    """Return a copy of ``capsules`` (k, 7), grown until no triangle of the body sticks out.
 
-    The worst points first, each by the capsule that has least to grow.
+    The worst points come first; each grows the capsule that needs the least growth.
     """
     capsules = capsules.copy()
     gaps = np.array([gaps_to_union(body.surface, row.reshape(1, 7)) for row in capsules])
@@ -309,29 +309,29 @@ def enclose(body: Body, capsules: np.ndarray) -> np.ndarray:
             capsules[owner, 6] += gaps[owner, i]
             gaps[owner] -= gaps[owner, i]
     grow_to_enclose(body.triangles, capsules, _SMALLEST_EDGE)
-    capsules[:, 6] += 1e-9  # what rounding may leave outside when frames are changed
+    capsules[:, 6] += 1e-9  # covers rounding errors of changes of frame
     return capsules
 
 
 def thickness(body: Body, capsules: np.ndarray) -> float:
-    """Volume covered in vain, spread over the hull's surface: metres.
+    """Return the excess volume over the surface of the hull, in metres.
 
-    The mean distance by which the union stands off the mesh, where the mesh is convex.
+    For convex meshes this is the mean stand-off of the union.
     """
-    vain = float((gaps_to_union(body.outside, capsules) < 0.0).sum()) * body.cell
-    return vain / body.hull_area * body.size
+    excess = float((gaps_to_union(body.outside, capsules) < 0.0).sum()) * body.cell
+    return excess / body.hull_area * body.size
 
 
 def lost(body: Body, capsules: np.ndarray) -> float:
-    """Distance that ``capsules`` take away from the body's watchers, in the mean: metres."""
+    """Return the mean distance that ``capsules`` take from the body's watchers, in metres."""
     if not len(body.watchers):
         return 0.0
-    # In C's order as all others: another order would be compiled for anew.
+    # C order, as in all other calls: another order would be compiled separately.
     gaps = gaps_to_union(np.ascontiguousarray(body.watchers), capsules)
     return float((body.watcher_distances - gaps) @ body.watcher_weights) * body.size
 
 
-def _judge(body: Body, capsules: np.ndarray) -> float:
+def _score(body: Body, capsules: np.ndarray) -> float:
     return thickness(body, capsules) + lost(body, capsules)
 
 
@@ -342,19 +342,18 @@ def fit_union(
     starts: int = 6,
     finalists: int = 5,
 ) -> np.ndarray:
-    """``count`` capsules (count, 7) around ``body``, in its frame.
+    """Return ``count`` capsules (count, 7) that enclose every triangle of ``body``, in its frame.
 
-    The best of several descents: ``starts`` from clusters of the body's points, three from
-    ``fewer`` capsules found before, if given; ``finalists`` of them go all the way. The
-    capsules enclose every triangle of the mesh.
+    The best of several optimisations: ``starts`` from clusters of the body's points, and three from
+    ``fewer`` capsules of an earlier fit, if given; ``finalists`` of them run to the end.
     """
-    guesses = [*_clustered(body, count, starts)]
+    guesses = [*_cluster_guesses(body, count, starts)]
     if fewer is not None and 1 < len(fewer) < count:
-        guesses += [_split(body, fewer, count, way) for way in range(3)]
+        guesses += [_split_guess(body, fewer, count, way) for way in range(3)]
     best, least = None, np.inf
-    for capsules in _descend(body, guesses, finalists):
+    for capsules in _anneal(body, guesses, finalists):
         enclosing = enclose(body, capsules)
-        found = _judge(body, enclosing)
+        found = _score(body, enclosing)
         if best is None or found < least:
             best, least = enclosing, found
     return best

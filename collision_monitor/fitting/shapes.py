@@ -30,24 +30,24 @@ from collision_monitor.robot.description import Shape
 
 @dataclass(frozen=True)
 class FitSettings:
-    """Budget and aim of a fit.
+    """Maximum number of leaves and tolerance of a fit.
 
     Attributes:
-        max_leaves_per_link: leaves of a link at most, shared by its shapes (each has
-            one at least); 1 gives the capsule or sphere of least volume. The links of a robot
-            have three quarters of it in the mean at most.
-        leaf_tolerance: metres by which leaves may stand off the mesh in the mean, all around
-            and where other links come near; no more leaves are added once they do.
+        max_leaves_per_link: maximum number of leaves of a link, shared by its shapes (each has at
+            least one); 1 gives the capsule or sphere of least volume. The links of a robot use
+            three quarters of it in the mean at most.
+        leaf_tolerance: metres of mean stand-off, over the whole surface and where other links come
+            near; no more leaves are added once it is reached.
 
     Raises:
-        FitError: a value that means nothing.
+        FitError: a value is out of range.
     """
 
     max_leaves_per_link: int = 8
     leaf_tolerance: float = 0.002
 
     def __post_init__(self) -> None:
-        """Refuse what means nothing."""
+        """Check the values."""
         count, tolerance = self.max_leaves_per_link, self.leaf_tolerance
         if not (isinstance(count, int) and 1 <= count <= 64):
             raise FitError(f"max_leaves_per_link: {count!r} is not an integer from 1 to 64")
@@ -55,17 +55,17 @@ class FitSettings:
             raise FitError(f"leaf_tolerance: {tolerance!r} is not a length in metres, 0 or more")
 
 
-# -- the volume of leaves that overlap --
+# -- volume of overlapping leaves --
 
 
 _POINTS = 60_000
 
 
 def union_volume(capsules: np.ndarray, seed: int = 0) -> float:
-    """Volume (m^3) of the union of capsules (k, 7); exact for one.
+    """Return the volume (m^3) of the union of capsules (k, 7); exact for one.
 
-    For several an estimate from one random point in each cell of a grid; its error is below
-    0.3 % or so.
+    For several capsules an estimate from one random point in each cell of a grid; its error is
+    about 0.3 % at most.
     """
     if len(capsules) == 1:
         row, radius = capsules[0], float(capsules[0, 6])
@@ -82,30 +82,34 @@ def union_volume(capsules: np.ndarray, seed: int = 0) -> float:
     return float((gaps_to_union(points, capsules) <= 0.0).mean() * np.prod(high - low))
 
 
-# Numbers of leaves that are tried, up to the budget.
+# Numbers of leaves to try, up to the maximum.
 _COUNTS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
-# More leaves must stand off less by this part, or they do not pay.
-_WORTH = 0.95
-_WORTH_OF_BOX = 0.92
-# Sides of the prism that stands in for a cylinder; its faces touch the cylinder.
+# A fit with more leaves is kept if its stand-off is at most this part of the one before.
+_MAX_RATIO = 0.95
+_MAX_RATIO_OF_BOX = 0.92
+# Sides of the prism around a cylinder; its faces touch the cylinder.
 _SIDES = 48
-# A body thinner than this part of its length has no inside to speak of.
-_FLAT = 1e-3
+# A body thinner than this part of its length counts as flat.
+_FLATNESS = 1e-3
 
-# Leaves, their mean stand-off, and the clearance that they take from other links: metres.
+# Leaves, their mean stand-off, and the clearance that they take from other links, in metres.
 Found = tuple[tuple[Leaf, ...], float, float]
 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """Leaves around a shape, in the link's frame, and what to judge them by.
+    """Leaves around a shape, in the link's frame, with measures of their quality.
 
-    Volumes in m^3. ``shape_volume`` is that of the convex hull where a mesh is not closed;
-    ``union_volume`` is that of all leaves together, what overlaps counted once.
-    ``stand_off``: metres between the leaves and the shape, in the mean over its hull's
-    surface; infinite for one leaf around a plate that several enclose better. ``hull_area``
-    is that surface in m^2. ``lost``: metres of their distance that the leaves take
-    from the other links where those come near (`watchers`), in the mean.
+    Attributes:
+        leaves: in the frame of the link.
+        shape_volume: m^3; that of the convex hull if a mesh is not closed.
+        hull_volume: m^3, of the convex hull.
+        obb_volume: m^3, of the oriented box.
+        stand_off: mean distance in metres between leaves and shape over the surface of the hull;
+            infinite for one leaf around a plate that several enclose better.
+        hull_area: surface of the hull in m^2.
+        lost: mean distance in metres that the leaves take from other links where these come near
+            (`watchers`).
     """
 
     leaves: tuple[Leaf, ...]
@@ -118,26 +122,26 @@ class Fit:
 
     @property
     def excess(self) -> float:
-        """What fits of more leaves have less of: metres, in the mean and where it is felt."""
+        """Stand-off plus lost distance in metres, which more leaves reduce."""
         return self.stand_off + self.lost
 
     def is_within(self, tolerance: float) -> bool:
-        """Whether the leaves stand off by no more, in the mean and towards watchers."""
+        """Whether stand-off and lost distance are at most ``tolerance`` (metres)."""
         return max(self.stand_off, self.lost) <= tolerance
 
     @cached_property
     def union_volume(self) -> float:
-        """Worked out when somebody asks: it takes longer than to cover a box."""
+        """Volume of the union of all leaves in m^3; slow, so computed on first access."""
         return union_volume(leaf_rows(self.leaves))
 
 
 def leaf_rows(leaves: Sequence[Leaf]) -> np.ndarray:
-    """Leaves as rows (k, 7) of two end points and the radius."""
+    """Return leaves as rows (k, 7): two end points and the radius."""
     return np.array([[*leaf.p0, *leaf.p1, leaf.radius] for leaf in leaves], dtype=float)
 
 
 def leaves_of(rows: np.ndarray) -> tuple[Leaf, ...]:
-    """Leaves of rows (k, 7), of no link yet."""
+    """Return leaves of rows (k, 7), not assigned to a link."""
     return tuple(Leaf("", row[:3].copy(), row[3:6].copy(), float(row[6])) for row in rows)
 
 
@@ -152,7 +156,7 @@ def _exact(leaf: Leaf, obb_volume: float) -> Fit:
 
 
 def _prism(radius: float, length: float) -> tuple[np.ndarray, np.ndarray]:
-    """Vertices and triangles of a prism that encloses a cylinder about the z axis."""
+    """Vertices (n, 3) and triangles (m, 3) of a prism that encloses a cylinder about the z axis."""
     import trimesh
 
     mesh = trimesh.creation.cylinder(
@@ -162,7 +166,7 @@ def _prism(radius: float, length: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def single_leaf(points: np.ndarray, box: OrientedBox) -> Leaf:
-    """The capsule or the sphere around ``points`` (n, 3), whichever is smaller."""
+    """Return the smaller of the capsule and the sphere around ``points`` (n, 3)."""
     capsule, sphere = fit_least_capsule(points, box), fit_least_sphere(points, box)
     return capsule if capsule.volume <= sphere.volume else sphere
 
@@ -174,11 +178,10 @@ def _fit_mesh(
     tolerance: float,
     watchers: np.ndarray | None = None,
 ) -> tuple[list[Found], OrientedBox, np.ndarray | None]:
-    """([(leaves, stand-off, what watchers lose), ...], oriented box) of a mesh in its own frame.
+    """Return fits of a mesh, its oriented box, and the points that replace a very large hull.
 
-    More and more leaves, until they stand off by no more than ``tolerance``, in the mean and
-    towards watchers; only such as are clearly better than any fewer. Of a hull of very many
-    vertices the third is those that stood in for it.
+    Fits have more and more leaves until stand-off and lost distance are within ``tolerance``
+    (metres); only those that are clearly better than any with fewer leaves are kept.
     """
     vertices = np.asarray(vertices, dtype=float)
     points = hull_points(vertices)
@@ -191,7 +194,7 @@ def _fit_mesh(
         box = box_along(points, box.axes)
         leaf = single_leaf(outer, box)
         leaf = enclosing(leaf.p0, leaf.p1, leaf.radius, points)
-    if box.extents[0] <= _FLAT * box.extents[2]:
+    if box.extents[0] <= _FLATNESS * box.extents[2]:
         return _fit_flat(box, leaf, most, tolerance), box, outer
     body = Body(vertices, np.asarray(triangles), box, watchers, outer)
     best = body.scaled(leaf_rows([leaf]))
@@ -202,13 +205,13 @@ def _fit_mesh(
             break
         best = fit_union(body, count, best)
         now = thickness(body, best), lost(body, best)
-        if sum(now) <= _WORTH * (off + loss):
+        if sum(now) <= _MAX_RATIO * (off + loss):
             found.append((leaves_of(body.unscaled(best)), *now))
     return found, box, outer
 
 
 def counts_up_to(most: int) -> list[int]:
-    """Numbers of leaves above one that are tried."""
+    """Return the numbers of leaves above one to try."""
     return sorted({count for count in (*_COUNTS, most) if 1 < count <= most})
 
 
@@ -225,9 +228,9 @@ def _fit_flat(
 
 
 def _mesh_volumes(shape: Shape, outer: np.ndarray | None) -> tuple[float, float, float]:
-    """Volume of a mesh's convex hull, of the mesh (of the hull if it is open), hull's area.
+    """Volumes of the convex hull and of the mesh (of the hull if it is open), and hull area.
 
-    ``outer`` (k, 3): points whose hull stands in for that of the mesh.
+    ``outer`` (k, 3): points whose hull replaces that of the mesh.
     """
     import trimesh
     from scipy.spatial import QhullError
@@ -235,7 +238,7 @@ def _mesh_volumes(shape: Shape, outer: np.ndarray | None) -> tuple[float, float,
     mesh = trimesh.Trimesh(shape.vertices, shape.triangles, process=True)
     try:
         hull = mesh.convex_hull if outer is None else trimesh.convex.convex_hull(outer)
-    except (QhullError, ValueError):  # nearly in one plane
+    except (QhullError, ValueError):  # nearly coplanar
         return 0.0, 0.0, 0.0
     volume = float(hull.volume)
     own = float(abs(mesh.volume)) if mesh.is_watertight else volume
@@ -244,7 +247,7 @@ def _mesh_volumes(shape: Shape, outer: np.ndarray | None) -> tuple[float, float,
     return volume, own, float(hull.area)
 
 
-def _several(
+def _to_fits(
     found: list[Found], shape: float, hull: float, obb: float, area: float
 ) -> list[Fit]:
     return [
@@ -256,9 +259,10 @@ def _several(
 def fits_in_own_frame(
     shape: Shape, most: int, tolerance: float, watchers: np.ndarray | None = None
 ) -> list[Fit]:
-    """Fits of a shape in its own frame: more and more leaves, less and less stand-off.
+    """Return fits of a shape in its own frame, with increasing numbers of leaves.
 
-    At most ``most`` leaves; the last is the first within ``tolerance``, if there is one.
+    They have at most ``most`` leaves; the last fit is the first within ``tolerance`` (metres), if
+    any. ``watchers`` (w, 4): points in the same frame, and weights.
     """
     if shape.kind == "sphere":
         (radius,) = shape.size
@@ -271,10 +275,10 @@ def fits_in_own_frame(
     if shape.kind == "cylinder":
         radius, length = shape.size
         found, _, _ = _fit_mesh(*_prism(radius, length), most, tolerance, watchers)
-        return _several(found, *_cylinder_volumes(radius, length))
+        return _to_fits(found, *_cylinder_volumes(radius, length))
     found, box, outer = _fit_mesh(shape.vertices, shape.triangles, most, tolerance, watchers)
     hull, volume, area = _mesh_volumes(shape, outer) if box.volume > 0.0 else (0.0, 0.0, 0.0)
-    return _several(found, volume, hull, box.volume, area)
+    return _to_fits(found, volume, hull, box.volume, area)
 
 
 def _box_fits(size: tuple[float, ...], most: int, tolerance: float) -> list[Fit]:
@@ -283,17 +287,17 @@ def _box_fits(size: tuple[float, ...], most: int, tolerance: float) -> list[Fit]
     found = [
         (leaves_of(rows), stand_off, 0.0)
         for rows, stand_off in covers_of_box(
-            size, (1, *counts_up_to(most)), tolerance, _WORTH_OF_BOX
+            size, (1, *counts_up_to(most)), tolerance, _MAX_RATIO_OF_BOX
         )
     ]
-    return _several(found, volume, volume, volume, area)
+    return _to_fits(found, volume, volume, volume, area)
 
 
-_FIGURES = ("shape_volume", "hull_volume", "obb_volume", "hull_area")
+_MEASURES = ("shape_volume", "hull_volume", "obb_volume", "hull_area")
 
 
 def _volumes(shape: Shape) -> tuple[float, float, float, float]:
-    """Volumes of a shape, its hull and its oriented box, and the hull's area; fits no leaves."""
+    """Volumes of a shape, its hull and its oriented box, and the hull's area; without a fit."""
     if shape.kind == "cylinder":
         return _cylinder_volumes(*shape.size)
     if shape.kind != "mesh":
@@ -316,8 +320,8 @@ def _cylinder_volumes(radius: float, length: float) -> tuple[float, float, float
     return volume, volume, 4.0 * radius**2 * length, area
 
 
-class _FitOfGiven(Fit):
-    """Works out its figures when one is asked for: it takes longer than the rest of a load."""
+class _LazyFit(Fit):
+    """A fit that computes its volumes on first access, because they are slow."""
 
     def __init__(self, leaves: Sequence[Leaf], shapes: Sequence[Shape]) -> None:
         self.__dict__.update(
@@ -325,25 +329,25 @@ class _FitOfGiven(Fit):
         )
 
     def __getattr__(self, name: str) -> float:
-        if name not in _FIGURES:
+        if name not in _MEASURES:
             raise AttributeError(name)
         sums = np.sum([_volumes(shape) for shape in self._shapes], axis=0)
-        self.__dict__.update(zip(_FIGURES, sums.tolist(), strict=True))
+        self.__dict__.update(zip(_MEASURES, sums.tolist(), strict=True))
         return self.__dict__[name]
 
 
 def fit_of_given(leaves: Sequence[Leaf], shapes: Sequence[Shape]) -> Fit:
-    """What `Fit` tells of leaves that somebody made for all ``shapes`` of a link."""
-    return _FitOfGiven(leaves, shapes)
+    """Return the `Fit` of given leaves around all ``shapes`` of a link."""
+    return _LazyFit(leaves, shapes)
 
 
 def placed(fit: Fit, pose: np.ndarray, link: str) -> Fit:
-    """The fit of a shape whose own frame has ``pose`` (4, 4) in the frame of ``link``."""
+    """Transform the fit of a shape into the frame of ``link``; ``pose`` (4, 4) is the shape's."""
     return replace(fit, leaves=moved(fit.leaves, pose, link))
 
 
 def fit_shape(shape: Shape, link: str, settings: FitSettings | None = None) -> Fit:
-    """Leaves around one shape alone, in the frame of ``link``."""
+    """Return the leaves around one single shape, in the frame of ``link``."""
     settings = FitSettings() if settings is None else settings
     fits = fits_in_own_frame(shape, settings.max_leaves_per_link, settings.leaf_tolerance)
     return placed(fits[-1], shape.pose, link)

@@ -19,11 +19,11 @@ from collision_monitor.geometry.segments import capsule_distance, surely_farther
 
 @kernel
 def box_gap(boxes, i, j):
-    """A lower bound of the signed distance of whatever boxes i and j enclose.
+    """Lower bound of the signed distance (m) of the contents of boxes i and j.
 
-    Apart: the Euclidean distance of the boxes. Overlapping: the largest of the three
-    axis gaps, negative; bodies that share no more than that along one axis can be
-    parted along it, so their penetration is never deeper.
+    Disjoint boxes: their Euclidean distance. Overlapping boxes: the largest of the three axis gaps,
+    which is negative. A translation along that axis separates the contents, so their penetration is
+    never deeper.
     """
     gx = max(boxes[i, 0] - boxes[j, 3], boxes[j, 0] - boxes[i, 3])
     gy = max(boxes[i, 1] - boxes[j, 4], boxes[j, 1] - boxes[i, 4])
@@ -50,22 +50,22 @@ def boxes_overlap(boxes, i, j, margin):
 
 @small_kernel
 def box_size(boxes, i):
-    """Sum of the edges of box i: of two boxes the larger is to be opened first."""
+    """Sum of the edges of box i: of two boxes the larger is opened first."""
     return boxes[i, 3] - boxes[i, 0] + boxes[i, 4] - boxes[i, 1] + boxes[i, 5] - boxes[i, 2]
 
 
-# Node pairs that can wait at once. Depth first, a descent leaves one pair a step
-# behind, and a path has at most two depths of about log2(leaves) + 1 steps.
+# Size of the stack of node pairs. Depth first, each step leaves one pair behind, and a path has at
+# most two depths of about log2(leaves) + 1 steps.
 _STACK = 512
 
-# The root of the tree of leaves that move. Not 0: a literal is a type of its own to numba,
-# and its callees would be compiled once more.
+# The root of the tree of moving leaves. A literal 0 would be a separate type for numba, and its
+# callees would be compiled again.
 ROOT = np.int64(0)
 
 
 @kernel
 def refit(view, first, last):
-    """Boxes of nodes first .. last - 1, from the leaves to the root."""
+    """Update the boxes of nodes first .. last - 1, from the leaves to the root."""
     nodes, boxes, ends = view.nodes, view.boxes, view.ends
     for node in range(last - 1, first - 1, -1):
         left, right = nodes[node, 0], nodes[node, 1]
@@ -83,17 +83,16 @@ def refit(view, first, last):
 
 @small_kernel
 def is_open(view, i, j):
-    """Whether some leaf below moving node i is to be checked against one below j."""
+    """Whether any leaf below moving node i is checked against a leaf below node j."""
     return (view.open_bits[i, j >> 6] >> (j & 63)) & 1
 
 
 @kernel
 def nearest_leaves(view):
-    """(signed distance, leaf, leaf) of the nearest checked pair; (inf, -1, -1) if none.
+    """Return (signed distance, leaf, leaf) of the nearest checked pair; (inf, -1, -1) if none.
 
-    Branch and bound, depth first, the nearer child first. The nearest pair of the
-    last query is measured first: it is a checked pair, so its distance is
-    a valid bound whatever the configuration.
+    Branch and bound, depth first, the nearer child first. The nearest pair of the last query is
+    measured first: its distance is an upper bound at any configuration.
     """
     nodes, boxes = view.nodes, view.boxes
     best, best_i, best_j = np.inf, -1, -1
@@ -146,7 +145,7 @@ def nearest_leaves(view):
             i1, i2, j1, j2 = i, i, nodes[j, 0], nodes[j, 1]
         gap1 = box_gap(boxes, i1, j1) if is_open(view, i1, j1) else np.inf
         gap2 = box_gap(boxes, i2, j2) if is_open(view, i2, j2) else np.inf
-        if gap1 < gap2:  # the nearer one is pushed last, and so taken first
+        if gap1 < gap2:  # push the nearer pair last, so that it is popped first
             i1, i2, j1, j2, gap1, gap2 = i2, i1, j2, j1, gap2, gap1
         if gap1 < best:
             waiting[size, 0], waiting[size, 1], bound[size, 0] = i1, j1, gap1
@@ -160,13 +159,12 @@ def nearest_leaves(view):
 
 @kernel
 def touching_leaves(view, margin, found):
-    """Write the checked leaf pairs closer than ``margin`` to ``found`` (k, 2); return how many.
+    """Write checked leaf pairs closer than ``margin`` to ``found`` (k, 2); return their number.
 
-    Level-first: all node pairs of one level are tested before any of the next, and
-    only pairs whose boxes overlap (grown by ``margin``) go on. Those wait in ``found``,
-    first come, first served, which is level by level. A result has itself just left the
-    queue, so results never overwrite waiting ones. If that takes more rows than there
-    are, the result is one more than their number, and the rows are invalid.
+    Breadth first: all node pairs of one level are tested before those of the next. Only pairs of
+    overlapping boxes (grown by ``margin``) are opened. ``found`` is also the queue. A result is
+    written after it has left the queue, so results never overwrite queued pairs. If the queue does
+    not fit, the return value is one more than the rows, and the rows are invalid.
     """
     nodes, boxes = view.nodes, view.boxes
     count, head, tail, room = 0, 0, 0, len(found)
@@ -176,7 +174,7 @@ def touching_leaves(view, margin, found):
         if is_open(view, ROOT, ROOT):
             found[tail, 0], found[tail, 1] = ROOT, ROOT
             tail += 1
-        static = view.moving_nodes  # the root of the other tree
+        static = view.moving_nodes  # root of the static tree
         if (
             len(nodes) > static
             and is_open(view, ROOT, static)
@@ -196,10 +194,10 @@ def touching_leaves(view, margin, found):
             continue
         if tail + 4 > room:
             return room + 1
-        # A leaf waits on its level for the other side to come down.
+        # A leaf stays on its level until the other side is a leaf, too.
         for m in range(1 if i_is_leaf else 2):
             child_i = i if i_is_leaf else nodes[i, m]
-            # Of a node against itself: not the mirror image of a pair already there.
+            # For a node against itself, skip mirrored pairs.
             for n in range(m if i == j else 0, 1 if j_is_leaf else 2):
                 child_j = j if j_is_leaf else nodes[j, n]
                 if is_open(view, child_i, child_j) and (

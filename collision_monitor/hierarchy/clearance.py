@@ -19,8 +19,8 @@ class Clearance:
         leaves: indices of the two leaves in ``model.leaves``; (-1, -1) for an exact distance.
         exact: whether the shapes were measured instead of the leaves. If they touch and ``leaves``
             are given, depth and points are those of the leaves.
-        triangles: indices of the nearest triangles in the meshes of the two links, counted
-            through all meshes of a link; -1 for leaves and for shapes that are no mesh.
+        triangles: indices of the nearest triangles in the meshes of the two links, counted through
+            all meshes of a link; -1 for leaves and for shapes that are not meshes.
     """
 
     __slots__ = ("_normal", "_points", "distance", "exact", "leaves", "links", "triangles")
@@ -35,7 +35,7 @@ class Clearance:
         exact: bool = False,
         triangles: tuple[int, int] = (-1, -1),
     ) -> None:
-        """``points`` are six coordinates, in any nesting; ``normal`` three. Made by queries."""
+        """``points``: six coordinates, in any nesting; ``normal``: three. Created by queries."""
         self.distance = distance
         self.links = links
         self.leaves = leaves

@@ -12,11 +12,10 @@ from collision_monitor.hierarchy.packed import PRISMATIC
 
 @kernel
 def forward_kinematics(view, q):
-    """Write the pose of every moving body into ``view.poses``.
+    """Write the pose of every moving body into ``view.poses``, for positions ``q`` (nq,).
 
-    pose = parent pose * placement * motion. Every joint moves along or about the
-    z axis of its body's frame, so a motion touches two columns of the rotation, or
-    the translation alone.
+    pose = parent pose * placement * motion. Every joint moves along or about the z axis of its
+    body's frame, so a motion changes two columns of the rotation, or only the translation.
     """
     poses, placements = view.poses, view.placements
     for k in range(len(view.joint_table)):
@@ -60,9 +59,9 @@ def place_leaves(view, count):
 
 @kernel
 def point_rate(view, k, x, y, z, nx, ny, nz):
-    """Rate at which joint k moves the point p = (x, y, z) of a body behind it along n.
+    """Rate at which joint k moves the point p = (x, y, z), on a body behind the joint, along n.
 
-    A turning joint moves p by its axis x (p - origin), a sliding one by its axis.
+    A revolute joint moves p by its axis x (p - origin), a prismatic joint by its axis. Base frame.
     """
     poses, body = view.poses, k + 1
     ax, ay, az = poses[body, 2], poses[body, 5], poses[body, 8]

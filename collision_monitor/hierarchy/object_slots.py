@@ -1,12 +1,12 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Objects in the reserved slots of a packed model: written and removed while it is in use.
+"""Objects in the reserved slots of a packed model: added, moved and removed at run time.
 
-Every object has a range of leaves, and a range of twice as many nodes for a tree over them. A small
-tree on top connects the objects. So adding, moving or removing an object costs its own leaves and
-the tree on top, however many other objects there are.
+Every object has a range of leaves and a range of twice as many nodes for a tree over them. A small
+top tree connects the objects. Adding, moving or removing an object therefore costs its own leaves
+and the top tree, regardless of the number of other objects.
 
-In a tree the parent comes first, and its left half directly behind it: n leaves take 2 n - 1 nodes.
+A parent precedes its children, and its left half follows directly: n leaves need 2 n - 1 nodes.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _CELLS = 1 << 21  # along each axis of a Morton code
 
 
 @kernel
-def _lay_tree(nodes, node, leaf, count):
-    """A balanced tree over ``count`` leaves that stand one after another; its root is ``node``."""
+def _build_balanced_tree(nodes, node, leaf, count):
+    """Build a balanced tree over ``count`` consecutive leaves; its root is ``node``."""
     tops, firsts = np.empty(_DEPTH, np.int64), np.empty(_DEPTH, np.int64)
     counts = np.empty(_DEPTH, np.int64)
     tops[0], firsts[0], counts[0] = node, leaf, count
@@ -48,9 +48,9 @@ def _lay_tree(nodes, node, leaf, count):
 def put(numbers, index, leaf_links, rows, pose, body, link, first, node):
     """Write the leaves ``rows`` (k, 7) of an object at ``pose`` (12,) in the frame of its body.
 
-    ``rows``: end points and radius in the object's frame; ``pose``: rotation row by row, then
-    translation. They are the leaves of ``link`` from ``first`` on, their tree is at ``node``.
-    Objects on body 0 do not move: their boxes are set as well.
+    ``rows``: end points and radius in the object's frame, metres. ``pose``: rotation row by row,
+    then translation. The leaves of ``link`` begin at ``first``, the nodes of their tree at
+    ``node``. For objects on body 0, which do not move, the boxes are set, too.
     """
     view = unpack(numbers, index)
     count = len(rows)
@@ -67,7 +67,7 @@ def put(numbers, index, leaf_links, rows, pose, body, link, first, node):
                 view.leaf_ends[leaf, end + axis] = value
                 view.ends[leaf, end + axis] = value
     view.links[link, 0], view.links[link, 1] = first, first + count
-    _lay_tree(view.nodes, node, first, count)
+    _build_balanced_tree(view.nodes, node, first, count)
     if body == 0:
         refit(view, node, node + 2 * count - 1)
     view.warm_start[0, 0], view.warm_start[0, 1] = -1, -1
@@ -75,9 +75,10 @@ def put(numbers, index, leaf_links, rows, pose, body, link, first, node):
 
 @kernel
 def open_range(index, pattern, first_row, last_row, first, count):
-    """Set which of the nodes first .. first + count - 1 rows first_row .. last_row - 1 meet.
+    """Set whether rows first_row .. last_row - 1 are checked against some nodes.
 
-    ``pattern`` (nodes that move,): whether a row meets them, all of them alike.
+    The nodes are first .. first + count - 1. ``pattern`` (moving nodes,): whether a row is checked
+    against these nodes.
     """
     words, start = index[17], index[3]
     first_word, last_word = first >> 6, (first + count - 1) >> 6
@@ -93,14 +94,14 @@ def open_range(index, pattern, first_row, last_row, first, count):
                 index[place] |= mask
             else:
                 index[place] &= ~mask
-    index[index[6]] = index[index[6] + 1] = -1  # the pair that was nearest may not be one
+    index[index[6]] = index[index[6] + 1] = -1  # the last nearest pair may not be checked any more
 
 
 @kernel
 def mark_above(numbers, index, leaf_links, marked, first, out):
-    """out[k] = 1 where node first + k is above a leaf of a link that is ``marked`` (links,), or 0.
+    """out[k] = 1 if node first + k is above a leaf of a link in ``marked`` (links,), else 0.
 
-    The nodes are whole trees, in the order in which children come after their parents.
+    The nodes are complete trees, parents before their children.
     """
     nodes = unpack(numbers, index).nodes
     for k in range(len(out) - 1, -1, -1):
@@ -122,8 +123,8 @@ def open_ranges(index, pattern, first_row, last_row, ranges, count):
 
 
 @kernel
-def _spread(value):
-    """The lowest 21 bits of a number, two empty bits behind each."""
+def _spread_bits(value):
+    """The lowest 21 bits of a number with two zero bits behind each."""
     x = value & 0x1FFFFF
     x = (x | (x << 32)) & 0x1F00000000FFFF
     x = (x | (x << 16)) & 0x1F0000FF0000FF
@@ -134,15 +135,15 @@ def _spread(value):
 
 @small_kernel
 def morton(x, y, z):
-    """Place along Morton's curve of a cell; coordinates of 0 to 2^21 - 1."""
-    return _spread(x) | (_spread(y) << 1) | (_spread(z) << 2)
+    """Index on Morton's curve of a cell; coordinates of 0 to 2^21 - 1."""
+    return _spread_bits(x) | (_spread_bits(y) << 1) | (_spread_bits(z) << 2)
 
 
 @kernel
 def _sort(keys, order, count):
-    """Write ``order``: 0 .. count - 1 by ascending keys, by Shell's sort.
+    """Write ``order``: 0 .. count - 1 by ascending keys, by Shell sort.
 
-    That of numpy takes seconds to compile.
+    The sort function of numpy takes seconds to compile.
     """
     for k in range(count):
         order[k] = k
@@ -161,7 +162,7 @@ def _sort(keys, order, count):
 
 @kernel
 def _sorted_by_place(boxes, ranges, count, keys, order):
-    """Write ``order``: the objects along Morton's curve through the box around their centres."""
+    """Write ``order``: the objects sorted along Morton's curve through the box of their centres."""
     low, high = np.full(3, np.inf), np.full(3, -np.inf)
     for k in range(count):
         for axis in range(3):
@@ -185,7 +186,7 @@ def _child(ranges, order, node, first, many):
 
 @small_kernel
 def refit_top(numbers, index, top, count):
-    """Boxes of the tree over ``count`` objects at ``top``, and of the node above it."""
+    """Update the boxes of the top tree over ``count`` objects at ``top``, and of its parent."""
     view = unpack(numbers, index)
     if count > 1:
         refit(view, top, top + count - 1)
@@ -194,10 +195,10 @@ def refit_top(numbers, index, top, count):
 
 @kernel
 def lay_top(numbers, index, ranges, count, top, keys, order):
-    """The tree over ``count`` >= 1 objects that stand still; its root.
+    """Build the tree over ``count`` >= 1 static objects; return its root.
 
-    ``ranges`` (m, 2): root of the tree of each object, and its nodes. Nodes from ``top`` on,
-    one fewer than objects. ``keys`` and ``order`` (m,) are work space.
+    ``ranges`` (m, 2): root of the tree of each object and its number of nodes. Uses the nodes from
+    ``top`` on, one fewer than objects. ``keys`` and ``order`` (m,) are work space.
     """
     view = unpack(numbers, index)
     if count == 1:
@@ -228,7 +229,7 @@ def lay_top(numbers, index, ranges, count, top, keys, order):
 
 @kernel
 def _box_gap(view, leaf, node):
-    """A bound from below of the distance of a leaf and all leaves below a node, if positive."""
+    """Lower bound (m) of the distance of a leaf and all leaves below a node, if positive."""
     squared = 0.0
     for axis in range(3):
         p, q = view.ends[leaf, axis], view.ends[leaf, axis + 3]
@@ -240,7 +241,7 @@ def _box_gap(view, leaf, node):
 
 @kernel
 def _nearest_below(view, leaf, root, least):
-    """Distance of a leaf and the leaves below ``root``, if it is less than ``least``."""
+    """Distance (m) of a leaf and the leaves below ``root``, if it is less than ``least``."""
     waiting = np.empty(_DEPTH, np.int64)
     waiting[0] = root
     size = 1
@@ -262,10 +263,12 @@ def _nearest_below(view, leaf, root, least):
 
 @kernel
 def link_distances(numbers, index, q, pairs, count, out):
-    """out[k] = signed distance of the k-th of ``count`` pairs at q; the row of a bad q[k], or -1.
+    """out[k] = signed distance of the k-th of ``count`` pairs at ``q`` (nq,), metres.
 
-    ``pairs`` (n, 2): a link, and the root of the tree over the leaves of an object. Objects
-    that move are placed here.
+    Returns i of an invalid q[i], or -1.
+
+    ``pairs`` (n, 2): a link, and the root of the tree over the leaves of an object. Leaves of
+    moving objects are placed first.
     """
     bad = first_bad(q)
     if bad >= 0:

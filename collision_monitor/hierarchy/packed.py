@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A model as two flat arrays, built from bodies, leaves and pairs, and views of them for kernels.
 
-Handing an array to compiled code costs about 50 ns, more than many queries. So all data of a query
-are in one float and one integer array; ``index[0:HEADER]`` holds sizes and offsets.
+Passing an array to compiled code costs about 50 ns, more than many queries. Therefore all data of a
+query are in one float and one integer array; ``index[0:HEADER]`` holds sizes and offsets.
 
 ======================  ==========================================================
 window                  rows and columns
@@ -25,8 +25,8 @@ warm_start (int)        1 x 2: the nearest two leaves of the last query (written
 ======================  ==========================================================
 
 Body 0 is the base; joint k moves body k + 1 about or along the z axis of its own frame.
-Nodes: first the tree of the leaves that move, level by level, then that of those
-that do not. A child's index is above its parent's.
+Nodes: first the tree of the moving leaves, level by level, then that of the static leaves. The
+index of a child is above that of its parent.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ HEADER = 32
 
 
 class View(NamedTuple):
-    """Windows into the packed arrays; see the module's table."""
+    """Windows into the packed arrays; see the table of the module."""
 
     joint_table: np.ndarray
     leaf_bodies: np.ndarray
@@ -70,11 +70,11 @@ class View(NamedTuple):
     moving_nodes: int  # nodes 0 .. moving_nodes - 1 form the tree of those leaves
 
 
-_INTEGERS = 7  # the first so many windows of a View lie in the integer array
+_INTEGERS = 7  # the first windows of a View, which are in the integer array
 
 
 def pack(view: View) -> tuple[np.ndarray, np.ndarray]:
-    """(numbers, index): the windows of ``view`` one after another in two arrays."""
+    """Return (numbers, index): the windows of ``view`` one after another in two arrays."""
     windows = [np.atleast_2d(np.asarray(w)) for w in view[:14]]
     header = np.zeros(HEADER, dtype=np.int64)
     offsets = [HEADER, 0]
@@ -96,7 +96,7 @@ def pack(view: View) -> tuple[np.ndarray, np.ndarray]:
 
 
 def windows(numbers: np.ndarray, index: np.ndarray) -> View:
-    """The View of two packed arrays for numpy: windows, not copies."""
+    """Return the View of two packed arrays for numpy, without copies."""
     joints, leaves, nodes, words, links, pairs, moving_leaves, moving_nodes = index[14:22].tolist()
     shapes = [
         (joints, 3), (leaves, 1), (nodes, 2), (moving_nodes, words), (links, 2), (pairs, 2), (1, 2),
@@ -112,7 +112,7 @@ def windows(numbers: np.ndarray, index: np.ndarray) -> View:
 
 @kernel
 def unpack(numbers, index):
-    """The View of two packed arrays; valid as long as they live."""
+    """The View of two packed arrays; valid as long as the arrays exist."""
     joints, leaves, nodes = index[14], index[15], index[16]
     return View(
         borrow(index, index[0], joints, 3),
@@ -140,7 +140,7 @@ def unpack(numbers, index):
 def _halve(
     order: np.ndarray, centers: np.ndarray | None, groups: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Two halves: between groups, else across the longest side of the centres' box."""
+    """Split into two halves: between groups, else across the longest side of the centres' box."""
     half = (len(order) + 1) // 2
     borders = np.flatnonzero(np.diff(groups[order])) + 1
     if len(borders):
@@ -155,18 +155,17 @@ def _halve(
 def build_tree(
     leaves: np.ndarray, centers: np.ndarray | None = None, groups: np.ndarray | None = None
 ) -> np.ndarray:
-    """Nodes (n, 2) of a balanced tree over the leaf indices ``leaves``, top down.
+    """Return nodes (n, 2) of a balanced tree over the leaf indices ``leaves``, top down.
 
-    Without ``centers`` the leaves keep their order along the chain (Zhang et al.):
-    m leaves give ceil(log2 m) + 1 levels. With ``centers`` (all leaves, 3) each node
-    is split across its longest extent: for leaves that do not move against each other.
-    With ``groups`` (all leaves,) as well, nodes are first split between groups that stand
-    one after another, the one nearest to half: links along the chain stay whole, and
-    a link's leaves are split where they lie.
+    Without ``centers`` the leaves keep their order along the chain (Zhang et al.): m leaves give
+    ceil(log2 m) + 1 levels. With ``centers`` (all leaves, 3) each node is split across its longest
+    extent: for leaves that do not move relative to each other. With ``groups`` (all leaves,) as
+    well, nodes are first split between consecutive groups, as close to the middle as possible:
+    links along the chain stay whole, and only the leaves of one link are split by position.
 
     Returns:
-        Rows (first child, second child), or (-1, leaf). Node 0 is the root, and nodes
-        come level by level, so a child's index is above its parent's.
+        Rows (first child, second child), or (-1, leaf). Node 0 is the root. Nodes are ordered by
+        level, so the index of a child is above that of its parent.
     """
     leaves = np.asarray(leaves, dtype=np.int64)
     if groups is None:
@@ -189,10 +188,10 @@ def build_tree(
 
 
 def _build_halving(order: np.ndarray, centers: np.ndarray | None) -> np.ndarray:
-    """`build_tree` without groups: all nodes of a level at once, for scenes of many leaves."""
+    """`build_tree` without groups: vectorised over each level, for scenes of many leaves."""
     levels = []
     sizes = np.array([len(order)] if len(order) else [], dtype=np.int64)
-    count = 0  # of nodes so far
+    count = 0  # nodes so far
     while len(sizes):
         starts = np.cumsum(sizes) - sizes
         inner = sizes > 1
@@ -210,7 +209,7 @@ def _build_halving(order: np.ndarray, centers: np.ndarray | None) -> np.ndarray:
 
 
 def _sorted_within(order: np.ndarray, sizes: np.ndarray, centers: np.ndarray) -> np.ndarray:
-    """Stretches of ``order``, ``sizes`` long, each sorted along the longest side of its box."""
+    """Sort each range of ``order``, of length ``sizes``, along the longest side of its box."""
     starts = np.cumsum(sizes) - sizes
     points = centers[order]
     extents = np.maximum.reduceat(points, starts) - np.minimum.reduceat(points, starts)
@@ -233,7 +232,7 @@ def _levels(nodes: np.ndarray) -> list[np.ndarray]:
 
 
 def _gathered(nodes: np.ndarray, of_leaves: np.ndarray) -> np.ndarray:
-    """Rows of ``of_leaves`` (leaves, k) of bool, joined by "or" over the leaves below a node."""
+    """Combine rows of ``of_leaves`` (leaves, k) of bool by "or" over the leaves below a node."""
     rows = np.zeros((len(nodes), of_leaves.shape[1]), dtype=bool)
     for level in reversed(_levels(nodes)):
         first, second = nodes[level].T
@@ -244,15 +243,15 @@ def _gathered(nodes: np.ndarray, of_leaves: np.ndarray) -> np.ndarray:
 
 
 def open_bits(moving: np.ndarray, all_nodes: np.ndarray, checked: np.ndarray) -> np.ndarray:
-    """Which node pairs have a leaf pair to be checked below them, as bits.
+    """Return for all pairs of nodes, as bits, whether any leaf pair below them is checked.
 
     Args:
         moving: nodes of the tree of moving leaves, which come first.
         all_nodes: nodes of both trees.
-        checked: (moving leaves, leaves) of bool, symmetric where both sides move.
+        checked: (moving leaves, leaves) of bool, symmetric for pairs of moving leaves.
 
     Returns:
-        (len(moving), words): bit j % 64 of word j // 64 in row i stands for nodes i, j.
+        (len(moving), words): bit j % 64 of word j // 64 in row i is for nodes i, j.
     """
     partners = _gathered(moving, checked)  # moving nodes x leaves
     meets = _gathered(all_nodes, partners.T).T  # moving nodes x nodes
@@ -263,7 +262,7 @@ def open_bits(moving: np.ndarray, all_nodes: np.ndarray, checked: np.ndarray) ->
 
 
 def _rows(poses: np.ndarray) -> np.ndarray:
-    """Poses (k, 4, 4) as rows of 12: the rotation row by row, then the translation."""
+    """Convert poses (k, 4, 4) to rows of 12: the rotation row by row, then the translation."""
     return np.hstack([poses[:, :3, :3].reshape(-1, 9), poses[:, :3, 3]])
 
 
@@ -274,11 +273,11 @@ def pack_model(
     link_leaves: np.ndarray,
     pairs: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The arrays (numbers, index) of `pack`.
+    """Return the arrays (numbers, index) of `pack` for a model.
 
     Args:
         bodies: the kinematic tree.
-        body_leaves: leaves in the frames of their bodies; those that move come first.
+        body_leaves: leaves in the frames of their bodies; moving leaves first.
         leaf_bodies: (m,) body of each leaf.
         link_leaves: (links, 2) first leaf of each link and one past its last.
         pairs: (p, 2) link indices of the pairs to check.

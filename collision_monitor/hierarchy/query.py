@@ -1,9 +1,9 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The compiled entry points: one call for each query, from joint positions to distances.
+"""Compiled queries, one call each, from joint positions to distances.
 
-``numbers`` and ``index`` are the arrays of `packed.pack`. They contain the work space, so two
-threads must not query the same arrays at the same time.
+``numbers`` and ``index`` are the arrays of `packed.pack`. They contain work space, so threads must
+not query the same arrays at the same time.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from collision_monitor.robot.insides import any_inside
 
 @small_kernel
 def place_all(numbers, index):
-    """Place what never moves, once at load: static leaves and the boxes above them."""
+    """Place the static leaves and update the boxes above them, once at load."""
     view = unpack(numbers, index)
     place_leaves(view, len(view.leaf_bodies))
     refit(view, view.moving_nodes, len(view.nodes))
@@ -48,30 +48,30 @@ def place_all(numbers, index):
 
 @small_kernel
 def move(view, q):
-    """Forward kinematics, moving leaves, refit."""
+    """Run forward kinematics, place the moving leaves and refit the tree."""
     forward_kinematics(view, q)
     place_leaves(view, view.moving_leaves)
     refit(view, ROOT, view.moving_nodes)
 
 
-# LARGEST_POSITION of common/limits.py; a constant of kernels has to be in a file with kernels.
+# Equals LARGEST_POSITION of common/limits.py; constants of kernels must be in a file with kernels.
 FARTHEST = 1e9
 
 
 @kernel
 def first_bad(q):
-    """Index of the first value of q that is no joint position, or -1."""
+    """Index of the first value of q that is not a valid joint position, or -1."""
     for k in range(len(q)):
-        if not abs(q[k]) <= FARTHEST:  # NaN, too
+        if not abs(q[k]) <= FARTHEST:  # true for NaN, too
             return k
     return -1
 
 
 @kernel
 def distance(numbers, index, q):
-    """(leaf i, leaf j, signed distance, 3 + 3 point coordinates, 3 normal components).
+    """Return (leaf i, leaf j, signed distance, 3 + 3 point coordinates, 3 normal components).
 
-    Leaf i is -2 - k when q[k] is not finite, -1 when no pair is checked.
+    Metres, base frame. Leaf i is -2 - k if q[k] is not finite, -1 if no pair is checked.
     """
     bad = first_bad(q)
     if bad >= 0:
@@ -87,7 +87,7 @@ def distance(numbers, index, q):
 
 @offline_kernel
 def min_distances(numbers, index, configurations, out):
-    """out[k] = smallest signed distance at configurations[k]; row of a bad one, or -1."""
+    """out[k] = minimum signed distance at configurations[k]; return an invalid row, or -1."""
     view = unpack(numbers, index)
     for k in range(len(configurations)):
         q = configurations[k]
@@ -100,7 +100,7 @@ def min_distances(numbers, index, configurations, out):
 
 @kernel
 def pair_distances(numbers, index, configurations, out):
-    """out[k, p] = signed distance of link pair p at configurations[k]; as above."""
+    """out[k, p] = signed distance of link pair p at configurations[k]; see `min_distances`."""
     view = unpack(numbers, index)
     links, pairs = view.links, view.pairs
     for k in range(len(configurations)):
@@ -122,9 +122,10 @@ def pair_distances(numbers, index, configurations, out):
 
 @kernel
 def contacts(numbers, index, q, margin, found):
-    """Leaf pairs closer than ``margin`` into ``found`` (k, 2); their number, or -2 - k.
+    """Write leaf pairs closer than ``margin`` to ``found`` (k, 2); return their number, or -2 - k.
 
-    ``found`` is work space too; with too few rows the answer is one more than they are.
+    ``found`` is also work space; if it has too few rows, the return value is one more than the
+    rows.
     """
     bad = first_bad(q)
     if bad >= 0:
@@ -136,23 +137,23 @@ def contacts(numbers, index, q, margin, found):
 
 @kernel
 def leaf_segments(numbers, index, q, out):
-    """Fill out (leaves, 6) with end points of every leaf in the base frame; 0, or -2 - k."""
+    """Write end points of all leaves to out (leaves, 6), base frame; return 0, or -2 - k."""
     bad = first_bad(q)
     if bad >= 0:
         return -2 - bad
     view = unpack(numbers, index)
     forward_kinematics(view, q)
     place_leaves(view, view.moving_leaves)
-    for k in range(len(out)):  # an assignment of arrays takes seconds to compile
+    for k in range(len(out)):  # whole-array assignment takes seconds to compile
         for axis in range(6):
             out[k, axis] = view.ends[k, axis]
     return 0
 
 
-# -- near pairs of leaves, and how their distances change with q --
+# -- pairs of leaves below a limit, and the gradients of their distances --
 #
 # ``pair_table[a, b]`` is the index of the pair of links a and b, or -1; ``leaf_links`` the link of
-# each leaf; ``limits`` one distance for each pair of links, -inf for those that do not matter.
+# each leaf; ``limits`` one distance (m) for each pair of links, -inf for ignored pairs.
 
 _STACK = 512  # as in aabb_tree.py
 
@@ -161,10 +162,8 @@ _STACK = 512  # as in aabb_tree.py
 def near_leaves(view, leaf_links, pair_table, limits, widest, found, values):
     """Write leaf pairs closer than their limit to ``found`` (k, 3): leaf, leaf, pair of links.
 
-    Their distances go into the first column of ``values``.
-
-    Returns how many there are; those that ``found`` has no room for are counted alone.
-    ``widest`` is the largest limit.
+    Their distances are written to the first column of ``values``. Returns the number of pairs,
+    including those that do not fit into ``found``. ``widest`` is the largest limit.
     """
     nodes, boxes = view.nodes, view.boxes
     first = np.empty(_STACK, np.int64)
@@ -223,7 +222,7 @@ def add_motion(view, leaf, x, y, z, nx, ny, nz, sign, row):
 
 @offline_kernel
 def nearest_of_pairs(limits, found, values, count, spread):
-    """Keep, of ``count`` leaf pairs, those within ``spread`` of the nearest of their links."""
+    """Keep, of ``count`` leaf pairs, those within ``spread`` (m) of the nearest of their links."""
     least = np.full(len(limits), np.inf)
     for k in range(count):
         least[found[k, 2]] = min(least[found[k, 2]], values[k, 0])
@@ -240,15 +239,15 @@ def nearest_of_pairs(limits, found, values, count, spread):
 def near(
     numbers, index, leaf_links, pair_table, limits, widest, spread, q, found, values, gradients
 ):
-    """Leaf pairs closer than their limit at q, their distances and gradients.
+    """Write leaf pairs closer than their limit at q, with distances and gradients.
 
-    Of the leaf pairs of two links only those within ``spread`` metres of the nearest.
+    Of the leaf pairs of two links only those within ``spread`` metres of the nearest are kept.
 
-    ``found`` (k, 3) as in `near_leaves`; ``values`` (k, 10): distance, points on both,
-    normal, as in `capsule_witness`; ``gradients`` (k, nq): d distance / d q. Returns their number
-    (which may be above k: then some are missing), or -2 - i for a bad q[i].
+    ``found`` (k, 3) as in `near_leaves`; ``values`` (k, 10): distance, points on both, normal, as
+    in `capsule_witness`; ``gradients`` (k, nq): d distance / d q. Returns their number (above k if
+    some did not fit), or -2 - i for an invalid q[i].
 
-    The gradient is that of the nearest points held in their bodies (Danskin's theorem).
+    The gradient holds the nearest points fixed in their bodies (Danskin's theorem).
     """
     bad = first_bad(q)
     if bad >= 0:
@@ -283,7 +282,7 @@ logger = logging.getLogger(__name__)
 
 
 def empty_model() -> tuple[np.ndarray, np.ndarray]:
-    """(numbers, index) of a model without joints and leaves: kernels are the same for all."""
+    """Return (numbers, index) of a model without joints and leaves, for compiling kernels."""
     none = np.empty(0, dtype=np.int64)
     view = View(
         joint_table=none.reshape(0, 3),
@@ -307,9 +306,9 @@ def empty_model() -> tuple[np.ndarray, np.ndarray]:
 
 
 def warm_up() -> None:
-    """Compile what loading and the first distance run, or load it from disk; the log says why.
+    """Compile what loading and the first distance need, or load it from disk; log the reason.
 
-    Compiles in another process where there is a second core: this one can fit leaves meanwhile.
+    Uses another process if there is a second core, so that this one can fit leaves meanwhile.
     """
     compile_now = not is_on_disk(distance)
     begin = time.monotonic()
@@ -333,7 +332,7 @@ def _compile() -> None:
 
 
 def warm_up_for_states() -> None:
-    """Compile the other queries for one configuration: no joint state of a monitor waits for it."""
+    """Compile the other queries, so that no joint state of a monitor has to wait for it."""
     numbers, index = empty_model()
     q = np.empty(0)
     with compiling(pair_distances):

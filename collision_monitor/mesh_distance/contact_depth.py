@@ -1,12 +1,12 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""How deep two shapes are in one another: how far one must move for them to be apart.
+"""Penetration depth of two shapes: the shortest translation found that separates them.
 
-Directions are tried: the normals of the triangles that cross, the axes of solids, products of
-edges, and the ways between solids that are shrunk until they are apart. Along each, it is worked
-out how far the second shape must move to be free of the first (`separation.py`), and not be
-held by it or hold it. The answer is the shortest such way of all directions tried: never
-shorter than the true depth, and where shapes begin to touch it begins at zero.
+Candidate directions are the normals of crossing triangles, the axes of solids, products of edges,
+and the directions between solids that are shrunk until they are apart. For each direction the
+travel of the second shape until it is separated is computed (`separation.py`); a shape inside the
+other is not separated. The result is the shortest travel. It is never below the true depth, and it
+is continuous at first contact.
 """
 
 from __future__ import annotations
@@ -46,21 +46,21 @@ from collision_monitor.mesh_distance.separation import (
     way_out,
 )
 
-# Pairs of triangles that give directions, those of them that are looked at closely, directions,
-# the two ways of each, and how many of them are followed to their end, the most promising first,
-# while no more pairs of nodes have been looked at than this, each about 0.1 us. Where shapes are
-# deep in one another, to follow one takes thousands, and seldom finds less than their overlap.
-_PAIRS, _CLOSE_LOOKS, _DIRECTIONS, _WAYS, _TRIED, _LOOKS = 16, 8, 64, 128, 8, 1000
-# Cosine from which on directions are the same, and from which on another one adds little: where
-# few triangles cross the right one is among their normals, and none may be left out.
+# Limits: pairs of triangles that give directions, those of them inspected closely, directions, both
+# signs of each direction, directions followed to the end (most promising first), and pairs of nodes
+# visited before no further direction is followed, each about 0.1 us. In deep contact one direction
+# takes thousands of nodes and rarely improves the overlap.
+_PAIRS, _INSPECTED, _DIRECTIONS, _WAYS, _MAX_FOLLOWED, _MAX_NODE_PAIRS = 16, 8, 64, 128, 8, 1000
+# Cosine above which directions are equal, and above which another one adds little. If few triangles
+# cross, the best direction is among their normals, and none may be omitted.
 _SAME, _SIMILAR = 1.0 - 1e-10, 0.99
-# Metres beyond the place where triangles just touch.
+# Metres beyond the position where triangles just touch.
 _BEYOND = 1e-7
 
 
 @kernel
 def _solid_pose(shapes, part, pose, is_second, out):
-    """Pose of a solid in the frame of the first link."""
+    """Write the pose of a solid in the frame of the first link."""
     place = work_space(1.0, 7, 3)
     take_pose(shapes.places, part, place)
     if is_second:
@@ -74,9 +74,9 @@ def _solid_pose(shapes, part, pose, is_second, out):
 
 @kernel
 def list_contacts(data, shapes, i, j, pose, out):
-    """How many pairs of triangles of two parts meet, up to the rows of ``out`` (k, 2).
+    """Return the number of crossing pairs of triangles of two parts, at most k of ``out`` (k, 2).
 
-    ``out`` gets the rows, -1 for a solid, which meets a triangle as a whole.
+    ``out`` gets the rows of the triangles; -1 for a solid, which is tested as a whole.
     """
     most = len(out)
     i_is_mesh, j_is_mesh = shapes.parts[i, 0] == MESH, shapes.parts[j, 0] == MESH
@@ -113,8 +113,8 @@ def list_contacts(data, shapes, i, j, pose, out):
 
 
 @kernel
-def _take_triangles(data, shapes, i, j, pose, rows, count, corners):
-    """Corners (k, 18) of the pairs listed: of the first and the second, in the first's frame."""
+def _collect_corners(data, shapes, i, j, pose, rows, count, corners):
+    """Write corners (k, 18) of the listed pairs, first and second, in the first's frame."""
     a, b = tree_of(data, shapes, i), tree_of(data, shapes, j)
     placed = work_space(1.0, 6, 3)
     for k in range(count):
@@ -129,7 +129,7 @@ def _take_triangles(data, shapes, i, j, pose, rows, count, corners):
 
 @kernel
 def _extreme(corners, k, side, x, y, z, sign):
-    """Largest sign * n . p of a triangle, and which corner has it."""
+    """Largest sign * n . p of a triangle, and the corner that has it."""
     best, at = -math.inf, 0
     for m in range(3):
         c = 9 * side + 3 * m
@@ -140,10 +140,11 @@ def _extreme(corners, k, side, x, y, z, sign):
 
 
 @kernel
-def _way(shapes, i, j, first, second, rows, count, corners, x, y, z, enough):
-    """How far the second must move along a unit vector for all pairs listed to be apart.
+def _travel_of_pairs(shapes, i, j, first, second, rows, count, corners, x, y, z, enough):
+    """Travel of the second part along a unit vector until all listed pairs are apart.
 
-    And which pair says so. Any number from ``enough`` on as soon as it is known to be that far.
+    Returns the travel and the pair that determines it; any value from ``enough`` on stops the
+    search.
     """
     reach_a = reach_b = 0.0
     if count > 0 and rows[0, 0] < 0:
@@ -165,10 +166,10 @@ def _way(shapes, i, j, first, second, rows, count, corners, x, y, z, enough):
 
 
 @kernel
-def _add(directions, count, x, y, z, same):
-    """Add a direction of any length, unless one is known that is nearer than the cosine ``same``.
+def _add_direction(directions, count, x, y, z, same):
+    """Add a direction of any length unless a known one is within the cosine ``same``.
 
-    Returns how many there are.
+    Returns the number of directions.
     """
     length = math.sqrt(x * x + y * y + z * z)
     if length < 1e-12 or count >= len(directions):
@@ -194,12 +195,12 @@ def _edge(corners, k, side, m):
 
 @kernel
 def _add_product(directions, known, u, v, same):
-    """Add the product of two vectors, if they are not nearly parallel."""
+    """Add the cross product of two vectors unless they are nearly parallel."""
     x, y, z = u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]
     size = (u[0] * u[0] + u[1] * u[1] + u[2] * u[2]) * (v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
     if x * x + y * y + z * z <= 1e-10 * size:
         return known
-    return _add(directions, known, x, y, z, same)
+    return _add_direction(directions, known, x, y, z, same)
 
 
 @small_kernel
@@ -209,8 +210,8 @@ def _axis(placed, m):
 
 
 @kernel
-def _add_ways_out_of_solid(shapes, part, placed, corners, k, side, directions, known):
-    """Add the ways between a solid that is shrunk until it is apart and a triangle of pair k."""
+def _add_directions_of_solid(shapes, part, placed, corners, k, side, directions, known):
+    """Add directions between a solid, shrunk until it is apart, and a triangle of pair k."""
     shrunk, other, points = work_space(1.0, 1, 5), work_space(1.0, 4, 3), work_space(1.0, 2, 3)
     for m in range(3):
         c = 9 * side + 3 * m
@@ -220,15 +221,15 @@ def _add_ways_out_of_solid(shapes, part, placed, corners, k, side, directions, k
     for step in range(4):
         _shrink_solid(shapes.solids, part, step, shrunk, ZERO)
         if solid_distance(shrunk, ZERO, other, TRUE, ZERO, math.inf, points) > 0.0:
-            return _add_way(placed, points, directions, known)
+            return _add_point_direction(placed, points, directions, known)
     return known
 
 
 @kernel
-def _add_way(placed, points, directions, known):
-    """Add the way from one point to another of the frame at ``placed``."""
+def _add_point_direction(placed, points, directions, known):
+    """Add the direction from one point to another, given in the frame at ``placed``."""
     x, y, z = points[1, 0] - points[0, 0], points[1, 1] - points[0, 1], points[1, 2] - points[0, 2]
-    return _add(
+    return _add_direction(
         directions, known,
         placed[0, 0] * x + placed[0, 1] * y + placed[0, 2] * z,
         placed[1, 0] * x + placed[1, 1] * y + placed[1, 2] * z,
@@ -238,7 +239,7 @@ def _add_way(placed, points, directions, known):
 
 @kernel
 def _shrink_solid(solids, part, step, out, row):
-    """A solid with its sides moved inwards, by more the higher ``step`` of 0 to 3 is."""
+    """Write a solid with its sides moved inwards; ``step`` 0 to 3 increases the amount."""
     share = 1e-4 if step == 0 else (3e-3 if step == 1 else (0.1 if step == 2 else 1.0))
     least = math.inf
     for k in range(3):
@@ -250,15 +251,15 @@ def _shrink_solid(solids, part, step, out, row):
 
 
 @kernel
-def _add_ways_between_solids(shapes, i, j, first, second, directions, known):
-    """Add axes of both solids, their products, and the way between them when shrunk."""
+def _add_directions_between_solids(shapes, i, j, first, second, directions, known):
+    """Add axes of both solids, their products, and the direction between them when shrunk."""
     shrunk, other, points = work_space(1.0, 2, 5), work_space(1.0, 7, 3), work_space(1.0, 2, 3)
     compose_inverse(first, second, other)
     for step in range(4):
         _shrink_solid(shapes.solids, i, step, shrunk, ZERO)
         _shrink_solid(shapes.solids, j, step, shrunk, ONE)
         if solid_distance(shrunk, ZERO, other, FALSE, ONE, math.inf, points) > 0.0:
-            known = _add_way(first, points, directions, known)
+            known = _add_point_direction(first, points, directions, known)
             break
     for m in range(3):
         for n in range(3):
@@ -268,48 +269,50 @@ def _add_ways_between_solids(shapes, i, j, first, second, directions, known):
 
 @kernel
 def _find_directions(shapes, i, j, first, second, rows, count, corners, directions, known):
-    """Add unit vectors, either way of which may be a way out; how many there are."""
+    """Add candidate unit vectors, to be tried with both signs; return their number."""
     i_is_solid, j_is_solid = shapes.parts[i, 0] != MESH, shapes.parts[j, 0] != MESH
     if i_is_solid and j_is_solid:
-        known = _add_ways_between_solids(shapes, i, j, first, second, directions, known)
+        known = _add_directions_between_solids(shapes, i, j, first, second, directions, known)
     for m in range(3):
         if i_is_solid:
-            known = _add(directions, known, first[0, m], first[1, m], first[2, m], _SAME)
+            known = _add_direction(directions, known, first[0, m], first[1, m], first[2, m], _SAME)
         if j_is_solid:
-            known = _add(directions, known, second[0, m], second[1, m], second[2, m], _SAME)
-    for k in range(min(count, _CLOSE_LOOKS)):
+            known = _add_direction(
+                directions, known, second[0, m], second[1, m], second[2, m], _SAME
+            )
+    for k in range(min(count, _INSPECTED)):
         if i_is_solid and not j_is_solid:
-            known = _add_ways_out_of_solid(shapes, i, first, corners, k, ONE, directions, known)
+            known = _add_directions_of_solid(shapes, i, first, corners, k, ONE, directions, known)
         if j_is_solid and not i_is_solid:
-            known = _add_ways_out_of_solid(shapes, j, second, corners, k, ZERO, directions, known)
+            known = _add_directions_of_solid(shapes, j, second, corners, k, ZERO, directions, known)
     for k in range(count):
-        same = _SAME if k < _CLOSE_LOOKS else _SIMILAR
+        same = _SAME if k < _INSPECTED else _SIMILAR
         for side in range(2):
             if rows[k, side] >= 0:
                 u, v = _edge(corners, k, side, ZERO), _edge(corners, k, side, ONE)
                 known = _add_product(directions, known, u, v, same)
-    for k in range(min(count, _CLOSE_LOOKS)):
+    for k in range(min(count, _INSPECTED)):
         for m in range(9):
             u = _axis(first, m // 3) if i_is_solid else _edge(corners, k, ZERO, m // 3)
             v = _axis(second, m % 3) if j_is_solid else _edge(corners, k, ONE, m % 3)
             known = _add_product(directions, known, u, v, _SAME)
-    if known == 0:  # points and segments alone
-        known = _add(directions, known, 1.0, 0.0, 0.0, _SAME)
-        known = _add(directions, known, 0.0, 1.0, 0.0, _SAME)
-        known = _add(directions, known, 0.0, 0.0, 1.0, _SAME)
+    if known == 0:  # only points and segments
+        known = _add_direction(directions, known, 1.0, 0.0, 0.0, _SAME)
+        known = _add_direction(directions, known, 0.0, 1.0, 0.0, _SAME)
+        known = _add_direction(directions, known, 0.0, 0.0, 1.0, _SAME)
     return known
 
 
 @kernel
 def _contact_point(shapes, i, j, first, second, rows, corners, k, x, y, z, out):
-    """A point at the contact of pair k, in ``out`` row 0: of the smaller of the two, the deepest.
+    """Write a point at the contact of pair k to row 0 of ``out``: the deepest of the smaller part.
 
-    Whether it is one of the first.
+    Returns whether the point belongs to the first part.
     """
     a, at_a = _extreme(corners, k, ZERO, x, y, z, 1.0)
     b, at_b = _extreme(corners, k, ONE, x, y, z, -1.0)
-    size_a = _size(corners, k, ZERO) if rows[k, 0] >= 0 else shapes.balls[i, 3]
-    size_b = _size(corners, k, ONE) if rows[k, 1] >= 0 else shapes.balls[j, 3]
+    size_a = _longest_edge(corners, k, ZERO) if rows[k, 0] >= 0 else shapes.balls[i, 3]
+    size_b = _longest_edge(corners, k, ONE) if rows[k, 1] >= 0 else shapes.balls[j, 3]
     takes_first = size_a <= size_b
     if takes_first and rows[k, 0] >= 0:
         for m in range(3):
@@ -333,7 +336,7 @@ def _contact_point(shapes, i, j, first, second, rows, corners, k, x, y, z, out):
 
 
 @kernel
-def _size(corners, k, side):
+def _longest_edge(corners, k, side):
     """Longest edge of a triangle."""
     longest = 0.0
     for m in range(3):
@@ -346,7 +349,7 @@ def _size(corners, k, side):
 def part_way_out(
     data, shapes, i, j, pose, first, second, start, x, y, z, anywhere, limit, looks
 ):
-    """`clearing.way_out` of two parts along a unit vector, from ``start`` on."""
+    """`separation.way_out` of two parts along a unit vector, from ``start`` on."""
     axes, ends = work_space(start, 5, 4), work_space(start, 2, 3)
     axes_a, axes_b = work_space(start, 5, 4), work_space(start, 5, 4)
     fill_axes(x, y, z, axes)
@@ -373,8 +376,8 @@ def part_way_out(
 
 
 @kernel
-def _move(pose, way, x, y, z, out):
-    """A pose moved along a unit vector."""
+def _translate(pose, way, x, y, z, out):
+    """Write a pose translated by ``way`` along a unit vector."""
     for row in range(7):
         for column in range(3):
             out[row, column] = pose[row, column]
@@ -384,23 +387,25 @@ def _move(pose, way, x, y, z, out):
 
 @kernel
 def _axes_of_links(pose, directions, known):
-    """Add the axes of both links to the directions; how many there are."""
+    """Add the axes of both links to the directions; return their number."""
     for m in range(3):
-        known = _add(directions, known, 1.0 * (m == 0), 1.0 * (m == 1), 1.0 * (m == 2), _SAME)
-        known = _add(directions, known, pose[0, m], pose[1, m], pose[2, m], _SAME)
+        known = _add_direction(
+            directions, known, 1.0 * (m == 0), 1.0 * (m == 1), 1.0 * (m == 2), _SAME
+        )
+        known = _add_direction(directions, known, pose[0, m], pose[1, m], pose[2, m], _SAME)
     return known
 
 
 @small_kernel
 def _direction(directions, k):
-    """Direction k of twice as many: each way of each."""
+    """Direction k with both signs: twice as many."""
     sign = 1.0 if k % 2 == 0 else -1.0
     return sign * directions[k // 2, 0], sign * directions[k // 2, 1], sign * directions[k // 2, 2]
 
 
 @kernel
-def _nearest_way(ways, count):
-    """Index of the shortest way."""
+def _shortest_travel(ways, count):
+    """Index of the shortest travel."""
     best = 0
     for k in range(count):
         if ways[k, 0] < ways[best, 0]:
@@ -410,18 +415,18 @@ def _nearest_way(ways, count):
 
 @kernel
 def part_depth(data, shapes, i, j, pose, enough, most, nx, ny, nz, points):
-    """(depth, row, row) of two parts that touch, cross or hold one another; -1 if they do not.
+    """Return (depth, row, row) of two parts that touch, cross or contain one another; else -1.
 
-    Metres; at most ``most``, how far apart the second is surely moved along the unit vector given;
-    and anything up to ``enough`` once it is known to be no more. ``pose`` of the second's link in
-    the first's. ``points`` (3, 3) gets a point of each at the contact, as far apart as the depth
-    is, and the unit vector along which the second part has to move, in the frame of the first link.
+    Metres; at most ``most``, a travel that separates the parts along the given unit vector; any
+    value up to ``enough`` stops the search. ``pose`` of the second link in the first. ``points``
+    (3, 3) gets a point of each part at the contact, at a distance equal to the depth, and the unit
+    vector of the second part's travel, in the frame of the first link.
     """
     rows, corners = work_space(i, _PAIRS, 2), work_space(most, _PAIRS, 18)
     first, second, moved = work_space(most, 7, 3), work_space(most, 7, 3), work_space(most, 7, 3)
     directions, ways = work_space(most, _DIRECTIONS, 3), work_space(most, _WAYS, 1)
     none = np.int64(-1)
-    # Past one another along the way of the leaves; a plane parts them there.
+    # Separated along the direction of the leaves by a plane.
     best_way = min(most, -parts_gap(data, shapes, i, ONE, j, ONE, pose, nx, ny, nz))
     if best_way <= enough:
         return best_way, none, none
@@ -436,7 +441,7 @@ def part_depth(data, shapes, i, j, pose, enough, most, nx, ny, nz, points):
             if shapes.parts[i, 0] != MESH and shapes.parts[j, 0] != MESH:
                 return max(depth, -1.0), row_a, row_b
             x, y, z = points[2, 0], points[2, 1], points[2, 2]
-            known = _add(directions, known, x, y, z, _SAME)
+            known = _add_direction(directions, known, x, y, z, _SAME)
     _solid_pose(shapes, i, pose, FALSE, first)
     _solid_pose(shapes, j, pose, TRUE, second)
     count = call_list_contacts(data, shapes, i, j, pose, rows)
@@ -446,7 +451,7 @@ def part_depth(data, shapes, i, j, pose, enough, most, nx, ny, nz, points):
             return -1.0, none, none
         known = 2 * _axes_of_links(pose, directions, known)
     else:
-        _take_triangles(data, shapes, i, j, pose, rows, count, corners)
+        _collect_corners(data, shapes, i, j, pose, rows, count, corners)
         known = 2 * _find_directions(
             shapes, i, j, first, second, rows, count, corners, directions, known
         )
@@ -454,14 +459,14 @@ def part_depth(data, shapes, i, j, pose, enough, most, nx, ny, nz, points):
         ways[k, 0] = 0.0
         if not held:
             x, y, z = _direction(directions, k)
-            ways[k, 0], _ = _way(
+            ways[k, 0], _ = _travel_of_pairs(
                 shapes, i, j, first, second, rows, count, corners, x, y, z, best_way
             )
-    # Solids are convex: where they touch along a way is where it ends.
+    # Solids are convex: along a direction they are separated where they just touch.
     sure = shapes.parts[i, 0] != MESH and shapes.parts[j, 0] != MESH
-    looks = np.int64(_LOOKS)
-    for _ in range(1 if sure else min(known, _TRIED)):
-        k = _nearest_way(ways, known)
+    looks = np.int64(_MAX_NODE_PAIRS)
+    for _ in range(1 if sure else min(known, _MAX_FOLLOWED)):
+        k = _shortest_travel(ways, known)
         start = ways[k, 0]
         if start >= best_way or best_way <= enough:
             break
@@ -476,7 +481,7 @@ def part_depth(data, shapes, i, j, pose, enough, most, nx, ny, nz, points):
                 data, shapes, i, j, pose, first, second, start, x, y, z, held, best_way, looks
             )
             if way < best_way and not held:
-                _move(pose, way + _BEYOND, x, y, z, moved)
+                _translate(pose, way + _BEYOND, x, y, z, moved)
                 if call_holds(data, shapes, i, j, moved):
                     way, looks = call_part_way_out(
                         data, shapes, i, j, pose, first, second, way, x, y, z, True, best_way,
@@ -493,7 +498,7 @@ def part_depth(data, shapes, i, j, pose, enough, most, nx, ny, nz, points):
         )
         _move_point(points, ONE, ZERO, depth, nx, ny, nz)
         return depth, none, none
-    _, k = _way(shapes, i, j, first, second, rows, count, corners, nx, ny, nz, math.inf)
+    _, k = _travel_of_pairs(shapes, i, j, first, second, rows, count, corners, nx, ny, nz, math.inf)
     if _contact_point(shapes, i, j, first, second, rows, corners, k, nx, ny, nz, points):
         _move_point(points, ZERO, ONE, -depth, nx, ny, nz)
     else:
@@ -504,7 +509,7 @@ def part_depth(data, shapes, i, j, pose, enough, most, nx, ny, nz, points):
 
 @small_kernel
 def _move_point(points, source, out, way, x, y, z):
-    """Row ``out`` of ``points`` is row ``source`` moved along a unit vector."""
+    """Write row ``source`` of ``points``, moved along a unit vector, to row ``out``."""
     points[out, 0] = points[source, 0] + way * x
     points[out, 1] = points[source, 1] + way * y
     points[out, 2] = points[source, 2] + way * z

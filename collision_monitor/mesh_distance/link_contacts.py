@@ -1,9 +1,9 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Contacts of two links: how deep pairs touch, the deepest one, and which triangles cross.
+"""Contacts of two links: depths of pairs, the deepest pair, and crossing triangles.
 
 Depths are computed after a query of `nearest_query`. They are separate kernels because contacts are
-rare, and compiling them takes as long.
+rare, and they take as long to compile as all other queries.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from collision_monitor.mesh_distance.separation import parts_gap
 
 @kernel
 def _leaf_way(view, shapes, state, pair, pose, out):
-    """The unit vector from the first link's nearest leaf to the second's, in the first's frame.
+    """Unit vector from the first link's nearest leaf to the second's, in the first's frame.
 
-    Where no leaves are known to be near, from the middle of one link to that of the other.
+    If no leaves are known to be near, from the centre of one link to that of the other.
     """
     a, b = view.pairs[pair, 0], view.pairs[pair, 1]
     if state.least[pair, 0] < np.inf:
@@ -60,12 +60,10 @@ def _leaf_way(view, shapes, state, pair, pose, out):
 
 @kernel
 def _pair_depth(data, shapes, a, b, pose, enough, most, way, found, points):
-    """Depth of links a and b, at most ``most``: that of the parts that are deepest.
+    """Depth of links a and b, at most ``most``: that of their deepest parts.
 
-    Anything up to ``enough`` where it is no more. ``way`` (1, 3), a unit vector, is the first one
-    that is tried.
-
-    ``found`` (1, 4) and ``points`` (3, 3) as of `exact_pair.pair_distance`.
+    Metres; any value up to ``enough`` stops the search. ``way`` (1, 3), a unit vector, is tried
+    first. ``found`` (1, 4) and ``points`` (3, 3) as in `link_pair_distance.pair_distance`.
     """
     best = -np.inf
     trial = work_space(most, 3, 3)
@@ -86,14 +84,14 @@ def _pair_depth(data, shapes, a, b, pose, enough, most, way, found, points):
 
 @small_kernel
 def _leaf_depth(state, pair):
-    """No pair is deeper than its leaves."""
+    """Depth of the nearest leaves, an upper bound of the depth of a pair."""
     leaves = state.least[pair, 0]
     return -leaves if leaves < 0.0 else np.inf
 
 
 @kernel
-def _most_depth(view, shapes, state, data, pair):
-    """At least the depth of a pair that touches: the overlap along the way of its leaves."""
+def _max_depth(view, shapes, state, data, pair):
+    """Upper bound of the depth of a touching pair: overlap along the direction of its leaves."""
     pose, way = work_space(1.0, 7, 3), work_space(1.0, 1, 3)
     a, b = view.pairs[pair, 0], view.pairs[pair, 1]
     relative_pose(view, shapes, a, b, pose)
@@ -108,7 +106,7 @@ def _most_depth(view, shapes, state, data, pair):
 
 @kernel
 def _depth_of(view, shapes, state, data, pair, enough, found, points):
-    """Depth of a pair that touches, at most that of its leaves; ``enough`` as of `part_depth`."""
+    """Depth of a touching pair, at most that of its leaves; ``enough`` as in `part_depth`."""
     pose, way = work_space(1.0, 7, 3), work_space(1.0, 1, 3)
     a, b = view.pairs[pair, 0], view.pairs[pair, 1]
     relative_pose(view, shapes, a, b, pose)
@@ -123,10 +121,10 @@ def _depth_of(view, shapes, state, data, pair, enough, found, points):
 
 @kernel
 def _take_deepest(view, shapes, state, data, touching, best):
-    """Of the pairs that are left in ``state.touching``, the one that may be deepest, or -1.
+    """Remove from ``state.touching`` the pair that may be deepest and return it, or -1.
 
-    Taken out of the list; -1 as well where none can be below ``best``. Overlaps, in ``state.kept``
-    until they are worked out those of the leaves, are so for the few pairs that are in question.
+    Also -1 if no pair can be below ``best``. ``state.kept`` holds the depth of the leaves of each
+    pair until its overlap is computed, which is done only for pairs in question.
     """
     kept = state.kept
     while True:
@@ -138,7 +136,7 @@ def _take_deepest(view, shapes, state, data, touching, best):
         if at < 0 or least > best:
             return np.int64(-1)
         pair = state.touching[at, 0]
-        now = -_most_depth(view, shapes, state, data, pair)
+        now = -_max_depth(view, shapes, state, data, pair)
         if now <= least:
             state.touching[at, 0] = -1
             return pair
@@ -149,9 +147,9 @@ def _take_deepest(view, shapes, state, data, touching, best):
 def deepest_pair(
     numbers, index, shape_numbers, shape_index, work, work_index, calls, touching, best
 ):
-    """As `exact_query.exact_distance`, of the first ``touching`` pairs of ``state.touching``.
+    """Like `nearest_query.exact_distance`, for the first ``touching`` pairs of ``state.touching``.
 
-    The pair is -1 where none is at or below ``best``, metres.
+    The pair is -1 if none is at or below ``best``, metres.
     """
     view = unpack(numbers, index)
     shapes, state = unpack_shapes(shape_numbers, shape_index), unpack_state(work, work_index)
@@ -190,7 +188,7 @@ def deepest_pair(
 
 @kernel
 def depths(numbers, index, shape_numbers, shape_index, work, work_index, calls, touching, out):
-    """out[p] = -depth of the first ``touching`` pairs p of ``state.touching``."""
+    """out[p] = -depth of the first ``touching`` pairs p of ``state.touching``, metres."""
     view = unpack(numbers, index)
     shapes, state = unpack_shapes(shape_numbers, shape_index), unpack_state(work, work_index)
     data = data_of(shape_numbers, shape_index, work, work_index, calls)
@@ -201,8 +199,8 @@ def depths(numbers, index, shape_numbers, shape_index, work, work_index, calls, 
 
 
 @kernel
-def _write(tree, row, place, names, corners, k, side):
-    """Number of a triangle and its corners in the base frame; -1 and nan for a solid."""
+def _write_triangle(tree, row, place, names, corners, k, side):
+    """Write index and corners of a triangle in the base frame; -1 and nan for a solid."""
     names[k, side] = tree.names[row, 0] if row >= 0 else np.int64(-1)
     for m in range(3):
         x = y = z = np.nan
@@ -221,10 +219,10 @@ def _write(tree, row, place, names, corners, k, side):
 def list_crossings(
     numbers, index, shape_numbers, shape_index, work, work_index, calls, q, a, b, names, corners
 ):
-    """How many pairs of triangles of links a and b cross at q, up to the rows of ``names``.
+    """Return the number of crossing pairs of triangles of links a and b at q, at most the rows.
 
-    ``names`` (k, 2) gets their numbers in their links' meshes, ``corners`` (k, 18) where they are
-    in the base frame; -1 and nan for a solid. -2 - k when q[k] is not finite.
+    ``names`` (k, 2) gets the triangles' indices in the meshes of their links, ``corners`` (k, 18)
+    their corners in the base frame, metres; -1 and nan for a solid. -2 - k if q[k] is not finite.
     """
     bad = first_bad(q)
     if bad >= 0:
@@ -248,7 +246,7 @@ def list_crossings(
             tree_a, tree_b = tree_of(data, shapes, i), tree_of(data, shapes, j)
             for k in range(found):
                 row_a, row_b = rows[k, 0], rows[k, 1]
-                _write(tree_a, row_a, first, names, corners, count + k, ZERO)
-                _write(tree_b, row_b, second, names, corners, count + k, ONE)
+                _write_triangle(tree_a, row_a, first, names, corners, count + k, ZERO)
+                _write_triangle(tree_b, row_b, second, names, corners, count + k, ONE)
             count += found
     return count

@@ -16,16 +16,16 @@ from collision_monitor.mesh_distance.part_distance import balls_gap, finish
 from collision_monitor.mesh_distance.parts import SOLID
 from collision_monitor.mesh_distance.poses import compose, compose_inverse, fill_absolute, take_pose
 
-# The answer for links whose shapes touch, cross or hold one another: how deep is asked elsewhere.
+# The result for links whose shapes touch, cross or contain one another; depths are separate.
 TOUCH = -1e300
 
-# Metres; a limit below this is not searched for: the shapes are in contact.
-_LEAST_LIMIT = 1e-9
+# Metres; limits below this are not searched: the shapes are in contact.
+_MIN_LIMIT = 1e-9
 
 
 @small_kernel
 def place_link(view, shapes, link, out):
-    """Pose of a link in the base frame."""
+    """Write the pose of a link in the base frame."""
     body, frame = work_space(1.0, 7, 3), work_space(1.0, 7, 3)
     take_pose(view.poses, shapes.links[link, 0], body)
     take_pose(shapes.frames, link, frame)
@@ -34,7 +34,7 @@ def place_link(view, shapes, link, out):
 
 @kernel
 def relative_pose(view, shapes, a, b, out):
-    """Pose of link b in the frame of link a."""
+    """Write the pose of link b in the frame of link a."""
     first, second = work_space(1.0, 7, 3), work_space(1.0, 7, 3)
     place_link(view, shapes, a, first)
     place_link(view, shapes, b, second)
@@ -44,7 +44,7 @@ def relative_pose(view, shapes, a, b, out):
 
 @kernel
 def moved_since(kept, pair, balls, link, pose):
-    """At most how far a point in the ball of ``link`` has moved since the pose that was kept."""
+    """Upper bound (m) of the motion of points in the ball of ``link`` since the kept pose."""
     x, y, z = balls[link, 0], balls[link, 1], balls[link, 2]
     turned, moved = 0.0, 0.0
     for i in range(3):
@@ -54,13 +54,13 @@ def moved_since(kept, pair, balls, link, pose):
             turned += d * d
             shift += d * (x if j == 0 else (y if j == 1 else z))
         moved += shift * shift
-    # The difference of two rotations stretches by its Frobenius norm over the root of 2.
+    # The difference of two rotations stretches by at most its Frobenius norm over sqrt(2).
     return math.sqrt(moved) + balls[link, 3] * math.sqrt(0.5 * turned)
 
 
 @kernel
 def keep(kept, pair, value, pose):
-    """Note a distance that a pair has at least, and its pose."""
+    """Store a lower bound of the distance of a pair, and its pose."""
     kept[pair, 0] = value
     for i in range(3):
         kept[pair, 10 + i] = pose[3, i]
@@ -70,7 +70,7 @@ def keep(kept, pair, value, pose):
 
 @kernel
 def one_holds_the_other(data, shapes, a, b, pose):
-    """`holds` of any two parts of two links."""
+    """Whether `holds` is true for any two parts of two links."""
     for i in range(shapes.links[a, 1], shapes.links[a, 1] + shapes.links[a, 2]):
         for j in range(shapes.links[b, 1], shapes.links[b, 1] + shapes.links[b, 2]):
             if call_holds(data, shapes, i, j, pose):
@@ -87,18 +87,18 @@ def copy_rows(source, out, rows, columns):
 
 
 @kernel
-def _measure(data, shapes, state, pair, i, j, pose, limit, search, found, points):
-    """Signed distance of two parts if below ``limit``, and then where; else any number from it on.
+def _measure_parts(data, shapes, state, pair, i, j, pose, limit, search, found, points):
+    """Return the signed distance of two parts if below ``limit``, else any number from it on.
 
-    TOUCH where they meet, but for the radii of two solids: convex things are as deep as their cores
-    are near. ``search``: if not, only the triangles that were nearest last time are
+    TOUCH if they meet, except for overlapping radii of two solids, whose depth follows from the
+    distance of their cores. Without ``search`` only the nearest triangles of the last query are
     measured.
     """
     radii = shapes.solids[i, RADIUS] + shapes.solids[j, RADIUS]
     row_a = row_b = np.int64(-1)
     if state.guesses[pair, 0] == i and state.guesses[pair, 1] == j:
         row_a, row_b = state.guesses[pair, 2], state.guesses[pair, 3]
-    core_limit = max(limit + radii, _LEAST_LIMIT)
+    core_limit = max(limit + radii, _MIN_LIMIT)
     trial = work_space(limit, 3, 3)
     core, row_a, row_b = call_part_distance(
         data, shapes, i, j, pose, row_a, row_b, core_limit, search, trial
@@ -117,28 +117,30 @@ def _measure(data, shapes, state, pair, i, j, pose, limit, search, found, points
 
 @small_kernel
 def guessed_distance(data, shapes, state, pair, pose, found, points):
-    """Signed distance of the parts and triangles of a pair that were nearest last time.
+    """Signed distance of the nearest parts and triangles of a pair at the last query.
 
-    TOUCH where they meet, infinity where nothing is known. Else as `pair_distance`.
+    TOUCH if they meet, infinity if nothing is known. Otherwise like `pair_distance`.
     """
     i, j = state.guesses[pair, 0], state.guesses[pair, 1]
     if i < 0:
         return np.inf
-    return _measure(data, shapes, state, pair, i, j, pose, np.inf, FALSE, found, points)
+    return _measure_parts(data, shapes, state, pair, i, j, pose, np.inf, FALSE, found, points)
 
 
 @kernel
 def pair_distance(data, shapes, state, pair, a, b, pose, limit, found, points):
-    """Signed distance of the shapes of links a and b if below ``limit``; else a number from it on.
+    """Signed distance of links a and b if below ``limit``, else any number from it on.
 
-    TOUCH where solids or surfaces meet. ``pose`` (7, 3) of link b in link a. Below the limit
+    Metres. TOUCH if solids or surfaces meet. ``pose`` (7, 3) of link b in link a. Below the limit
     ``found`` (1, 4) gets both parts and the rows of their nearest triangles (-1 in a solid),
     ``points`` (3, 3) the nearest points and the normal in the frame of link a.
     """
     best = limit
     last_i, last_j = state.guesses[pair, 0], state.guesses[pair, 1]
     if last_i >= 0 and shapes.links[a, 2] * shapes.links[b, 2] > 1:
-        value = _measure(data, shapes, state, pair, last_i, last_j, pose, best, TRUE, found, points)
+        value = _measure_parts(
+            data, shapes, state, pair, last_i, last_j, pose, best, TRUE, found, points
+        )
         if value == TOUCH:
             return TOUCH
         best = min(best, value)
@@ -149,7 +151,7 @@ def pair_distance(data, shapes, state, pair, a, b, pose, limit, found, points):
                 continue
             if i == last_i and j == last_j and shapes.links[a, 2] * shapes.links[b, 2] > 1:
                 continue
-            value = _measure(data, shapes, state, pair, i, j, pose, best, TRUE, found, points)
+            value = _measure_parts(data, shapes, state, pair, i, j, pose, best, TRUE, found, points)
             if value == TOUCH:
                 return TOUCH
             best = min(best, value)

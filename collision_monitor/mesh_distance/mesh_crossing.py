@@ -1,10 +1,11 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Which triangles of two meshes cross, and whether any do, through hierarchies over them.
+"""Crossing triangles of two meshes, and whether there are any, with hierarchies.
 
-After Chen and Xie: boxes say where to look, by the 15 separating axes through the transform between
-the links; what decides are the triangles, without error. All kinds of hierarchies give the same
-answer: that of all pairs of triangles, those of B placed in frame A by rounded numbers.
+Method of Chen and Xie: boxes select the pairs of triangles, by the 15 separating axes in the
+relative pose of the links; the triangles are tested exactly. All kinds of hierarchies give the same
+result as a test of all pairs of triangles, with those of B transformed into frame A in floating
+point.
 """
 
 from __future__ import annotations
@@ -29,27 +30,27 @@ from collision_monitor.mesh_distance.mesh_pair_distance import (
 )
 from collision_monitor.mesh_distance.mesh_tree import OBB, OCTREE, RSS, STACK, unpack_tree
 
-# -- a set of numbers from 0 on that grows: which pairs have been met already --
+# -- a growing set of integers from 0 on: the pairs already tested --
 #
-# Open addressing: a number lies at the first place from its hash on that was free. Never more than
-# half full, so that a free place is near.
+# Open addressing: a number is at the first place from its hash on that was free. The table is at
+# most half full, so that a free place is near.
 
 
 _FIRST_SIZE = 64  # a power of two, as all sizes are
-_SPREAD = 0x9E3779B97F4A7C15 - 2**64  # Knuth's multiplicative hash: 2^64 by the golden ratio
+_HASH_FACTOR = 0x9E3779B97F4A7C15 - 2**64  # Knuth's multiplicative hash: 2^64 by the golden ratio
 
 
 @small_kernel
 def empty_set(is_used):
-    """A set of nothing, -1 wherever no number is; without any room if it is not ``is_used``."""
+    """Return an empty set, filled with -1; without memory if it is not ``is_used``."""
     return np.full(_FIRST_SIZE if is_used else 0, -1, dtype=np.int64)
 
 
 @kernel
 def _place(table, number):
-    """Where ``number`` is, or would be."""
+    """Return the index of ``number``, or the free one for it."""
     last = len(table) - 1
-    at = ((number * _SPREAD) >> 20) & last
+    at = ((number * _HASH_FACTOR) >> 20) & last
     while table[at] >= 0 and table[at] != number:
         at = (at + 1) & last
     return at
@@ -57,7 +58,7 @@ def _place(table, number):
 
 @kernel
 def add(table, used, number):
-    """(table, used, whether it is new) of a set of ``used`` numbers with one more."""
+    """Add a number; return (table, used, whether it is new)."""
     at = _place(table, number)
     if table[at] == number:
         return table, used, False
@@ -74,7 +75,7 @@ def add(table, used, number):
 
 @small_kernel
 def _apart(kind, volumes_a, i, volumes_b, j, pose, margin):
-    """Whether a plane parts what two volumes enclose."""
+    """Whether a plane separates the contents of two volumes."""
     if kind == OBB or kind == RSS:
         return oriented_apart(volumes_a, i, volumes_b, j, pose, margin)
     return aligned_apart(volumes_a, i, volumes_b, j, pose, margin)
@@ -82,7 +83,7 @@ def _apart(kind, volumes_a, i, volumes_b, j, pose, margin):
 
 @kernel
 def _box(pair, first):
-    """Least and largest coordinates of a triangle."""
+    """Return the lower and upper corner of a triangle's box."""
     return (
         min(pair[first, 0], min(pair[first + 1, 0], pair[first + 2, 0])),
         min(pair[first, 1], min(pair[first + 1, 1], pair[first + 2, 1])),
@@ -95,7 +96,7 @@ def _box(pair, first):
 
 @kernel
 def _cell(volumes, node, margin):
-    """Least and largest coordinates of a box along the axes, with room for rounding."""
+    """Return the lower and upper corner of an axis-aligned box, grown for rounding."""
     return (
         volumes[node, 0] - volumes[node, 3] - margin,
         volumes[node, 1] - volumes[node, 4] - margin,
@@ -107,8 +108,8 @@ def _cell(volumes, node, margin):
 
 
 @kernel
-def _miss(box, other):
-    """Whether two boxes of six coordinates share no point."""
+def _are_disjoint(box, other):
+    """Whether two boxes of six coordinates are disjoint."""
     return (
         box[0] > other[3] or other[0] > box[3]
         or box[1] > other[4] or other[1] > box[4]
@@ -117,29 +118,30 @@ def _miss(box, other):
 
 
 @small_kernel
-def _reach(volumes, size):
-    """No coordinate of a corner of the root's box is larger."""
+def _max_coordinate(volumes, size):
+    """Upper bound of the coordinates of the corners of the root's box."""
     far = math.fabs(volumes[0, 0]) + math.fabs(volumes[0, 1]) + math.fabs(volumes[0, 2])
     return far + volumes[0, size]
 
 
 @kernel
 def crossing_triangles(a, b, pose, most, out):
-    """How many pairs of triangles of two trees of one kind share a point; each counts once.
+    """Return the number of pairs of triangles of two trees of one kind that share a point.
 
-    Done at ``most``, so with 1 it is yes or no. Rows of ``corners`` of the pairs found go to
-    ``out`` (k, 2), in no order, as long as there is room; those beyond are counted. ``pose`` (7, 3)
-    by `place`. Surfaces: a mesh wholly inside another one crosses nothing.
+    Stops at ``most``; 1 gives a yes/no test. Rows of ``corners`` of the pairs are written to
+    ``out`` (k, 2), unordered, as long as there is room; further ones are only counted. ``pose``
+    (7, 3) by `place`. Only surfaces are tested: a mesh completely inside another one crosses
+    nothing.
     """
     size = 15 if a.kind == OBB or a.kind == RSS else 6
-    margin = rounding(_reach(a.volumes, size), _reach(b.volumes, size), pose)
+    margin = rounding(_max_coordinate(a.volumes, size), _max_coordinate(b.volumes, size), pose)
     pair = work_space(margin, 6, 3)
     waiting = work_space(np.int64(0), STACK, 2)
     found = np.int64(0)
     far = work_space(margin, STACK, 1)
     if most <= 0 or _apart(a.kind, a.volumes, ZERO, b.volumes, ZERO, pose, margin):
         return found
-    # An octree has a triangle in many leaves.
+    # An octree has a triangle in several leaves.
     repeats = a.kind == OCTREE and most > 1
     seen = empty_set(repeats)
     waiting[0, 0], waiting[0, 1] = 0, 0
@@ -155,12 +157,12 @@ def crossing_triangles(a, b, pose, most, out):
                 place_corners(b.corners, row_b, pose, pair)
                 box = _box(pair, THREE)
                 many = count_a < -1 or count_b < -1
-                if size == 6 and many and _miss(box, _cell(a.volumes, i, margin)):
+                if size == 6 and many and _are_disjoint(box, _cell(a.volumes, i, margin)):
                     continue
                 for k in range(first_a, first_a - count_a):
                     row_a = a.slots[k, 0]
                     take_corners(a.corners, row_a, pair)
-                    if many and _miss(box, _box(pair, ZERO)):
+                    if many and _are_disjoint(box, _box(pair, ZERO)):
                         continue
                     if not triangles_intersect(pair, ZERO, THREE):
                         continue
@@ -197,10 +199,10 @@ def crossing_triangles(a, b, pose, most, out):
 
 @kernel
 def mesh_crossing(numbers_a, index_a, numbers_b, index_b, rotation, translation, most, out):
-    """`crossing_triangles` of two packed trees, as by `mesh_tree`.
+    """`crossing_triangles` of two packed trees of `mesh_tree`.
 
-    ``rotation`` (3, 3) and ``translation`` (3,) place frame B in frame A; ``out`` (k, 2) int64.
-    -1 where the pose is not finite.
+    ``rotation`` (3, 3) and ``translation`` (3,), metres, transform frame B into frame A; ``out``
+    (k, 2) int64. -1 if the pose is not finite.
     """
     pose = work_space(translation[0], 7, 3)
     for i in range(3):

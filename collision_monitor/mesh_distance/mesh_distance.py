@@ -41,10 +41,10 @@ _NO_LEAVES = (-1, -1)
 
 
 class LinkShapes(NamedTuple):
-    """The shapes of a link or an obstacle, its body and its pose (4, 4) in there.
+    """The shapes of a link or an obstacle, its body, and its pose (4, 4) in the body's frame.
 
     Attributes:
-        parts: made of the shapes; None: they are made when they are needed.
+        parts: made of the shapes; None to make them when needed.
     """
 
     shapes: Sequence[Shape]
@@ -54,7 +54,7 @@ class LinkShapes(NamedTuple):
 
 
 class ExactShapes:
-    """All shapes of a model as flat arrays; built when first asked for, shared by its twins."""
+    """All shapes of a model as flat arrays; built at first use and shared by twins."""
 
     def __init__(
         self, links: Mapping[str, LinkShapes], leaf_links: Sequence[int], hierarchy: str
@@ -78,13 +78,13 @@ class ExactShapes:
         )
 
     def arrays(self) -> tuple[np.ndarray, np.ndarray]:
-        """(numbers, index) of `parts.Shapes`."""
+        """Return (numbers, index) of `parts.Shapes`."""
         if self._arrays is None:
             self._arrays = self._build()
         return self._arrays
 
     def links(self) -> dict[str, LinkShapes]:
-        """All links with their parts, which are windows into ``arrays``."""
+        """Return all links with their parts, which are windows into ``arrays``."""
         numbers, index = self.arrays()
         shapes = windows(numbers, index)
         table, places = shapes.parts, np.tile(np.eye(4), (len(shapes.parts), 1, 1))
@@ -125,11 +125,11 @@ class ExactShapes:
         self.nodes = int(nodes.sum())
         poses = [link.pose for link in self._links.values()]
         tables = {
-            "links": np.column_stack([bodies, _starts(counts), counts]),
+            "links": np.column_stack([bodies, _offsets(counts), counts]),
             "parts": np.column_stack(
                 [
-                    [part.kind for part in parts], np.zeros((len(parts), 2)), _starts(nodes),
-                    _starts(rows), [part.closed.any() for part in parts], _starts(probes), probes,
+                    [part.kind for part in parts], np.zeros((len(parts), 2)), _offsets(nodes),
+                    _offsets(rows), [part.closed.any() for part in parts], _offsets(probes), probes,
                 ]
             ),
             "leaf_links": self._leaf_links.reshape(-1, 1),
@@ -147,18 +147,18 @@ class ExactShapes:
         return pack_shapes(tables, [part.tree for part in parts])
 
 
-def _starts(counts: np.ndarray) -> np.ndarray:
+def _offsets(counts: np.ndarray) -> np.ndarray:
     return np.cumsum(counts) - counts
 
 
 def pose_rows(poses: Sequence[np.ndarray] | np.ndarray) -> np.ndarray:
-    """Poses (k, 4, 4) as rows of 12: the rotation row by row, then the translation."""
+    """Convert poses (k, 4, 4) to rows of 12: the rotation row by row, then the translation."""
     poses = np.array(poses)
     return np.hstack([poses[:, :3, :3].reshape(-1, 9), poses[:, :3, 3]])
 
 
 def ball_around(balls: np.ndarray) -> np.ndarray:
-    """(4,) centre and radius of a ball around balls (k, 4)."""
+    """Return (4,) centre and radius of a ball around balls (k, 4)."""
     if len(balls) == 1:
         return balls[0]
     low, high = (balls[:, :3] - balls[:, 3:]).min(axis=0), (balls[:, :3] + balls[:, 3:]).max(axis=0)
@@ -167,12 +167,12 @@ def ball_around(balls: np.ndarray) -> np.ndarray:
 
 
 class Crossing(NamedTuple):
-    """Triangles of two links that cross.
+    """Crossing triangles of two links.
 
     Attributes:
-        triangles: (k, 2) numbers of the triangles in the meshes of their links, those of several
-            meshes counted one after another; -1 for a box, a cylinder, a sphere or a capsule.
-        corners: (k, 2, 3, 3) their corners in the base frame, metres; nan for those.
+        triangles: (k, 2) indices of the triangles in the meshes of their links, counted through all
+            meshes; -1 for a box, a cylinder, a sphere or a capsule.
+        corners: (k, 2, 3, 3) their corners in the base frame, metres; nan for -1.
     """
 
     triangles: np.ndarray
@@ -180,7 +180,7 @@ class Crossing(NamedTuple):
 
 
 class ExactDistance:
-    """The exact queries of one model, and their work space: for one thread."""
+    """The exact queries of one model, with their work space, for one thread."""
 
     def __init__(
         self,
@@ -194,14 +194,14 @@ class ExactDistance:
 
         Args:
             shapes: of all links.
-            packed: the arrays of `hierarchy.packed` that the model's other queries use as well.
+            packed: the arrays of `hierarchy.packed`, shared with the model's other queries.
             pairs: (p, 2) links of each pair.
-            names: of the links of a pair.
-            refusal: the error for a kernel's negative code and a configuration.
+            names: returns the links of a pair.
+            refusal: returns the error for a kernel's negative code and a configuration.
         """
         self._names = names
         self._refusal = refusal
-        _prepare_once(depths=False)
+        _prepare_cached(depths=False)
         numbers, index = shapes.arrays()
         self.state = new_state(len(shapes.names), pairs, shapes.nodes)
         self._arrays = (*packed, numbers, index, *self.state, calls(depths=False))
@@ -213,14 +213,14 @@ class ExactDistance:
         return self._arrays
 
     def prepare_depths(self) -> None:
-        """Compile the queries that measure how deep shapes touch; the first of them does this."""
+        """Compile the queries of the depth of contacts; the first of them does this otherwise."""
         if not self._has_depths:
-            _prepare_once(depths=True)
+            _prepare_cached(depths=True)
             self._arrays = (*self._arrays[:-1], calls(depths=True))
             self._has_depths = True
 
     def nearest(self, q: np.ndarray, depth: bool = True) -> Clearance:
-        """The nearest pair at ``q``; see `CollisionModel.distance`."""
+        """Return the nearest pair at ``q``; see `CollisionModel.distance`."""
         result = nearest_query.exact_distance(*self._arrays, q, depth)
         if result[2] > 0:
             if not depth:
@@ -233,13 +233,13 @@ class ExactDistance:
         pair = result[0]
         if pair < 0:
             raise self._refusal(pair, q)
-        distance = result[1] + 0.0  # a contact that just touches is 0.0, not -0.0
+        distance = result[1] + 0.0  # exact contact gives 0.0, not -0.0
         return Clearance(
             distance, self._names(pair), result[5:11], result[11:], _NO_LEAVES, True, result[3:5]
         )
 
     def _nearest_by_leaves(self, touching: int) -> Clearance:
-        """The deepest of the ``touching`` pairs that the last query found, by the leaves."""
+        """Return the deepest of the ``touching`` pairs of the last query, by the leaves."""
         numbers, index, _, _, work, work_index, _ = self._arrays
         result = nearest_query.touching_leaves(numbers, index, work, work_index, touching)
         distance = min(result[3], 0.0)  # shapes may stick out of leaves of a file by a micrometre
@@ -248,9 +248,9 @@ class ExactDistance:
         )
 
     def refine(self, q: np.ndarray, out: np.ndarray, within: float, depth: bool) -> np.ndarray:
-        """Put exact distances at ``q`` in the place of those that are at most ``within``.
+        """Replace distances in ``out`` that are at most ``within`` by exact distances at ``q``.
 
-        Without ``depth``, shapes that touch keep the distance of their leaves.
+        Metres. Without ``depth``, touching shapes keep the distance of their leaves.
         """
         leaves = out.copy()
         touching = nearest_query.exact_distances(*self._arrays, q, float(within), out)
@@ -273,9 +273,9 @@ class ExactDistance:
         loose: float,
         seconds: float,
     ) -> np.ndarray:
-        """Distances of leaves, those up to ``within`` raised to bounds on those of the shapes.
+        """Raise distances of leaves up to ``within`` to lower bounds of those of the shapes.
 
-        Measures one pair, and further ones until ``seconds`` are over.
+        Measures one pair, and more until ``seconds`` are over.
         """
         pairs, out = np.ascontiguousarray(pairs, dtype=np.int64), np.array(leaves, dtype=float)
         limits, unsure = np.empty((2, len(out)))
@@ -302,14 +302,14 @@ class ExactDistance:
         return Crossing(names[:count], corners[:count].reshape(-1, 2, 3, 3))
 
 
-# -- compiling exact queries, with the addresses of the kernels that they call --
+# -- compiling exact queries; addresses of the kernels that they call --
 
 
 @cache
 def calls(depths: bool) -> np.ndarray:
-    """Addresses, in this process, of what exact queries call (`part_calls.py`).
+    """Addresses, in this process, of the callees of exact queries (`part_calls.py`).
 
-    Those that only depths of contacts need are 0 without ``depths``.
+    Those needed only for depths of contacts are 0 without ``depths``.
     """
     kernels = [
         (part_distance, part_calls.PART_DISTANCE),
@@ -323,9 +323,9 @@ def calls(depths: bool) -> np.ndarray:
 
 
 def prepare(depths: bool) -> None:
-    """Compile the exact queries, or load them from disk; the log says why it takes long.
+    """Compile the exact queries, or load them from disk; log why it takes long.
 
-    ``depths``: those that measure how deep shapes touch as well.
+    ``depths``: also those that measure the depth of contacts.
     """
     last, compile_all = (
         (link_contacts.depths, _compile_depths) if depths
@@ -341,11 +341,11 @@ def prepare(depths: bool) -> None:
         logger.info("kernels of exact distances compiled in %.1f s", time.monotonic() - begin)
 
 
-_prepare_once = cache(prepare)  # it looks for files, which takes longer than a distance
+_prepare_cached = cache(prepare)  # it checks for files, which takes longer than a distance
 
 
 def _empty_arguments(depths: bool) -> tuple[np.ndarray, ...]:
-    """Arguments of queries of a model without links."""
+    """Return arguments of queries for a model without links."""
     none = np.empty(0)
     shapes = pack_shapes(
         {name: none for name in Shapes._fields if name != "parts"} | {"parts": np.empty((0, 8))}, []
@@ -361,7 +361,7 @@ def _compile_distances() -> None:
     which = np.empty(0, np.int64)
     nearest_query.exact_bounds(*arrays, none, which, none, 0.0, none, none)
     nearest_query.exact_bound(*arrays, which, none, 0.0, none, none)
-    # Compiled, not called: there are no links to ask about.
+    # Only compiled, not called: there are no links.
     numbers, index, _, _, work, work_index, _ = arrays
     nearest_query.touching_leaves.compile(
         tuple(map(typeof, (numbers, index, work, work_index, 0)))

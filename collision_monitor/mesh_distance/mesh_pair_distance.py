@@ -1,10 +1,10 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The distance of two meshes through hierarchies over their triangles.
+"""The distance of two meshes, with hierarchies over their triangles.
 
 Branch and bound, depth first, the child with the nearer centre first. A guess, such as the nearest
-triangles of the last query, is measured first: two triangles are never nearer than the
-meshes that they are part of, so any guess is a bound that holds.
+triangles of the last query, is measured first: the distance of any two triangles is an upper bound
+of the distance of their meshes.
 """
 
 from __future__ import annotations
@@ -32,17 +32,16 @@ from collision_monitor.geometry.bounding_volumes import (
 from collision_monitor.geometry.triangles import squared_distance_below
 from collision_monitor.mesh_distance.mesh_tree import OBB, RSS, STACK, unpack_tree
 
-# -- how far the triangles below the nodes of a tree reach along one direction, exactly --
+# -- exact extents along one direction of the triangles below the nodes of a tree --
 #
-# Between two bodies that a plane could part, the way from one nearest point to the other is such a
-# direction that hardly any triangles reach nearer to the other body than those points. So
-# two numbers tell for most pairs of nodes, as soon as a good guess is known, that they are farther
-# apart; a box along that direction would be too coarse for it.
+# If a plane separates two bodies, few triangles extend beyond the nearest points along the
+# direction between these. So, as soon as a good guess is known, two numbers exclude most pairs of
+# nodes. A bounding box along that direction would be too coarse.
 
 
 @kernel
 def fill_reaches(tree, column, x, y, z):
-    """``tree.reaches[node, column]``: largest (x, y, z) . p over the triangles below each node.
+    """``tree.reaches[node, column]`` = largest (x, y, z) . p over the triangles below each node.
 
     From the leaves to the root: a child's index is above its parent's.
     """
@@ -67,11 +66,12 @@ def fill_reaches(tree, column, x, y, z):
 
 @kernel
 def fill_both_reaches(a, b, pose, points):
-    """Reaches towards each other, along the way between ``points`` (2, 3); where B begins on it.
+    """Fill the reaches of both trees along the direction between ``points`` (2, 3).
 
-    That, less the reach of a node of A (column 0), less the reach of a node of B (column
-    1), is at most the distance of the triangles below the nodes. Frames by ``pose`` as of
-    `bounding_volumes.place`. Points that coincide show no way, and everything is 0 then.
+    Returns the offset of B along that direction. The offset, less the reach of a node of A (column
+    0), less the reach of a node of B (column 1), is a lower bound of the distance of the triangles
+    below the nodes. ``pose`` as in `bounding_volumes.place`. If the points coincide, everything is
+    0.
     """
     x, y, z = points[1, 0] - points[0, 0], points[1, 1] - points[0, 1], points[1, 2] - points[0, 2]
     length = math.sqrt(x * x + y * y + z * z)
@@ -88,14 +88,14 @@ def fill_both_reaches(a, b, pose, points):
     return x * pose[3, 0] + y * pose[3, 1] + z * pose[3, 2]
 
 
-# Reaches are filled where all nodes are so many at most; again when the squared distance has become
-# so much smaller, but so many times at most.
-_SMALL, _MUCH, _FILLS = 20_000, 0.64, 5
+# Reaches are filled for trees with at most _MAX_NODES nodes together, and again when the squared
+# distance falls below _MIN_DECREASE times the last one, at most _MAX_FILLS times.
+_MAX_NODES, _MIN_DECREASE, _MAX_FILLS = 20_000, 0.64, 5
 
 
 @kernel
 def bound(kind, volumes_a, i, volumes_b, j, pose, best):
-    """At most the squared distance of what two volumes enclose; see `bounding_volumes`."""
+    """Lower bound of the squared distance of the contents of two volumes (`bounding_volumes`)."""
     if kind == OBB:
         return oriented_bound(volumes_a, i, volumes_b, j, pose, best)
     if kind == RSS:
@@ -117,7 +117,7 @@ def centers_apart(volumes_a, i, volumes_b, j, pose):
 
 @kernel
 def take_corners(corners, row, out):
-    """Fill rows 0 to 2 of ``out`` with the corners of a triangle of A."""
+    """Write the corners of a triangle of A to rows 0 to 2 of ``out``."""
     for k in range(3):
         for i in range(3):
             out[k, i] = corners[row, 3 * k + i]
@@ -125,9 +125,9 @@ def take_corners(corners, row, out):
 
 @exact_kernel
 def place_corners(corners, row, pose, out):
-    """Fill rows 3 to 5 of ``out`` with the corners of a triangle of B, in frame A.
+    """Write the corners of a triangle of B to rows 3 to 5 of ``out``, in frame A.
 
-    Rounded alike wherever it is inlined: what touches for one kernel touches for all.
+    Rounding is the same wherever it is inlined, so all kernels agree on contact.
     """
     for k in range(3):
         x, y, z = corners[row, 3 * k], corners[row, 3 * k + 1], corners[row, 3 * k + 2]
@@ -136,18 +136,18 @@ def place_corners(corners, row, pose, out):
 
 
 @small_kernel
-def _keep(found, points):
-    """The points of `squared_distance_below` into ``points`` (2, 3)."""
+def _copy_points(found, points):
+    """Copy the points of `squared_distance_below` to ``points`` (2, 3)."""
     points[0, 0], points[0, 1], points[0, 2] = found[1], found[2], found[3]
     points[1, 0], points[1, 1], points[1, 2] = found[4], found[5], found[6]
 
 
 @kernel
 def nearest_triangles(a, b, pose, guess_a, guess_b, limit, search, points):
-    """(squared distance, row, row) of the nearest triangles of trees a and b, of one kind.
+    """Return (squared distance, row, row) of the nearest triangles of trees a and b, of one kind.
 
-    The rows are -1 where the meshes are ``limit`` metres or more apart. ``guess_a`` and ``guess_b``
-    are rows of ``corners``; anything else is no guess. ``pose`` (7, 3) by `place`. ``points``
+    The rows are -1 if the meshes are at least ``limit`` metres apart. ``guess_a`` and ``guess_b``
+    are rows of ``corners``; other values mean no guess. ``pose`` (7, 3) by `place`. ``points``
     (2, 3) gets the nearest points, in frame A. Without ``search`` only the guess is measured.
     """
     sizes = 15 if a.kind == OBB or a.kind == RSS else 6
@@ -159,19 +159,19 @@ def nearest_triangles(a, b, pose, guess_a, guess_b, limit, search, points):
         found = squared_distance_below(pair, ZERO, THREE, best)
         if found[0] < best:
             best, best_a, best_b = found[0], guess_a, guess_b
-            _keep(found, points)
+            _copy_points(found, points)
     waiting = work_space(best_a, STACK, 2)
-    bounds = work_space(limit, STACK, 2)  # squared: at most the distance; that of the centres
+    bounds = work_space(limit, STACK, 2)  # squares of the bound and the centres' distance
     waiting[0, 0], waiting[0, 1] = 0, 0
     bounds[0, 0] = bound(a.kind, a.volumes, ZERO, b.volumes, ZERO, pose, best)
     size = 1 if search and best > 0.0 else 0
-    fills = _FILLS if len(a.nodes) + len(b.nodes) <= _SMALL else 0
+    fills = _MAX_FILLS if len(a.nodes) + len(b.nodes) <= _MAX_NODES else 0
     filled, begin = np.inf, -np.inf
     while size > 0:
         size -= 1
         if bounds[size, 0] >= best:
             continue
-        if fills > 0 and best_a >= 0 and best < _MUCH * filled:
+        if fills > 0 and best_a >= 0 and best < _MIN_DECREASE * filled:
             begin, filled = fill_both_reaches(a, b, pose, points), best
             fills -= 1
         i, j = waiting[size, 0], waiting[size, 1]
@@ -190,7 +190,7 @@ def nearest_triangles(a, b, pose, guess_a, guess_b, limit, search, points):
                     found = squared_distance_below(pair, ZERO, THREE, best)
                     if found[0] < best:
                         best, best_a, best_b = found[0], row_a, row_b
-                        _keep(found, points)
+                        _copy_points(found, points)
                         if best == 0.0:
                             return best, best_a, best_b
             continue
@@ -208,7 +208,7 @@ def nearest_triangles(a, b, pose, guess_a, guess_b, limit, search, points):
             gap = max(gap, bound(a.kind, a.volumes, i, b.volumes, j, pose, best))
             if gap >= best:
                 continue
-            # Sorted in: the nearest is on top.
+            # Insertion sort: the nearest pair is on top.
             apart = centers_apart(a.volumes, i, b.volumes, j, pose)
             at = size
             while at > base and bounds[at - 1, 1] < apart:
@@ -225,14 +225,13 @@ def nearest_triangles(a, b, pose, guess_a, guess_b, limit, search, points):
 def mesh_distance(
     numbers_a, index_a, numbers_b, index_b, rotation, translation, guess_a, guess_b, limit
 ):
-    """(distance, row a, row b, 3 + 3 coordinates of the nearest points in frame A) of two meshes.
+    """Return (distance, row a, row b, 3 + 3 coordinates of the nearest points in frame A).
 
-    Metres. 0 where the surfaces touch or cross; surfaces, so a mesh wholly inside another
-    one is apart from it. Trees of one kind, as by `mesh_tree`; ``rotation`` (3, 3)
-    and ``translation`` (3,) place frame B in frame A. The rows are those of the trees' ``corners``,
-    to be the guess of the next query. They are -1, and the points nan, where the meshes are
-    ``limit`` metres or more apart: the distance is ``limit`` then. It is nan where the pose is not
-    finite.
+    Metres. 0 if the surfaces touch or cross; a mesh completely inside another one has a positive
+    distance. Trees of one kind, by `mesh_tree`; ``rotation`` (3, 3) and ``translation`` (3,)
+    transform frame B into frame A. The rows refer to the trees' ``corners`` and can be the guess of
+    the next query. If the meshes are at least ``limit`` metres apart, the distance is ``limit``,
+    the rows are -1, and the points nan. The distance is nan if the pose is not finite.
     """
     pose = work_space(limit, 7, 3)
     points = work_space(limit, 2, 3)

@@ -6,11 +6,11 @@ A hierarchy is built once, in the frame of the link of the mesh: when links move
 between them changes. A node of a binary tree is halved across the longest side of its box, at the
 mean of the centres of its triangles. Volumes are boxes, or rectangles swept by spheres.
 
-The octree is that of Chen and Xie. The box of the link is halved along its three axes, again and
-again, down to a depth; a leaf cell keeps the triangles that reach into it. Here a cell with few
-triangles is not divided, nor is one whose triangles nearly all reach into every part, and cells are
-shrunk to their contents: the box around the parts of the triangles inside. Every point of the mesh
-is in the box of a leaf that contains its triangle.
+The octree follows Chen and Xie. The box of the link is halved repeatedly along its three axes, down
+to a depth; a leaf cell lists the triangles that overlap it. Cells with few triangles are not
+divided, nor are cells whose triangles nearly all overlap every part. Cells are shrunk to the box
+around the parts of the triangles inside. Every point of the mesh is in the box of a leaf that lists
+its triangle.
 
 ``index`` begins with a header: kind, nodes, slots, triangles. Then come, one after another,
 
@@ -33,7 +33,7 @@ half diagonal, 0. The others have 16: centre, three unit axes, half sides, size.
 sides belong to the axes; for a rectangle swept by a sphere they are the half sides of the
 rectangle, along the first two axes, and the radius.
 
-The arrays contain work space, so two threads must not query the same arrays at the same time.
+The arrays contain work space, so threads must not query the same arrays at the same time.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ _ROUNDING = 16.0 * np.finfo(float).eps
 def frames(points: np.ndarray, starts: np.ndarray, kind: str) -> np.ndarray:
     """Axes (k, 3, 3), as columns, for the box of each set.
 
-    The link's own for ``aabb``. Otherwise the principal axes of the vertices, after Liu et al.;
-    for a triangle alone, its longest edge, its normal and their cross product. The first
-    two are the sides of the rectangle, the last its normal.
+    The axes of the link for ``aabb``. Otherwise the principal axes of the vertices (Liu et al.);
+    for a single triangle, its longest edge, its normal and their cross product. The first two are
+    the sides of the rectangle, the last its normal.
     """
     if kind == "aabb":
         return np.broadcast_to(np.eye(3), (len(starts), 3, 3))
@@ -78,7 +78,7 @@ def frames(points: np.ndarray, starts: np.ndarray, kind: str) -> np.ndarray:
 
 
 def _edge_frames(corners: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
-    """Axes (k, 3, 3) of triangles (k, 3, 3) by their longest edges; where it has no area, as is."""
+    """Axes (k, 3, 3) of triangles (k, 3, 3) by their longest edges; ``otherwise`` if degenerate."""
     edges = np.roll(corners, -1, axis=1) - corners
     lengths = np.linalg.norm(edges, axis=2)
     longest = lengths.argmax(axis=1)
@@ -96,7 +96,7 @@ def _edge_frames(corners: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
 def boxes_along(
     points: np.ndarray, axes: np.ndarray, starts: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Least and largest coordinates (k, 3) of each set along its axes, and all (m, 3, 3)."""
+    """Lower and upper corner (k, 3) of each set along its axes, and coordinates (m, 3, 3)."""
     sizes = np.diff(np.append(starts, len(points)))
     local = points @ np.repeat(axes, sizes, axis=0)
     low = np.minimum.reduceat(local.min(axis=1), starts)
@@ -114,14 +114,14 @@ def volume_rows(
         low: (k, 3) least coordinates along the axes.
         high: (k, 3) largest.
         axes: (k, 3, 3) as columns.
-        largest: coordinate of all of the mesh, by absolute value.
+        largest: absolute coordinate of the whole mesh.
     """
     center = 0.5 * (low + high)
     half = 0.5 * (high - low) + _ROUNDING * largest
     if kind in ("aabb", "octree"):
         size = np.linalg.norm(half, axis=1)
         return np.column_stack([center, half, size, np.zeros(len(low))])
-    # The longest side first, the shortest last.
+    # Longest side first, shortest last.
     ranks = np.argsort(-half, axis=1, kind="stable")
     axes = np.take_along_axis(axes, ranks[:, None, :], axis=2)
     center = np.take_along_axis(center, ranks, axis=1)
@@ -133,27 +133,27 @@ def volume_rows(
 
 # -- binary trees --
 
-# A half has at least this part of the triangles: a tree is never deeper than log(n) / log(6/5).
-_LEAST_PART = 1.0 / 6.0
+# Each half has at least this share of the triangles, so the depth is at most log(n) / log(6/5).
+_MIN_SHARE = 1.0 / 6.0
 
 
 class Branches(NamedTuple):
-    """A tree over triangles; as in `mesh_tree`, ``rows`` being the ``names``."""
+    """A tree over triangles; as in `mesh_tree`, with ``rows`` as the ``names``."""
 
     nodes: np.ndarray
     slots: np.ndarray
     rows: np.ndarray
     volumes: np.ndarray
-    waiting: int  # nodes that can wait on a descent
+    waiting: int  # stack size of a traversal
 
 
 def halved(corners: np.ndarray, kind: str, in_a_leaf: int = 1) -> Branches:
-    """A binary tree over triangles.
+    """Return a binary tree over triangles.
 
     Args:
         corners: (m, 3, 3).
         kind: of the volumes: ``aabb``, ``obb`` or ``rss``.
-        in_a_leaf: triangles that a leaf may hold.
+        in_a_leaf: maximum number of triangles in a leaf.
     """
     order = np.arange(len(corners))
     sizes = np.array([len(corners)])
@@ -187,7 +187,7 @@ def halved(corners: np.ndarray, kind: str, in_a_leaf: int = 1) -> Branches:
 def _split(
     order: np.ndarray, centers: np.ndarray, sizes: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Stretches of ``order``, ``sizes`` long, each in two: their order, and twice as many sizes."""
+    """Split ranges of ``order``, of length ``sizes``, in two; return the new order and sizes."""
     if len(sizes) == 0:
         return order, sizes
     starts = np.cumsum(sizes) - sizes
@@ -196,27 +196,27 @@ def _split(
     along = centers[np.arange(len(order)), spread.argmax(axis=1)[stretch]]
     mean = np.add.reduceat(along, starts) / sizes
     below = np.add.reduceat((along < mean[stretch]).astype(np.int64), starts)
-    least = np.maximum(1, (sizes * _LEAST_PART).astype(np.int64))
+    least = np.maximum(1, (sizes * _MIN_SHARE).astype(np.int64))
     first = np.clip(below, least, sizes - least)
     order = order[np.lexsort((along, stretch))]
     return order, np.column_stack([first, sizes - first]).ravel()
 
 
-# -- the octree: which parts of triangles lie in which eighths of its cells --
+# -- the octree: overlaps of triangles with cells and their eighths --
 #
-# A box, of a cell or of a part, is six numbers: least and largest coordinates. For load time.
+# A box, of a cell or of a part, is six numbers: lower and upper corner. Used at load time.
 
 
-# Corners of a triangle that the six planes of a box have cut: each adds one at most.
-_MOST_CORNERS = 9
+# Corners of a triangle cut by the six planes of a box: each plane adds at most one.
+_MAX_CORNERS = 9
 
 
 @offline_kernel
-def _cut(polygon, count, axis, border, sign, out):
-    """Corners of the part of a convex polygon beyond a plane (Sutherland and Hodgman).
+def _clip_by_plane(polygon, count, axis, border, sign, out):
+    """Return the number of corners of a convex polygon beyond a plane (Sutherland and Hodgman).
 
-    Those of ``polygon`` (9, 3), the first ``count``, where sign (x - border) >= 0 along the axis;
-    into ``out``.
+    Of ``polygon`` (9, 3), the first ``count`` corners, clipped to sign (x - border) >= 0 along the
+    axis; written to ``out`` (9, 3).
     """
     left = 0
     for k in range(count):
@@ -238,20 +238,20 @@ def _cut(polygon, count, axis, border, sign, out):
 
 @offline_kernel
 def clip(corners, cell, polygon, other, box):
-    """Whether a triangle (3, 3) reaches into a cell (6,); ``box`` (6,) is around its part there.
+    """Whether a triangle (3, 3) overlaps a cell (6,); ``box`` (6,) gets the box of its part there.
 
-    ``polygon`` and ``other``: (9, 3), work space.
+    ``polygon`` and ``other`` (9, 3) are work space.
     """
     count = 3
     polygon[:3] = corners
     for axis in range(3):
-        count = _cut(polygon, count, axis, cell[axis], 1.0, other)
-        count = _cut(other, count, axis, cell[3 + axis], -1.0, polygon)
+        count = _clip_by_plane(polygon, count, axis, cell[axis], 1.0, other)
+        count = _clip_by_plane(other, count, axis, cell[3 + axis], -1.0, polygon)
     for axis in range(3):
         low, high = np.inf, -np.inf
         for k in range(count):
             low, high = min(low, polygon[k, axis]), max(high, polygon[k, axis])
-        # What a rounding has put outside comes back.
+        # Rounding may have moved the part out of the cell.
         box[axis] = min(max(low, cell[axis]), cell[3 + axis])
         box[3 + axis] = max(min(high, cell[3 + axis]), box[axis])
     return count > 0
@@ -259,7 +259,7 @@ def clip(corners, cell, polygon, other, box):
 
 @offline_kernel
 def _eighth(cell, number, overlap, out):
-    """One eighth of a cell, and ``overlap`` more on every side."""
+    """Write one eighth of a cell, grown by ``overlap`` on every side."""
     for axis in range(3):
         middle = 0.5 * (cell[axis] + cell[3 + axis])
         upper = (number >> axis) & 1
@@ -269,20 +269,21 @@ def _eighth(cell, number, overlap, out):
 
 @offline_kernel
 def divide(corners, cells, starts, members, boxes, in_a_leaf, multiple, overlap):
-    """The cells of the next level of an octree, and which triangles reach into each.
+    """Return the cells of the next level of an octree, and the triangles that overlap each.
 
     Args:
         corners: (m, 3, 3).
         cells: (k, 6).
-        starts: (k + 1,) where the members of each cell begin.
+        starts: (k + 1,) first member of each cell.
         members: (n,) rows of ``corners``.
-        boxes: (n, 6) around the member's part in the cell.
-        in_a_leaf: a cell with so many members or fewer is not divided,
-        multiple: nor is one whose eighths had more than so many times its members.
-        overlap: metres that cells reach over their borders.
+        boxes: (n, 6) around each member's part in the cell.
+        in_a_leaf: cells with at most this many members are not divided.
+        multiple: cells whose eighths would have more than this many times its members are not
+            divided.
+        overlap: metres that cells extend beyond their borders.
 
     Returns:
-        How many children each cell has (k,), and their cells, starts, members and boxes.
+        Number of children of each cell (k,), and their cells, starts, members and boxes.
     """
     divided = 0
     for c in range(len(cells)):
@@ -294,7 +295,7 @@ def divide(corners, cells, starts, members, boxes, in_a_leaf, multiple, overlap)
     new_members = np.empty(room, dtype=np.int64)
     new_boxes = np.empty((room, 6))
     eighth = np.empty(6)
-    polygon, other = np.empty((_MOST_CORNERS, 3)), np.empty((_MOST_CORNERS, 3))
+    polygon, other = np.empty((_MAX_CORNERS, 3)), np.empty((_MAX_CORNERS, 3))
     size = count = 0
     for c in range(len(cells)):
         held = starts[c + 1] - starts[c]
@@ -335,25 +336,25 @@ def divide(corners, cells, starts, members, boxes, in_a_leaf, multiple, overlap)
 IN_A_LEAF = 8
 DEPTH = 6
 
-# Cells reach over their borders by this part of the largest coordinate, so that no rounding
-# leaves a point of a triangle between two cells.
+# Cells extend beyond their borders by this part of the largest coordinate, so that no point of a
+# triangle is lost between two cells by rounding.
 _OVERLAP = 1e-12
 
-# A cell whose parts would hold more than so many times its own triangles stays a leaf.
+# A cell whose parts would have more than this many times its own triangles stays a leaf.
 _MULTIPLE = 3.0
 
-# A triangle is in so many leaves at most, in the mean: about ten in a mesh of a link, but a soup of
-# triangles that are large against the cells would fill the memory.
-_MOST = 32
+# Mean number of leaves that list a triangle, at most. About ten for the mesh of a link, but
+# triangles that are large compared with the cells would fill the memory.
+_MAX_REPEATS = 32
 
 
 def octree(corners: np.ndarray, in_a_leaf: int = IN_A_LEAF, depth: int = DEPTH) -> Branches:
-    """An octree over triangles.
+    """Return an octree over triangles.
 
     Args:
         corners: (m, 3, 3).
-        in_a_leaf: a cell with more triangles is divided,
-        depth: unless it is so many levels below the root.
+        in_a_leaf: cells with more triangles are divided,
+        depth: down to this many levels below the root.
     """
     largest = np.abs(corners).max()
     members = np.arange(len(corners))
@@ -371,7 +372,7 @@ def octree(corners: np.ndarray, in_a_leaf: int = IN_A_LEAF, depth: int = DEPTH) 
             corners, cells, starts, members, boxes, most, _MULTIPLE, _OVERLAP * largest
         )
         sizes = np.diff(starts)
-        if slots + sizes[children == 0].sum() + len(deeper[2]) > _MOST * len(corners):
+        if slots + sizes[children == 0].sum() + len(deeper[2]) > _MAX_REPEATS * len(corners):
             children[:] = 0
         count += len(cells)
         nodes = np.column_stack([count + np.cumsum(children) - children, children])
@@ -397,14 +398,14 @@ def octree(corners: np.ndarray, in_a_leaf: int = IN_A_LEAF, depth: int = DEPTH) 
 KINDS = {"aabb": 0, "obb": 1, "rss": 2, "octree": 3}
 AABB, OBB, RSS, OCTREE = range(4)
 
-# Pairs of nodes that can wait at once in a descent through two trees; each may take half.
+# Size of the stack of node pairs of a traversal of two trees; each may use half.
 STACK = 512
 
 HEADER = 4
 
 
 class MeshTree(NamedTuple):
-    """Windows into the packed arrays; see the module's tables."""
+    """Windows into the packed arrays; see the tables of the module."""
 
     nodes: np.ndarray
     slots: np.ndarray
@@ -416,12 +417,12 @@ class MeshTree(NamedTuple):
 
 
 def columns_of(kind: int) -> int:
-    """Columns of ``volumes``."""
+    """Number of columns of ``volumes``."""
     return 8 if kind in (AABB, OCTREE) else 16
 
 
 def pack(tree: MeshTree) -> tuple[np.ndarray, np.ndarray]:
-    """(numbers, index): the windows of ``tree`` one after another in two arrays."""
+    """Return (numbers, index): the windows of ``tree`` one after another in two arrays."""
     header = [tree.kind, len(tree.nodes), len(tree.slots), len(tree.corners)]
     integers = (np.asarray(w, dtype=np.int64).ravel() for w in tree[:3])
     floats = (np.asarray(w, dtype=np.float64).ravel() for w in tree[3:6])
@@ -429,7 +430,7 @@ def pack(tree: MeshTree) -> tuple[np.ndarray, np.ndarray]:
 
 
 def windows(numbers: np.ndarray, index: np.ndarray) -> MeshTree:
-    """The MeshTree of two packed arrays for numpy: windows, not copies."""
+    """Return the MeshTree of two packed arrays for numpy, without copies."""
     kind, nodes, slots, triangles = index[:HEADER].tolist()
     at_slots = HEADER + 2 * nodes
     at_corners = nodes * columns_of(kind)
@@ -446,7 +447,7 @@ def windows(numbers: np.ndarray, index: np.ndarray) -> MeshTree:
 
 @kernel
 def unpack_tree(numbers, index, first_number, first_index):
-    """The MeshTree that begins at these places of two packed arrays; valid as long as they live."""
+    """The MeshTree that begins at these positions of two packed arrays; valid while they exist."""
     kind, nodes = index[first_index], index[first_index + 1]
     slots, triangles = index[first_index + 2], index[first_index + 3]
     columns = 16 if kind == OBB or kind == RSS else 8
@@ -464,9 +465,9 @@ def unpack_tree(numbers, index, first_number, first_index):
 
 @dataclass(frozen=True, eq=False)
 class TriangleTree:
-    """A packed hierarchy, as the kernels of `mesh_pair_distance` use it.
+    """A packed hierarchy for the kernels of `mesh_pair_distance`.
 
-    ``numbers`` and ``index`` are as `pack` makes them.
+    ``numbers`` and ``index`` are those of `pack`.
     """
 
     kind: str
@@ -486,11 +487,11 @@ def build_triangle_tree(
             axes of their vertices, ``rss`` rectangles swept by a sphere (both after Liu et al.),
             ``octree`` cells of an octree in the link's frame, shrunk to their contents (after
             Chen and Xie). The first three are binary trees.
-        in_a_leaf: triangles that a leaf may hold; 1 by default, 8 in an octree.
+        in_a_leaf: maximum number of triangles in a leaf; by default 1, and 8 in an octree.
 
     Raises:
-        FitError: an unknown kind, no triangles, indices out of range or vertices that are not
-            finite.
+        FitError: the kind is unknown, there are no triangles, indices are out of range, or vertices
+            are not finite.
     """
     if kind not in KINDS:
         raise FitError(f"unknown kind of hierarchy {kind!r}: choose from {', '.join(KINDS)}")
@@ -518,10 +519,10 @@ def build_triangle_tree(
 
 
 def corners_of(vertices: np.ndarray, triangles: np.ndarray) -> np.ndarray:
-    """Corners (m, 3, 3) of the triangles (m, 3) over ``vertices`` (n, 3).
+    """Return corners (m, 3, 3) of the triangles (m, 3) over ``vertices`` (n, 3).
 
     Raises:
-        FitError: no triangles, indices out of range or vertices that are not finite.
+        FitError: there are no triangles, indices are out of range, or vertices are not finite.
     """
     vertices = np.asarray(vertices, dtype=float).reshape(-1, 3)
     triangles = np.asarray(triangles).reshape(-1, 3)

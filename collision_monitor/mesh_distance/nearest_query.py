@@ -1,10 +1,10 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""One compiled call from joint positions to the nearest two shapes of a robot.
+"""Compiled queries, one call each, from joint positions to the nearest two shapes of a robot.
 
-Leaves select the pairs: only pairs of links are measured whose leaves are nearer
-than the nearest shapes of the last query are now. The shapes of a pair are compared with the
-best so far as a limit, nearest leaves first.
+Leaves select the pairs: only pairs of links are measured whose leaves are nearer than the current
+distance of the last nearest shapes. The shapes of a pair are compared with the best distance so far
+as a limit, nearest leaves first.
 """
 
 from __future__ import annotations
@@ -44,24 +44,24 @@ from collision_monitor.mesh_distance.parts import data_of, unpack_shapes, unpack
 from collision_monitor.mesh_distance.poses import move_points
 from collision_monitor.mesh_distance.separation import parts_gap
 
-_STACK = 512  # as in tree.py
+_STACK = 512  # as in aabb_tree.py
 
-# Metres by which the nearest pair of the last query may have come nearer or moved away for its
-# distance to say where to look; else the leaves are asked for a better one first.
-_STEADY = 2e-3
-# Metres beyond the best so far to which pairs are measured along a steady motion, so that they need
-# not be measured again in the next cycles.
-_SPARE = 2e-2
-# Metres that rounding may put between two answers.
+# Metres by which the distance of the last nearest pair may have changed to be a useful limit;
+# otherwise the leaves give a better one first.
+_MAX_CHANGE = 2e-3
+# Metres beyond the best distance so far to which pairs are measured during slow motion, so that
+# they need not be measured again in the next cycles.
+_LOOKAHEAD = 2e-2
+# Metres by which rounding may change a result.
 _ROUNDING = 1e-9
-# Metres by which shapes may be nearer than their leaves: those of a file may let each stick out by
-# a micrometre.
-_STICKING_OUT = 2.5e-6
+# Metres by which shapes may be nearer than their leaves: each may stick out of the leaves of a file
+# by a micrometre.
+_MAX_PROTRUSION = 2.5e-6
 
 
 @kernel
 def list_near(view, shapes, state, limit):
-    """List the pairs of links whose leaves are nearer than ``limit``; their number."""
+    """List the pairs of links whose leaves are nearer than ``limit``; return their number."""
     for k in range(state.last[0, 1]):
         state.least[state.near[k, 0], 0] = np.inf
     nodes, boxes = view.nodes, view.boxes
@@ -112,11 +112,12 @@ def list_near(view, shapes, state, limit):
 
 
 @kernel
-def _open(view, shapes, state, data, pair, limit, spare, overlap, found, points):
+def _measure_pair(view, shapes, state, data, pair, limit, spare, overlap, found, points):
     """`pair_distance` of a pair; the result is kept for the next query.
 
-    ``overlap``: whether the leaves of the pair overlap. Not measured again where it cannot have
-    come nearer than ``limit`` since it last was; for that it is measured ``spare`` metres beyond.
+    ``overlap``: whether the leaves of the pair overlap. The pair is not measured if it cannot have
+    come nearer than ``limit`` since its last measurement, which extends ``spare`` metres beyond the
+    limit.
     """
     pose = work_space(limit, 7, 3)
     a, b = view.pairs[pair, 0], view.pairs[pair, 1]
@@ -125,8 +126,8 @@ def _open(view, shapes, state, data, pair, limit, spare, overlap, found, points)
     if kept[pair, 0] - moved_since(kept, pair, shapes.link_balls, b, pose) >= limit:
         return limit
     rows = work_space(pair, 1, 4)
-    # The triangles that were nearest last time bound the distance from above, and the plane between
-    # them from below: along a motion this is often the answer, and the search is expensive.
+    # The last nearest triangles give an upper bound, and the plane between them a lower bound.
+    # During a motion these are often sufficient, and the search is expensive.
     guess = guessed_distance(data, shapes, state, pair, pose, rows, points)
     if guess > 0.0 and guess < np.inf:
         links = shapes.links
@@ -161,8 +162,8 @@ def _guess(view, shapes, state, data, pair, found, points):
 
 
 @kernel
-def _take_nearest(state, count):
-    """Index in the list of the pair whose leaves are nearest."""
+def _nearest_in_list(state, count):
+    """Return the list index of the pair with the nearest leaves."""
     best, at = np.inf, 0
     for k in range(count):
         least = state.least[state.near[k, 0], 0]
@@ -173,20 +174,19 @@ def _take_nearest(state, count):
 
 @kernel
 def nearest_pair(view, shapes, state, data, every, found, points):
-    """(pair, distance, pairs that touch): the nearest shapes, where none or not all touch.
+    """Return (pair, distance, touching pairs) of the nearest shapes.
 
-    Unless ``every`` pair that touches is asked for, the first one ends the search.
-
-    ``found`` (1, 4) and ``points`` (3, 3) as of `exact_pair.pair_distance`, of that pair. The
-    pairs that touch are in ``state.touching``, nearest leaves first; how deep they are is not known
-    here. -1 where no pair is closer than they are.
+    Unless ``every`` touching pair is required, the first one ends the search. ``found`` (1, 4) and
+    ``points`` (3, 3) of the pair as in `link_pair_distance.pair_distance`. Touching pairs are
+    listed in ``state.touching``, nearest leaves first, without their depths. The pair is -1 if no
+    pair is closer than the touching ones.
     """
     last = state.last[0, 0]
     limit = np.inf
     if last >= 0:
         limit = _guess(view, shapes, state, data, last, found, points)
-    spare = _SPARE
-    if not abs(limit - (state.kept[last, 0] if last >= 0 else np.inf)) < _STEADY:
+    spare = _LOOKAHEAD
+    if not abs(limit - (state.kept[last, 0] if last >= 0 else np.inf)) < _MAX_CHANGE:
         spare = 0.0
         leaves, i, j = nearest_leaves(view)
         if i < 0:
@@ -195,20 +195,22 @@ def nearest_pair(view, shapes, state, data, every, found, points):
         if pair != last:
             limit = min(limit, _guess(view, shapes, state, data, pair, found, points))
         if limit == np.inf:
-            limit = _open(view, shapes, state, data, pair, limit, 0.0, leaves < 0.0, found, points)
+            limit = _measure_pair(
+                view, shapes, state, data, pair, limit, 0.0, leaves < 0.0, found, points
+            )
     limit = max(limit, 0.0) + _ROUNDING
-    count = list_near(view, shapes, state, limit + _STICKING_OUT)
+    count = list_near(view, shapes, state, limit + _MAX_PROTRUSION)
     best, best_pair, touching = limit, np.int64(-1), 0
     rows, trial = work_space(last, 1, 4), work_space(limit, 3, 3)
     left = count
     while left > 0 or (best_pair < 0 and touching == 0 and limit < np.inf):
         if left == 0:
-            # Leaves that do not enclose their shapes say nothing: every pair is measured.
+            # Leaves that do not enclose their shapes are no bounds: measure every pair.
             limit = best = np.inf
             left = count = list_near(view, shapes, state, limit)
             continue
-        at = _take_nearest(state, left)
-        # The nearest pair of the last query is the first one.
+        at = _nearest_in_list(state, left)
+        # Begin with the nearest pair of the last query.
         if left == count and last >= 0 and state.least[last, 0] < np.inf:
             for k in range(count):
                 if state.near[k, 0] == last:
@@ -217,11 +219,13 @@ def nearest_pair(view, shapes, state, data, every, found, points):
         leaves = state.least[pair, 0]
         left -= 1
         state.near[at, 0], state.near[left, 0] = state.near[left, 0], pair
-        if leaves >= best + _STICKING_OUT and pair != last:
+        if leaves >= best + _MAX_PROTRUSION and pair != last:
             left = 0
             continue
         more = 0.0 if pair == last else spare
-        value = _open(view, shapes, state, data, pair, best, more, leaves < 0.0, rows, trial)
+        value = _measure_pair(
+            view, shapes, state, data, pair, best, more, leaves < 0.0, rows, trial
+        )
         if value == TOUCH:
             state.touching[touching, 0] = pair
             touching += 1
@@ -239,7 +243,7 @@ def nearest_pair(view, shapes, state, data, every, found, points):
 
 @kernel
 def to_base(view, shapes, pair, points):
-    """Points and normal from the frame of the pair's first link into the base frame."""
+    """Transform points and normal from the frame of the pair's first link into the base frame."""
     pose = work_space(1.0, 7, 3)
     place_link(view, shapes, view.pairs[pair, 0], pose)
     move_points(pose, points)
@@ -249,8 +253,8 @@ def to_base(view, shapes, pair, points):
 
 
 @small_kernel
-def _names(shapes, data, found, side):
-    """Number of the triangle in its link's mesh that ``found`` has for one side, or -1."""
+def _triangle_index(shapes, data, found, side):
+    """Index of the triangle of one side of ``found`` in the mesh of its link, or -1."""
     part, row = found[0, side], found[0, 2 + side]
     if part < 0 or row < 0:
         return np.int64(-1)
@@ -261,11 +265,11 @@ def _names(shapes, data, found, side):
 def exact_distance(
     numbers, index, shape_numbers, shape_index, work, work_index, calls, q, every
 ):
-    """The nearest shapes of the checked pairs at q; see `nearest_pair`.
+    """Return the nearest shapes of the checked pairs at q; see `nearest_pair`.
 
-    (pair, distance, pairs that touch, triangle, triangle, 3 + 3 point coordinates, 3 normal
-    components). The pair is -2 - k when q[k] is not finite, -1 when none is checked or those that
-    touch are all there is. How deep those are is for `deepest_pair` to say.
+    (pair, distance, touching pairs, triangle, triangle, 3 + 3 point coordinates, 3 normal
+    components), metres, base frame. The pair is -2 - k if q[k] is not finite, -1 if no pair is
+    checked or all found pairs touch. `deepest_pair` computes depths.
     """
     bad = first_bad(q)
     if bad >= 0:
@@ -281,7 +285,7 @@ def exact_distance(
     to_base(view, shapes, pair, points)
     return (
         pair, distance, touching,
-        _names(shapes, data, found, ZERO), _names(shapes, data, found, ONE),
+        _triangle_index(shapes, data, found, ZERO), _triangle_index(shapes, data, found, ONE),
         points[0, 0], points[0, 1], points[0, 2], points[1, 0], points[1, 1], points[1, 2],
         points[2, 0], points[2, 1], points[2, 2],
     )  # fmt: skip
@@ -291,10 +295,10 @@ def exact_distance(
 def exact_distances(
     numbers, index, shape_numbers, shape_index, work, work_index, calls, q, within, out
 ):
-    """out[p] = signed distance of the shapes of link pair p; how many pairs touch.
+    """out[p] = signed distance of the shapes of link pair p; return the number of touching pairs.
 
-    Only where out[p], the distance of its leaves, is not above ``within``.
-    Those are in ``state.touching``, and have `TOUCH`. -2 - k when q[k] is not finite.
+    Only pairs with out[p], the distance of the leaves, at most ``within`` are measured. Touching
+    pairs are listed in ``state.touching`` and get `TOUCH`. Returns -2 - k if q[k] is not finite.
     """
     bad = first_bad(q)
     if bad >= 0:
@@ -310,7 +314,9 @@ def exact_distances(
         if out[pair] > within:
             continue
         overlap = state.least[pair, 0] < 0.0
-        out[pair] = _open(view, shapes, state, data, pair, np.inf, 0.0, overlap, found, points)
+        out[pair] = _measure_pair(
+            view, shapes, state, data, pair, np.inf, 0.0, overlap, found, points
+        )
         if out[pair] == TOUCH:
             state.touching[touching, 0] = pair
             touching += 1
@@ -318,8 +324,8 @@ def exact_distances(
 
 
 @kernel
-def _known(view, shapes, state, data, pair, within, loose, pose, rows, points):
-    """(at least, at most) the distance of a pair, without a search; both TOUCH where it touches."""
+def _bounds_without_search(view, shapes, state, data, pair, within, loose, pose, rows, points):
+    """Return (lower, upper) bounds of a pair's distance without a search; TOUCH if it touches."""
     a, b = view.pairs[pair, 0], view.pairs[pair, 1]
     relative_pose(view, shapes, a, b, pose)
     kept, links = state.kept, shapes.links
@@ -348,13 +354,13 @@ def exact_bounds(
     numbers, index, shape_numbers, shape_index, work, work_index, calls, q, which, within, loose,
     unsure, out,
 ):  # fmt: skip
-    """out[k] = at least the signed distance of the shapes of link pair which[k], metres.
+    """out[k] = lower bound of the signed distance of the shapes of link pair which[k], metres.
 
-    ``out`` comes as the distances of the leaves, and never falls; those not above ``within[k]``
-    are raised. The result of an earlier query, less the motion of the links since, is a bound,
-    and so is a plane between the triangles that were nearest. How deep shapes touch is left to
-    their leaves. ``unsure[k]`` becomes how far a bound may be below the truth, for `exact_bound`;
-    0 where measuring is of no use.
+    ``out`` initially holds the distances of the leaves; those not above ``within[k]`` are raised.
+    Two bounds are used: the result of an earlier query less the motion of the links since then, and
+    a plane between the last nearest triangles. Touching shapes get the distance of their leaves.
+    ``unsure[k]`` is set to the possible error of a bound, for `exact_bound`; 0 if measuring is
+    useless.
 
     Returns -1, or the index of a value of q that is not finite.
     """
@@ -372,7 +378,9 @@ def exact_bounds(
         leaves, limit = out[k], within[k]
         if leaves > limit:
             continue
-        least, guess = _known(view, shapes, state, data, which[k], limit, loose, pose, rows, points)
+        least, guess = _bounds_without_search(
+            view, shapes, state, data, which[k], limit, loose, pose, rows, points
+        )
         if least > leaves and least > 0.0:
             out[k] = least
         if guess != TOUCH:
@@ -388,10 +396,10 @@ def exact_bound(
     numbers, index, shape_numbers, shape_index, work, work_index, calls, which, within, loose,
     unsure, out,
 ):  # fmt: skip
-    """Measure one pair after `exact_bounds`, at the same configuration; whether there was one.
+    """Measure one pair after `exact_bounds`, at the same q; return whether there was one.
 
-    The one whose bound is farthest below its ``within``, of those that may be more than ``loose``
-    metres below the truth, or that may touch.
+    Of the pairs that may be more than ``loose`` metres below the truth, or may touch, it takes the
+    one whose bound is farthest below its ``within``.
     """
     best = -1
     for k in range(len(which)):
@@ -404,7 +412,7 @@ def exact_bound(
     data = data_of(shape_numbers, shape_index, work, work_index, calls)
     points, rows = work_space(1.0, 3, 3), work_space(best, 1, 4)
     pair, overlap = which[best], out[best] < 0.0
-    value = _open(view, shapes, state, data, pair, within[best], 0.0, overlap, rows, points)
+    value = _measure_pair(view, shapes, state, data, pair, within[best], 0.0, overlap, rows, points)
     if value > 0.0:
         out[best] = max(out[best], value)
     unsure[best] = 0.0
@@ -413,19 +421,19 @@ def exact_bound(
 
 @kernel
 def pair_at(numbers, index, shape_numbers, shape_index, work, work_index, calls, q, pair):
-    """Distance of the shapes of one pair of links at a finite ``q``; 0 where surfaces meet."""
+    """Distance of the shapes of one pair of links at a finite ``q``; 0 if surfaces meet."""
     view = unpack(numbers, index)
     shapes, state = unpack_shapes(shape_numbers, shape_index), unpack_state(work, work_index)
     data = data_of(shape_numbers, shape_index, work, work_index, calls)
     forward_kinematics(view, q)
     points, rows = work_space(1.0, 3, 3), work_space(pair, 1, 4)
-    value = _open(view, shapes, state, data, pair, np.inf, 0.0, TRUE, rows, points)
+    value = _measure_pair(view, shapes, state, data, pair, np.inf, 0.0, TRUE, rows, points)
     return 0.0 if value == TOUCH else value
 
 
 @kernel
 def touching_leaves(numbers, index, work, work_index, touching):
-    """The deepest leaves of the ``touching`` pairs that `exact_distance` has just found.
+    """Return the deepest leaves of the ``touching`` pairs of the last `exact_distance`.
 
     (pair, leaf i, leaf j, signed distance, 3 + 3 point coordinates, 3 normal components).
     """

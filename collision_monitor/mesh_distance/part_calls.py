@@ -1,10 +1,10 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Calls by address: a large query about two parts is compiled once, and not again in each caller.
+"""Calls by address: a large query about two parts is compiled once, and not in each caller.
 
-Numba links the code of everything a kernel calls into that kernel, and optimises it all again: in a
-chain of ten calls, ten times. A C callback (`numba.cfunc`) is compiled separately. The addresses
-are valid in one process, so every query passes them on.
+Numba links the code of all callees into a kernel and optimises it again: ten times in a chain of
+ten calls. A C callback (`numba.cfunc`) is compiled separately. Addresses are valid in one process
+only, so every query passes them on.
 """
 
 from __future__ import annotations
@@ -25,14 +25,15 @@ INTEGERS, FLOATS = Window(types.int64), Window(types.float64)
 
 
 def named(kind: type, **of: types.Type) -> types.NamedTuple:
-    """Numba's type of a NamedTuple, by the types of its fields."""
+    """Numba's type of a NamedTuple, from the types of its fields."""
     return types.NamedTuple([of[field] for field in kind._fields], kind)
 
 
 def caller(signature: Signature) -> Callable:
-    """A function of kernels that calls a callback of ``signature``: ``call(address, arguments)``.
+    """Return a function for kernels that calls a callback: ``call(address, arguments)``.
 
-    ``address`` as `compiled.callback_address` gives it, ``arguments`` a tuple.
+    ``address`` from `compiled.callback_address`; ``arguments`` is a tuple that matches
+    ``signature``.
     """
 
     @intrinsic
@@ -40,13 +41,13 @@ def caller(signature: Signature) -> Callable:
         def generate(context, builder, types_here, values):
             place, packed = values
             given = [
-                context.cast(builder, builder.extract_value(packed, k), kind, wanted)
-                for k, (kind, wanted) in enumerate(
+                context.cast(builder, builder.extract_value(packed, k), kind, expected)
+                for k, (kind, expected) in enumerate(
                     zip(types_here.args[1], signature.args, strict=True)
                 )
             ]
-            wanted = [context.get_value_type(kind) for kind in signature.args]
-            code = ir.FunctionType(context.get_value_type(signature.return_type), wanted)
+            expected = [context.get_value_type(kind) for kind in signature.args]
+            code = ir.FunctionType(context.get_value_type(signature.return_type), expected)
             return builder.call(builder.inttoptr(place, code.as_pointer()), given)
 
         return signature.return_type(address, arguments), generate
@@ -55,7 +56,7 @@ def caller(signature: Signature) -> Callable:
 
 
 _PART_DISTANCE, _HOLDS, _LIST_CONTACTS, _WAY_OUT, _PART_DEPTH = map(np.int64, range(5))
-# Their addresses are in this order in what `parts.data_of` is given.
+# The order of their addresses in the argument of `parts.data_of`.
 CALLS = 5
 
 _INDEX, _NUMBER, _YES = types.int64, types.float64, types.boolean
@@ -65,7 +66,7 @@ _INTEGERS = ("links", "parts", "leaf_links", "closed")
 _SHAPES = named(Shapes, **{f: INTEGERS if f in _INTEGERS else FLOATS for f in Shapes._fields})
 _PARTS = (_DATA, _SHAPES, _INDEX, _INDEX, FLOATS)  # data, shapes, part, part, pose
 
-# Types of `part_distance.part_distance` and `holds`, and of those of `contact_depth.py`.
+# Signatures of `part_distance.part_distance` and `holds`, and of those of `contact_depth.py`.
 PART_DISTANCE = types.Tuple((_NUMBER, _INDEX, _INDEX))(
     *_PARTS, _INDEX, _INDEX, _NUMBER, _YES, FLOATS
 )

@@ -1,9 +1,9 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The distance of two parts of links, meshes or convex solids, and whether one holds the other.
+"""The distance of two parts of links, meshes or convex solids, and containment tests.
 
-A solid against a mesh has a volume of the same kind as the nodes of the mesh, and is tested exactly
-at the triangles. It has an inside: a triangle in it touches it.
+A solid has a bounding volume of the same kind as the nodes of a mesh, and is tested exactly against
+triangles. It has an interior: a triangle inside it touches it.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ from collision_monitor.mesh_distance.poses import (
 
 # -- a mesh and a convex solid --
 
-# Metres that rounding may take from a bound.
+# Metres by which rounding may reduce a bound.
 _ROUNDING = 1e-9
 
 
 @kernel
 def triangle_to_solid(tree, row, solids, k, pose, corners, limit, points):
-    """As `convex.solid_distance`, of triangle ``row`` and solid k, whose pose in the tree is given.
+    """Like `convex.solid_distance`, for triangle ``row`` and solid k at ``pose`` in the tree.
 
     ``corners`` (4, 3) is work space; ``points`` (2, 3) gets the nearest points in the solid's
     frame, the solid's first.
@@ -76,11 +76,11 @@ def triangle_to_solid(tree, row, solids, k, pose, corners, limit, points):
 
 @kernel
 def nearest_to_solid(tree, volumes, solids, k, pose, guess, limit, search, points):
-    """(distance, row) of the triangle nearest to solid k; (limit, -1) if none is nearer.
+    """Return (distance, row) of the triangle nearest to solid k; (limit, -1) if none is nearer.
 
     ``volumes`` (1, columns): around the solid in its own frame; ``pose`` (7, 3) of that frame in
-    the tree's. The radius is left out. ``points`` (2, 3) gets the nearest points in the tree's
-    frame, on the mesh and on the solid. Without ``search`` only the guess is measured.
+    the tree's. The radius of the solid is ignored. ``points`` (2, 3) gets the nearest points in the
+    tree's frame, on the mesh and on the solid. Without ``search`` only the guess is measured.
     """
     corners = work_space(limit, 4, 3)
     trial = work_space(limit, 2, 3)
@@ -89,9 +89,9 @@ def nearest_to_solid(tree, volumes, solids, k, pose, guess, limit, search, point
         found = triangle_to_solid(tree, guess, solids, k, pose, corners, best, trial)
         if found < best:
             best, best_row = found, guess
-            _keep(pose, trial, points)
+            _to_mesh_frame(pose, trial, points)
     waiting = work_space(best_row, STACK, 1)
-    bounds = work_space(limit, STACK, 2)  # as in `mesh_distance`
+    bounds = work_space(limit, STACK, 2)  # as in `mesh_pair_distance`
     waiting[0, 0] = 0
     bounds[0, 0] = bound(tree.kind, tree.volumes, ZERO, volumes, ZERO, pose, best * best)
     size = 1 if search and best > 0.0 else 0
@@ -106,7 +106,7 @@ def nearest_to_solid(tree, volumes, solids, k, pose, guess, limit, search, point
             found = triangle_to_solid(tree, row, solids, k, pose, corners, best, trial)
             if found < best:
                 best, best_row = found, row
-                _keep(pose, trial, points)
+                _to_mesh_frame(pose, trial, points)
                 if best == 0.0:
                     return best, best_row
         base = size
@@ -128,9 +128,9 @@ def nearest_to_solid(tree, volumes, solids, k, pose, guess, limit, search, point
 
 @kernel
 def touching_rows(tree, volumes, solids, k, pose, out, column):
-    """How many triangles meet solid k, its radius included, up to the rows of ``out``.
+    """Return the number of triangles that meet solid k and its radius, at most rows of ``out``.
 
-    Their rows go to a column of ``out``. The rest as of `nearest_to_solid`.
+    Their rows are written to a column of ``out``. Other arguments as in `nearest_to_solid`.
     """
     corners, points = work_space(1.0, 4, 3), work_space(1.0, 2, 3)
     radius = solids[k, RADIUS]
@@ -149,7 +149,7 @@ def touching_rows(tree, volumes, solids, k, pose, out, column):
             row = tree.slots[slot, 0]
             if triangle_to_solid(tree, row, solids, k, pose, corners, limit, points) > radius:
                 continue
-            # An octree has a triangle in many leaves.
+            # An octree has a triangle in several leaves.
             known = False
             if tree.kind == OCTREE:
                 for m in range(count):
@@ -167,27 +167,27 @@ def touching_rows(tree, volumes, solids, k, pose, out, column):
 
 
 @kernel
-def _keep(pose, trial, points):
-    """Points in the solid's frame, its own first, into ``points``: the mesh's first, its frame."""
+def _to_mesh_frame(pose, trial, points):
+    """Convert points in the solid's frame, its own first, to the mesh's frame, the mesh's first."""
     for i in range(3):
         points[0, i], points[1, i] = trial[1, i], trial[0, i]
     move_points(pose, points)
 
 
-# -- whether a point lies inside the closed surfaces of a mesh --
+# -- whether a point is inside the closed surfaces of a mesh --
 #
-# By the winding number: how often a ray from the point leaves, less how often it enters. The ray
-# runs along x. What it hits is decided by exact signs, and a ray through an edge or a corner hits
-# exactly one of the triangles that meet there, as if it ran a little to one side of it: so
-# the number is right wherever the surface is closed.
+# Winding number: how often a ray from the point leaves, less how often it enters. The ray runs
+# along x. Its hits are decided by exact signs. A ray through an edge or a corner hits exactly one
+# of the adjacent triangles, as if it were shifted slightly sideways, so the number is correct for
+# every closed surface.
 
 
 @kernel
 def _side_of_edge(p, a, b):
     """1 or -1 if the edge from row a to row b passes the ray of row 3 upwards or downwards.
 
-    0 if it does not pass the ray's height, or on its right. Heights are z, half open; an edge is
-    looked at from its lower end, so that both triangles at it see the same.
+    0 if it does not cross the ray's height, or passes on its right. Heights are z, half open. An
+    edge is evaluated from its lower end, so that both adjacent triangles agree.
     """
     if (p[a, 2] > p[3, 2]) == (p[b, 2] > p[3, 2]):
         return 0
@@ -197,13 +197,13 @@ def _side_of_edge(p, a, b):
 
 
 @kernel
-def _crossed(p):
-    """How often the ray of row 3 along x passes outwards through the triangle of rows 0 to 2."""
+def _crossings_of_triangle(p):
+    """Return how often the ray of row 3 along x leaves through the triangle of rows 0 to 2."""
     turn = _side_of_edge(p, ZERO, ONE) + _side_of_edge(p, ONE, TWO) + _side_of_edge(p, TWO, ZERO)
     if turn == 0:
         return 0
     side = orient3d(p, ZERO, ONE, TWO, THREE)
-    return turn if side * turn < 0 else 0  # else it lies behind the point
+    return turn if side * turn < 0 else 0  # otherwise it is behind the point
 
 
 @kernel
@@ -236,28 +236,28 @@ def _ray_misses(tree, node, x, y, z):
 
 
 @kernel
-def _through(tree, row, closed, first_row, p):
-    """`_crossed` of a triangle, 0 if it belongs to no closed surface."""
+def _crossings_if_closed(tree, row, closed, first_row, p):
+    """`_crossings_of_triangle` of a triangle; 0 if it does not belong to a closed surface."""
     if closed[first_row + row, 0] == 0:
         return 0
     for k in range(3):
         for axis in range(3):
             p[k, axis] = tree.corners[row, 3 * k + axis]
-    return _crossed(p)
+    return _crossings_of_triangle(p)
 
 
 @kernel
 def winding_number(tree, closed, first_row, x, y, z):
-    """Of the closed surfaces of a mesh about a point in its frame; 0 is outside.
+    """Winding number of the closed surfaces of a mesh about a point in its frame; 0 is outside.
 
     ``closed`` (rows, 1): whether the triangle of row ``first_row`` + k belongs to a closed surface.
     """
     p = work_space(x, 4, 3)
     p[3, 0], p[3, 1], p[3, 2] = x, y, z
     total = 0
-    if tree.kind == OCTREE:  # has a triangle in many leaves
+    if tree.kind == OCTREE:  # a triangle may be in several leaves
         for row in range(len(tree.corners)):
-            total += _through(tree, row, closed, first_row, p)
+            total += _crossings_if_closed(tree, row, closed, first_row, p)
         return total
     waiting = work_space(first_row, STACK, 1)
     waiting[0, 0] = 0
@@ -269,7 +269,7 @@ def winding_number(tree, closed, first_row, x, y, z):
             continue
         first, count = tree.nodes[node, 0], tree.nodes[node, 1]
         for slot in range(first, first - count):
-            total += _through(tree, tree.slots[slot, 0], closed, first_row, p)
+            total += _crossings_if_closed(tree, tree.slots[slot, 0], closed, first_row, p)
         for child in range(first, first + count):
             waiting[size, 0] = child
             size += 1
@@ -278,7 +278,7 @@ def winding_number(tree, closed, first_row, x, y, z):
 
 @kernel
 def tree_of(data, shapes, part):
-    """The tree of a part; the reaches in it are the thread's own."""
+    """Return the tree of a part; its reaches are in the thread's own array."""
     numbers, index, work, begin, _ = data
     tree = unpack_tree(numbers, index, shapes.parts[part, 1], shapes.parts[part, 2])
     reaches = borrow(work, begin + 2 * shapes.parts[part, 3], len(tree.nodes), 2)
@@ -289,15 +289,15 @@ def tree_of(data, shapes, part):
 
 @small_kernel
 def balls_gap(balls, i, j, pose):
-    """Gap between the balls of two parts, the second one's frame at ``pose`` in the first's."""
+    """Gap between the balls of two parts; ``pose`` is the second frame in the first."""
     x, y, z = to_outer(pose, balls[j, 0], balls[j, 1], balls[j, 2])
     dx, dy, dz = x - balls[i, 0], y - balls[i, 1], z - balls[i, 2]
     return math.sqrt(dx * dx + dy * dy + dz * dz) - balls[i, 3] - balls[j, 3]
 
 
 @kernel
-def _holds(data, shapes, outer, inner, pose):
-    """Whether closed surfaces of part ``outer`` hold a piece of ``inner``, at ``pose`` to it."""
+def _contains_piece(data, shapes, outer, inner, pose):
+    """Whether closed surfaces of part ``outer`` contain a piece of ``inner``, at ``pose`` to it."""
     if shapes.parts[outer, 5] == 0:
         return False
     box, begin = shapes.boxes, shapes.parts[inner, 6]
@@ -318,26 +318,26 @@ def _holds(data, shapes, outer, inner, pose):
 
 @kernel
 def holds(data, shapes, i, j, pose):
-    """Whether one of two parts holds a piece of the other, if their surfaces do not cross.
+    """Whether one of two parts contains a piece of the other, if their surfaces do not cross.
 
     ``pose`` of the second's link in the first's.
     """
-    if _holds(data, shapes, i, j, pose):
+    if _contains_piece(data, shapes, i, j, pose):
         return True
     if shapes.parts[j, 5] == 0:
         return False
     back = work_space(1.0, 7, 3)
     invert(pose, back)
-    return _holds(data, shapes, j, i, back)
+    return _contains_piece(data, shapes, j, i, back)
 
 
 @kernel
 def part_distance(data, shapes, i, j, pose, row_a, row_b, limit, search, points):
-    """(distance, row, row) of two parts below ``limit``, radii left out; 0 where they meet.
+    """Return (distance, row, row) of two parts below ``limit``, without radii; 0 if they meet.
 
-    (limit or more, -1, -1) above it. ``pose`` of the second's link in the first's; ``points``
+    Returns (limit or more, -1, -1) above it. ``pose`` of the second link in the first; ``points``
     (3, 3) gets the nearest points in the first link's frame. Without ``search`` only the triangles
-    of the rows given are measured.
+    of the given rows are measured.
     """
     none = np.int64(-1)
     i_is_mesh, j_is_mesh = shapes.parts[i, 0] == MESH, shapes.parts[j, 0] == MESH
@@ -382,7 +382,7 @@ def part_distance(data, shapes, i, j, pose, row_a, row_b, limit, search, points)
 
 @kernel
 def finish(shapes, i, j, distance, points):
-    """Signed distance of two parts that do not meet at their cores; points go to their surfaces.
+    """Signed distance of two parts whose cores do not meet; moves points to their surfaces.
 
     Row 2 of ``points`` gets the normal.
     """

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The shapes of links as parts, packed as flat arrays, and the windows of exact queries on these.
 
-All meshes of a link are one part, with a hierarchy over their triangles in the frame of the link.
-Every box, cylinder, sphere and capsule is a part of its own: a convex solid, without approximation.
+All meshes of a link form one part, with a hierarchy over their triangles in the frame of the link.
+Every box, cylinder, sphere and capsule is a separate part: an exact convex solid.
 
-`Shapes` never change and may be shared by threads; `State` is written by queries and may not.
+`Shapes` are constant and may be shared by threads; `State` is written by queries and may not.
 
 Shapes, integers:
 
@@ -30,7 +30,7 @@ solids      parts x 5      as in `geometry.convex`
 probes      probes x 3     a point of every connected piece of a part
 ==========  =============  =====================================================================
 
-Behind them lie the trees of the meshes, as in `mesh_tree`; a solid has one of one node.
+They are followed by the trees of the meshes, as in `mesh_tree`; a solid has a tree of one node.
 
 State, integers:
 
@@ -79,7 +79,7 @@ from collision_monitor.robot.description import Shape
 
 # -- the parts of a link --
 
-_EVERYTHING_GROWS = 1.0 + 1e-12
+_GROWTH = 1.0 + 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,8 +88,8 @@ class Part:
 
     Attributes:
         kind: MESH or SOLID.
-        tree: (numbers, index) as of `mesh_tree`; of a solid, its volume alone.
-        ball: (4,) centre and radius of a ball around it.
+        tree: (numbers, index) as in `mesh_tree`; of a solid, only its volume.
+        ball: (4,) centre and radius of a bounding ball.
         place: (4, 4) pose of a solid.
         solid: (5,) as in `geometry.convex`; zeros for a mesh.
         closed: (rows,) whether each row of the tree belongs to a closed surface.
@@ -108,19 +108,19 @@ class Part:
 
     @property
     def nodes(self) -> int:
-        """Nodes of the tree."""
+        """Number of nodes of the tree."""
         return int(self.tree[1][1])
 
 
 def parts_of(shapes: Sequence[Shape], kind: str) -> list[Part]:
-    """The parts of a link, its meshes first; ``kind`` is that of the hierarchy."""
+    """Return the parts of a link, meshes first; ``kind`` is that of the hierarchy."""
     meshes = [shape for shape in shapes if shape.kind == "mesh"]
     parts = [_mesh_part(*merged(meshes), kind)] if meshes else []
     return parts + [_solid_part(shape, kind) for shape in shapes if shape.kind != "mesh"]
 
 
 def merged(meshes: Sequence[Shape]) -> tuple[np.ndarray, np.ndarray]:
-    """(vertices, triangles) of all meshes of a link, in its frame, one after another."""
+    """Return (vertices, triangles) of all meshes of a link, in its frame, one after another."""
     vertices = [m.vertices @ m.pose[:3, :3].T + m.pose[:3, 3] for m in meshes]
     starts = np.cumsum([0, *map(len, vertices)])
     triangles = [m.triangles + start for m, start in zip(meshes, starts, strict=False)]
@@ -150,11 +150,11 @@ def _ball(points: np.ndarray) -> np.ndarray:
     """Centre and radius of a ball around points (n, 3)."""
     center = 0.5 * (points.min(axis=0) + points.max(axis=0))
     radius = np.linalg.norm(points - center, axis=1).max()
-    return np.r_[center, radius * _EVERYTHING_GROWS]
+    return np.r_[center, radius * _GROWTH]
 
 
 def solid_row(shape: Shape) -> np.ndarray:
-    """A box, cylinder, sphere or capsule as a row of `geometry.convex`."""
+    """Return a box, cylinder, sphere or capsule as a row of `geometry.convex`."""
     if shape.kind == "box":
         return np.array([*(0.5 * side for side in shape.size), 0.0, 0.0])
     radius, length = (*shape.size, 0.0)[:2]
@@ -164,19 +164,19 @@ def solid_row(shape: Shape) -> np.ndarray:
 
 
 def volumes_of_solids(kind: str, solids: np.ndarray) -> np.ndarray:
-    """Volume of each of some solids (k, 5), in its own frame; ``kind`` is that of the hierarchy."""
+    """Volumes of solids (k, 5), in their own frames; ``kind`` is that of the hierarchy."""
     half = solids[:, :3]
     axes = np.tile(np.eye(3), (len(half), 1, 1))
     return volume_rows(kind, -half, half, axes, float(half.max()))
 
 
 def balls_of_solids(solids: np.ndarray, centers: np.ndarray) -> np.ndarray:
-    """(k, 4) centre and radius of a ball around each of ``solids`` (k, 5) at ``centers`` (k, 3)."""
+    """(k, 4) centres and radii of balls around ``solids`` (k, 5) at ``centers`` (k, 3)."""
     half = solids[:, :3]
     reach = np.where(
         solids[:, 3] > 0.0, np.hypot(half[:, 0], half[:, 2]), np.linalg.norm(half, axis=1)
     )
-    return np.column_stack([centers, (reach + solids[:, 4]) * _EVERYTHING_GROWS])
+    return np.column_stack([centers, (reach + solids[:, 4]) * _GROWTH])
 
 
 def _solid_part(shape: Shape, kind: str) -> Part:
@@ -250,10 +250,10 @@ class State(NamedTuple):
 def pack_shapes(
     tables: dict[str, np.ndarray], trees: list[tuple[np.ndarray, np.ndarray]]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(numbers, index) of `Shapes`.
+    """Return (numbers, index) of `Shapes`.
 
-    ``tables`` by name, in which the places of the trees are filled in; ``trees`` (numbers, index)
-    one for each part.
+    ``tables`` by name; the offsets of the trees are filled in. ``trees``: (numbers, index) of each
+    part.
     """
     integers = [np.asarray(tables[name], dtype=np.int64) for name, _ in _INTEGERS]
     floats = [np.asarray(tables[name], dtype=np.float64) for name, _ in _FLOATS]
@@ -274,7 +274,7 @@ def pack_shapes(
 
 
 def windows(numbers: np.ndarray, index: np.ndarray) -> Shapes:
-    """The Shapes of two packed arrays for numpy: windows, not copies."""
+    """Return the Shapes of two packed arrays for numpy, without copies."""
     found = []
     for k, (_, columns) in enumerate(_INTEGERS + _FLOATS):
         source = index if k < len(_INTEGERS) else numbers
@@ -284,7 +284,7 @@ def windows(numbers: np.ndarray, index: np.ndarray) -> Shapes:
 
 
 def new_state(links: int, pairs: np.ndarray, nodes: int) -> tuple[np.ndarray, np.ndarray]:
-    """(numbers, index) of a `State` that knows nothing yet; ``pairs`` (p, 2) of links."""
+    """Return (numbers, index) of a `State` without results; ``pairs`` (p, 2) of links."""
     count = len(pairs)
     table = np.full((links, links), -1, dtype=np.int64)
     table[pairs[:, 0], pairs[:, 1]] = table[pairs[:, 1], pairs[:, 0]] = np.arange(count)
@@ -298,13 +298,13 @@ def new_state(links: int, pairs: np.ndarray, nodes: int) -> tuple[np.ndarray, np
 
 
 def pair_table(index: np.ndarray) -> np.ndarray:
-    """(links, links) numbers of pairs, of a state's ``index``: a window, not a copy."""
+    """Return (links, links) pair numbers in a state's ``index``, without a copy."""
     links = int(index[0])
     return index[_STATE_HEADER : _STATE_HEADER + links * links].reshape(links, links)
 
 
 def forget_pairs(numbers: np.ndarray, index: np.ndarray, which: np.ndarray | slice) -> None:
-    """Let a state know nothing of some pairs, because their shapes are others."""
+    """Clear the results of some pairs in a state, because their shapes have changed."""
     links, pairs, _ = index[:_STATE_HEADER].tolist()
     numbers[pairs : 14 * pairs].reshape(pairs, 13)[which] = -np.inf
     guesses = _STATE_HEADER + links * links
@@ -313,7 +313,7 @@ def forget_pairs(numbers: np.ndarray, index: np.ndarray, which: np.ndarray | sli
 
 @kernel
 def unpack_shapes(numbers, index):
-    """The Shapes of two packed arrays; valid as long as they live."""
+    """The Shapes of two packed arrays; valid as long as the arrays exist."""
     return Shapes(
         borrow(index, index[0], index[1], 3),
         borrow(index, index[2], index[3], 8),
@@ -331,7 +331,7 @@ def unpack_shapes(numbers, index):
 
 @kernel
 def unpack_state(numbers, index):
-    """The State of two packed arrays; valid as long as they live."""
+    """The State of two packed arrays; valid as long as the arrays exist."""
     links, pairs, nodes = index[0], index[1], index[2]
     at = _STATE_HEADER + links * links
     return State(
@@ -349,7 +349,7 @@ def unpack_state(numbers, index):
 
 @small_kernel
 def data_of(numbers, index, work, work_index, calls):
-    """What `exact_part` needs to find trees: arrays, where ``reaches`` begin, and addresses.
+    """Return what `part_distance` needs to find trees: arrays, begin of ``reaches``, and addresses.
 
     ``numbers`` and ``index`` of the shapes, ``work`` and ``work_index`` of the state.
     """

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Poses as windows (7, 3): the rotation, the translation, and the rotation's absolute values.
 
-As `bounding_volumes.place` makes them; the last three rows are what boxes ask for.
+The layout of `bounding_volumes.place`; the last three rows are needed for boxes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collision_monitor.common.compiled import kernel
 
 @kernel
 def take_pose(rows, k, out):
-    """Row k of a window (n, 12), a rotation row by row and a translation, into ``out``."""
+    """Copy row k of a window (n, 12), a rotation row by row and a translation, to ``out``."""
     for i in range(3):
         out[3, i] = rows[k, 9 + i]
         for j in range(3):
@@ -23,7 +23,7 @@ def take_pose(rows, k, out):
 
 @kernel
 def compose(p, q, out):
-    """The pose q in the frame that p is a pose in: out = p q; not in place."""
+    """Set out = p q: the pose q, given in the frame of p, in p's parent frame; not in place."""
     for i in range(3):
         out[3, i] = p[i, 0] * q[3, 0] + p[i, 1] * q[3, 1] + p[i, 2] * q[3, 2] + p[3, i]
         for j in range(3):
@@ -32,7 +32,7 @@ def compose(p, q, out):
 
 @kernel
 def compose_inverse(p, q, out):
-    """The pose q as seen from p: out = p^-1 q; not in place."""
+    """Set out = p^-1 q: the pose q relative to p; not in place."""
     x, y, z = q[3, 0] - p[3, 0], q[3, 1] - p[3, 1], q[3, 2] - p[3, 2]
     for i in range(3):
         out[3, i] = p[0, i] * x + p[1, i] * y + p[2, i] * z
@@ -42,7 +42,7 @@ def compose_inverse(p, q, out):
 
 @kernel
 def invert(p, out):
-    """The inverse of the pose p into ``out``; not in place."""
+    """Set out = p^-1; not in place."""
     for i in range(3):
         out[3, i] = -(p[0, i] * p[3, 0] + p[1, i] * p[3, 1] + p[2, i] * p[3, 2])
         for j in range(3):
@@ -59,7 +59,7 @@ def fill_absolute(p):
 
 @kernel
 def to_outer(p, x, y, z):
-    """The point (x, y, z) of the frame whose pose is p, in the frame that p is a pose in."""
+    """Transform the point (x, y, z) from the frame at pose p into p's parent frame."""
     return (
         p[0, 0] * x + p[0, 1] * y + p[0, 2] * z + p[3, 0],
         p[1, 0] * x + p[1, 1] * y + p[1, 2] * z + p[3, 1],
@@ -80,7 +80,7 @@ def to_inner(p, x, y, z):
 
 @kernel
 def move_points(p, points):
-    """Points (two rows) of the frame whose pose is p into the frame that p is a pose in."""
+    """Transform points (two rows) from the frame at pose p into p's parent frame."""
     for row in range(2):
         x, y, z = to_outer(p, points[row, 0], points[row, 1], points[row, 2])
         points[row, 0], points[row, 1], points[row, 2] = x, y, z

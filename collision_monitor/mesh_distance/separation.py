@@ -1,17 +1,18 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""How far parts and links reach along a direction, and how far one must move along it to be free.
+"""Extents of parts and links along a direction, and the travel along it that separates them.
 
-Two shapes are never nearer than the gap between them along any direction, and moved along it by
-their overlap they are apart. Both are found through the hierarchies in a few microseconds.
+The distance of two shapes is at least the gap between them along any direction, and a travel by
+their overlap separates them. Both are computed with the hierarchies in a few microseconds.
 
-The way out may be shorter. While the second part moves along n, two triangles can only meet where
-their shadows along n overlap, and are surely past one another where the highest point of the first
-is below the lowest of the second. From such a place to the next: the way ends where nothing meets.
-It is never shorter than the way to the first place where they are free, and may be longer.
+The separating travel may be shorter than the overlap. While the second part moves along n, two
+triangles can only meet if their projections across n overlap, and they cannot meet once the highest
+point of the first is below the lowest point of the second. The search proceeds from one such
+position to the next, until nothing meets. The result is never shorter than the travel to the first
+separated position, and may be longer.
 
-Nodes of the hierarchies are tested by the intervals that their boxes cover along n and along four
-directions across, which are all that is computed for them.
+Nodes of the hierarchies are tested by the intervals of their boxes along n and along four
+directions across n; nothing else is computed for them.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from collision_monitor.mesh_distance.part_distance import tree_of
 from collision_monitor.mesh_distance.parts import MESH
 from collision_monitor.mesh_distance.poses import take_pose
 
-# -- the reach along a direction --
+# -- extents along a direction --
 
 
 @kernel
@@ -45,7 +46,7 @@ def solid_reach(shapes, part, placed, x, y, z):
 
 @kernel
 def _node_reach(tree, node, x, y, z):
-    """At least the largest n . p over what the volume of a node encloses."""
+    """Upper bound of n . p over the contents of a node's volume."""
     v = tree.volumes
     reach = x * v[node, 0] + y * v[node, 1] + z * v[node, 2]
     if tree.kind == OBB or tree.kind == RSS:
@@ -61,7 +62,7 @@ def _node_reach(tree, node, x, y, z):
 
 @kernel
 def mesh_reach(tree, x, y, z, least):
-    """Largest n . p over the triangles of a tree; ``least`` if none reaches beyond it."""
+    """Largest n . p over the triangles of a tree; ``least`` if none is above it."""
     corners = tree.corners
     waiting, bounds = work_space(np.int64(0), STACK, 1), work_space(least, STACK, 1)
     waiting[0, 0], bounds[0, 0] = 0, math.inf
@@ -85,7 +86,7 @@ def mesh_reach(tree, x, y, z, least):
             reach = _node_reach(tree, child, x, y, z)
             if reach <= least:
                 continue
-            # Sorted in: what may reach farthest is on top.
+            # Insertion sort: the largest bound is on top.
             at = size
             while at > base and bounds[at - 1, 0] > reach:
                 bounds[at, 0], waiting[at, 0] = bounds[at - 1, 0], waiting[at - 1, 0]
@@ -97,7 +98,7 @@ def mesh_reach(tree, x, y, z, least):
 
 @kernel
 def _part_reach(data, shapes, part, x, y, z, least):
-    """Largest n . p over a part in its link's frame; ``least`` if it does not reach beyond it."""
+    """Largest n . p over a part in its link's frame; ``least`` if it is not above it."""
     if shapes.parts[part, 0] == MESH:
         return mesh_reach(tree_of(data, shapes, part), x, y, z, least)
     place = work_space(least, 7, 3)
@@ -107,7 +108,7 @@ def _part_reach(data, shapes, part, x, y, z, least):
 
 @kernel
 def _reach(data, shapes, begin, count, x, y, z):
-    """The same of parts of one link, ``count`` of them from ``begin`` on."""
+    """Largest n . p over ``count`` parts of one link, from ``begin`` on."""
     least = -math.inf
     balls = shapes.balls
     for part in range(begin, begin + count):
@@ -119,10 +120,10 @@ def _reach(data, shapes, begin, count, x, y, z):
 
 @kernel
 def parts_gap(data, shapes, i, count_i, j, count_j, pose, x, y, z):
-    """Gap along a unit vector between parts of a link and, beyond them, parts of another.
+    """Gap (m) along a unit vector between parts of a link and parts of another; negative: overlap.
 
-    Metres; below zero it is the overlap. Parts i to i + count_i, and j to j + count_j whose link
-    is at ``pose`` in the first's, in whose frame the vector is.
+    Parts i to i + count_i, and j to j + count_j, whose link is at ``pose`` in the first's frame.
+    The vector points from the first to the second, in the first's frame.
     """
     own = _reach(data, shapes, i, count_i, x, y, z)
     other = _reach(
@@ -134,17 +135,17 @@ def parts_gap(data, shapes, i, count_i, j, count_j, pose, x, y, z):
     return pose[3, 0] * x + pose[3, 1] * y + pose[3, 2] * z - other - own
 
 
-# -- the way out along a direction --
+# -- separating travel along a direction --
 
 _AXES = 5
-# Metres beyond a place where triangles just touch.
+# Metres beyond the position where triangles just touch.
 _BEYOND = 1e-9
-_DIAGONAL = math.sqrt(2.0)  # the length of the last two
+_DIAGONAL = math.sqrt(2.0)  # the length of the last two axes
 
 
 @kernel
 def fill_axes(x, y, z, axes):
-    """Rows of ``axes`` (5, 4): the unit vector n, and four directions across it; offsets 0."""
+    """Fill ``axes`` (5, 4): the unit vector n and four directions across it, with offsets 0."""
     if abs(x) < 0.6:
         ux, uy, uz = 0.0, z, -y
     else:
@@ -163,7 +164,7 @@ def fill_axes(x, y, z, axes):
 
 @kernel
 def turn_axes(axes, pose, out):
-    """The same axes for coordinates of the frame at ``pose``."""
+    """Express the axes in coordinates of the frame at ``pose``."""
     for k in range(_AXES):
         x, y, z = axes[k, 0], axes[k, 1], axes[k, 2]
         for i in range(3):
@@ -173,7 +174,7 @@ def turn_axes(axes, pose, out):
 
 @kernel
 def _fill_intervals(tree, node, axes, out, row):
-    """Intervals (5 pairs) that the volume of a node covers along the axes."""
+    """Write the intervals (5 pairs) of a node's volume along the axes."""
     v = tree.volumes
     oriented = tree.kind == OBB or tree.kind == RSS
     swept = v[node, 14] if tree.kind == RSS else 0.0
@@ -193,7 +194,7 @@ def _fill_intervals(tree, node, axes, out, row):
 
 @kernel
 def fill_triangle(corners, at, axes, out, row):
-    """Intervals of a triangle, and then its corners along the first three axes."""
+    """Write the intervals of a triangle, and its corners along the first three axes."""
     for k in range(_AXES):
         low, high = math.inf, -math.inf
         for m in range(3):
@@ -210,8 +211,8 @@ def fill_triangle(corners, at, axes, out, row):
 
 
 @kernel
-def _correct(s, row, ends):
-    """The intervals of a solid: exact along n, and grown by its radius across it."""
+def _adjust_solid(s, row, ends):
+    """Correct the intervals of a solid: exact along n, and grown by its radius across it."""
     s[row, 0], s[row, 1] = ends[row, 0], ends[row, 1]
     for k in range(2, 10, 2):
         radius = ends[row, 2] * (1.0 if k < 6 else _DIAGONAL)
@@ -219,8 +220,8 @@ def _correct(s, row, ends):
 
 
 @kernel
-def _shadows_apart(s, i, j):
-    """Whether an interval across n tells that two shadows do not overlap."""
+def _projections_apart(s, i, j):
+    """Whether an interval across n shows that two projections do not overlap."""
     for k in range(2, 10, 2):
         if s[i, k] > s[j, k + 1] or s[j, k] > s[i, k + 1]:
             return True
@@ -228,11 +229,11 @@ def _shadows_apart(s, i, j):
 
 
 @kernel
-def _edge_parts_shadows(s, i, j):
-    """Whether the line of an edge of triangle i parts its shadow from that of triangle j."""
+def _edge_separates(s, i, j):
+    """Whether the line of an edge of triangle i separates the projections of i and j."""
     for m in range(3):
         n = (m + 1) % 3
-        # Across the edge, in the plane of the shadows.
+        # Perpendicular to the edge, in the plane of the projections.
         x, y = s[i, 16 + n] - s[i, 16 + m], s[i, 13 + m] - s[i, 13 + n]
         begin = x * s[i, 13 + m] + y * s[i, 16 + m]
         third = (n + 1) % 3
@@ -247,17 +248,17 @@ def _edge_parts_shadows(s, i, j):
 
 
 @small_kernel
-def _stretch_of(s, way, anywhere):
-    """Where the stretch of two rows of intervals ends, if it covers ``way``; else -infinity."""
+def _contact_range_end(s, way, anywhere):
+    """End of the contact range of two rows of intervals, if it covers ``way``; else -infinity."""
     end = s[0, 1] - s[1, 0]
-    if end <= way or (not anywhere and s[0, 0] - s[1, 1] > way) or _shadows_apart(s, ZERO, ONE):
+    if end <= way or (not anywhere and s[0, 0] - s[1, 1] > way) or _projections_apart(s, ZERO, ONE):
         return -math.inf
     return end
 
 
 @kernel
 def _triangles_meet(s, way):
-    """Whether the triangles of both rows share a point when the second has moved so far."""
+    """Whether the triangles of both rows share a point after the second has moved by ``way``."""
     p = work_space(way, 6, 3)
     for row in range(2):
         for m in range(3):
@@ -268,7 +269,7 @@ def _triangles_meet(s, way):
 
 @kernel
 def _solid_meets(s, row, way, axes, solids, k):
-    """Whether the triangle of a row, moved so far, meets a solid; ``axes`` are in its frame."""
+    """Whether the triangle of a row, moved by ``way``, meets a solid; ``axes`` are in its frame."""
     corners, points = work_space(way, 4, 3), work_space(way, 2, 3)
     for m in range(3):
         n = s[row, 10 + m] + way - axes[0, 3]
@@ -280,13 +281,13 @@ def _solid_meets(s, row, way, axes, solids, k):
 
 
 @kernel
-def _covered_to(
+def _end_of_contact(
     a, b, a_is_mesh, b_is_mesh, solids, first, second, axes, turned, ends, way, anywhere, limit,
     looks,
 ):
-    """How far the stretches reach that cover ``way``; ``way`` if none does. And the looks left.
+    """Return the end of the contact ranges that cover ``way`` (``way`` if none), and looks left.
 
-    The stretch that may reach farthest first. ``limit`` where there are no looks left.
+    The range that may end last is tested first. Returns ``limit`` if no looks are left.
     """
     s = work_space(way, 2, 19)
     waiting, bounds = work_space(np.int64(0), STACK, 2), work_space(way, STACK, 1)
@@ -306,21 +307,21 @@ def _covered_to(
         if count_a <= 0 and count_b <= 0:
             if not a_is_mesh:
                 _fill_intervals(a, i, axes, s, ZERO)
-                _correct(s, ZERO, ends)
+                _adjust_solid(s, ZERO, ends)
             if not b_is_mesh:
                 _fill_intervals(b, j, turned, s, ONE)
-                _correct(s, ONE, ends)
+                _adjust_solid(s, ONE, ends)
             for m in range(first_b, first_b + (-count_b if b_is_mesh else 1)):
                 if b_is_mesh:
                     fill_triangle(b.corners, b.slots[m, 0], turned, s, ONE)
                 for k in range(first_a, first_a + (-count_a if a_is_mesh else 1)):
                     if a_is_mesh:
                         fill_triangle(a.corners, a.slots[k, 0], axes, s, ZERO)
-                    end = _stretch_of(s, way, anywhere)
+                    end = _contact_range_end(s, way, anywhere)
                     if end <= way:
                         continue
                     if a_is_mesh and b_is_mesh:
-                        if _edge_parts_shadows(s, ZERO, ONE) or _edge_parts_shadows(s, ONE, ZERO):
+                        if _edge_separates(s, ZERO, ONE) or _edge_separates(s, ONE, ZERO):
                             continue
                         if not anywhere and not _triangles_meet(s, way + _BEYOND):
                             continue
@@ -339,11 +340,11 @@ def _covered_to(
         if opens_a:
             _fill_intervals(b, j, turned, s, ONE)
             if not b_is_mesh:
-                _correct(s, ONE, ends)
+                _adjust_solid(s, ONE, ends)
         else:
             _fill_intervals(a, i, axes, s, ZERO)
             if not a_is_mesh:
-                _correct(s, ZERO, ends)
+                _adjust_solid(s, ZERO, ends)
         base = size
         for child in range(count_a if opens_a else count_b):
             if opens_a:
@@ -352,7 +353,7 @@ def _covered_to(
             else:
                 j = first_b + child
                 _fill_intervals(b, j, turned, s, ONE)
-            end = _stretch_of(s, way, anywhere)
+            end = _contact_range_end(s, way, anywhere)
             if end <= way:
                 continue
             at = size
@@ -371,17 +372,17 @@ def way_out(
     a, b, a_is_mesh, b_is_mesh, solids, first, second, axes, turned, ends, way, anywhere, limit,
     looks,
 ):
-    """From ``way`` on, the first length of a move along n at which two parts are free, metres.
+    """Return the first travel along n, from ``way`` on, at which two parts are separated, metres.
 
-    And the looks that are left of ``looks`` pairs of nodes. Any number from ``limit`` on as soon as
-    it is known to be that far, or there are none left: their count is below zero then.
-    Trees a and b, of a solid with its volume alone; it is row ``first`` or ``second`` of ``solids``
-    then, and ``ends`` (2, 3) are its least and largest height along n, and its radius.
-    ``axes`` by `fill_axes` for the frame of a, ``turned`` by `turn_axes` for that of b.
-    ``anywhere``: to be free from there on, however far the second goes on moving.
+    Also returns the remaining ``looks`` (pairs of nodes). Any travel from ``limit`` on stops the
+    search, as do exhausted looks, whose count is then negative. For a solid, tree a or b has only
+    its volume; the solid is row ``first`` or ``second`` of ``solids``, and ``ends`` (2, 3) has its
+    lowest and highest position along n, and its radius. ``axes`` by `fill_axes` in frame a,
+    ``turned`` by `turn_axes` in frame b. ``anywhere``: the parts must remain separated beyond that
+    travel.
     """
     while way < limit:
-        further, looks = _covered_to(
+        further, looks = _end_of_contact(
             a, b, a_is_mesh, b_is_mesh, solids, first, second, axes, turned, ends, way, anywhere,
             limit, looks,
         )  # fmt: skip

@@ -65,20 +65,20 @@ logger = logging.getLogger(__name__)
 
 Source = str | bytes | os.PathLike | ReceivedText
 
-# Metres about the margin in which rounding could make two ways disagree: a thousand times what
-# it does to robots of this world. Rows this close are decided by `min_distances`.
-_DOUBT = 1e-9
-_ROWS_A_THREAD = 200  # fewer are not worth a thread
+# Metres around the margin in which rounding could change the result, with a large reserve. Rows
+# this close are decided by `min_distances`.
+_ROUNDING_MARGIN = 1e-9
+_MIN_ROWS_PER_THREAD = 200  # fewer rows do not justify a thread
 _FLOAT = np.dtype(np.float64)
-# Configurations in which links look at each other; fewer where that would take seconds.
-_WATCH_SAMPLES = 512
-_PAIRS_WATCHED = 400_000
-# With more links than this, their approach is not sampled: there are too many pairs.
-_LINKS_WATCHED = 400
+# Configurations in which approaches of links are sampled; fewer if that would take seconds.
+_APPROACH_SAMPLES = 512
+_MAX_APPROACH_PAIRS = 400_000
+# With more links than this, approaches are not sampled: there are too many pairs.
+_MAX_APPROACH_LINKS = 400
 
 
 def _require_length(margin: float) -> None:
-    if not math.isfinite(margin):  # numpy's takes as long as a small query
+    if not math.isfinite(margin):  # numpy.isfinite would take as long as a small query
         raise ConfigurationError(f"margin: {margin!r} is not a length in metres")
 
 
@@ -136,11 +136,11 @@ class CollisionModel:
         check_count(
             "max_shapes", sum(shaped) + len(scene.obstacles), f"robot {robot.name!r} and its scene"
         )
-        self._number_joints()
+        self._set_joints()
         self.hierarchy = hierarchy
         self._reach: np.ndarray | None = None
         self._found = np.empty((4096, 2), dtype=np.int64)  # work space of contacts()
-        pool = ThreadPoolExecutor(1)  # much of compiling needs no Python: fit meanwhile
+        pool = ThreadPoolExecutor(1)  # most of compiling needs no GIL: fit meanwhile
         try:
             compiled = pool.submit(warm_up)
             self._place_leaves(leaves)
@@ -217,15 +217,15 @@ class CollisionModel:
             q: (nq,) joint positions, radians or metres, in the order of ``joint_names``.
             exact: whether to measure the shapes instead of the leaves (docs/exact.md). The first
                 exact query calls `prepare_exact`.
-            depth: whether an exact query measures how deep shapes touch. Otherwise the distance
-                and points of touching shapes are those of their leaves, which takes far less time.
+            depth: whether an exact query measures the penetration depth of touching shapes.
+                Otherwise their distance and points are those of their leaves, which is much faster.
 
         Raises:
             ConfigurationError: q has the wrong shape or a value that is not finite.
             NothingToCheckError: no pair of links is checked.
         """
         if exact:
-            return self._exactly().nearest(self._configuration(q), depth)
+            return self._exact_distance().nearest(self._configuration(q), depth)
         result = query.distance(self._numbers, self._index, self._configuration(q))
         i, j = result[0], result[1]
         if i < 0:
@@ -244,7 +244,7 @@ class CollisionModel:
 
         Args:
             q: (nq,) joint positions, radians or metres.
-            exact: as in `distance`. This takes far longer than the nearest pair alone.
+            exact: as in `distance`. Much slower than the nearest pair alone.
             within: exact distances are only measured for pairs whose leaves are at most this far
                 apart, metres; the others keep the distance of their leaves.
             depth: as in `distance`.
@@ -257,7 +257,7 @@ class CollisionModel:
         if not isinstance(within, float | int | np.number) or np.isnan(within):
             raise ConfigurationError(f"within: {within!r} is not a length in metres")
         out = self._pair_distances(q.reshape(1, -1))[0]
-        return self._exactly().refine(q, out, within, depth) if exact else out
+        return self._exact_distance().refine(q, out, within, depth) if exact else out
 
     def exact_bounds(
         self,
@@ -270,11 +270,11 @@ class CollisionModel:
     ) -> np.ndarray:
         """Lower bounds (k,) of the exact distances of some pairs, in bounded time.
 
-        For consecutive configurations, as in monitoring. The distances of the leaves are raised by
-        the results of earlier queries, less the motion of the links since then. Then pairs are
-        measured, loosest bound first, whose contact is undecided or whose bound may be too low by
-        more than ``loose``: one, and more until ``seconds`` are over. Touching shapes get the
-        distance of their leaves.
+        Intended for consecutive configurations, as in monitoring. First, the distances of the
+        leaves are raised by the results of earlier queries, less the motion of the links since
+        then. Then pairs whose contact is undecided, or whose bound may be too low by more than
+        ``loose``, are measured, loosest bound first: one pair, and more until ``seconds`` are over.
+        Touching shapes get the distance of their leaves.
 
         Args:
             q: (nq,) joint positions, radians or metres.
@@ -287,7 +287,7 @@ class CollisionModel:
         Raises:
             ConfigurationError: q has the wrong shape or a value that is not finite.
         """
-        return self._exactly().bound(
+        return self._exact_distance().bound(
             self._configuration(q), pairs, leaves, within, loose, seconds
         )
 
@@ -295,10 +295,11 @@ class CollisionModel:
         """Build the hierarchies over all triangles and compile the exact queries.
 
         Otherwise the first exact query does this. It takes about two seconds per 100,000 triangles,
-        and half a minute to compile on first use on a machine. Later twins share the hierarchies.
-        ``depths``: compile queries of the depth of contacts as well, which takes as long again.
+        and half a minute to compile at the first use on a machine. Later twins share the
+        hierarchies. ``depths``: also compile queries of the depth of contacts, which takes as long
+        again.
         """
-        exactly = self._exactly()
+        exactly = self._exact_distance()
         if depths:
             exactly.prepare_depths()
 
@@ -321,15 +322,16 @@ class CollisionModel:
         if not isinstance(most, int | np.integer) or most < 1:
             raise ConfigurationError(f"most: {most!r} is not a number of triangles above 0")
         ranks = self.link_names.index(pair[0]), self.link_names.index(pair[1])
-        return self._exactly().crossing(self._configuration(q), ranks, int(most))
+        return self._exact_distance().crossing(self._configuration(q), ranks, int(most))
 
     def __getstate__(self) -> dict[str, Any]:
-        # Prepared exact queries hold addresses of this process.
+        # Prepared exact queries contain addresses of this process.
         return self.__dict__ | {"_exact": None}
 
-    def _exactly(self) -> ExactDistance:
+    def _exact_distance(self) -> ExactDistance:
         if self._exact is None:
-            # Weak: a model in a circle would wait for a search before its memory is free.
+            # A weak reference: a reference cycle would keep the model in memory until garbage
+            # collection.
             refusal = weakref.WeakMethod(self.refusal)
             rank = {name: k for k, name in enumerate(self.link_names)}
             self._exact = ExactDistance(
@@ -347,7 +349,7 @@ class CollisionModel:
         return self.nearest_of_links(self.distances(q))
 
     def nearest_of_links(self, distances: np.ndarray) -> dict[str, float]:
-        """The same as `link_distances`, from ``distances`` (len(pairs),) that are known already."""
+        """Same as `link_distances`, from known ``distances`` (len(pairs),)."""
         nearest = dict.fromkeys(self.link_names, np.inf)
         for (a, b), distance in zip(self.pairs, distances.tolist(), strict=True):
             nearest[a] = min(nearest[a], distance)
@@ -380,9 +382,9 @@ class CollisionModel:
     ) -> np.ndarray:
         """Whether no checked pair is closer than ``margin``, (N,) booleans.
 
-        The result equals ``min_distances(configurations) >= margin`` and is ten times as fast:
-        eight rows are evaluated at a time, up to the first pair that is too close. The first call
-        of a model builds its tables.
+        The result equals ``min_distances(configurations) >= margin``, but the check is ten times as
+        fast: eight rows are evaluated at a time, and each stops at the first pair that is too
+        close. The first call of a model builds its tables.
 
         Args:
             configurations: (N, nq) one configuration per row, radians or metres.
@@ -402,7 +404,7 @@ class CollisionModel:
             self._clear_tables = clear_tables(view, len(self.joint_names))
         states = np.empty(len(rows), dtype=np.uint8)
         self._in_parallel(
-            lambda tables, rows, out: clear(tables, rows, float(margin), _DOUBT, out),
+            lambda tables, rows, out: clear(tables, rows, float(margin), _ROUNDING_MARGIN, out),
             self._clear_tables, copied, rows, states, threads,
         )  # fmt: skip
         doubtful = np.flatnonzero(states == DOUBTFUL)
@@ -420,10 +422,10 @@ class CollisionModel:
         threads: int,
     ) -> None:
         """Run a batch kernel over ``rows``; every thread has a copy of the work space."""
-        threads = min(threads or os.cpu_count() or 1, max(1, len(rows) // _ROWS_A_THREAD))
+        threads = min(threads or os.cpu_count() or 1, max(1, len(rows) // _MIN_ROWS_PER_THREAD))
         if threads <= 1:
             bad = kernel(space, rows, out)
-            self._refuse_bad_row(bad, rows)
+            self._raise_for_row(bad, rows)
             return
         bounds = np.linspace(0, len(rows), threads + 1).astype(int)
         with ThreadPoolExecutor(threads) as pool:
@@ -433,7 +435,7 @@ class CollisionModel:
             ]
         for start, part in zip(bounds, parts, strict=False):
             if (bad := part.result()) >= 0:
-                self._refuse_bad_row(start + bad, rows)
+                self._raise_for_row(start + bad, rows)
 
     def contacts(
         self, q: Sequence[float] | np.ndarray, margin: float = 0.0
@@ -445,9 +447,9 @@ class CollisionModel:
                 not a finite number.
         """
         _require_length(margin)
-        return list(map(tuple, self._touching(self._configuration(q), margin).tolist()))
+        return list(map(tuple, self._leaf_contacts(self._configuration(q), margin).tolist()))
 
-    def _touching(self, q: np.ndarray, margin: float) -> np.ndarray:
+    def _leaf_contacts(self, q: np.ndarray, margin: float) -> np.ndarray:
         """Pairs (k, 2) of leaves nearer than ``margin`` metres; valid until the next call."""
         while True:
             found = self._found
@@ -459,9 +461,9 @@ class CollisionModel:
             self._found = np.empty((2 * len(found), 2), dtype=np.int64)
 
     def near_shares(self, configurations: np.ndarray, margin: float) -> np.ndarray:
-        """Part (len(pairs),) of the ``configurations`` (N, nq) with leaves nearer than ``margin``.
+        """Share (len(pairs),) of ``configurations`` (N, nq) with leaves nearer than ``margin``.
 
-        Through the tree: of all pairs with a large scene, few are near.
+        Uses the tree, because few pairs of a large scene are near.
         """
         rank = {name: k for k, name in enumerate(self.link_names)}
         link_of = np.array([rank[name] for name in self._leaf_links])
@@ -476,29 +478,29 @@ class CollisionModel:
         count = np.zeros(len(known))
         for q in configurations:
             check_time("selecting pairs")
-            found = np.unique(keys(link_of[self._touching(q, margin)]))
+            found = np.unique(keys(link_of[self._leaf_contacts(q, margin)]))
             count[order[np.searchsorted(known, found)]] += 1
         return count / len(configurations)
 
     def usual_distances(self, exact: bool = True) -> UsualDistances:
-        """How near pairs usually are, at random configurations.
+        """Usual distances of pairs, at random configurations.
 
-        Measured when first asked for, which takes about a second, and kept on disk.
-        ``exact``: on the shapes, which calls `prepare_exact`; otherwise on the leaves.
+        Measured at the first call, which takes about a second, and cached on disk. ``exact``:
+        measured on the shapes, which calls `prepare_exact`; otherwise on the leaves.
         """
         if exact not in self._usual:
             self._usual[exact] = usual_distances(self, exact)
         return self._usual[exact]
 
     def surface_distances(self, q: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-        """Exact distances (k,) of pairs by their index (k,) at q (nq,), metres; 0 in contact."""
+        """Exact distances (k,) of pairs by index (k,) at q (nq,), metres; 0 in contact."""
         out = np.full(len(self.pairs), np.inf)
         out[pairs] = 0.0
-        return self._exactly().refine(self._configuration(q), out, 0.0, False)[pairs]
+        return self._exact_distance().refine(self._configuration(q), out, 0.0, False)[pairs]
 
     def exact_arrays(self) -> tuple[np.ndarray, ...]:
-        """First arguments of the kernels of `mesh_distance.nearest_query`."""
-        return self._exactly().arrays
+        """Return the first arguments of the kernels of `mesh_distance.nearest_query`."""
+        return self._exact_distance().arrays
 
     def leaf_segments(self, q: Sequence[float] | np.ndarray) -> np.ndarray:
         """End points (len(leaves), 2, 3) of the leaves at ``q`` (nq,), base frame, metres."""
@@ -552,24 +554,24 @@ class CollisionModel:
         Raises:
             ConfigurationError: a pair is not checked by this model.
         """
-        wanted = set(self.pairs if pairs is None else pairs)
-        if unknown := sorted(wanted.difference(self.pairs)):
+        selected = set(self.pairs if pairs is None else pairs)
+        if unknown := sorted(selected.difference(self.pairs)):
             raise ConfigurationError(
                 f"{unknown[0]} is not among the {len(self.pairs)} pairs that '{self.name}' checks"
             )
         twin = copy.copy(self)
         twin._found = self._found.copy()
-        twin.pairs = [pair for pair in self.pairs if pair in wanted]
+        twin.pairs = [pair for pair in self.pairs if pair in selected]
         twin._pack()
         return twin
 
     def overlapping_by_design(
         self, pairs: Sequence[tuple[str, str]]
     ) -> dict[tuple[str, str], str]:
-        """Those of ``pairs`` of links that a model leaves out for their contacts, and why.
+        """Return those of ``pairs`` that a model omits because of their contacts, and why.
 
-        The rules are those by which a model selects its own pairs (docs/behaviour.md). They do not
-        depend on whether this model checks a pair, or on its SRDF.
+        The rules are those for the pairs of a model (docs/behaviour.md). They do not depend on
+        whether this model checks a pair, nor on its SRDF.
 
         Raises:
             ConfigurationError: a name is not a link with shapes.
@@ -592,18 +594,18 @@ class CollisionModel:
         return rng.uniform(self.lower, self.upper, (n, len(self.joint_names)))
 
     def with_scene(self, scene: Scene) -> CollisionModel:
-        """The same robot with another scene, in a fraction of the time of a load.
+        """Return the same robot with another scene, in a fraction of the time of a load.
 
-        The leaves and the checked pairs of the robot stay as they are. ``scene`` refers to links
-        and joints of the robot, not of the present scene. All pairs with an obstacle are checked,
-        except those that ``scene`` ignores.
+        The leaves and the checked pairs of the robot are kept. ``scene`` refers to links and joints
+        of the robot, not of the current scene. All pairs with an obstacle are checked, except those
+        that ``scene`` ignores.
         """
         other = copy.copy(self)
         other.scene = scene
         other.robot = with_joints(without_joints(self.robot, self.scene.joints), scene.joints)
         other._reach = None
         other._found = self._found.copy()
-        other._number_joints()
+        other._set_joints()
         other._place_leaves(None, self.fits)
         own = {name for name, link in self.robot.links.items() if link.shapes}
         checked = {pair for pair in self.pairs if own.issuperset(pair)}
@@ -620,8 +622,8 @@ class CollisionModel:
 
     # -- loading ---------------------------------------------------------------------
 
-    def _number_joints(self) -> None:
-        """Name and bound the elements of a configuration."""
+    def _set_joints(self) -> None:
+        """Set the names and limits of the elements of a configuration."""
         self._bodies = rigid_bodies(self.robot)
         joints = self._bodies.joints
         self.joint_names: tuple[str, ...] = self._bodies.joint_names
@@ -635,10 +637,10 @@ class CollisionModel:
         given: Mapping[str, Sequence[Leaf]] | None,
         known: Mapping[str, list[Fit]] | None = None,
     ) -> None:
-        """Fit leaves to all shapes; those that move first, as the kernels want them.
+        """Fit leaves to all shapes and order them as the kernels need them: moving ones first.
 
-        ``given``: leaves of the robot's links, ``known``: their fits; nothing is fitted to links
-        of which either is there.
+        ``given``: leaves of the robot's links; ``known``: their fits. Links in either are not
+        fitted.
         """
         body_of = dict(self._bodies.link_bodies)
         pose_of = dict(self._bodies.link_poses)
@@ -650,7 +652,7 @@ class CollisionModel:
         self._obstacle_names = list(obstacles)
         self._body_of = body_of
         fitted = links if given is None and known is None else {}
-        watched = needs_watchers(fitted) and len(fitted) <= _LINKS_WATCHED
+        watched = needs_watchers(fitted) and len(fitted) <= _MAX_APPROACH_LINKS
         watchers = self._watchers(links) if watched else None
         self.fits: dict[str, list[Fit]] = fit_all(fitted, obstacles, self.settings, watchers)
         if known is not None:
@@ -660,7 +662,7 @@ class CollisionModel:
         leaves = {
             name: [leaf for fit in fits for leaf in fit.leaves] for name, fits in self.fits.items()
         }
-        # Chain order, and what does not move behind it.
+        # Chain order, static links last.
         names = sorted(leaves, key=lambda name: body_of[name] == 0)
         self.link_names: tuple[str, ...] = tuple(names)
         self.leaves: list[Leaf] = [leaf for name in names for leaf in leaves[name]]
@@ -682,10 +684,10 @@ class CollisionModel:
         self._link_leaves = np.column_stack([np.r_[0, stops[:-1]], stops])
 
     def _watchers(self, links: Mapping[str, Sequence[Shape]]) -> dict[str, list[np.ndarray]]:
-        """From where the links that are checked against each other are looked at."""
-        pairs, _ = select_pairs(list(links), [], self._body_of, self._left_out())
-        count = min(max(_PAIRS_WATCHED // max(1, len(pairs)), 64), _WATCH_SAMPLES)
-        # Joints of the scene move no link: with them or without, the fits are the same.
+        """Return the watchers of the links that are checked against each other."""
+        pairs, _ = select_pairs(list(links), [], self._body_of, self._omitted_pairs())
+        count = min(max(_MAX_APPROACH_PAIRS // max(1, len(pairs)), 64), _APPROACH_SAMPLES)
+        # Joints of the scene move no link: fits do not depend on them.
         samples = np.tile(np.clip(0.0, self.lower, self.upper), (count, 1))
         own = len(self.joint_names) - len(self.scene.joints)
         samples[:, :own] = np.random.default_rng(1).uniform(
@@ -693,8 +695,8 @@ class CollisionModel:
         )
         return watchers_of(links, link_poses(self._bodies, links, samples), pairs)
 
-    def _left_out(self) -> dict[frozenset[str], str]:
-        """Pairs that are left out, whatever their shapes do, and why."""
+    def _omitted_pairs(self) -> dict[frozenset[str], str]:
+        """Return pairs that are omitted regardless of their shapes, with the reason."""
         left_out = {pair: NEIGHBOURS for pair in neighbours(self.robot, self._bodies)}
         for pair, reason in self.semantics.disabled.items():
             text = f": {reason}" if reason else ""
@@ -711,8 +713,8 @@ class CollisionModel:
     def _select_pairs(self) -> None:
         obstacles = set(self._obstacle_names)
         links = [name for name in self.link_names if name not in obstacles]
-        left_out = self._left_out()
-        # Not one of millions is listed before it is known that there are not too many.
+        left_out = self._omitted_pairs()
+        # Check the number of pairs before listing them: there may be millions.
         least = count_pairs(links, self._obstacle_names, self._body_of) - len(left_out)
         check_count("max_pairs", least, f"robot {self.name!r} and its scene")
         check_time("selecting pairs")
@@ -722,7 +724,7 @@ class CollisionModel:
         self.unmonitored_pairs: list[UnmonitoredPair] = unmonitored
 
     def _drop_permanent_contacts(self) -> None:
-        """Leave out link pairs whose shapes overlap by design; see `permanent_contacts`."""
+        """Omit link pairs whose shapes overlap by design; see `permanent_contacts`."""
         reasons, warnings = permanent_contacts(self)
         self.warnings += warnings
         for k, reason in reasons.items():
@@ -734,8 +736,8 @@ class CollisionModel:
             self._pack()
 
     def _pack(self) -> None:
-        self._clear_tables: ClearTables | None = None  # built when asked for
-        self._exact: ExactDistance | None = None  # as well
+        self._clear_tables: ClearTables | None = None  # built at the first call
+        self._exact: ExactDistance | None = None  # likewise
         rank = {name: k for k, name in enumerate(self.link_names)}
         self._numbers, self._index = pack_model(
             self._bodies,
@@ -745,7 +747,7 @@ class CollisionModel:
             np.array([[rank[a], rank[b]] for a, b in self.pairs], dtype=np.int64),
         )
         query.place_all(self._numbers, self._index)
-        # Before any query: the arrays are work space, too.
+        # Before any query, because queries write to the arrays.
         self.content = content_key(
             self._numbers, self._index, self.lower, self.upper, self.joint_names,
             self._obstacle_names, self.exact_shapes.content,
@@ -761,7 +763,7 @@ class CollisionModel:
             and q.shape == self._shape
             and q.flags.c_contiguous
         ):
-            return q  # nearly always; what follows would take as long as a small query
+            return q  # the usual case; the code below would take as long as a small query
         try:
             q = np.ascontiguousarray(q, dtype=np.float64)
         except (TypeError, ValueError) as error:
@@ -787,10 +789,10 @@ class CollisionModel:
 
     def _pair_distances(self, rows: np.ndarray) -> np.ndarray:
         out = np.empty((len(rows), len(self.pairs)))
-        self._refuse_bad_row(query.pair_distances(self._numbers, self._index, rows, out), rows)
+        self._raise_for_row(query.pair_distances(self._numbers, self._index, rows, out), rows)
         return out
 
-    def _refuse_bad_row(self, row: int, rows: np.ndarray) -> None:
+    def _raise_for_row(self, row: int, rows: np.ndarray) -> None:
         if row >= 0:
             bad = int(np.flatnonzero(~(np.abs(rows[row]) <= LARGEST_POSITION))[0])
             raise ConfigurationError(

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""What a scene should hold, whichever robot it is around, and what of it is not watched."""
+"""Requested objects of a scene, independent of the robot, and faults of those not monitored."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from collision_monitor.errors import CollisionMonitorError, LiveSceneError
 from collision_monitor.model.live_scene import CLOUD, LiveScene
 from collision_monitor.robot.description import Shape
 
-_SHOWN = 3  # reasons that are given; of the others their number
-_MOST_REFUSED = 1000
-_MOST_WISHES = 5000  # more than any scene has room for
+_LISTED = 3  # reasons listed in the message; further ones are counted
+_MAX_REFUSED = 1000
+_MAX_WISHES = 5000  # more than any scene can hold
 
 
 @dataclass(frozen=True, eq=False)
 class Wish:
-    """An object that somebody wants; fields as of `LiveScene.add`.
+    """A requested object; fields as in `LiveScene.add`.
 
-    ``link`` may be any frame that the keeper can find. Without a shape it is to come. ``source`` is
-    what it came as, for those who want to say it again.
+    ``link`` may be any frame known to the keeper. ``shape`` is None while its mesh is being loaded.
+    ``source`` is the original request.
     """
 
     name: str
@@ -38,76 +38,77 @@ class Wish:
 
 
 class SceneKeeper:
-    """Holds what was asked for, and gives it to the live scene of whatever robot is watched.
+    """Stores requested objects and adds them to the live scene of the current robot.
 
-    What cannot be taken over is not forgotten: it is a fault until it is asked for again, taken
-    back, or expires. What was there under its name is there meanwhile, for the next robot as well.
+    An object that cannot be added is a fault until it is requested again, removed, or expires.
+    Until then the previous object of that name remains, for the next robot as well.
 
     Attributes:
-        live: the scene of the robot that is watched; None before any.
-        find: of a frame the link it is fixed to, and its pose (4, 4) there; None: frames are links.
-        wishes: by name.
-        refused: why an object is not watched, and until when that counts; by name.
+        live: the scene of the monitored robot; None before there is one.
+        find: returns the link that a frame is fixed to, and its pose (4, 4) there; None if frames
+            are links.
+        wishes: requested objects by name.
+        refused: by name, why an object is not monitored, and until when this counts (seconds).
     """
 
     def __init__(self, find: Callable[[str], tuple[str, np.ndarray]] | None = None) -> None:
-        """Nothing is wanted."""
+        """Start without objects."""
         self.find = find
         self.live: LiveScene | None = None
         self.wishes: dict[str, Wish] = {}
         self.refused: dict[str, tuple[str, float]] = {}
-        self._held: dict[str, Wish] = {}  # what is there though something else is wanted
-        self._waiting: dict[str, tuple[str, Collection[str]]] = {}  # what is to be attached
-        # Refusals that another robot, or leaves that come, may mend; and those of attaching.
-        self._by_robot: set[str] = set()
-        self._of_attaching: set[str] = set()
+        self._still_present: dict[str, Wish] = {}  # present although replaced by a request
+        self._waiting: dict[str, tuple[str, Collection[str]]] = {}  # objects still to be attached
+        # Refusals that another robot, or a loaded mesh, may resolve; and those of attaching.
+        self._resolvable: set[str] = set()
+        self._attach_refusals: set[str] = set()
         self._fault = ""
-        self._ends = math.inf  # when something that is refused expires
+        self._next_expiry = math.inf  # earliest expiry of a refusal
 
     def attend(self, live: LiveScene | None) -> None:
-        """From now on it is this scene; all that is wanted is put into it."""
+        """Use another live scene and add all requested objects to it."""
         before = set() if self.live is None else set(self.live.objects)
         self.live = live
         if live is None:
             return
 
-        def comes_late(wish: Wish) -> tuple[bool, bool]:
-            """What was there comes first: what was not may not take its room."""
+        def order(wish: Wish) -> tuple[bool, bool]:
+            """Sort objects that were present first: new ones must not take their slots."""
             name = wish.name
-            was_there = name in before and self._held.get(name, wish) is wish
+            was_there = name in before and self._still_present.get(name, wish) is wish
             return not was_there, name in self.refused
 
-        for wish in sorted([*self._held.values(), *self.wishes.values()], key=comes_late):
-            self._take(wish, False)
+        for wish in sorted([*self._still_present.values(), *self.wishes.values()], key=order):
+            self._add_to_scene(wish, False)
 
     def want(self, wish: Wish) -> bool:
-        """Put an object in, in place of one of that name; whether that could be done."""
+        """Add or replace an object; return whether that was possible."""
         name = wish.name
-        if name not in self.wishes and len(self.wishes) >= _MOST_WISHES:
-            self.refuse(name, f"more than {_MOST_WISHES} objects are wanted", wish.expires)
+        if name not in self.wishes and len(self.wishes) >= _MAX_WISHES:
+            self.refuse(name, f"more than {_MAX_WISHES} objects are wanted", wish.expires)
             return False
         before = self.wishes.get(name)
-        if before is not None:  # else it comes only now though a link is to carry it already
+        if before is not None:  # a request to attach a new object still counts
             self._waiting.pop(name, None)
-        if before is not None and self._is_there(before):
-            self._held.setdefault(name, before)
+        if before is not None and self._is_present(before):
+            self._still_present.setdefault(name, before)
         self.wishes[name] = wish
-        return self._take(wish, True)
+        return self._add_to_scene(wish, True)
 
-    def _is_there(self, wish: Wish) -> bool:
-        if wish.shape is None or wish.name in self._by_robot:
+    def _is_present(self, wish: Wish) -> bool:
+        if wish.shape is None or wish.name in self._resolvable:
             return False
         return self.live is None or wish.name in self.live.objects
 
     def fill(self, name: str, rows: np.ndarray) -> bool:
-        """Give an object leaves that were to come; whether that could be done."""
+        """Set the leaves (k, 7) of an object that was loading; return whether it could be added."""
         if name not in self.wishes:
             return False
         self.wishes[name] = replace(self.wishes[name], shape=rows)
-        return self._take(self.wishes[name], False)
+        return self._add_to_scene(self.wishes[name], False)
 
-    def _take(self, wish: Wish, is_new: bool) -> bool:
-        """``is_new``: whether somebody has just asked, so that what was wrong before is past."""
+    def _add_to_scene(self, wish: Wish, is_new: bool) -> bool:
+        """``is_new``: whether the object was just requested, which clears an earlier fault."""
         name = wish.name
         if wish.shape is None:
             self._refuse_by_robot(name, "its mesh is being loaded", wish.expires, is_new)
@@ -125,54 +126,54 @@ class SceneKeeper:
             self._refuse_by_robot(name, why, wish.expires, is_new)
             return False
         if wish is not self.wishes.get(name):
-            return True  # something else is wanted
-        self._held.pop(name, None)
-        if is_new or name in self._by_robot:
+            return True  # a different object of this name is requested
+        self._still_present.pop(name, None)
+        if is_new or name in self._resolvable:
             self.forgive(name)
         if name in self._waiting:
-            self._wait(name, *self._waiting[name])
+            self._attach_later(name, *self._waiting[name])
         return True
 
     def _refuse_by_robot(self, name: str, why: str, expires: float, is_new: bool) -> None:
-        mendable = self._by_robot | self._of_attaching
-        if is_new or name not in self.refused or name in mendable:
+        resolvable = self._resolvable | self._attach_refusals
+        if is_new or name not in self.refused or name in resolvable:
             self.refuse(name, why, expires)
-            self._by_robot.add(name)
+            self._resolvable.add(name)
 
     def refuse(self, name: str, why: str, expires: float = math.inf) -> None:
-        """Note that an object is not watched; one of that name that was before still is."""
-        if name not in self.refused and len(self.refused) >= _MOST_REFUSED:
-            name, why, expires = "...", f"more than {_MOST_REFUSED} objects", math.inf
-        self._by_robot.discard(name)
-        self._of_attaching.discard(name)
+        """Record that an object is not monitored; an earlier one of that name still is."""
+        if name not in self.refused and len(self.refused) >= _MAX_REFUSED:
+            name, why, expires = "...", f"more than {_MAX_REFUSED} objects", math.inf
+        self._resolvable.discard(name)
+        self._attach_refusals.discard(name)
         self.refused[name] = why, expires
-        self._ends = min(self._ends, expires)
-        self._say()
+        self._next_expiry = min(self._next_expiry, expires)
+        self._update_fault()
 
     def refuse_attaching(self, name: str, why: str, expires: float = math.inf) -> None:
-        """Note that a link does not carry what it should; what is wrong beside that stays said."""
-        if name not in self.refused or name in self._of_attaching:
+        """Record that an object could not be attached; other faults of the object are kept."""
+        if name not in self.refused or name in self._attach_refusals:
             self.refuse(name, why, expires)
-            self._of_attaching.add(name)
+            self._attach_refusals.add(name)
 
     def forgive(self, name: str) -> None:
-        """Forget what was wrong with an object."""
-        self._by_robot.discard(name)
-        self._of_attaching.discard(name)
+        """Clear the fault of an object."""
+        self._resolvable.discard(name)
+        self._attach_refusals.discard(name)
         if self.refused.pop(name, None) is not None:
-            self._say()
+            self._update_fault()
 
     def drop(self, name: str) -> None:
-        """Take an object out, and forget what was wrong with it."""
+        """Remove an object and clear its fault."""
         self.wishes.pop(name, None)
-        self._held.pop(name, None)
+        self._still_present.pop(name, None)
         self._waiting.pop(name, None)
         self.forgive(name)
         if self.live is not None:
             self.live.remove(name)
 
     def drop_all(self, is_meant: Callable[[str], bool] = lambda name: True) -> None:
-        """Take out all objects whose name ``is_meant``, but for the cloud."""
+        """Remove all objects whose name ``is_meant``, except the cloud."""
         for name in [*self.wishes, *self.refused]:
             if name != CLOUD and is_meant(name):
                 self.drop(name)
@@ -182,38 +183,38 @@ class SceneKeeper:
     def attach(
         self, name: str, link: str, q: np.ndarray | None, touch: Collection[str] = ()
     ) -> bool:
-        """Let a link carry what is there, from where it is at ``q`` on; whether that could be done.
+        """Attach an object to a link at its pose at ``q`` (nq,); return whether that was possible.
 
-        ``q``: None where it is not known; `retry` does it when it is, and what is to carry has
-        come.
+        ``q``: None if the joint positions are unknown; `retry` attaches the object once they are
+        known and its mesh is loaded.
         """
         self._waiting.pop(name, None)
         if name not in self.wishes:
-            self._wait(name, link, touch)
+            self._attach_later(name, link, touch)
             return False
-        wish = self._held.get(name, self.wishes[name])
+        wish = self._still_present.get(name, self.wishes[name])
         if self.live is None or q is None or self.wishes[name].shape is None:
-            self._wait(name, link, touch)
+            self._attach_later(name, link, touch)
             return False
         try:
             self.live.attach(name, link, q, touch)
         except CollisionMonitorError as error:
             self.refuse_attaching(name, str(error).removeprefix(f"{name}: "), wish.expires)
             return False
-        thing = self.live.objects[name]
+        obj = self.live.objects[name]
         carried = replace(
-            wish, shape=thing.rows if thing.shape is None else thing.shape, link=link,
-            pose=thing.pose, touch=frozenset(touch),
+            wish, shape=obj.rows if obj.shape is None else obj.shape, link=link,
+            pose=obj.pose, touch=frozenset(touch),
         )  # fmt: skip
-        if name in self._held:
-            self._held[name] = carried
+        if name in self._still_present:
+            self._still_present[name] = carried
         else:
             self.wishes[name] = carried
-        if name in self._of_attaching:
+        if name in self._attach_refusals:
             self.forgive(name)
         return True
 
-    def _wait(self, name: str, link: str, touch: Collection[str]) -> None:
+    def _attach_later(self, name: str, link: str, touch: Collection[str]) -> None:
         what, expires = "there is no such object", math.inf
         if (wish := self.wishes.get(name)) is not None:
             what = "the pose of the robot is unknown"
@@ -221,96 +222,96 @@ class SceneKeeper:
                 what = "its mesh is being loaded"
             expires = wish.expires
         self.refuse_attaching(name, f"to be attached to {link!r}, but {what}", expires)
-        if name in self.refused:  # else there are too many of them
+        if name in self.refused:  # otherwise there are too many refusals
             self._waiting[name] = link, touch
 
     def retry(self, q: np.ndarray | None) -> None:
-        """Attach what could not be as long as it was not known where the robot is."""
+        """Attach objects that could not be attached while the joint positions were unknown."""
         if self.live is not None and q is not None:
             for name, (link, touch) in list(self._waiting.items()):
                 self.attach(name, link, q, touch)
 
     def detach(self, name: str, q: np.ndarray | None) -> bool:
-        """Leave what is carried where it is at ``q``; whether that could be done.
+        """Detach an object at its pose at ``q`` (nq,); return whether that was possible.
 
-        What is only to be attached stays where it is.
+        An object that is not attached yet stays in place.
         """
         if self._waiting.pop(name, None) is not None and name not in self.carried():
-            if name in self._of_attaching:
+            if name in self._attach_refusals:
                 self.forgive(name)
             return True
         root = "" if self.live is None else self.live.model.root
         return self.attach(name, root, q)
 
     def is_carried(self, name: str) -> bool:
-        """Whether a link that moves carries it, or is to."""
+        """Whether an object is on a moving link, or is to be attached to one."""
         return name in self._waiting or name in self.carried()
 
     def detach_all(self, q: np.ndarray | None) -> None:
-        """Leave all that is carried where it is at ``q``."""
+        """Detach all attached objects at their poses at ``q`` (nq,)."""
         for name in {*self.carried(), *self._waiting}:
             self.detach(name, q)
 
     def carried(self) -> list[str]:
-        """Names of all objects on links that move."""
+        """Return the names of all objects on moving links."""
         things: Iterable = () if self.live is None else self.live.objects.values()
-        return [thing.name for thing in things if thing.body > 0]
+        return [obj.name for obj in things if obj.body > 0]
 
     def expire(self, now: float) -> None:
-        """Forget what has expired at ``now``."""
-        if now >= self._ends:
+        """Remove objects and faults that have expired at ``now`` (seconds)."""
+        if now >= self._next_expiry:
             for name in [name for name, (_, end) in self.refused.items() if end <= now]:
                 self.forgive(name)
-                self._look_again(name, now)
-            self._ends = min((end for _, end in self.refused.values()), default=math.inf)
-            self._say()
+                self._recheck(name, now)
+            self._next_expiry = min((end for _, end in self.refused.values()), default=math.inf)
+            self._update_fault()
         if self.live is not None:
             self.live.expire(now)
 
-    def _look_again(self, name: str, now: float) -> None:
-        """What was refused has expired: whether what is wanted beside it is there."""
+    def _recheck(self, name: str, now: float) -> None:
+        """After a refusal has expired, check whether the requested object is present."""
         wish = self.wishes.get(name)
         if wish is not None and wish.expires <= now:
             return
-        is_there = self.live is None or name in self.live.objects
-        if wish is not None and (name in self._held or wish.shape is None or not is_there):
-            self._take(wish, True)
+        present = self.live is None or name in self.live.objects
+        if wish is not None and (name in self._still_present or wish.shape is None or not present):
+            self._add_to_scene(wish, True)
         elif name in self._waiting:
-            self._wait(name, *self._waiting[name])
+            self._attach_later(name, *self._waiting[name])
 
     def postpone(self, seconds: float) -> None:
-        """Let everything that will expire do so that much later."""
-        for wishes in (self.wishes, self._held):
+        """Postpone all expiries by ``seconds``."""
+        for wishes in (self.wishes, self._still_present):
             for name, wish in wishes.items():
                 if math.isfinite(wish.expires):
                     wishes[name] = replace(wish, expires=wish.expires + seconds)
         for name, (why, end) in self.refused.items():
             self.refused[name] = why, end + seconds
-        self._ends += seconds
+        self._next_expiry += seconds
         if self.live is not None:
             self.live.postpone(seconds)
 
     def tidy(self, now: float) -> None:
-        """Forget wishes that have expired; not needed at every joint state."""
-        for name in [name for name, wish in self._held.items() if wish.expires <= now]:
-            del self._held[name]
+        """Remove requests that have expired; not needed at every joint state."""
+        for name in [name for name, wish in self._still_present.items() if wish.expires <= now]:
+            del self._still_present[name]
         for name in [name for name, wish in self.wishes.items() if wish.expires <= now]:
             del self.wishes[name]
             self._waiting.pop(name, None)
-            if name in self._held:  # what is there goes on being wanted
-                self.wishes[name] = self._held.pop(name)
-                self._look_again(name, now)
+            if name in self._still_present:  # the object that is still present becomes the request
+                self.wishes[name] = self._still_present.pop(name)
+                self._recheck(name, now)
 
     def fault(self, now: float) -> str:
-        """What is not watched though somebody wants it, in one sentence; empty if all is."""
-        if now >= self._ends:
+        """Return the requested objects that are not monitored, as a sentence; empty without any."""
+        if now >= self._next_expiry:
             self.expire(now)
         return self._fault
 
-    def _say(self) -> None:
+    def _update_fault(self) -> None:
         if not self.refused:
             self._fault = ""
             return
-        shown = [f"{name}: {why}" for name, (why, _) in list(self.refused.items())[:_SHOWN]]
+        shown = [f"{name}: {why}" for name, (why, _) in list(self.refused.items())[:_LISTED]]
         more = len(self.refused) - len(shown)
         self._fault = f"scene refused: {'; '.join(shown)}" + (f"; {more} more" if more else "")

@@ -17,11 +17,11 @@ from collision_monitor.model.collision_model import CollisionModel
 
 
 class TreeBoxes:
-    """Boxes over the leaves of a model (Zhang et al.): a tree of those that move, one of the rest.
+    """Boxes over the leaves of a model (Zhang et al.): trees of moving and of static leaves.
 
     Attributes:
-        levels: (nodes,) of each box; 0 are the roots of both trees.
-        depth: how many levels there are.
+        levels: (nodes,) level of each box; 0 for the roots of both trees.
+        depth: number of levels.
     """
 
     def __init__(self, model: CollisionModel) -> None:
@@ -40,7 +40,7 @@ class TreeBoxes:
         count = len(view.nodes)
         self._steps = self._inner_levels(0, self._moving)
         fixed = self._inner_levels(self._moving, count)
-        ends = view.ends.reshape(-1, 2, 3)  # of the leaves that do not move: placed at load
+        ends = view.ends.reshape(-1, 2, 3)  # static leaves are placed at load
         self._refit(ends, self._moving, count, fixed)
 
     def _inner_levels(self, first: int, last: int) -> list[np.ndarray]:
@@ -65,21 +65,21 @@ class TreeBoxes:
             self._boxes[inner, 3:] = both[:, :, 3:].max(axis=1)
 
     def at(self, segments: np.ndarray) -> np.ndarray:
-        """(nodes, 6): lower and upper corner of every box, metres, in the base frame.
+        """Return (nodes, 6): lower and upper corner of every box, metres, base frame.
 
-        ``segments`` (leaves, 2, 3) as of `CollisionModel.leaf_segments`. Valid until the next call.
+        ``segments`` (leaves, 2, 3): from `CollisionModel.leaf_segments`. Valid until the next call.
         """
         self._refit(segments, 0, self._moving, self._steps)
         return self._boxes
 
 
 def edges(boxes: np.ndarray) -> np.ndarray:
-    """(n, 12, 2, 3): both ends of the twelve edges of boxes (n, 6)."""
+    """Return (n, 12, 2, 3): both ends of the twelve edges of boxes (n, 6)."""
     return np.take(boxes, _EDGE_COLUMNS, axis=1)
 
 
 def _edge_columns() -> np.ndarray:
-    """(12, 2, 3): of every edge's ends, which column of a box each coordinate is."""
+    """(12, 2, 3): for both ends of every edge, the column of the box with each coordinate."""
     found = []
     for axis in range(3):
         for corner in range(4):
@@ -99,7 +99,7 @@ _EDGE_COLUMNS = _edge_columns()
 _CORNERS = np.array(np.meshgrid(*[(-1.0, 1.0)] * 3, indexing="ij")).reshape(3, -1).T
 _EDGES = np.array([(a, b) for a in range(8) for b in range(a + 1, 8)
                    if np.abs(_CORNERS[a] - _CORNERS[b]).sum() == 2.0])  # fmt: skip
-_AT_ONCE = 100_000  # pairs of boxes that are compared in one go
+_AT_ONCE = 100_000  # pairs of boxes compared at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,9 +111,8 @@ class Boxes:
         axes: (n, 3, 3) unit axes as columns.
         halves: (n, 3) half sides along them.
         levels: (n,) depth in the hierarchy; 0 is the box of a part of a link.
-        lowest: (n,) bool: holds triangles, not smaller boxes.
-        children: (n, 2) row of the first smaller box in it, and how many there are; none in the
-            lowest.
+        lowest: (n,) bool: whether a box holds triangles and no smaller boxes.
+        children: (n, 2) row of the first child, and number of children; 0 for the lowest.
     """
 
     centers: np.ndarray
@@ -124,16 +123,16 @@ class Boxes:
     children: np.ndarray
 
     def __getitem__(self, rows: np.ndarray) -> Boxes:
-        """Those of ``rows``; their ``children`` are still rows of all."""
+        """Return the boxes of ``rows``; their ``children`` still refer to all rows."""
         return Boxes(*(getattr(self, name)[rows] for name in self.__dataclass_fields__))
 
     def moved(self, pose: np.ndarray) -> Boxes:
-        """In a frame in which theirs has ``pose`` (4, 4)."""
+        """Return the boxes in a frame in which theirs has ``pose`` (4, 4)."""
         centers = self.centers @ pose[:3, :3].T + pose[:3, 3]
         return replace(self, centers=centers, axes=pose[:3, :3] @ self.axes)
 
     def edges(self) -> np.ndarray:
-        """(n, 12, 2, 3) both ends of their edges."""
+        """Return (n, 12, 2, 3): both ends of the edges."""
         corners = (_CORNERS * self.halves[:, None]) @ self.axes.transpose(0, 2, 1)
         return (corners + self.centers[:, None])[:, _EDGES]
 
@@ -154,7 +153,7 @@ def _boxes_of_part(part: Part) -> Boxes:
     else:
         axes = volumes[:, 3:12].reshape(-1, 3, 3).transpose(0, 2, 1)
         halves = volumes[:, 12:15].copy()
-    if tree.kind == RSS:  # the box around a rectangle swept by a ball
+    if tree.kind == RSS:  # the box around a rectangle swept by a sphere
         halves[:, :2] += halves[:, 2:]
     lowest = tree.nodes[:, 1] < 0
     levels, row, level = np.zeros(count, dtype=int), np.array([0]), 0
@@ -168,10 +167,10 @@ def _boxes_of_part(part: Part) -> Boxes:
 
 
 def overlapping(a: Boxes, b: Boxes) -> tuple[np.ndarray, np.ndarray]:
-    """Lowest rows of ``a`` and of ``b``, in one frame, that overlap some of the other.
+    """Return the lowest rows of ``a`` and of ``b``, in one frame, that overlap the other hierarchy.
 
-    Both hierarchies are descended together, pairs of boxes that are apart by one of 15 axes are
-    left, and of a pair that overlaps the larger box is divided.
+    Both hierarchies are traversed together. Pairs separated by one of 15 axes are skipped;
+    otherwise the larger box is opened.
     """
     sizes = [np.linalg.norm(boxes.halves, axis=1) for boxes in (a, b)]
     found = [np.zeros(len(boxes.centers), bool) for boxes in (a, b)]
@@ -196,7 +195,7 @@ def overlapping(a: Boxes, b: Boxes) -> tuple[np.ndarray, np.ndarray]:
 def _divided(
     children: np.ndarray, rows: np.ndarray, others: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Children of ``rows``, each with the entry beside it in ``others``."""
+    """Children of ``rows``, each with its entry of ``others``."""
     counts = children[rows, 1]
     starts = np.cumsum(counts) - counts
     within = np.arange(counts.sum()) - np.repeat(starts, counts)
@@ -204,7 +203,7 @@ def _divided(
 
 
 def _meet(a: Boxes, b: Boxes) -> np.ndarray:
-    """(n,) whether each box of ``a`` overlaps that of ``b`` in its row."""
+    """Whether (n,) the boxes of ``a`` and ``b`` in the same row overlap."""
     turn = np.einsum("kji,kjl->kil", a.axes, b.axes)  # axes of b in the frame of a
     size = np.abs(turn) + 1e-12
     way = np.einsum("kji,kj->ki", a.axes, b.centers - a.centers)
@@ -224,7 +223,7 @@ def _meet(a: Boxes, b: Boxes) -> np.ndarray:
 
 
 class MeshBoxes:
-    """All boxes of a model, in the hierarchy that it has.
+    """All boxes of a model, in its hierarchy.
 
     Attributes:
         of_links: boxes by link or obstacle, each in its frame.
@@ -246,7 +245,7 @@ class MeshBoxes:
         self.depth = 1 + max(int(boxes.levels.max()) for boxes in self.of_links.values())
 
     def at_level(self, name: str, level: int) -> Boxes:
-        """Boxes of a link at a level, in its frame, and those above that are not divided."""
+        """Boxes of a link at a level, in its frame, and higher ones without children."""
         boxes = self.of_links[name]
         rows = (boxes.levels == level) | (boxes.lowest & (boxes.levels < level))
         return boxes[np.flatnonzero(rows)]
@@ -259,11 +258,11 @@ class MeshBoxes:
         return 0
 
     def pose(self, poses: dict[str, np.ndarray], name: str) -> np.ndarray:
-        """Of a link or an obstacle, of ``poses`` as `CollisionModel.link_poses` gives them."""
+        """Pose (4, 4) of a link or an obstacle, from ``poses`` of `CollisionModel.link_poses`."""
         return poses[self._carriers.get(name, name)]
 
     def colliding(self, poses: dict[str, np.ndarray], pair: Sequence[str]) -> np.ndarray:
-        """Edges (n, 12, 2, 3) of the lowest boxes of two links that overlap, in the base frame."""
+        """Edges (n, 12, 2, 3) of the lowest overlapping boxes of two links, base frame."""
         both = [self.of_links[name].moved(self.pose(poses, name)) for name in pair]
         rows = overlapping(*both)
         return np.concatenate([boxes[r].edges() for boxes, r in zip(both, rows, strict=True)])
@@ -271,9 +270,10 @@ class MeshBoxes:
     def meeting(
         self, model: CollisionModel, q: np.ndarray, most: int = 1000
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Edges (n, 12, 2, 3) of boxes that overlap, and crossing triangles (k, 3, 3), at ``q``.
+        """Edges (n, 12, 2, 3) of overlapping boxes, and crossing triangles (k, 3, 3), at ``q``.
 
-        Of the checked pairs whose leaves touch, of links that this knows; at most ``most`` of both.
+        Only of checked pairs of known links whose leaves touch; at most ``most`` of both. Base
+        frame.
         """
         poses = model.link_poses(q)
         pairs = {

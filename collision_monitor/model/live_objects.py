@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Objects of a live scene: what they are, the slots reserved for them, and their exact distances.
+"""Objects of a live scene, the slots reserved for them, and their exact distances.
 
 The packed model of a live scene has reserved slots for objects; only pairs with objects are checked
 in it. Leaves, in this order: moving leaves of the robot, slots of carried objects, fixed leaves of
@@ -42,7 +42,7 @@ from collision_monitor.robot.description import Shape
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
 
-# -- an object, and how many there may be --
+# -- objects and the capacity of a scene --
 
 
 @dataclass(frozen=True)
@@ -50,11 +50,11 @@ class Bounds:
     """Capacity of a live scene; an object that does not fit is an error, and is never omitted.
 
     Attributes:
-        objects: at most so many at once.
-        leaves_per_object: capsules and spheres around one of one shape, at most.
-        voxels: of a point cloud.
-        carried: objects on links that move.
-        carried_leaves: of all of these together.
+        objects: maximum number at the same time.
+        leaves_per_object: maximum number of capsules and spheres around one shape.
+        voxels: maximum number of voxels of a point cloud.
+        carried: maximum number of objects on moving links.
+        carried_leaves: maximum number of leaves of all carried objects together.
     """
 
     objects: int = 200
@@ -74,7 +74,7 @@ class LiveObject:
         pose: (4, 4) in the frame of that link.
         rows: (k, 7) its leaves in its own frame: end points and radius.
         touch: links and objects that it may touch.
-        expires: time of a steady clock at which it is removed, seconds; inf: never.
+        expires: time of a steady clock at which it is removed, seconds; inf for never.
         shape: the shape inside the leaves, in the object's frame; None if only leaves are known.
     """
 
@@ -87,11 +87,11 @@ class LiveObject:
     shape: Shape | None = None
     body: int = 0
     slot: int = -1
-    leaf: int = -1  # first of its leaves in the packed model
-    node: int = -1  # root of the tree over them
-    place: int = -1  # its number among the fixed objects
-    carrier: int = -1  # its number among those on links that move
-    # Whether it is checked against a link, for each.
+    leaf: int = -1  # first leaf in the packed model
+    node: int = -1  # root of its tree
+    place: int = -1  # index among the fixed objects
+    carrier: int = -1  # index among the objects on moving links
+    # For each link, whether the object is checked against it.
     is_allowed: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=bool))
 
     @property
@@ -104,7 +104,7 @@ class LiveObject:
 
 
 def rounded(count: int) -> int:
-    """The least power of two that is at least ``count``."""
+    """Smallest power of two that is at least ``count``."""
     return 1 << max(count - 1, 0).bit_length()
 
 
@@ -121,7 +121,7 @@ class Ranges:
         self._free: dict[int, list[int]] = {}
 
     def take(self, count: int) -> int:
-        """Allocate ``count`` places in a row: the first one, or -1 if no such range is free."""
+        """Allocate ``count`` consecutive places; return the first, or -1 if none are free."""
         size = rounded(count)
         if free := self._free.get(size):
             return free.pop()
@@ -137,16 +137,16 @@ class Ranges:
 
 
 class Room:
-    """The arrays, and the places of leaves and nodes in them.
+    """The packed arrays, and the positions of leaves and nodes in them.
 
     Attributes:
         numbers, index: the packed model.
-        leaf_links: (leaves,) link of each leaf; objects are links behind those of the model.
+        leaf_links: (leaves,) link of each leaf; objects follow the links of the model.
     """
 
     def __init__(self, model: CollisionModel, bounds: Bounds) -> None:
         given = windows(*model.work_space())
-        links, slots = len(model.link_names), bounds.objects + 1  # one is that of a cloud
+        links, slots = len(model.link_names), bounds.objects + 1  # one is reserved for a cloud
         moving, fixed = given.moving_leaves, len(given.leaf_ends) - given.moving_leaves
         carried = bounds.carried_leaves
         self.live_leaves = (
@@ -167,7 +167,7 @@ class Room:
         words = -(-nodes // 64)
 
         def spread(rows: np.ndarray) -> np.ndarray:
-            """Rows of the model's leaves, at their places."""
+            """Rows of the model's leaves, at their positions here."""
             out = np.zeros((leaves, rows.shape[1]), dtype=rows.dtype)
             out[:moving] = rows[:moving]
             out[self.first_fixed_leaf : self.first_live_leaf] = rows[moving:]
@@ -200,7 +200,7 @@ class Room:
             poses=given.poses,
             leaf_ends=spread(given.leaf_ends),
             radii=spread(given.radii),
-            ends=spread(given.leaf_ends),  # fixed leaves are there already
+            ends=spread(given.leaf_ends),  # fixed leaves are placed already
             boxes=boxes,
             moving_leaves=moving,
             moving_nodes=self.first_carried_node + 1,
@@ -212,27 +212,27 @@ class Room:
 
     @staticmethod
     def _pairs(links: int, slots: int, carried: int) -> np.ndarray:
-        """(pair numbers, 2) of each slot and link, followed by those of each carrier and slot."""
+        """Pairs (pair numbers, 2) of each slot and link, then of each carrier and slot."""
         of_links = np.tile(np.arange(links), slots), links + np.repeat(np.arange(slots), links)
         pairs = np.zeros(((links + carried) * slots, 2), dtype=np.int64)
         pairs[: links * slots] = np.column_stack(of_links)
         return pairs
 
     def nodes_above(self, is_marked: np.ndarray, first: int, stop: int) -> np.ndarray:
-        """(stop - first,) 0 or 1: nodes with leaves of links of the model marked (links,) below."""
+        """Return (stop - first,) 0 or 1: nodes above leaves of links in ``is_marked`` (links,)."""
         out = np.empty(stop - first, dtype=np.uint8)
         object_slots.mark_above(self.numbers, self.index, self.leaf_links, is_marked, first, out)
         return out
 
     def set_moving(self, leaves: int, nodes: int) -> None:
-        """Number of carried leaves, and of the nodes above them."""
+        """Set the number of carried leaves, and of the nodes above them."""
         moving_nodes = self.first_carried_node + max(nodes, 1)
         self.index[20] = self.first_carried_leaf + leaves
         self.index[21] = moving_nodes
         self.view = windows(self.numbers, self.index)
 
     def set_roots(self, root: int) -> None:
-        """The fixed trees: that over all objects at ``root``, or -1, and that of the robot."""
+        """Set the fixed trees: of all objects at ``root``, or -1, and of the robot."""
         self.view.warm_start[:] = -1  # one of the nearest two may have been removed
         node = self.view.moving_nodes
         self.view.nodes[node, 0] = self.nothing if root < 0 else root
@@ -245,8 +245,8 @@ class Room:
 class ObjectShapes:
     """The links of a robot, followed by a reserved slot of convex solids for each object.
 
-    Boxes, cylinders, spheres and capsules are measured as they are; meshes and clouds as their
-    leaves, which enclose them.
+    Boxes, cylinders, spheres and capsules are measured exactly; meshes and clouds by the leaves
+    that enclose them.
     """
 
     def __init__(
@@ -262,11 +262,11 @@ class ObjectShapes:
 
         Args:
             model: the robot.
-            bounds: of the scene.
+            bounds: capacity of the scene.
             packed: arrays of `hierarchy.packed` with the leaves of links and objects.
             leaf_links: (leaves,) link of each leaf; objects are links behind those of the model.
             pairs: (p, 2) links and slots of each pair; the scene changes those of two objects.
-            names: of the two of a pair.
+            names: returns both names of a pair.
         """
         free = parts_of([Shape("sphere", np.eye(4), (1.0,))], model.exact_shapes.hierarchy)
         room = [bounds.voxels] + [bounds.leaves_per_object] * bounds.objects
@@ -286,18 +286,18 @@ class ObjectShapes:
         self._shapes = parts.windows(numbers, index)
         self._shapes.links[self._first_slot :, 2] = 0  # no object yet
         self._first_part = int(self._shapes.links[self._first_slot, 1])
-        # The trees of the slots are alike, one behind another; each begins with its volume.
+        # The trees of the slots are equal and consecutive; each begins with its volume.
         first, size = self._shapes.parts[self._first_part, 1], len(free[0].tree[0])
         columns = volumes_of_solids(self._kind, free[0].solid[None]).shape[1]
         count = sum(room)
         self._volumes = numbers[first : first + size * count].reshape(count, size)[:, :columns]
 
-    def put(self, thing: LiveObject, pose: np.ndarray) -> None:
-        """Write an object, at ``pose`` (4, 4) in the frame of its body."""
-        shapes, row = self._shapes, self._first_slot + thing.slot
+    def put(self, obj: LiveObject, pose: np.ndarray) -> None:
+        """Write an object at ``pose`` (4, 4) in the frame of its body."""
+        shapes, row = self._shapes, self._first_slot + obj.slot
         first = int(shapes.links[row, 1])
         shapes.frames[row] = pose_rows(pose[None])
-        solids, places = _solids_of(thing)
+        solids, places = _convex_solids(obj)
         parts = slice(first, first + len(solids))
         rows = pose_rows(places)
         if shapes.links[row, 2] != len(solids) or not (
@@ -311,7 +311,7 @@ class ObjectShapes:
                 self._kind, solids
             )
             self.forget((self._pairs[:, 0] == row) | (self._pairs[:, 1] == row))
-        shapes.links[row] = thing.body, first, len(solids)
+        shapes.links[row] = obj.body, first, len(solids)
 
     def use_pairs(self, table: np.ndarray) -> None:
         """Update the numbers of pairs, and the link of each leaf."""
@@ -319,11 +319,11 @@ class ObjectShapes:
         self._shapes.leaf_links[:, 0] = self._leaf_links
 
     def forget(self, which: np.ndarray | slice) -> None:
-        """Forget the results of some pairs, because their numbers now mean other pairs."""
+        """Forget the results of some pairs, because their numbers now refer to other pairs."""
         parts.forget_pairs(*self._exact.state, which)
 
     def nearest(self, q: np.ndarray) -> Clearance:
-        """The nearest pair; in contact, the deepest by its leaves."""
+        """Return the nearest pair; in contact, the deepest by its leaves."""
         return self._exact.nearest(q, depth=False)
 
     def bound(
@@ -334,11 +334,11 @@ class ObjectShapes:
         return self._exact.bound(q, pairs, leaves, within, loose, seconds)
 
 
-def _solids_of(thing: LiveObject) -> tuple[np.ndarray, np.ndarray]:
-    """(k, 5) solids as of `geometry.convex`, and their poses (k, 4, 4) in the object's frame."""
-    if thing.shape is not None and thing.shape.kind != "mesh":
-        return solid_row(thing.shape)[None], thing.shape.pose[None]
-    rows = thing.rows
+def _convex_solids(obj: LiveObject) -> tuple[np.ndarray, np.ndarray]:
+    """(k, 5) solids as in `geometry.convex`, and their poses (k, 4, 4) in the object's frame."""
+    if obj.shape is not None and obj.shape.kind != "mesh":
+        return solid_row(obj.shape)[None], obj.shape.pose[None]
+    rows = obj.rows
     along = rows[:, 3:6] - rows[:, :3]
     lengths = np.linalg.norm(along, axis=1)
     solids = np.zeros((len(rows), 5))
@@ -347,7 +347,7 @@ def _solids_of(thing: LiveObject) -> tuple[np.ndarray, np.ndarray]:
     poses[:, :3, 3] = 0.5 * (rows[:, :3] + rows[:, 3:6])
     long = lengths > 0.0
     z = along[long] / lengths[long, None]
-    # Any two directions across: the first is that of the axis which is least along z.
+    # Two perpendicular directions; the first is across the coordinate axis least along z.
     x = np.cross(np.eye(3)[np.abs(z).argmin(axis=1)], z)
     x /= np.linalg.norm(x, axis=1)[:, None]
     poses[long, :3, :3] = np.stack([x, np.cross(z, x), z], axis=2)

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""LiveScene: objects around a robot that come, move and go while it is watched."""
+"""LiveScene: objects around a robot that are added, moved and removed while it is monitored."""
 
 from __future__ import annotations
 
@@ -30,36 +30,36 @@ from collision_monitor.robot.description import Shape
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
 
-CLOUD = "cloud"  # the name of a point cloud among the objects
+CLOUD = "cloud"  # name of the point cloud among the objects
 
-_AT_HOME = np.eye(4)
-_EXACT = 1e-6  # metres that a bound may be below a distance that is called exact
-_RIGID = 1e-6  # how far a pose may be from a rotation and a translation
+_IDENTITY = np.eye(4)
+_TOLERANCE = 1e-6  # metres; tolerated error of a bound for an exact distance
+_RIGID = 1e-6  # tolerated deviation of a pose from a rigid transform
 
 
 class LiveScene:
     """Objects on the links of one robot: added, moved and removed in microseconds.
 
-    They are checked against the links of the robot and the obstacles of its scene file that can
-    move against them, and against each other where one of two is carried; not against what is on
-    the same rigid body, nor what they may touch. Distances are those of leaves, which
-    enclose the objects: never too far.
+    Objects are checked against the links of the robot and the obstacles of its scene file that can
+    move relative to them. Two objects are checked against each other if one of them is carried.
+    Objects on the same rigid body, and pairs that may touch, are not checked. Distances are those
+    of leaves, which enclose the objects, so they are never too large.
 
-    The robot's own pairs are the business of its model. A scene holds the work space of
-    its queries: it is for one thread.
+    The pairs of the robot itself are checked by its model. A scene contains the work space of its
+    queries: it is for one thread.
 
     Attributes:
         model: the robot.
-        bounds: how much there is room for.
+        bounds: capacity.
         objects: by name.
-        carried: those on links that move; an object's ``carrier`` is its place here.
+        carried: objects on moving links; an object's ``carrier`` is its index here.
     """
 
     def __init__(self, model: CollisionModel, bounds: Bounds | None = None) -> None:
-        """Compiles what it runs.
+        """Allocate the arrays and compile the kernels.
 
         Raises:
-            LiveSceneError: no link of the robot moves, or no number of a bound is above zero.
+            LiveSceneError: no link of the robot moves, or a bound is not above zero.
         """
         self.model = model
         self.bounds = Bounds() if bounds is None else bounds
@@ -75,62 +75,62 @@ class LiveScene:
         self._body_of_link = np.array(
             [self._bodies[obstacles.get(name, name)] for name in model.link_names]
         )
-        self._free_slots = list(range(self.bounds.objects, 0, -1))  # slot 0 is that of the cloud
-        self._of_slot: list[LiveObject | None] = [None] * (self.bounds.objects + 1)
+        self._free_slots = list(range(self.bounds.objects, 0, -1))  # slot 0: the cloud
+        self._in_slot: list[LiveObject | None] = [None] * (self.bounds.objects + 1)
         self._ranges = Ranges(self._room.live_leaves)
-        self._taken = 0  # places in it, but for those of a cloud
+        self._leaves_in_use = 0  # leaves allocated, without those of a cloud
         self.carried: list[LiveObject] = []
-        slots = len(self._of_slot)
-        self._roots = np.zeros((slots, 2), dtype=np.int64)  # of objects that stand still
-        self._standing: list[LiveObject] = []  # in the order of these
+        slots = len(self._in_slot)
+        self._roots = np.zeros((slots, 2), dtype=np.int64)  # of fixed objects
+        self._fixed_objects: list[LiveObject] = []  # in the order of ``_roots``
         self._keys, self._order = np.zeros(slots, np.int64), np.zeros(slots, np.int64)
         self._pattern = np.zeros(self._room.nothing, dtype=np.uint8)
         self._usual: dict[bytes, np.ndarray] = {}
         self._next_expiry = math.inf
-        self._moved = 0  # objects that have moved since the tree over them was laid
-        self._is_laid = self._is_fit = False
+        self._moved = 0  # objects moved since the top tree was built
+        self._tree_is_valid = self._boxes_are_valid = False
         self._listeners: list[WeakMethod] = []
-        self.changes = 0  # how often the set of pairs has changed
-        self._listed: tuple[int, list] = (-1, [])
+        self.changes = 0  # number of changes of the set of pairs
+        self._cached_pairs: tuple[int, list] = (-1, [])
         self._exact: ObjectShapes | None = None  # until `prepare_exact`
         self._exact_changes = -1
         count = len(model.link_names) + slots
         self.pair_table = np.full((count, count), -1, dtype=np.int64)
-        self._open_what_is_always_open()
-        self._lay_carried()
+        self._mark_nodes_above_objects()
+        self._rebuild_carried()
         self._compile()
 
-    # -- what is there -----------------------------------------------------------------
+    # -- content -----------------------------------------------------------------------
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is there, so that nothing needs to be asked."""
+        """Whether there are no objects, so that no query is needed."""
         return not self.objects
 
     @property
     def numbers(self) -> np.ndarray:
-        """Of the packed model; see `hierarchy.packed`."""
+        """Floats of the packed model; see `hierarchy.packed`."""
         return self._room.numbers
 
     @property
     def index(self) -> np.ndarray:
-        """Of the packed model, all changes in it."""
-        self._settle()
+        """Integers of the packed model, after all pending changes."""
+        self._update_tree()
         return self._room.index
 
     @property
     def leaf_links(self) -> np.ndarray:
-        """(leaves,) link of each leaf: those of the model, behind them a slot for each object."""
+        """(leaves,) link of each leaf: links of the model, followed by a slot for each object."""
         return self._room.leaf_links
 
     @property
     def pair_count(self) -> int:
-        """One more than the highest number of a pair in ``pair_table``."""
-        return (len(self._links) + self.bounds.carried) * len(self._of_slot)
+        """Highest number of a pair in ``pair_table``, plus one."""
+        return (len(self._links) + self.bounds.carried) * len(self._in_slot)
 
     def pair_number(self, one: LiveObject, other: int | LiveObject) -> int:
-        """Of an object and a link of the model, or of two objects, one of which is carried."""
-        slots = len(self._of_slot)
+        """Number of the pair of an object and a link, or of two objects, one of them carried."""
+        slots = len(self._in_slot)
         if not isinstance(other, LiveObject):
             return one.slot * len(self._links) + other
         if one.carrier < 0 or 0 <= other.carrier < one.carrier:
@@ -138,18 +138,18 @@ class LiveScene:
         return slots * len(self._links) + one.carrier * slots + other.slot
 
     def pair_names(self, number: int) -> tuple[str, str]:
-        """The two of a pair that is checked now."""
-        slots, links = len(self._of_slot), len(self._links)
+        """Names of the two of a pair that is currently checked."""
+        slots, links = len(self._in_slot), len(self._links)
         if number < slots * links:
             slot, link = divmod(number, links)
-            return self.model.link_names[link], self._of_slot[slot].name
+            return self.model.link_names[link], self._in_slot[slot].name
         carrier, slot = divmod(number - slots * links, slots)
-        return self.carried[carrier].name, self._of_slot[slot].name
+        return self.carried[carrier].name, self._in_slot[slot].name
 
     def links_of(self, numbers: np.ndarray) -> np.ndarray:
-        """(k,) link of the model in each pair (k,); -1 where it is of two objects."""
+        """(k,) link of the model in each pair (k,); -1 for pairs of two objects."""
         links = len(self._links)
-        return np.where(numbers < links * len(self._of_slot), numbers % links, -1)
+        return np.where(numbers < links * len(self._in_slot), numbers % links, -1)
 
     def number_of(self, names: tuple[str, str]) -> int:
         """Number of the pair of a link and an object, or of two objects, by their names."""
@@ -159,8 +159,8 @@ class LiveScene:
         return self.pair_number(one, self._links.get(other, other))
 
     def slots_of(self, numbers: np.ndarray) -> np.ndarray:
-        """(k, 2) slot of each object in each pair (k,); -1 where it is of one object and a link."""
-        links, slots = len(self._links), len(self._of_slot)
+        """(k, 2) slot of each object in each pair (k,); -1 for the link of a pair."""
+        links, slots = len(self._links), len(self._in_slot)
         out = np.full((len(numbers), 2), -1, dtype=np.int64)
         of_link = numbers < links * slots
         out[of_link, 0] = numbers[of_link] // links
@@ -170,51 +170,51 @@ class LiveScene:
         return out
 
     def watch(self, listener: Callable[[LiveObject | None], None]) -> None:
-        """Call ``listener`` with each object whose pairs are new; None: all may be others.
+        """Call ``listener`` with each object whose pairs are new; None: all pairs may have changed.
 
-        It is a method, and its object is not kept alive: neither is then in a circle.
+        ``listener`` must be a method; its object is referenced weakly, to avoid reference cycles.
         """
         self._listeners.append(WeakMethod(listener))
 
-    def _say(self, thing: LiveObject | None) -> None:
+    def _notify(self, obj: LiveObject | None) -> None:
         self.changes += 1
         for weak in self._listeners:
             if (listener := weak()) is not None:
-                listener(thing)
+                listener(obj)
 
     def is_moving(self, link: str) -> bool:
-        """Whether a link of the robot is on a body that moves."""
+        """Whether a link of the robot is on a moving body."""
         return self._bodies.get(link, 0) > 0
 
-    def partners(self, thing: LiveObject) -> list[int | LiveObject]:
-        """Links (their numbers in ``model.link_names``) and objects that it is checked against."""
-        return np.flatnonzero(thing.is_allowed).tolist() + self.partner_objects(thing)
+    def partners(self, obj: LiveObject) -> list[int | LiveObject]:
+        """Links (indices into ``model.link_names``) and objects checked against ``obj``."""
+        return np.flatnonzero(obj.is_allowed).tolist() + self.partner_objects(obj)
 
-    def partner_objects(self, thing: LiveObject) -> list[LiveObject]:
-        """Objects that it is checked against."""
-        others = self.objects.values() if thing.carrier >= 0 else self.carried
-        return [other for other in others if self._is_checked(thing, other)]
+    def partner_objects(self, obj: LiveObject) -> list[LiveObject]:
+        """Objects that ``obj`` is checked against."""
+        others = self.objects.values() if obj.carrier >= 0 else self.carried
+        return [other for other in others if self._is_checked(obj, other)]
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
-        """All pairs that are checked, each once: link and object, or object and object."""
-        return [(self._name(other), thing.name) for thing, other in self._each_pair()]
+        """All checked pairs, each once: link and object, or object and object."""
+        return [(self._name(other), obj.name) for obj, other in self._each_pair()]
 
     def _name(self, other: int | LiveObject) -> str:
         return other.name if isinstance(other, LiveObject) else self.model.link_names[other]
 
     def _each_pair(self) -> list[tuple[LiveObject, int | LiveObject]]:
-        if self._listed[0] != self.changes:
-            self._listed = self.changes, self._list_pairs()
-        return self._listed[1]
+        if self._cached_pairs[0] != self.changes:
+            self._cached_pairs = self.changes, self._list_pairs()
+        return self._cached_pairs[1]
 
     def _list_pairs(self) -> list[tuple[LiveObject, int | LiveObject]]:
         return [
-            (thing, other)
-            for thing in self.objects.values()
-            for other in self.partners(thing)
-            if not isinstance(other, LiveObject) or thing.carrier < 0
-            or 0 <= other.carrier < thing.carrier
+            (obj, other)
+            for obj in self.objects.values()
+            for other in self.partners(obj)
+            if not isinstance(other, LiveObject) or obj.carrier < 0
+            or 0 <= other.carrier < obj.carrier
         ]  # fmt: skip
 
     def _is_checked(self, one: LiveObject, other: LiveObject) -> bool:
@@ -225,38 +225,38 @@ class LiveScene:
             and one.name not in other.touch
         )
 
-    # -- what happens ------------------------------------------------------------------
+    # -- changes -----------------------------------------------------------------------
 
     def add(
         self,
         name: str,
         shape: Shape | np.ndarray,
         link: str | None = None,
-        pose: np.ndarray = _AT_HOME,
+        pose: np.ndarray = _IDENTITY,
         touch: Collection[str] = (),
         expires: float = math.inf,
     ) -> None:
-        """Put an object on a link, in place of one of that name.
+        """Add an object to a link, or replace the one of that name.
 
         Args:
-            name: of no link and no obstacle of the scene file.
-            shape: its own pose is behind ``pose``; or leaves that enclose it, rows (k, 7) of two
-                end points and a radius.
-            link: any link of the robot; its root without one.
+            name: must not be a link or an obstacle of the scene file.
+            shape: its own pose is applied after ``pose``; or enclosing leaves, rows (k, 7) of two
+                end points and a radius, metres.
+            link: any link of the robot; by default its root.
             pose: (4, 4) in the frame of the link.
             touch: links and objects that it may touch.
             expires: seconds of the clock of `expire`.
 
         Raises:
-            LiveSceneError: a bad name, link or number, or no room for it. What was there under that
-                name stays.
+            LiveSceneError: an invalid name, link or number, or not enough room. The previous object
+                of that name stays.
         """
         if isinstance(shape, Shape):
             if problem := any_beyond_reason(np.array(shape.size)):
                 raise LiveSceneError(f"{name}: its size: {problem}")
             rows = cover(shape, self.bounds.leaves_per_object)
             pose = np.asarray(pose, dtype=float) @ shape.pose
-            shape = replace(shape, pose=_AT_HOME)
+            shape = replace(shape, pose=_IDENTITY)
         else:
             rows, shape = np.ascontiguousarray(shape, dtype=float), None
         self._add(name, rows, shape, link, pose, touch, expires)
@@ -274,95 +274,95 @@ class LiveScene:
         if problem := any_beyond_reason(rows):
             raise LiveSceneError(f"{name}: its leaves: {problem}")
         known = self.objects.get(name)
-        thing = LiveObject(
+        obj = LiveObject(
             name, link, np.array(pose, dtype=float), rows, frozenset(touch), expires,
             shape, self._bodies[link],
         )  # fmt: skip
-        if known is not None and _alike(known, thing):
-            known.rows, known.pose, known.expires = rows, thing.pose, expires
+        if known is not None and _is_replaceable(known, obj):
+            known.rows, known.pose, known.expires = rows, obj.pose, expires
             known.shape = shape
             self._write(known)
-            self._expect(known)
+            self._update_next_expiry(known)
             return
         if name == CLOUD:
-            thing.slot = 0
+            obj.slot = 0
         elif known is not None:
-            thing.slot = known.slot
+            obj.slot = known.slot
         elif not self._free_slots:
             raise LiveSceneError(
                 f"{name}: no room: there are {self.bounds.objects} objects already"
             )
-        self._require_room(thing, known)
+        self._require_room(obj, known)
         if known is not None:
-            self._take_out(known)
-        if thing.slot < 0:
-            thing.slot = self._free_slots[-1]
-        self._put_in(thing)
-        self._expect(thing)
+            self._erase(known)
+        if obj.slot < 0:
+            obj.slot = self._free_slots[-1]
+        self._insert(obj)
+        self._update_next_expiry(obj)
 
     def move(self, name: str, pose: np.ndarray) -> None:
-        """Give an object another ``pose`` (4, 4) in the frame of the link that it is on.
+        """Set the ``pose`` (4, 4) of an object in the frame of its link.
 
         Raises:
-            LiveSceneError: no such object, or the pose is none.
+            LiveSceneError: there is no such object, or the pose is invalid.
         """
-        thing = self._known(name)
-        self._require(name, thing.link, pose, ())
-        thing.pose = np.array(pose, dtype=float)
-        self._write(thing)
+        obj = self._find(name)
+        self._require(name, obj.link, pose, ())
+        obj.pose = np.array(pose, dtype=float)
+        self._write(obj)
 
     def remove(self, name: str) -> bool:
-        """Take an object out; whether it was there."""
-        thing = self.objects.get(name)
-        if thing is None:
+        """Remove an object; return whether it existed."""
+        obj = self.objects.get(name)
+        if obj is None:
             return False
-        self._take_out(thing)
+        self._erase(obj)
         return True
 
     def clear(self, names: Collection[str] | None = None) -> None:
-        """Take out all objects, or those of these names."""
+        """Remove all objects, or those of these names."""
         for name in list(self.objects) if names is None else names:
             self.remove(name)
 
     def attach(
         self, name: str, link: str, q: np.ndarray, touch: Collection[str] = ()
     ) -> None:
-        """Let ``link`` carry an object from where it is at configuration ``q`` on.
+        """Attach an object to ``link`` at its pose at configuration ``q`` (nq,).
 
         Raises:
-            LiveSceneError: no such object or link, or too much is carried.
-            ConfigurationError: q is bad.
+            LiveSceneError: there is no such object or link, or too much is carried.
+            ConfigurationError: q is invalid.
         """
-        thing = self._known(name)
-        self._require(name, link, thing.pose, touch)
+        obj = self._find(name)
+        self._require(name, link, obj.pose, touch)
         poses = self.model.link_poses(q)
-        pose = np.linalg.inv(poses[link]) @ poses[thing.link] @ thing.pose
-        self._add(name, thing.rows, thing.shape, link, pose, touch, thing.expires)
+        pose = np.linalg.inv(poses[link]) @ poses[obj.link] @ obj.pose
+        self._add(name, obj.rows, obj.shape, link, pose, touch, obj.expires)
 
     def detach(self, name: str, q: np.ndarray) -> None:
-        """Leave an object where it is at configuration ``q``, in the frame of the root."""
+        """Detach an object at its pose at configuration ``q``; it is then fixed to the root."""
         self.attach(name, self.model.root, q)
 
     def postpone(self, seconds: float) -> None:
-        """Let everything that will expire do so that much later."""
-        for thing in self.objects.values():
-            thing.expires += seconds
+        """Postpone all expiries by ``seconds``."""
+        for obj in self.objects.values():
+            obj.expires += seconds
         self._next_expiry += seconds
 
     def expire(self, now: float) -> list[str]:
-        """Take out what has expired at ``now``; their names."""
+        """Remove objects that have expired at ``now`` (seconds); return their names."""
         if now < self._next_expiry:
             return []
-        gone = [thing.name for thing in self.objects.values() if thing.expires <= now]
+        gone = [obj.name for obj in self.objects.values() if obj.expires <= now]
         self.clear(gone)
         self._next_expiry = min((t.expires for t in self.objects.values()), default=math.inf)
         return gone
 
     def set_cloud(self, balls: np.ndarray, expires: float = math.inf) -> None:
-        """Put a cloud of balls (n, 4), centre and radius in the base frame, in place of the last.
+        """Set the cloud of balls (n, 4), centre and radius in the base frame; it replaces the last.
 
         Raises:
-            LiveSceneError: more than ``bounds.voxels``, or not finite.
+            LiveSceneError: more than ``bounds.voxels`` balls, or a value that is not finite.
         """
         if not len(balls):
             self.remove(CLOUD)
@@ -373,13 +373,13 @@ class LiveScene:
             )
         rows = np.column_stack([balls[:, :3], balls])
         root = self.model.root
-        pose = np.linalg.inv(self._poses[root]) if root in self._poses else _AT_HOME
+        pose = np.linalg.inv(self._poses[root]) if root in self._poses else _IDENTITY
         self.add(CLOUD, rows, root, pose, (), expires)
 
-    # -- questions -----------------------------------------------------------------------
+    # -- queries -------------------------------------------------------------------------
 
     def prepare_exact(self) -> None:
-        """Get ready for distances of shapes instead of leaves, and compile them; needs memory."""
+        """Allocate and compile distances of shapes instead of leaves; this needs memory."""
         if self._exact is not None:
             return
         room = self._room
@@ -387,21 +387,21 @@ class LiveScene:
             self.model, self.bounds, (room.numbers, room.index), room.leaf_links,
             room.view.pairs, self.pair_names,
         )  # fmt: skip
-        for thing in self.objects.values():
-            self._write_shapes(thing)
+        for obj in self.objects.values():
+            self._write_shapes(obj)
 
-    def _exactly(self) -> ObjectShapes:
+    def _object_shapes(self) -> ObjectShapes:
         self.prepare_exact()
-        self._settle()
+        self._update_tree()
         if self._exact_changes != self.changes:
             self._exact.use_pairs(self.pair_table)
             self._exact_changes = self.changes
         return self._exact
 
     def distance(self, q: np.ndarray, exact: bool = False) -> Clearance | None:
-        """The nearest pair with an object at ``q`` (nq,); None where there is none.
+        """Return the nearest pair with an object at ``q`` (nq,); None if there is none.
 
-        ``exact``: of shapes instead of leaves; see `ObjectShapes`. In contact, the deepest by its
+        ``exact``: of shapes instead of leaves; see `ObjectShapes`. In contact, the deepest pair by
         leaves.
 
         Raises:
@@ -412,8 +412,8 @@ class LiveScene:
         if exact and any(
             each.is_allowed.any() or self.partner_objects(each) for each in self.objects.values()
         ):
-            return self._exactly().nearest(q)
-        self._settle()
+            return self._object_shapes().nearest(q)
+        self._update_tree()
         result = query.distance(self._room.numbers, self._room.index, q)
         i, j = result[0], result[1]
         if i < -1:
@@ -433,26 +433,26 @@ class LiveScene:
         loose: float = 1e-3,
         seconds: float = 0.0,
     ) -> np.ndarray:
-        """As `CollisionModel.exact_bounds`, of pairs of ``pair_table``."""
-        return self._exactly().bound(q, pairs, leaves, within, loose, seconds)
+        """Like `CollisionModel.exact_bounds`, for pairs of ``pair_table``."""
+        return self._object_shapes().bound(q, pairs, leaves, within, loose, seconds)
 
     def link_or_object(self, number: int) -> str:
         """Name of a link, or of the object in a slot, by its row of ``pair_table``."""
         names = self.model.link_names
-        return names[number] if number < len(names) else self._of_slot[number - len(names)].name
+        return names[number] if number < len(names) else self._in_slot[number - len(names)].name
 
     def distances(self, q: np.ndarray, within: float = -math.inf) -> np.ndarray:
-        """Signed distance (len(pairs),) of every pair at ``q``, in the order of ``pairs``.
+        """Signed distances (len(pairs),) at ``q`` (nq,), metres, in the order of ``pairs``.
 
-        Those up to ``within`` metres are exact, unless shapes touch; see `ObjectShapes`.
+        Distances up to ``within`` metres are exact, unless shapes touch; see `ObjectShapes`.
         """
         pairs = [
-            (len(self._links) + other.slot if isinstance(other, LiveObject) else other, thing.node)
-            for thing, other in self._each_pair()
+            (len(self._links) + other.slot if isinstance(other, LiveObject) else other, obj.node)
+            for obj, other in self._each_pair()
         ]
         out = np.empty(len(pairs))
         if pairs:
-            self._settle()
+            self._update_tree()
             bad = object_slots.link_distances(
                 self._room.numbers, self._room.index, q, np.array(pairs, dtype=np.int64),
                 len(pairs), out,
@@ -462,22 +462,22 @@ class LiveScene:
         near = np.flatnonzero(out <= within)
         if len(near):
             numbers = [self.pair_number(*self._each_pair()[k]) for k in near.tolist()]
-            out[near] = self.exact_bounds(q, numbers, out[near], math.inf, _EXACT, math.inf)
+            out[near] = self.exact_bounds(q, numbers, out[near], math.inf, _TOLERANCE, math.inf)
         return out
 
     def segments(self, q: np.ndarray) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-        """By name (k, 2, 3) end points in the base frame, and radii (k,), of all objects at q."""
+        """By name, end points (k, 2, 3) in the base frame and radii (k,) of all objects at q."""
         poses = self.model.link_poses(q)
         found = {}
-        for thing in self.objects.values():
-            pose = poses[thing.link] @ thing.pose
-            ends = thing.rows[:, :6].reshape(-1, 2, 3) @ pose[:3, :3].T + pose[:3, 3]
-            found[thing.name] = ends, thing.rows[:, 6]
+        for obj in self.objects.values():
+            pose = poses[obj.link] @ obj.pose
+            ends = obj.rows[:, :6].reshape(-1, 2, 3) @ pose[:3, :3].T + pose[:3, 3]
+            found[obj.name] = ends, obj.rows[:, 6]
         return found
 
     # -- checks ----------------------------------------------------------------------------
 
-    def _known(self, name: str) -> LiveObject:
+    def _find(self, name: str) -> LiveObject:
         if name not in self.objects:
             raise LiveSceneError(f"{name}: no such object; there are {len(self.objects)}")
         return self.objects[name]
@@ -495,126 +495,126 @@ class LiveScene:
             raise LiveSceneError(f"{name}: touch: {touch!r} is not a list of names")
         _require_pose(name, pose)
 
-    def _require_room(self, thing: LiveObject, known: LiveObject | None) -> None:
-        """Raise where it would not fit, whatever else has to move for it."""
-        if thing.body > 0:
+    def _require_room(self, obj: LiveObject, known: LiveObject | None) -> None:
+        """Raise an error if the object would not fit even after compaction."""
+        if obj.body > 0:
             carried = [each for each in self.carried if each is not known]
             if len(carried) == self.bounds.carried:
                 raise LiveSceneError(
-                    f"{thing.name}: no room: links carry {self.bounds.carried} objects already"
+                    f"{obj.name}: no room: links carry {self.bounds.carried} objects already"
                 )
-            leaves = len(thing.rows) + sum(len(each.rows) for each in carried)
+            leaves = len(obj.rows) + sum(len(each.rows) for each in carried)
             if leaves > self.bounds.carried_leaves:
                 raise LiveSceneError(
-                    f"{thing.name}: no room: what links carry would have {leaves} leaves, "
+                    f"{obj.name}: no room: what links carry would have {leaves} leaves, "
                     f"{self.bounds.carried_leaves} at most"
                 )
             return
-        if thing.slot == 0:
-            return  # the room of a cloud is its own
+        if obj.slot == 0:
+            return  # a cloud has its own reserved range
         room = self._ranges.size - rounded(self.bounds.voxels)
-        taken = self._taken + rounded(len(thing.rows))
+        taken = self._leaves_in_use + rounded(len(obj.rows))
         if known is not None and known.carrier < 0:
             taken -= rounded(len(known.rows))
         if taken > room:
             raise LiveSceneError(
-                f"{thing.name}: no room for its {len(thing.rows)} leaves: there are {room} in all"
+                f"{obj.name}: no room for its {len(obj.rows)} leaves: there are {room} in all"
             )
 
     # -- the packed model --------------------------------------------------------------------
 
-    def _expect(self, thing: LiveObject) -> None:
-        self._next_expiry = min(self._next_expiry, thing.expires)
+    def _update_next_expiry(self, obj: LiveObject) -> None:
+        self._next_expiry = min(self._next_expiry, obj.expires)
 
-    def _put_in(self, thing: LiveObject) -> None:
-        if thing.slot > 0:
+    def _insert(self, obj: LiveObject) -> None:
+        if obj.slot > 0:
             self._free_slots.pop()
-        self.objects[thing.name] = self._of_slot[thing.slot] = thing
+        self.objects[obj.name] = self._in_slot[obj.slot] = obj
         bodies = self._body_of_link
-        thing.is_allowed = (bodies != thing.body) & self._has_leaves_apart(thing)
-        if thing.body > 0:
-            self.carried.append(thing)
-            self._lay_carried()
+        obj.is_allowed = (bodies != obj.body) & self._links_not_exempt(obj)
+        if obj.body > 0:
+            self.carried.append(obj)
+            self._rebuild_carried()
             return
-        thing.leaf = self._room_for(len(thing.rows))
-        self._taken += rounded(len(thing.rows)) if thing.slot else 0
-        thing.place = len(self._standing)
-        self._standing.append(thing)
-        self._write(thing)
-        self._open(thing)
-        self._is_laid = False
-        self._say(thing)
+        obj.leaf = self._allocate(len(obj.rows))
+        self._leaves_in_use += rounded(len(obj.rows)) if obj.slot else 0
+        obj.place = len(self._fixed_objects)
+        self._fixed_objects.append(obj)
+        self._write(obj)
+        self._mark_pairs(obj)
+        self._tree_is_valid = False
+        self._notify(obj)
 
-    def _has_leaves_apart(self, thing: LiveObject) -> np.ndarray:
+    def _links_not_exempt(self, obj: LiveObject) -> np.ndarray:
         allowed = np.ones(len(self._links), dtype=bool)
-        for name in thing.touch:
+        for name in obj.touch:
             if name in self._links:
                 allowed[self._links[name]] = False
         return allowed
 
-    def _take_out(self, thing: LiveObject) -> None:
-        del self.objects[thing.name]
-        self._of_slot[thing.slot] = None
-        if thing.slot > 0:
-            self._free_slots.append(thing.slot)
-        row = len(self._links) + thing.slot
+    def _erase(self, obj: LiveObject) -> None:
+        del self.objects[obj.name]
+        self._in_slot[obj.slot] = None
+        if obj.slot > 0:
+            self._free_slots.append(obj.slot)
+        row = len(self._links) + obj.slot
         self.pair_table[row, :] = self.pair_table[:, row] = -1
-        if thing.carrier >= 0:
-            self.carried.remove(thing)
-            self._lay_carried()
+        if obj.carrier >= 0:
+            self.carried.remove(obj)
+            self._rebuild_carried()
             return
-        last = self._standing.pop()
-        if last is not thing:
-            self._standing[thing.place], last.place = last, thing.place
+        last = self._fixed_objects.pop()
+        if last is not obj:
+            self._fixed_objects[obj.place], last.place = last, obj.place
             self._roots[last.place] = last.node, last.nodes
-        self._taken -= rounded(len(thing.rows)) if thing.slot else 0
-        self._ranges.give_back(thing.leaf - self._room.first_live_leaf, len(thing.rows))
-        self._is_laid = False
-        self._say(thing)
+        self._leaves_in_use -= rounded(len(obj.rows)) if obj.slot else 0
+        self._ranges.give_back(obj.leaf - self._room.first_live_leaf, len(obj.rows))
+        self._tree_is_valid = False
+        self._notify(obj)
 
-    def _room_for(self, count: int) -> int:
-        """The first of so many leaves; objects move together where that is needed."""
+    def _allocate(self, count: int) -> int:
+        """Allocate ``count`` leaves and return the first; compacts the objects if necessary."""
         first = self._ranges.take(count)
         if first < 0:
             self._ranges.clear()
-            for each in sorted(self._standing, key=lambda each: -len(each.rows)):
+            for each in sorted(self._fixed_objects, key=lambda each: -len(each.rows)):
                 each.leaf = self._room.first_live_leaf + self._ranges.take(len(each.rows))
                 self._write(each)
-                self._open(each)
+                self._mark_pairs(each)
             first = self._ranges.take(count)
         return self._room.first_live_leaf + first
 
-    def _write(self, thing: LiveObject) -> None:
-        """Leaves, tree and boxes of an object, at its place."""
+    def _write(self, obj: LiveObject) -> None:
+        """Write the leaves, tree and boxes of an object."""
         room = self._room
-        if thing.carrier < 0:
-            thing.node = room.first_live_node + 2 * (thing.leaf - room.first_live_leaf)
-            self._roots[thing.place] = thing.node, thing.nodes
-        pose = self._poses[thing.link] @ thing.pose
+        if obj.carrier < 0:
+            obj.node = room.first_live_node + 2 * (obj.leaf - room.first_live_leaf)
+            self._roots[obj.place] = obj.node, obj.nodes
+        pose = self._poses[obj.link] @ obj.pose
         object_slots.put(
-            room.numbers, room.index, room.leaf_links, thing.rows,
-            _row_of(pose), thing.body, len(self._links) + thing.slot,
-            thing.leaf, thing.node,
+            room.numbers, room.index, room.leaf_links, obj.rows,
+            _row_of(pose), obj.body, len(self._links) + obj.slot,
+            obj.leaf, obj.node,
         )  # fmt: skip
-        self._write_shapes(thing)
-        if thing.carrier < 0:
+        self._write_shapes(obj)
+        if obj.carrier < 0:
             self._moved += 1
-            self._is_fit = False
+            self._boxes_are_valid = False
         else:
-            self._say(None)  # how far it reaches is another
+            self._notify(None)  # the extent of the object changed
 
-    def _write_shapes(self, thing: LiveObject) -> None:
+    def _write_shapes(self, obj: LiveObject) -> None:
         if self._exact is not None:
-            self._exact.put(thing, self._poses[thing.link] @ thing.pose)
+            self._exact.put(obj, self._poses[obj.link] @ obj.pose)
 
-    def _rows_that_meet(self, thing: LiveObject) -> np.ndarray:
-        """(nodes that may move,) of 0 and 1: which have a partner of an object below them."""
-        key = thing.is_allowed.tobytes()
+    def _partner_nodes(self, obj: LiveObject) -> np.ndarray:
+        """(moving nodes,) of 0 and 1: nodes above a partner of the object."""
+        key = obj.is_allowed.tobytes()
         found = self._usual.get(key)
         if found is None:
             found = np.zeros(self._room.nothing, dtype=np.uint8)
             robot = self._room.first_carried_node
-            found[:robot] = self._room.nodes_above(thing.is_allowed, 0, robot)
+            found[:robot] = self._room.nodes_above(obj.is_allowed, 0, robot)
             found[0] = 1
             if len(self._usual) > 1000:
                 self._usual.clear()
@@ -623,29 +623,29 @@ class LiveScene:
             found = found.copy()
             found[self._room.first_carried_node : self._room.view.moving_nodes] = 1
             for other in self.carried:
-                meets = self._is_checked(thing, other)
+                meets = self._is_checked(obj, other)
                 found[other.node : other.node + other.nodes] = meets
         return found
 
-    def _open(self, thing: LiveObject) -> None:
-        """Say which pairs of an object on the base are checked."""
+    def _mark_pairs(self, obj: LiveObject) -> None:
+        """Mark the pairs of an object on the base as checked."""
         room = self._room
         object_slots.open_range(
-            room.index, self._rows_that_meet(thing), 0, room.view.moving_nodes, thing.node,
-            thing.nodes,
+            room.index, self._partner_nodes(obj), 0, room.view.moving_nodes, obj.node,
+            obj.nodes,
         )  # fmt: skip
-        row = len(self._links) + thing.slot
-        first = thing.slot * len(self._links)
-        numbers = np.where(thing.is_allowed, np.arange(first, first + len(self._links)), -1)
+        row = len(self._links) + obj.slot
+        first = obj.slot * len(self._links)
+        numbers = np.where(obj.is_allowed, np.arange(first, first + len(self._links)), -1)
         self.pair_table[row, : len(self._links)] = numbers
         self.pair_table[: len(self._links), row] = numbers
         for other in self.carried:
-            number = self.pair_number(thing, other) if self._is_checked(thing, other) else -1
+            number = self.pair_number(obj, other) if self._is_checked(obj, other) else -1
             place = len(self._links) + other.slot
             self.pair_table[row, place] = self.pair_table[place, row] = number
 
-    def _open_what_is_always_open(self) -> None:
-        """Above objects a row may always go on: what is below says whether they are met."""
+    def _mark_nodes_above_objects(self) -> None:
+        """Mark nodes above objects as checked for all rows; the nodes below decide."""
         room = self._room
         everything = np.ones(room.nothing, dtype=np.uint8)
         object_slots.open_range(
@@ -653,132 +653,132 @@ class LiveScene:
             room.first_live_node - room.top_node,
         )  # fmt: skip
 
-    def _lay_carried(self) -> None:
-        """Everything about objects on links that move: their leaves, trees and pairs."""
+    def _rebuild_carried(self) -> None:
+        """Rebuild leaves, trees and pairs of all carried objects."""
         room = self._room
         leaf, count = room.first_carried_leaf, len(self.carried)
         node = room.first_carried_node + max(count - 1, 0)
-        for k, thing in enumerate(self.carried):
-            thing.carrier, thing.leaf, thing.node = k, leaf, node
-            leaf += len(thing.rows)
-            node += thing.nodes
+        for k, obj in enumerate(self.carried):
+            obj.carrier, obj.leaf, obj.node = k, leaf, node
+            leaf += len(obj.rows)
+            node += obj.nodes
         nothing = np.zeros(room.nothing, dtype=np.uint8)
         first, last = room.first_carried_node, room.nothing
         object_slots.open_range(room.index, nothing, first, last, 0, room.top_node)
         object_slots.open_range(room.index, nothing, 0, last, first, last - first)
         room.view.nodes[first] = -1, 0
         if count:
-            self._lay_above(first, [thing.node for thing in self.carried])
+            self._build_tree_above(first, [obj.node for obj in self.carried])
         room.view.open_bits[0, 0] |= 1
         room.set_moving(leaf - room.first_carried_leaf, node - first if count else 0)
-        self._is_laid = False
-        self._open_root()
+        self._tree_is_valid = False
+        self._mark_root()
         self._number_carried_pairs()
-        for thing in self.carried:
-            self._write_carried(thing)
-        self._open_for_carried()
-        self._say(None)
+        for obj in self.carried:
+            self._write_carried(obj)
+        self._mark_pairs_of_carried()
+        self._notify(None)
 
     def _number_carried_pairs(self) -> None:
-        """Which slots the pairs of two objects are of."""
-        links, slots = len(self._links), len(self._of_slot)
+        """Update the slots of the pairs of two objects."""
+        links, slots = len(self._links), len(self._in_slot)
         pairs = self._room.view.pairs
-        for thing in self.carried:
-            first = (links + thing.carrier) * slots
-            pairs[first : first + slots, 0] = links + thing.slot
+        for obj in self.carried:
+            first = (links + obj.carrier) * slots
+            pairs[first : first + slots, 0] = links + obj.slot
             pairs[first : first + slots, 1] = np.arange(links, links + slots)
         if self._exact is not None:
             self._exact.forget(np.s_[links * slots :])
 
-    def _open_for_carried(self) -> None:
-        """Which objects that stand still are met by those that are carried: most by all."""
+    def _mark_pairs_of_carried(self) -> None:
+        """Mark the fixed objects that carried objects are checked against."""
         room, links = self._room, len(self._links)
         if not self.carried:
             return
         object_slots.open_ranges(
             room.index, np.ones(room.nothing, dtype=np.uint8), room.first_carried_node,
-            room.view.moving_nodes, self._roots, len(self._standing),
+            room.view.moving_nodes, self._roots, len(self._fixed_objects),
         )  # fmt: skip
         touched = {name for each in self.carried for name in each.touch}
-        standing = links + np.array([each.slot for each in self._standing], dtype=np.int64)
+        standing = links + np.array([each.slot for each in self._fixed_objects], dtype=np.int64)
         for each in self.carried:
             numbers = self.pair_number(each, each) - each.slot + standing - links
             self.pair_table[links + each.slot, standing] = numbers
             self.pair_table[standing, links + each.slot] = numbers
-        for thing in self._standing:
-            if thing.touch or thing.name in touched:
-                self._open(thing)
+        for obj in self._fixed_objects:
+            if obj.touch or obj.name in touched:
+                self._mark_pairs(obj)
 
-    def _lay_above(self, node: int, roots: Sequence[int]) -> None:
+    def _build_tree_above(self, node: int, roots: Sequence[int]) -> None:
         if len(roots) == 1:
             return
         half = (len(roots) + 1) // 2
         parts = []
         for first, part in ((node + 1, roots[:half]), (node + half, roots[half:])):
             parts.append(part[0] if len(part) == 1 else first)
-            self._lay_above(first, part)
+            self._build_tree_above(first, part)
         self._room.view.nodes[node] = parts
 
-    def _open_root(self) -> None:
-        """The root of what stands still, wherever the nodes that move end now."""
+    def _mark_root(self) -> None:
+        """Mark the root of the fixed trees, which follows the last moving node."""
         room = self._room
         everything = np.ones(room.nothing, dtype=np.uint8)
         object_slots.open_range(room.index, everything, 0, room.nothing, room.view.moving_nodes, 1)
 
-    def _write_carried(self, thing: LiveObject) -> None:
-        """Leaves of a carried object, and the bits and numbers of its pairs."""
+    def _write_carried(self, obj: LiveObject) -> None:
+        """Write the leaves of a carried object, and the bits and numbers of its pairs."""
         room, links = self._room, len(self._links)
-        pose = self._poses[thing.link] @ thing.pose
+        pose = self._poses[obj.link] @ obj.pose
         object_slots.put(
-            room.numbers, room.index, room.leaf_links, thing.rows,
-            _row_of(pose), thing.body, links + thing.slot,
-            thing.leaf, thing.node,
+            room.numbers, room.index, room.leaf_links, obj.rows,
+            _row_of(pose), obj.body, links + obj.slot,
+            obj.leaf, obj.node,
         )  # fmt: skip
-        self._write_shapes(thing)
-        pattern = self._rows_that_meet(thing)
-        pattern[room.first_carried_node : thing.node] = 0
+        self._write_shapes(obj)
+        pattern = self._partner_nodes(obj)
+        pattern[room.first_carried_node : obj.node] = 0
         first = room.first_carried_node
         above = len(self.carried) - 1
-        meets = [each for each in self.carried if self._is_checked(thing, each)]
+        meets = [each for each in self.carried if self._is_checked(obj, each)]
         pattern[first : first + above] = 1
         for each in self.carried:
             pattern[each.node : each.node + each.nodes] = each in meets
         object_slots.open_range(
-            room.index, pattern, 0, room.view.moving_nodes, thing.node, thing.nodes
+            room.index, pattern, 0, room.view.moving_nodes, obj.node, obj.nodes
         )
-        if above > 0:  # what is above carried objects is met by every row
+        if above > 0:  # nodes above carried objects are checked against every row
             object_slots.open_range(
                 room.index, np.ones_like(pattern), 0, room.view.moving_nodes, first, above
             )
         rows = np.zeros(room.nothing, dtype=np.uint8)
-        rows[thing.node : thing.node + thing.nodes] = 1
+        rows[obj.node : obj.node + obj.nodes] = 1
         rows[0] = rows[first : first + above] = 1
-        above_partners = room.nodes_above(thing.is_allowed, room.fixed_node, room.top_node)
-        self._open_for(rows, room.fixed_node + np.flatnonzero(above_partners))
-        row = links + thing.slot
-        number = thing.slot * links
-        numbers = np.where(thing.is_allowed, np.arange(number, number + links), -1)
+        above_partners = room.nodes_above(obj.is_allowed, room.fixed_node, room.top_node)
+        self._mark_nodes(rows, room.fixed_node + np.flatnonzero(above_partners))
+        row = links + obj.slot
+        number = obj.slot * links
+        numbers = np.where(obj.is_allowed, np.arange(number, number + links), -1)
         self.pair_table[row, :links] = self.pair_table[:links, row] = numbers
         for each in self.carried:
-            number = self.pair_number(thing, each) if each in meets else -1
+            number = self.pair_number(obj, each) if each in meets else -1
             place = links + each.slot
             self.pair_table[row, place] = self.pair_table[place, row] = number
 
-    def _open_for(self, rows: np.ndarray, nodes: np.ndarray) -> None:
-        """Let these rows meet ``nodes`` (k,), and leave the others as they are."""
-        # `windows` has a row for each node that moves now.
+    def _mark_nodes(self, rows: np.ndarray, nodes: np.ndarray) -> None:
+        """Mark ``nodes`` (k,) as checked for these rows; other nodes are unchanged."""
+        # `windows` has a row for each currently moving node.
         bits = self._room.view.open_bits
         added = np.zeros(bits.shape[1], dtype=np.uint64)
         np.bitwise_or.at(added, nodes >> 6, np.uint64(1) << (nodes & 63).astype(np.uint64))
         bits[rows[: len(bits)] == 1] |= added.view(bits.dtype)
 
-    def _settle(self) -> None:
-        """Lay or fit the tree over all objects on the base."""
-        if self._is_laid and self._is_fit:
+    def _update_tree(self) -> None:
+        """Rebuild or refit the tree over all objects on the base, if needed."""
+        if self._tree_is_valid and self._boxes_are_valid:
             return
         room = self._room
-        count = len(self._standing)
-        if not self._is_laid or self._moved > 4 + count // 8:
+        count = len(self._fixed_objects)
+        if not self._tree_is_valid or self._moved > 4 + count // 8:
             root = -1
             if count:
                 root = object_slots.lay_top(
@@ -788,14 +788,14 @@ class LiveScene:
             room.set_roots(root)
             self._moved = 0
         object_slots.refit_top(room.numbers, room.index, room.top_node, count)
-        self._is_laid = self._is_fit = True
+        self._tree_is_valid = self._boxes_are_valid = True
 
     def _compile(self) -> None:
-        """Run everything once, so that no joint state waits for it."""
+        """Run everything once, so that no joint state waits for the compiler."""
         q = np.clip(np.zeros(len(self.model.joint_names)), self.model.lower, self.model.upper)
         ball = np.array([[0.0] * 6 + [0.001]])
         moving = next(n for n in self._bodies if self._bodies[n] > 0)
-        name = "/".join(self._links) + "/"  # nobody else is called so
+        name = "/".join(self._links) + "/"  # an unused name
         self.add(name, ball)
         self.distances(q)
         self.move(name, np.eye(4))
@@ -807,14 +807,14 @@ class LiveScene:
 
 
 def _row_of(pose: np.ndarray) -> np.ndarray:
-    """Rotation row by row, then translation: (12,)."""
+    """Convert a pose (4, 4) to (12,): rotation row by row, then translation."""
     row = np.empty(12)
     row[:9], row[9:] = pose[:3, :3].ravel(), pose[:3, 3]
     return row
 
 
 def _require_pose(name: str, pose: np.ndarray) -> None:
-    """Raise unless ``pose`` (4, 4) is a rotation and a translation."""
+    """Raise an error unless ``pose`` (4, 4) is a rigid transform."""
     if np.shape(pose) != (4, 4):
         raise LiveSceneError(f"{name}: its pose has shape {np.shape(pose)}; (4, 4) is right")
     (a, b, c, x), (d, e, f, y), (g, h, i, z), _ = pose.tolist()
@@ -832,10 +832,10 @@ def _require_pose(name: str, pose: np.ndarray) -> None:
         raise LiveSceneError(f"{name}: its pose is not a rigid transform")
 
 
-def _alike(known: LiveObject, thing: LiveObject) -> bool:
-    """Whether one can take the other's place as it is, but for shape and pose."""
+def _is_replaceable(known: LiveObject, obj: LiveObject) -> bool:
+    """Whether an object can replace another in place: only shape and pose differ."""
     return (
-        known.link == thing.link
-        and known.touch == thing.touch
-        and len(known.rows) == len(thing.rows)
+        known.link == obj.link
+        and known.touch == obj.touch
+        and len(known.rows) == len(obj.rows)
     )

@@ -1,13 +1,14 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Recipes for models, and loading them, in this process or in a child process.
+"""Recipes for models, and loading them in this process or in a child process.
 
-A `Recipe` consists of plain values that can be sent to another process. Fitting leaves and
-compiling hold Python's lock for long: in a thread they would block everything else in a process.
-The result is unpickled in milliseconds; machine code is loaded from the cache on disk.
+A `Recipe` consists of plain values that can be sent to another process. Fitting and compiling hold
+the GIL for long: in a thread they would block the whole process. The result is unpickled in
+milliseconds; machine code is loaded from the cache on disk.
 
-A recipe goes to the child's standard input, an `Answer` comes from its standard output, both
-pickled: each end is this package. When standard input ends, the parent is gone, and the child ends.
+A recipe is written to the standard input of the child, and an `Answer` is read from its standard
+output, both pickled by this package. The child ends when its standard input is closed, because its
+parent has ended.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from collision_monitor.robot.scene import load_scene
 from collision_monitor.robot.srdf import load_srdf
 from collision_monitor.robot.urdf import load_robot
 
-# Whose the joints are that a scene adds to robots.
+# Owner of the joints that a scene adds to robots.
 SCENE = "scene"
 
 
@@ -46,13 +47,13 @@ class RobotSource:
     """One robot.
 
     Attributes:
-        urdf: path, or text; from a topic, `ReceivedText`.
-        srdf: path, or text; empty without one.
-        name: in its cell; empty for a robot that is alone.
-        prefix: put before the names of its links, joints and groups.
+        urdf: path, or text; `ReceivedText` for text from a topic.
+        srdf: path, or text; empty if there is none.
+        name: in its cell; empty for a single robot.
+        prefix: of the names of its links, joints and groups.
         mount: x, y, z, roll, pitch, yaw of its root link in the frame of ``parent``, metres and
             radians.
-        parent: the link that it is fixed to, of a robot before it; empty for the common root.
+        parent: link of an earlier robot that it is fixed to; empty for the common root.
     """
 
     urdf: str | ReceivedText
@@ -65,12 +66,12 @@ class RobotSource:
 
 @dataclass(frozen=True)
 class Loaded:
-    """What came of a `Recipe`.
+    """The result of a `Recipe`.
 
     Attributes:
         model: of all robots and the scene.
-        joints: of robots in a cell, by name, those of the scene under ``scene``: all joints, fixed
-            ones too, as ``model`` names them. Empty for a robot that is alone.
+        joints: of robots in a cell, by name, and of the scene as ``scene``: all joints including
+            fixed ones, with their names in ``model``. Empty for a single robot.
     """
 
     model: CollisionModel
@@ -79,13 +80,13 @@ class Loaded:
 
 @dataclass(frozen=True)
 class Recipe:
-    """Everything that a model is made of; arguments as those of `CollisionModel.from_urdf`.
+    """All inputs of a model; arguments as in `CollisionModel.from_urdf`.
 
     Attributes:
         robots: one without a name, or several with names.
-        root: the link without a shape that robots with names stand on.
-        exact: whether exact distances are made ready as well.
-        limits: how much loading may take.
+        root: the link without a shape that robots with names are mounted on.
+        exact: whether to prepare exact distances as well.
+        limits: of loading.
     """
 
     robots: tuple[RobotSource, ...]
@@ -115,8 +116,8 @@ class Recipe:
             return loaded
 
     def load_leaves(self) -> Loaded:
-        """The first part of `load`: what `CollisionModel.distance` needs."""
-        loaded = self._one() if not self.robots[0].name else self._several()
+        """Run the first part of `load`: everything that `CollisionModel.distance` needs."""
+        loaded = self._load_single() if not self.robots[0].name else self._load_cell()
         model = loaded.model
         if not model.pairs:
             raise NothingToCheckError(
@@ -126,12 +127,12 @@ class Recipe:
         return loaded
 
     def prepare(self, model: CollisionModel) -> None:
-        """The second part of `load`: what a monitor needs as well."""
+        """Run the second part of `load`: everything else that a monitor needs."""
         if self.exact:
             model.prepare_exact(depths=False)
         model.usual_distances(self.exact)
 
-    def _one(self) -> Loaded:
+    def _load_single(self) -> Loaded:
         (robot,) = self.robots
         model = CollisionModel.from_urdf(
             robot.urdf,
@@ -147,7 +148,7 @@ class Recipe:
         )
         return Loaded(model)
 
-    def _several(self) -> Loaded:
+    def _load_cell(self) -> Loaded:
         parts = [self._mounted(robot) for robot in self.robots]
         whole = compose(parts, " and ".join(robot.name for robot in self.robots), self.root)
         scene = load_scene(self.scene, whole, self.package_dirs) if self.scene else None
@@ -173,22 +174,22 @@ class Recipe:
         return Mounted(robot, source.prefix, pose, source.parent or None, semantics)
 
 
-# The child finds modules where this process does, and not in the folder it was started in.
+# The child finds modules like this process, and not in its working directory.
 _PROGRAM = (
     "import signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); sys.path[:] = sys.argv[1:]; "
     "from collision_monitor.model.loading import main; main()"
 )
-_NICE = 10  # of the child: the parent monitors a robot meanwhile
+_NICENESS = 10  # of the child, because the parent may be monitoring a robot
 
 
 class Answer(NamedTuple):
-    """What came of a recipe.
+    """The result of a recipe in a child process.
 
     Attributes:
-        loaded: a pickled `Loaded`; empty where there is none.
-        error: why there is none.
-        log: what the library said, (level of `logging`, text).
-        is_lost: whether the process ended without an answer; then ``error`` says how.
+        loaded: a pickled `Loaded`; empty after an error.
+        error: the error message, or empty.
+        log: messages of the library, (level of `logging`, text).
+        is_lost: whether the process ended without an answer; ``error`` then says how.
         pairs: number of pairs to check.
     """
 
@@ -200,10 +201,10 @@ class Answer(NamedTuple):
 
 
 class LoadingProcess:
-    """One recipe being loaded. It never blocks, and ends with this process at the latest."""
+    """Loads one recipe in a child process. Calls never block; the child ends with this process."""
 
     def __init__(self, recipe: Recipe) -> None:
-        """Start."""
+        """Start the process."""
         self.recipe = recipe
         self._began = time.monotonic()
         self._answer: Answer | None = None
@@ -211,33 +212,33 @@ class LoadingProcess:
             [sys.executable, "-c", _PROGRAM, *sys.path],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         )  # fmt: skip
-        # Pipes are small: what is written waits for a child that is importing.
-        self._talk = threading.Thread(target=self._run, name="loading", daemon=True)
-        self._talk.start()
+        # Pipes are small: writing blocks while the child is importing.
+        self._thread = threading.Thread(target=self._run, name="loading", daemon=True)
+        self._thread.start()
         atexit.register(self.cancel)
 
     @property
     def seconds(self) -> float:
-        """Since the start."""
+        """Seconds since the start."""
         return time.monotonic() - self._began
 
     @property
     def pid(self) -> int:
-        """Of the process."""
+        """Process id."""
         return self._process.pid
 
     def poll(self) -> Answer | None:
-        """The answer, None before it has come."""
+        """Return the answer, or None while it is loading."""
         return self._answer
 
     def cancel(self) -> None:
-        """End it, finished or not, and do not wait for that."""
+        """Terminate the process without waiting for it."""
         atexit.unregister(self.cancel)
         self._process.kill()
 
     def _run(self) -> None:
         process, found = self._process, b""
-        # Broken pipes: it has ended, or is being ended.
+        # Broken pipe: the child has ended or is being terminated.
         with contextlib.suppress(OSError):
             pickle.dump(self.recipe, process.stdin, protocol=5)
             process.stdin.flush()
@@ -249,12 +250,12 @@ class LoadingProcess:
                 pipe.close()
         try:
             answer = pickle.loads(found)
-        except Exception:  # cut short, and what is cut short raises anything
-            answer = Answer(error=f"the process that loaded it ended, {_why(code)}", is_lost=True)
+        except Exception:  # a truncated pickle can raise any error
+            answer = Answer(error=f"the process that loaded it ended, {_cause(code)}", is_lost=True)
         self._answer = answer
 
 
-def _why(code: int) -> str:
+def _cause(code: int) -> str:
     if code < 0:
         return f"killed by signal {-code}" + (", out of memory?" if code == -9 else "")
     return f"with code {code}"
@@ -266,14 +267,14 @@ def _why(code: int) -> str:
 class _Collector(logging.Handler):
     def __init__(self) -> None:
         super().__init__()
-        self.said: list[tuple[int, str]] = []
+        self.records: list[tuple[int, str]] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.said.append((record.levelno, self.format(record)))
+        self.records.append((record.levelno, self.format(record)))
 
 
 def answer(recipe: Recipe) -> Answer:
-    """Load a model, or say why it cannot be loaded."""
+    """Load a model; return it or the error."""
     collector = _Collector()
     library = logging.getLogger("collision_monitor")
     library.addHandler(collector)
@@ -285,11 +286,11 @@ def answer(recipe: Recipe) -> Answer:
         loaded, error, pairs = pickle.dumps(robot, protocol=5), "", len(robot.model.pairs)
     except CollisionMonitorError as problem:
         loaded, error = b"", str(problem)
-    except Exception as problem:  # whoever asked must not wait for an answer in vain
+    except Exception as problem:  # the parent must get an answer
         loaded, error = b"", f"internal error, {type(problem).__name__}: {problem}"
     finally:
         library.removeHandler(collector)
-    return Answer(loaded, error, tuple(collector.said), pairs=pairs)
+    return Answer(loaded, error, tuple(collector.records), pairs=pairs)
 
 
 def _end_with_parent() -> None:
@@ -300,12 +301,12 @@ def _end_with_parent() -> None:
 def main() -> None:
     """Answer one recipe."""
     with contextlib.suppress(OSError):
-        os.nice(_NICE)
-    # What a library prints must not get into the answer.
+        os.nice(_NICENESS)
+    # Output of libraries must not be mixed with the answer.
     out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     recipe = pickle.load(sys.stdin.buffer)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     with out:
         pickle.dump(answer(recipe), out, protocol=5)
-    os._exit(0)  # not waiting for a compiler whose work nobody needs
+    os._exit(0)  # do not wait for a compiler thread

@@ -1,9 +1,8 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""In which of given configurations the shapes of two links meet.
+"""Contacts of the meshes of two links at given configurations.
 
-Exact, on the triangles (by the library coal), and so independent of how tightly
-leaves have been fitted. For load time.
+Exact, on the triangles (by the library coal), so independent of the leaves. Used at load time.
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ from collision_monitor.robot.insides import Inside
 def where_they_meet(
     robot: Robot, link_poses: Mapping[str, np.ndarray], pair: tuple[str, str]
 ) -> np.ndarray:
-    """Whether (n,) the shapes of two links of ``robot`` meet, configuration by configuration.
+    """Return whether (n,) the shapes of two links of ``robot`` meet at each configuration.
 
-    Shapes meet where their surfaces touch or cross, or one is wholly inside the other (of meshes,
-    inside a closed one).
+    ``link_poses``: by link, (n, 4, 4) in the base frame. Shapes meet if their surfaces touch or
+    cross, or if one is completely inside the other (for meshes, inside a closed one).
 
     Raises:
         MissingDependencyError: the library coal is not installed.
@@ -81,15 +80,15 @@ class LinkContacts:
             there = here.copy()
             there[0, :3, 3] += depth * direction
             if not LinkContacts(a, self._b.at(there)).meet(0):
-                self._directions.insert(0, self._directions.pop(n))  # first at the next call
+                self._directions.insert(0, self._directions.pop(n))  # tried first at the next call
                 return True
         return False
 
     def share(self, threshold: float) -> float:
-        """Part of the configurations in which the shapes meet; 0 without shapes.
+        """Share of the configurations in which the shapes meet; 0 without shapes.
 
-        ``threshold``: the count is given up once the part must stay below it. The result is what
-        the part could have been at most then: below ``threshold``, but above the truth.
+        ``threshold``: counting stops once the share must stay below it. The result is then an upper
+        bound of the share, below ``threshold``.
         """
         count, misses = len(self._far), int(self._far.sum())
         if count == 0 or not self._a.pieces or not self._b.pieces:
@@ -106,7 +105,7 @@ _DIRECTIONS /= np.linalg.norm(_DIRECTIONS, axis=1)[:, None]
 
 
 class Solid:
-    """A link's shapes for coal, and where they are at every configuration."""
+    """The shapes of a link for coal, and their poses at every configuration."""
 
     def __init__(self, shapes: Sequence[Shape], poses: np.ndarray) -> None:
         self._coal = _coal()
@@ -139,7 +138,7 @@ class Solid:
         return getattr(self._coal, kinds[shape.kind])(*map(float, shape.size))
 
     def _place_ball(self, shapes: Sequence[Shape]) -> None:
-        """A ball around all shapes: its radius, and its centre at every configuration."""
+        """Compute a bounding ball: its radius, and its centre (n, 3) at every configuration."""
         balls = [_ball(shape) for shape in shapes]
         centers = np.array([center for center, _ in balls]).reshape(-1, 3)
         center = centers.mean(axis=0) if balls else np.zeros(3)
@@ -150,14 +149,14 @@ class Solid:
         self.centers = self.poses[:, :3, :3] @ center + self.poses[:, :3, 3]
 
     def at(self, poses: np.ndarray) -> Solid:
-        """The same shapes at other configurations, by the poses (n, 4, 4) of the link."""
+        """Return the same shapes at other poses (n, 4, 4) of the link."""
         other = copy.copy(self)
         other.poses, other._placed = poses, {}
         other.centers = poses[:, :3, :3] @ self._center + poses[:, :3, 3]
         return other
 
     def placed(self, k: int) -> list:
-        """Geometries with their coal transforms at configuration ``k``."""
+        """Return geometries with their coal transforms at configuration ``k``."""
         if k not in self._placed:
             self._placed[k] = [
                 (geometry, self._coal.Transform3s(pose[:3, :3], pose[:3, 3]))
@@ -167,7 +166,7 @@ class Solid:
 
 
 def _ball(shape: Shape) -> tuple[np.ndarray, float]:
-    """Centre in the link's frame and radius of a ball around a shape."""
+    """Centre (3,) in the link's frame and radius of a ball around a shape."""
     if shape.kind == "mesh":
         low, high = shape.vertices.min(axis=0), shape.vertices.max(axis=0)
         center = 0.5 * (low + high)
@@ -187,7 +186,7 @@ def _surfaces_meet(a: Solid, b: Solid, k: int, margin: float = 0.0) -> bool:
     """
     coal = _coal()
     request, result = coal.CollisionRequest(), coal.CollisionResult()
-    # Without contacts, coal 3.0 misses cylinders whose axes cross: it stops its search early.
+    # Without contacts, coal 3.0 misses crossing cylinders: it stops its search early.
     request.num_max_contacts, request.enable_contact = 1, True
     request.security_margin = margin
     for one, pose_one in a.placed(k):

@@ -1,19 +1,19 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Pairs of links whose shapes overlap by design, so that checking them tells nothing.
+"""Pairs of links whose shapes overlap by design, so that checking them is useless.
 
-A pair of links is left out only if its shapes, measured on the meshes, do one of these:
+A pair of links is omitted only if its shapes, measured on the meshes,
 
 - meet in two thirds of the configurations within the joint limits, or more;
-- meet in nearly every configuration around zero, and in most of all configurations: hips and covers
+- meet in nearly all configurations around zero, and in most of all configurations: hips and covers
   that are modelled into each other;
-- depend on one or two joints, and over their whole range at most graze each other: a gripper that
-  closes, fingers and their knuckles;
+- depend on one or two joints, and penetrate each other by at most a graze over their whole range: a
+  closing gripper, fingers and their knuckles; or
 - depend on one joint, often meet around zero, and over its whole range overlap hardly deeper than
   there: covers around a joint. The limits of a joint are chosen so that its two sides do not
   collide.
 
-Pairs with an obstacle are never left out: they are in the scene because somebody put them there.
+Pairs with an obstacle are never omitted, because obstacles are placed by the user.
 """
 
 from __future__ import annotations
@@ -28,28 +28,28 @@ from collision_monitor.common.limits import check_time
 from collision_monitor.model.mesh_contacts import LinkContacts, Solid
 from collision_monitor.robot.bodies import link_poses
 
-# To be changed whenever the same input gives another answer.
+# Increase when the same input gives another result.
 _VERSION = 7
 _SAMPLES = 1000
-# No robot is built so that two links collide in this part of its configurations: meshes that do
-# overlap by design. Collisions of links that can be apart were seen in at most 0.57.
-_TOO_MANY = 2.0 / 3.0
-_NEARLY_ALL = 0.95
+# Links that meet in this share of the configurations overlap by design. Links that can be apart met
+# in at most 0.57 of them in tests.
+_ALWAYS_SHARE = 2.0 / 3.0
+_ZERO_SHARE = 0.95
 _AROUND_ZERO = 0.15  # of the range of a joint
 _SAMPLES_AROUND_ZERO = 100
-_MOST = 0.5  # part of the samples
+_GENERAL_SHARE = 0.5  # share of the samples
 _GRAZE = 0.002  # metres
-_OFTEN = 0.2  # part of the samples around zero
-_DEPTHS = (0.002, 0.005, 0.01, 0.02)  # metres; of an overlap around one joint
-_FINE = 0.006  # metres that links may move between positions: else they could meet in between
-_MOST_CELLS = 20_000  # time to load is limited
+_OFTEN = 0.2  # share of the samples around zero
+_DEPTHS = (0.002, 0.005, 0.01, 0.02)  # metres, of an overlap around one joint
+_MAX_STEP = 0.006  # metres that links may move between positions
+_MAX_CELLS = 20_000  # limits the time of loading
 _GRID = {1: 81, 2: 17}  # positions of a joint, by the number of joints that a pair depends on
 
 
 def permanent_contacts(model: Any) -> tuple[dict[int, str], tuple[str, ...]]:
-    """Pairs of a CollisionModel to leave out, by their index, with the reason; and warnings.
+    """Return pairs of a CollisionModel to omit, by index, with the reason; and warnings.
 
-    Kept on disk.
+    Cached on disk.
     """
     if not model.pairs:
         return {}, ()
@@ -64,7 +64,7 @@ def permanent_contacts(model: Any) -> tuple[dict[int, str], tuple[str, ...]]:
 
 
 def samples_around_zero(model: Any, count: int, seed: int = 0) -> np.ndarray:
-    """Configurations (count, nq) near zero, or near the limit that is nearest to it."""
+    """Return configurations (count, nq) near zero, or near the limit nearest to zero."""
     half = _AROUND_ZERO * (model.upper - model.lower)
     offsets = np.random.default_rng(seed).uniform(-1.0, 1.0, (count, len(half))) * half
     return np.clip(np.clip(0.0, model.lower, model.upper) + offsets, model.lower, model.upper)
@@ -83,7 +83,7 @@ class _Search:
         }
 
     def run(self) -> tuple[dict[int, str], list[str]]:
-        """Pairs to leave out, and warnings."""
+        """Return pairs to omit by index, with the reason; and warnings."""
         model, found, warnings = self._model, {}, []
         obstacles = {obstacle.name for obstacle in model.scene.obstacles}
         overlap = model.near_shares(self._everywhere, 0.0)
@@ -91,7 +91,7 @@ class _Search:
         for k, (a, b) in enumerate(model.pairs):
             check_time("looking for pairs that overlap by design")
             if a in obstacles or b in obstacles:
-                if overlap[k] >= _NEARLY_ALL:
+                if overlap[k] >= _ZERO_SHARE:
                     warnings.append(
                         f"'{a}' and '{b}': leaves overlap in {overlap[k]:.1%} of {_SAMPLES} "
                         "sampled configurations; if they are meant to touch, list the pair under "
@@ -103,16 +103,16 @@ class _Search:
         return found, warnings
 
     def _reason(self, pair: int, overlap: float, at_zero: float) -> str:
-        """Why a pair is left out; empty if it is not. Leaves that are apart say it is not."""
+        """Return why a pair is omitted; empty if it is checked, or its leaves are apart."""
         links, share = self._model.pairs[pair], 0.0
-        if overlap >= _MOST:
-            least = _MOST if at_zero >= _NEARLY_ALL else _TOO_MANY
+        if overlap >= _GENERAL_SHARE:
+            least = _GENERAL_SHARE if at_zero >= _ZERO_SHARE else _ALWAYS_SHARE
             share = self._contacts(links, self._everywhere).share(least)
-            if share >= _TOO_MANY:
+            if share >= _ALWAYS_SHARE:
                 return f"shapes meet in {share:.1%} of {_SAMPLES} sampled configurations"
-        if share >= _MOST and at_zero >= _NEARLY_ALL:
-            zero = self._contacts(links, self._around_zero).share(_NEARLY_ALL)
-            if zero >= _NEARLY_ALL:
+        if share >= _GENERAL_SHARE and at_zero >= _ZERO_SHARE:
+            zero = self._contacts(links, self._around_zero).share(_ZERO_SHARE)
+            if zero >= _ZERO_SHARE:
                 return (
                     f"shapes meet in {zero:.0%} of the configurations around zero and in "
                     f"{share:.0%} of all"
@@ -168,12 +168,12 @@ class _Search:
         """Whether shapes overlap by ``depth`` metres at most in cells of values of ``columns``.
 
         Cells have their ``centers`` (n, joints) and extend by ``half`` (joints,) to both sides.
-        Cells in which the shapes may meet are halved until links move by less than `_FINE` from
-        one centre to the next.
+        Cells in which the shapes may meet are halved until links move by less than `_MAX_STEP`
+        from one centre to the next.
         """
         speeds = self._speeds(links, columns)
         travel, checked = float(speeds @ half), 0
-        while 2.0 * travel > _FINE:
+        while 2.0 * travel > _MAX_STEP:
             contacts = self._contacts(links, self._rows(columns, centers))
             centers = centers[[contacts.come_near(k, travel) for k in range(len(centers))]]
             widest = int(np.argmax(speeds * half))
@@ -182,7 +182,7 @@ class _Search:
             step = np.where(np.arange(len(half)) == widest, half, 0.0)
             centers = np.concatenate((centers - step, centers + step))
             travel, checked = float(speeds @ half), checked + len(centers)
-            if checked > _MOST_CELLS:
+            if checked > _MAX_CELLS:
                 return False
             contacts = self._contacts(links, self._rows(columns, centers))
             for k in range(len(centers)):
@@ -191,7 +191,7 @@ class _Search:
         return True
 
     def _speeds(self, links: tuple[str, str], columns: list[int]) -> np.ndarray:
-        """Metres that links move at most against each other by the unit of each joint."""
+        """Maximum speed of the links relative to each other, in metres per unit of each joint."""
         model, bodies = self._model, self._model.bodies
         reach = model.link_reach()[[model.link_names.index(name) for name in links]].max(axis=0)
         reach = reach * np.abs(bodies.gains)
@@ -216,10 +216,10 @@ class _Search:
         return LinkContacts(*(self._solids[name].at(poses[name]) for name in links))
 
     def _joints_between(self, a: str, b: str, most: int) -> list[int]:
-        """Entries of q on which the pose of one link in the other depends, or ``most`` + 1."""
+        """Entries of q that change the relative pose of two links; at most ``most`` + 1."""
         bodies, found = self._model.bodies, set()
         low, high = sorted((bodies.link_bodies[a], bodies.link_bodies[b]))
-        while low != high and len(found) <= most:  # a parent has the lower number
+        while low != high and len(found) <= most:  # a parent has the lower index
             found.add(int(bodies.columns[high - 1]))
             low, high = sorted((low, int(bodies.parents[high - 1])))
         return sorted(found)

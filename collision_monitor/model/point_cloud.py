@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""A point cloud as balls around voxels, without the points of the robot itself."""
+"""A point cloud as balls around voxels, without the points on the robot itself."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from collision_monitor.common.text import six_digits
 from collision_monitor.errors import LiveSceneError
 from collision_monitor.hierarchy.object_slots import morton
 
-# Voxels from the origin along each axis: half of what a Morton code has room for.
+# Voxels from the origin along each axis: half of the range of a Morton code.
 HALF = 1 << 20
-# Of a voxel: were the origin a corner, what lies around it would be in eight voxels of any size.
+# In voxels. If the origin were a corner, its surroundings would be in eight voxels of any size.
 SHIFT = 0.37
 
 
@@ -38,11 +38,11 @@ def _is_inside(ends, radii, k, x, y, z, padding):
 
 @offline_kernel
 def foreign(points, pose, ends, radii, padding, out):
-    """Write the points (n, 3) that are not the robot's, moved by ``pose`` (12,), to ``out`` (n, 3).
+    """Write points (n, 3) that are not on the robot, moved by ``pose`` (12,), to ``out`` (n, 3).
 
-    The robot's are those within ``padding`` metres of a leaf: ``ends`` (m, 6) and ``radii`` (m,) in
-    the frame into which ``pose`` moves. (how many are written, how many were the robot's); what
-    is not finite is neither.
+    Points within ``padding`` metres of a leaf are on the robot: ``ends`` (m, 6) and ``radii`` (m,),
+    in the target frame of ``pose``. Returns (points written, points on the robot). Points that are
+    not finite are skipped.
     """
     count, own = 0, 0
     boxes = np.empty((len(ends), 6))
@@ -84,7 +84,7 @@ def foreign(points, pose, ends, radii, padding, out):
 
 @offline_kernel
 def voxel_keys(points, count, size, keys):
-    """Write the Morton code of the voxel of each of ``count`` points; -1, or a point too far."""
+    """Write Morton codes of the voxels of ``count`` points; return -1, or a point too far away."""
     for n in range(count):
         x = math.floor(points[n, 0] / size + SHIFT) + HALF
         y = math.floor(points[n, 1] / size + SHIFT) + HALF
@@ -96,8 +96,8 @@ def voxel_keys(points, count, size, keys):
 
 
 @offline_kernel
-def _gather(code):
-    """Every third bit of a Morton code."""
+def _compact_bits(code):
+    """Return every third bit of a Morton code."""
     x = code & 0x1249249249249249
     x = (x | (x >> 2)) & 0x10C30C30C30C30C3
     x = (x | (x >> 4)) & 0x100F00F00F00F00F
@@ -111,21 +111,21 @@ def voxel_centres(keys, size, out):
     """Write the centres (n, 3) of voxels, metres."""
     for n in range(len(keys)):
         for axis in range(3):
-            out[n, axis] = (_gather(keys[n] >> axis) - HALF + 0.5 - SHIFT) * size
+            out[n, axis] = (_compact_bits(keys[n] >> axis) - HALF + 0.5 - SHIFT) * size
 
 
-_ROUNDING = 1e-9  # of a voxel, and of how far away it is
+_ROUNDING = 1e-9  # relative to the size of a voxel and its distance
 
 
 @dataclass(frozen=True, eq=False)
 class Voxels:
-    """What a cloud came to.
+    """The voxels of a cloud.
 
     Attributes:
         balls: (n, 4) centre and radius, base frame, metres: each encloses its voxel.
-        size: edge of a voxel, metres: as wanted or, where there were too many, twice that, ...
-        points: how many points are in them.
-        own: how many were the robot's.
+        size: edge of a voxel, metres: the requested size, doubled until there are not too many.
+        points: number of points in the voxels.
+        own: number of points on the robot.
     """
 
     balls: np.ndarray
@@ -143,22 +143,22 @@ def voxels_of(
     size: float,
     most: int,
 ) -> Voxels:
-    """Balls around all voxels with a point in them that is not the robot's.
+    """Return balls around all voxels with a point that is not on the robot.
 
-    Where there are more than ``most``, voxels are twice as large, and so on: coarser, but none is
-    left out. Lets other threads go on meanwhile.
+    If there are more than ``most``, voxels are doubled in size until there are not: no point is
+    dropped. Releases the GIL.
 
     Args:
-        points: (n, 3) float32 or float64; what is not finite is no point.
+        points: (n, 3) float32 or float64, metres; points that are not finite are skipped.
         pose: (4, 4) of their frame in the base frame.
         ends: (leaves, 6) end points of the robot's leaves in the base frame.
         radii: (leaves,) of these.
-        padding: metres around them in which a point is the robot's.
+        padding: metres around the leaves in which a point is on the robot.
         size: edge of a voxel in metres.
-        most: balls.
+        most: maximum number of balls.
 
     Raises:
-        LiveSceneError: a point so far away that it cannot be told from its neighbours.
+        LiveSceneError: a point is too far away to be distinguished from its neighbours.
     """
     if problem := any_beyond_reason(points):
         raise LiveSceneError(
@@ -190,6 +190,6 @@ def voxels_of(
 
 
 def warm_up() -> None:
-    """Compile what `voxels_of` runs, or load it from disk."""
+    """Compile the kernels of `voxels_of`, or load them from disk."""
     with compiling(voxel_centres):
         voxels_of(np.zeros((1, 3)), np.eye(4), np.zeros((1, 6)), np.zeros(1), 0.0, 0.1, 1)

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Near leaves of a model or a live scene: distances, gradients, certificates, nearness of links."""
+"""Near leaves of a model or a live scene: distances, gradients, certificates and nearness."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ class Certificate:
     """Result of certifying a straight joint motion by a bound on the travel.
 
     Attributes:
-        holds: every pair keeps its limit at every instant.
-        decided: false where a pair is so close to its limit that no bound can tell.
+        holds: whether every pair keeps its limit at every instant.
+        decided: false if a pair is so close to its limit that no bound can decide.
         s: where it fails, 0 at the start and 1 at the end.
         pair: index into ``model.pairs`` of the pair that fails there, or -1.
-        distance: of two leaves of that pair at s, the first that were found too near; metres.
+        distance: of the first two leaves of that pair found too near at s, metres.
         tests: configurations that were tested.
     """
 
@@ -62,10 +62,10 @@ class Certificate:
 
 
 def link_tables(model: CollisionModel) -> tuple[np.ndarray, np.ndarray]:
-    """Tables of links for `hierarchy.query.near`: the link of each leaf, the pair of two links.
+    """Return link tables for `hierarchy.query.near`: link of each leaf, pair of two links.
 
-    (leaves,) indices into ``model.link_names``; (moving links, links) indices into
-    ``model.pairs``, -1 for links that are not checked.
+    (leaves,) indices into ``model.link_names``; (moving links, links) indices into ``model.pairs``,
+    -1 for links that are not checked.
     """
     rank = {name: k for k, name in enumerate(model.link_names)}
     leaf_links = np.array([rank[leaf.link] for leaf in model.leaves], dtype=np.int64)
@@ -79,7 +79,7 @@ def link_tables(model: CollisionModel) -> tuple[np.ndarray, np.ndarray]:
 
 
 class Proximity:
-    """Queries of single pairs of leaves; has a work space of its own, for one thread.
+    """Queries of single pairs of leaves; contains its own work space, so it is for one thread.
 
     Attributes:
         cancelled: called in each query; if it returns true, the query raises CancelledError.
@@ -92,7 +92,7 @@ class Proximity:
         self._numbers, self._index = model.work_space()
         self._leaf_links, self._pair_table = link_tables(model)
         self._reach = model.link_reach()
-        self._room(64)
+        self._allocate(64)
 
     @property
     def pair_count(self) -> int:
@@ -103,23 +103,23 @@ class Proximity:
         """(numbers, index) of the packed model."""
         return self._numbers, self._index
 
-    def _go_on(self) -> None:
+    def _raise_if_cancelled(self) -> None:
         if self.cancelled is not None and self.cancelled():
             raise CancelledError("cancelled: the result is not wanted any more")
 
-    def _room(self, count: int) -> None:
+    def _allocate(self, count: int) -> None:
         self._found = np.empty((count, 3), dtype=np.int64)
         self._values = np.empty((count, 10))
         self._gradients = np.empty((count, len(self.model.joint_names)))
 
     def near(self, q: np.ndarray, limits: np.ndarray, spread: float = np.inf) -> Near:
-        """Leaf pairs nearer at ``q`` (nq,) than ``limits`` (pairs,) of their pair of links.
+        """Return leaf pairs at ``q`` (nq,) nearer than ``limits`` (pairs,) of their links, metres.
 
-        ``spread``: of the leaf pairs of two links, those within so many metres of the nearest; 0
-        gives one for each pair of links. A limit of -inf leaves a pair out. The result is
-        valid until the next call.
+        ``spread``: keep only the leaf pairs of two links within this many metres of the nearest; 0
+        gives one for each pair of links. A limit of -inf excludes a pair. Valid until the next
+        call.
         """
-        self._go_on()
+        self._raise_if_cancelled()
         widest = float(limits.max(initial=-np.inf))
         while True:
             count = near(
@@ -130,7 +130,7 @@ class Proximity:
                 raise self.model.refusal(count, q)
             if count <= len(self._found):
                 break
-            self._room(2 * count)
+            self._allocate(2 * count)
         values = self._values[:count]
         return Near(
             self._found[:count, :2],
@@ -142,14 +142,14 @@ class Proximity:
         )
 
     def loss(self, columns: np.ndarray) -> np.ndarray:
-        """(pairs,) metres a pair can lose at most where ``columns`` of q move by 1 rad or m each.
+        """(pairs,) metres by which distances can fall if ``columns`` of q move by 1 rad or m each.
 
-        Infinite where no bound is known.
+        Infinite if no bound is known.
         """
         return np.full(self.pair_count, np.inf)
 
     def nearest(self, q: np.ndarray, limits: np.ndarray) -> tuple[int, float] | None:
-        """The nearest pair of links at ``q`` below its limit, and its distance; None: no pair."""
+        """Return the nearest pair of links below its limit at ``q``, and its distance, or None."""
         near = self.near(q, limits, 0.0)
         if not len(near.pairs):
             return None
@@ -159,12 +159,12 @@ class Proximity:
     def certify(
         self, start: np.ndarray, end: np.ndarray, limits: np.ndarray, resolution: float = 1e-5
     ) -> Certificate:
-        """Whether pairs keep their ``limits`` (pairs,) all the way from ``start`` to ``end`` (nq,).
+        """Certify that pairs keep their ``limits`` (pairs,) from ``start`` to ``end`` (nq,).
 
-        Joints move evenly and together. ``resolution``: distances this much above a limit, in
-        metres, count as touching it.
+        The motion is linear in the joints. ``resolution``: a pair whose distance is above its limit
+        by less, in metres, is undecided.
         """
-        self._go_on()
+        self._raise_if_cancelled()
         if not resolution > 0.0:
             raise ConfigurationError(f"resolution: {resolution!r} is not a length above 0 m")
         state, s, _, _, pair, distance, tests = motion_bound.certify(
@@ -183,11 +183,11 @@ class Proximity:
         )
 
 
-# -- how near each link is to its nearest partner, relative to the thresholds of the pair --
+# -- nearness of links relative to the thresholds of their pairs --
 
 
 def part_of(distances: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
-    """Distances (k,) in parts of ``thresholds`` (k, 2): 0 at the stop, 1 at the warning one."""
+    """Scale distances (k,) by ``thresholds`` (k, 2): 0 at the stop, 1 at the warning distance."""
     stop, warn = thresholds.T
     width = np.where(warn > stop, warn - stop, 1.0)
     # Written so that NaN does not count as a large distance.
@@ -197,8 +197,8 @@ def part_of(distances: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
 class Nearness:
     """Nearness of the links of a model, by the warning and stop distances of every pair.
 
-    It is 1 at a warning distance, 0 at a stop distance and below, linear between, and inf
-    farther away; of several pairs the least counts.
+    It is 1 at the warning distance, 0 at the stop distance and below, linear in between, and inf
+    beyond the warning distance. A link has the minimum over its pairs.
     """
 
     def __init__(self, model: CollisionModel) -> None:
@@ -209,17 +209,17 @@ class Nearness:
         self._proximity = Proximity(model)
 
     def of_leaves(self, q: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
-        """(links,), in the order of ``model.link_names``, at q (nq,).
+        """Return nearness (links,), in the order of ``model.link_names``, at q (nq,).
 
-        ``thresholds`` (pairs, 2): stop and warning distance, metres. Pairs
-        farther apart than their warning distance are not measured.
+        ``thresholds`` (pairs, 2): stop and warning distance, metres. Pairs beyond their warning
+        distance are not measured.
         """
-        above = np.nextafter(thresholds[:, 1], np.inf)  # a pair at its distance is near
+        above = np.nextafter(thresholds[:, 1], np.inf)  # so that equality counts
         found = self._proximity.near(q, above, spread=0.0)
         return self._least(found.pairs, found.distances, thresholds[found.pairs])
 
     def of_distances(self, distances: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
-        """The same of distances (pairs,) that are known, metres."""
+        """Like `of_leaves`, from known distances (pairs,), metres."""
         near = np.flatnonzero(~(distances > thresholds[:, 1]))
         return self._least(near, distances[near], thresholds[near])
 
@@ -237,12 +237,12 @@ class Nearness:
 
 
 class LiveProximity(Proximity):
-    """`Proximity.near` of the pairs with objects of a live scene; pair numbers are its own."""
+    """`Proximity.near` for the pairs with objects of a live scene, with its pair numbers."""
 
     def __init__(self, live: LiveScene) -> None:
         self.model, self._live = live.model, live
         self._leaf_links, self._pair_table = live.leaf_links, live.pair_table
-        self._room(64)
+        self._allocate(64)
 
     @property
     def pair_count(self) -> int:
@@ -254,7 +254,7 @@ class LiveProximity(Proximity):
 
 
 class LiveNearness:
-    """As `Nearness`, of the pairs with objects of a live scene."""
+    """Like `Nearness`, for the pairs with objects of a live scene."""
 
     def __init__(self, live: LiveScene) -> None:
         self._live = live
@@ -263,7 +263,7 @@ class LiveNearness:
     def of_leaves(
         self, q: np.ndarray, thresholds: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """(links,), in the order of ``model.link_names``, and (slots,) of objects, at q (nq,).
+        """Nearness (links,) in the order of ``model.link_names``, and (slots,) of objects, at q.
 
         ``thresholds`` (pair numbers, 2): stop and warning distance, metres.
         """

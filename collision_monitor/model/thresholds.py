@@ -1,16 +1,16 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""How near pairs of links may come: a warning below one distance, an error below another.
+"""Thresholds of pairs of links: a warning below one distance, an error below another.
 
-One pair of distances for all, and others for pairs that a pattern names, such as
-``left_* right_*``: two patterns as the shell has them, for the two names in either order.
+There is one pair of thresholds for all, and others for pairs that match a pattern such as
+``left_* right_*``: two shell patterns for the two names in either order.
 
-Some pairs are near each other by construction. The forearm and the second wrist link of an arm are
-15 mm apart in nearly every configuration: with the thresholds of other pairs, they would raise a
-permanent alarm. Such a pair is judged by its usual distance instead: it is reported when
-it is clearly nearer than that. Usual distances are those at random configurations within the joint
-limits. A monitor does not apply this to pairs with an obstacle of the scene: where an obstacle is
-placed is a decision of the user.
+Some pairs are near each other by construction. For example, the forearm and the second wrist link
+of an arm are 15 mm apart in nearly every configuration: common thresholds would raise a permanent
+alarm. Such a structural pair is compared with its usual distance instead: it is reported when it is
+clearly nearer. Usual distances are taken at random configurations within the joint limits. A
+monitor does not apply this to pairs with an obstacle of the scene, because the user chooses the
+position of an obstacle.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ from collision_monitor.robot.yaml_values import Entry
 # Increment when the same input gives another result.
 _VERSION = 4
 _SAMPLES = 400
-# A pair that is farther apart than this, in metres, in most configurations is not structural.
+# A pair that is farther apart than this (metres) in most configurations is not structural.
 REACH = 0.15
 _NEAR = 0.99 * REACH
-# Part of the configurations in which a structural pair is within its warning distance.
+# Share of the configurations in which a structural pair is within its warning distance.
 _SHARE = 0.5
-# Of that part: a few samples may underestimate it.
-_OFTEN = 0.8
-# Configurations without contact in which the distance is below the usual one.
-_RARE = 0.05
-# Of the usual distance.
+# Factor of that share: a few samples may underestimate it.
+_SHARE_FACTOR = 0.8
+# Share of the configurations without contact in which the distance is below the usual one.
+_USUAL_QUANTILE = 0.05
+# Shares of the usual distance.
 _WARN_PART, _STOP_PART = 0.8, 0.4
-# Stop distance, in metres, of a pair that is in contact at times, unless it usually is nearer.
+# Stop distance (metres) of a pair that is sometimes in contact, unless it is usually nearer.
 _MARGIN = 0.005
 _LEVELS = np.linspace(0.0, 1.0, 41)
 
@@ -58,9 +58,9 @@ class StructuralPair:
 
     Attributes:
         links: names.
-        near: part of the configurations in which the pair is within the warning distance.
-        contact: part of the configurations in which the shapes touch.
-        usual: 95 % of the distances without contact are above this one.
+        near: share of the configurations in which the pair is within the warning distance.
+        contact: share of the configurations in which the shapes touch.
+        usual: 95 % of the distances without contact are above it.
         largest: largest distance, at most `REACH`.
         warn: warning distance of this pair.
         stop: stop distance of this pair.
@@ -89,12 +89,12 @@ class UsualDistances:
 
     Attributes:
         pairs: (k,) indices into the pairs of the model.
-        quantiles: (k, 41) of the signed distance at `_SAMPLES` random configurations, metres;
-            0 in contact, at most `REACH`.
+        quantiles: (k, 41) of the signed distance at `_SAMPLES` random configurations, metres; 0 in
+            contact, at most `REACH`.
     """
 
     def __init__(self, pairs: Sequence[int], quantiles: np.ndarray) -> None:
-        """Made by `usual_distances`."""
+        """Created by `usual_distances`."""
         self.pairs = np.array(pairs, dtype=int)
         self.quantiles = np.array(quantiles, dtype=float).reshape(len(self.pairs), len(_LEVELS))
 
@@ -105,20 +105,20 @@ class UsualDistances:
         warn: float,
         obstacles: Collection[str] = (),
     ) -> dict[int, StructuralPair]:
-        """Structural pairs by their index.
+        """Return the structural pairs by index.
 
         Args:
             names: of all pairs of the model.
             stop: stop distance of other pairs, metres.
             warn: warning distance of other pairs, metres.
-            obstacles: names of obstacles, whose pairs are left out.
+            obstacles: names of obstacles; their pairs are excluded.
         """
         found = {}
         for pair, row in zip(self.pairs.tolist(), self.quantiles, strict=True):
             near, contact = _share_below(row, min(warn, _NEAR)), _share_below(row, 0.0)
             if near < _SHARE or contact >= 1.0 or not set(obstacles).isdisjoint(names[pair]):
                 continue
-            usual = float(np.interp(contact + _RARE * (1.0 - contact), _LEVELS, row))
+            usual = float(np.interp(contact + _USUAL_QUANTILE * (1.0 - contact), _LEVELS, row))
             own_stop = _STOP_PART * usual
             if contact > 0.0:  # a pair that can collide keeps a margin
                 middle = float(np.interp(0.5 * (1.0 + contact), _LEVELS, row))
@@ -132,7 +132,7 @@ class UsualDistances:
         return found
 
     def always_touching(self) -> list[int]:
-        """Pairs, by their index, that touch in all samples."""
+        """Return the indices of pairs that touch in all samples."""
         return [
             pair for pair, row in zip(self.pairs.tolist(), self.quantiles, strict=True)
             if row[-1] <= 0.0
@@ -140,28 +140,28 @@ class UsualDistances:
 
 
 def _share_below(quantiles: np.ndarray, distance: float) -> float:
-    """Part of the samples with at most this distance."""
+    """Share of the samples with at most this distance."""
     return float(np.searchsorted(quantiles, distance, side="right")) / len(quantiles)
 
 
 def _leaf_distances(model: Any, pairs: np.ndarray, samples: np.ndarray) -> np.ndarray:
-    """Distances (samples, k) of the leaves of a part of the pairs."""
+    """Distances (samples, k) of the leaves of some pairs, metres."""
     if not len(pairs):
         return np.empty((len(samples), 0))
     if len(pairs) < len(model.pairs) // 4:  # most pairs of thousands of links are far apart
         few = model.twin([model.pairs[k] for k in pairs])
-        return np.array([few.distances(q) for q in _in_time(samples)])
-    return np.array([model.distances(q)[pairs] for q in _in_time(samples)])
+        return np.array([few.distances(q) for q in _within_time_limit(samples)])
+    return np.array([model.distances(q)[pairs] for q in _within_time_limit(samples)])
 
 
-def _in_time(samples: np.ndarray) -> Iterator[np.ndarray]:
+def _within_time_limit(samples: np.ndarray) -> Iterator[np.ndarray]:
     for q in samples:
         check_time("measuring how near pairs usually are")
         yield q
 
 
 def usual_distances(model: Any, exact: bool) -> UsualDistances:
-    """Measure the pairs of a CollisionModel that are near in most configurations; kept on disk.
+    """Measure the pairs of a CollisionModel that are near in most configurations; cached on disk.
 
     ``exact``: on the shapes instead of the leaves. It compiles exact queries, and builds their
     hierarchies, unless the result is cached.
@@ -173,12 +173,12 @@ def usual_distances(model: Any, exact: bool) -> UsualDistances:
     with Store("contacts") as store:
         kept = store.get(key)
         if not isinstance(kept, list):
-            # Leaves are nearer than meshes: on a part of the samples they show which pairs are far.
+            # Leaves are nearer than meshes: a few samples of them exclude pairs that are far apart.
             near = model.near_shares(samples[: _SAMPLES // 4], REACH)
-            pairs = np.flatnonzero(near >= _OFTEN * _SHARE)
+            pairs = np.flatnonzero(near >= _SHARE_FACTOR * _SHARE)
             if exact:
                 distances = np.array([
-                    model.surface_distances(q, pairs) for q in _in_time(samples)
+                    model.surface_distances(q, pairs) for q in _within_time_limit(samples)
                 ])  # fmt: skip
             else:
                 distances = _leaf_distances(model, pairs, samples)
@@ -191,12 +191,12 @@ def usual_distances(model: Any, exact: bool) -> UsualDistances:
 # -- thresholds --
 
 _LARGEST_FILE = 1_000_000  # bytes
-_NUMBER = re.compile(r"[-0-9*?\[\]!]+")  # or a pattern of numbers
+_NUMBER = re.compile(r"[-0-9*?\[\]!]+")  # number or pattern of numbers
 
 
 @dataclass(frozen=True)
 class Rule:
-    """Thresholds of the pairs that ``pattern`` names, metres; None: as before it."""
+    """Thresholds of the pairs that match ``pattern``, metres; None: unchanged."""
 
     pattern: str
     warn: float | None = None
@@ -209,9 +209,9 @@ class Thresholds:
 
     Attributes:
         warn: distances below it raise a warning.
-        stop: distances below it are not safe; contact never is.
-        rules: for some pairs; a later one counts where two name the same pair.
-        source: where they come from, for messages.
+        stop: distances below it are not safe; contact is never safe.
+        rules: for some pairs; a later rule overrides an earlier one.
+        source: their origin, for messages.
     """
 
     warn: float = 0.0
@@ -226,15 +226,15 @@ class Thresholds:
         objects: Collection[str] | None = None,
         structural: Mapping[int, StructuralPair] | None = None,
     ) -> np.ndarray:
-        """(len(pairs), 2) stop and warn of each pair, metres.
+        """Return (len(pairs), 2) stop and warning distance of each pair, metres.
 
-        ``must_name``: whether a rule that names none of them is an error. With ``objects``, the
-        names of links, it is not an error if it may name objects added later: see `may_be_object`.
-        ``structural``: pairs by index that have distances of their own where no rule names them.
+        ``must_name``: whether a rule that matches no pair is an error. With ``objects``, the names
+        of links, it is not an error if it may match objects added later: see `may_be_object`.
+        ``structural``: pairs by index that have their own distances unless a rule matches them.
 
         Raises:
-            ThresholdsError: a distance that is below 0 or not finite, a pattern that is not two
-                names, or names no pair.
+            ThresholdsError: a distance is below 0 or not finite, or a pattern is not two names or
+                matches no pair.
         """
         self._check("warn", self.warn)
         self._check("stop", self.stop)
@@ -266,14 +266,14 @@ class Thresholds:
         return out
 
     def named(self, pairs: Sequence[tuple[str, str]]) -> set[int]:
-        """Pairs, by their index, that a rule names."""
+        """Return the indices of pairs that a rule matches."""
         return {
             k for k, pair in enumerate(pairs)
             if any(_names(rule.pattern.split(), pair) for rule in self.rules)
         }  # fmt: skip
 
     def naming_none(self, pairs: Sequence[tuple[str, str]]) -> list[str]:
-        """Patterns of the rules that name none of these pairs."""
+        """Return the patterns of rules that match none of these pairs."""
         return [
             rule.pattern for rule in self.rules
             if not any(_names(rule.pattern.split(), pair) for pair in pairs)
@@ -298,10 +298,11 @@ def _names(patterns: Sequence[str], pair: tuple[str, str]) -> bool:
 
 
 def may_be_object(pattern: str, links: Collection[str]) -> bool:
-    """Whether objects of a live scene may be named so: ``cell/7``, ``planning_scene/box``, cloud.
+    """Whether a pattern may match live objects: ``cell/7``, ``planning_scene/box``, cloud.
 
-    ``links``: of one of several robots, ``left/arm``, have a ``/`` as well: a name that begins
-    like theirs is that of an object only if it can end in the number of a marker.
+    ``links``: names of links of one of several robots, such as ``left/arm``, contain a ``/`` as
+    well. A pattern that begins like one of them matches an object only if it can end in the number
+    of a marker.
     """
     first, slash, last = pattern.rpartition("/")
     if not slash:
@@ -312,7 +313,7 @@ def may_be_object(pattern: str, links: Collection[str]) -> bool:
 
 
 def _may_be_objects(patterns: Sequence[str], links: Collection[str] | None) -> bool:
-    """Whether two patterns may name an object added later, with another object or a link."""
+    """Whether two patterns may match an object added later, and another object or a link."""
     if links is None:
         return False
     known = [any(fnmatchcase(link, pattern) for link in links) for pattern in patterns]
@@ -321,14 +322,14 @@ def _may_be_objects(patterns: Sequence[str], links: Collection[str] | None) -> b
 
 
 def load_thresholds(source: str | os.PathLike | Mapping[str, Any]) -> Thresholds:
-    """Thresholds from a YAML file, or from a mapping with the same keys.
+    """Return thresholds from a YAML file, or from a mapping with the same keys.
 
     ``warn`` and ``stop`` in metres, and a list ``pairs`` of mappings with ``pair`` (two patterns)
     and ``warn``, ``stop`` or both.
 
     Raises:
-        ThresholdsError: no such file, no YAML, an unknown key, a value that is no distance; the
-            message starts with the file's name.
+        ThresholdsError: the file does not exist or is not YAML, a key is unknown, or a value is not
+            a distance; the message starts with the name of the file.
     """
     if isinstance(source, Mapping):
         name, data = "thresholds", source

@@ -1,8 +1,9 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Motions and trajectories, and the files that hold them: CSV, YAML, bags, command files.
+"""Motions and trajectories, and their files: CSV, YAML, bags and command files.
 
-A `Motion` is a table of times and joint positions, a `Trajectory` polynomials over time.
+A `Motion` is a table of times and joint positions; a `Trajectory` consists of polynomials over
+time.
 """
 
 from collision_monitor.motion.motion_files import read_motion

@@ -1,12 +1,12 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""ROS 2 bags, mcap or sqlite3, without a ROS installation (by rosbags): messages and motions.
+"""ROS 2 bags (mcap or sqlite3) without a ROS installation, by rosbags: messages and motions.
 
-A bag is one motion: joint states, or commands, of one topic or several. Recorded states are linear
-between messages; partial ones are merged. Commands are followed as the joint_trajectory_controller
-of ros2_control does it: a message replaces the running trajectory on arrival. From the positions
-and rates of the joints at that time, the motion goes to the first later point, and continues by the
-splines of `Trajectory.through`.
+A bag is one motion: joint states, or commands, of one or several topics. Recorded states are
+interpolated linearly; partial states are merged. Commands are followed like the
+joint_trajectory_controller of ros2_control does: a message replaces the running trajectory on
+arrival. From the positions and rates of the joints at that time, the motion goes to the first later
+point, and continues by the splines of `Trajectory.through`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _NANOSECONDS = 1_000_000_000  # in a second
 
 @dataclass(frozen=True, eq=False)
 class StateMessage:
-    """A JointState: nanoseconds when it was recorded and of its header, and positions (n,)."""
+    """A JointState: time of recording and stamp, nanoseconds; positions (n,), rad or m."""
 
     received: int
     stamp: int
@@ -49,7 +49,7 @@ class StateMessage:
 
 @dataclass(frozen=True, eq=False)
 class CommandMessage:
-    """A JointTrajectory: nanoseconds when it was recorded, of its header (0: at once), points."""
+    """A JointTrajectory: time of recording and stamp (0: now), nanoseconds; its points."""
 
     received: int
     stamp: int
@@ -58,7 +58,7 @@ class CommandMessage:
 
 @dataclass(frozen=True, eq=False)
 class Topic:
-    """The messages of a topic in the order of recording, and what was skipped."""
+    """The messages of a topic in the order of recording, and warnings about skipped ones."""
 
     name: str
     kind: str  # STATES or COMMANDS
@@ -67,23 +67,23 @@ class Topic:
 
 
 def is_bag(path: Path) -> bool:
-    """Whether a path is that of a bag: a folder, one of its files, or its metadata.yaml."""
+    """Whether a path is a bag: a folder, one of its files, or its metadata.yaml."""
     return path.is_dir() or path.suffix.lower() in _FILES or path.name == "metadata.yaml"
 
 
 def read_topics(path: Path, names: Sequence[str] = ()) -> list[Topic]:
-    """Topics of a bag; without ``names`` the only one with joint states or trajectories.
+    """Return topics of a bag; without ``names`` the only one with joint states or trajectories.
 
     Raises:
-        MotionError: the message begins with the path; no bag, one that is cut off or damaged, a
-            missing topic or one without messages, several to choose from, a message that
-            cannot be used.
+        MotionError: the message begins with the path; there is no bag, it is truncated or damaged,
+            a topic is missing or empty, there are several topics to choose from, or a message is
+            invalid.
         MissingDependencyError: rosbags is not installed.
     """
     bag = bag_location(path)
     try:
         with _library("rosbags.rosbag2").Reader(bag) as reader:
-            chosen = _chosen(reader.connections, names, path)
+            chosen = _select_topics(reader.connections, names, path)
             return [_topic(reader, name, connections, path) for name, connections in chosen.items()]
     except (MotionError, MissingDependencyError):
         raise
@@ -101,10 +101,10 @@ def _library(name: str) -> ModuleType:
 
 
 def bag_location(path: Path) -> Path:
-    """What rosbags opens: a folder with metadata.yaml, or a file.
+    """Return what rosbags opens: a folder with metadata.yaml, or a file.
 
     Raises:
-        MotionError: no such bag, one that was not closed, a folder without one.
+        MotionError: there is no bag, it was not closed, or the folder contains none.
     """
     if path.name == "metadata.yaml":
         path = path.parent
@@ -133,7 +133,7 @@ def bag_location(path: Path) -> Path:
     return files[0]
 
 
-def _chosen(
+def _select_topics(
     connections: Sequence[Any], names: Sequence[str], path: Path
 ) -> dict[str, list[Any]]:
     """Connections by topic."""
@@ -183,17 +183,17 @@ def _topic(reader: Any, name: str, connections: list[Any], path: Path) -> Topic:
         where = f"{path}: {name}: message {received}"
         try:
             content = store.deserialize_cdr(data, kind)
-        except Exception as error:  # errors of many types for damaged bytes
+        except Exception as error:  # many types of errors for damaged bytes
             raise MotionError(f"{where} is damaged: {type(error).__name__}: {error}") from None
         message = take(content, time, where)
         if message is None:
             empty += 1
         else:
             messages.append(message)
-    told = sum(connection.msgcount for connection in connections)
-    if told > received:
+    total = sum(connection.msgcount for connection in connections)
+    if total > received:
         raise MotionError(
-            f"{path}: topic {name!r}: {received} messages of {told}: the others are lost; 'mcap "
+            f"{path}: topic {name!r}: {received} messages of {total}: the others are lost; 'mcap "
             "recover' or 'ros2 bag reindex' make a bag of those that are left"
         )
     if not messages:
@@ -241,7 +241,7 @@ def _command(message: Any, received: int, where: str) -> CommandMessage | None:
 
 
 def topic_names(topic: str | Sequence[str] | None) -> tuple[str, ...]:
-    """An option of one topic, several, or none, as a tuple."""
+    """Return an option of one topic, several, or none, as a tuple."""
     if topic is None:
         return ()
     return (topic,) if isinstance(topic, (str, os.PathLike)) else tuple(topic)
@@ -250,31 +250,31 @@ def topic_names(topic: str | Sequence[str] | None) -> tuple[str, ...]:
 # -- a bag as one motion --
 
 _NANO = 1e9
-_HELD = 0.1  # seconds without data of a joint at an end that raise no warning
-_SAME = 1e-9  # rad or m between values of one instant that count as equal
-_GAP, _GAPS = 1.0, 10.0  # seconds, and usual periods, without a message that raise a warning
-_FAR = 3600.0  # seconds between stamp and recording that show two clocks
-_STILL = 1e-6  # rad or m that do not count as a jump
-_JUMP = 1e-3  # rad or m between a new message and the old one that raise no warning
+_NO_DATA = 0.1  # seconds without data of a joint at either end that raise no warning
+_SAME = 1e-9  # rad or m between values at one instant that count as equal
+_GAP, _GAPS = 1.0, 10.0  # seconds, and multiples of the usual period, without a message: warn
+_CLOCK_OFFSET = 3600.0  # seconds between stamp and recording that indicate different clocks
+_MIN_JUMP = 1e-6  # rad or m; smaller changes do not count as a jump
+_WARN_JUMP = 1e-3  # rad or m between a new message and the old one: no warning below
 _STEP = 0.01  # seconds that a jump takes
 _ORDER = 6
-_NOW = 1e-6  # seconds from now that do not count as later
+_NOW = 1e-6  # seconds; points closer to now do not count as later
 
 
 def read_bag(
     path: Path, names: Sequence[str], stamps: str, turning: Collection[str] = ()
 ) -> tuple[Trajectory, str, list[str]]:
-    """A motion from 0 s, what it was read from, and warnings.
+    """Return a motion from 0 s, its source, and warnings.
 
     Args:
         path: a folder or a file.
         names: of topics; by default the only suitable one.
-        stamps: ``header`` or ``receive``, the time of the messages that is used.
+        stamps: ``header`` or ``receive``, the time of messages to use.
         turning: continuous joints.
 
     Raises:
-        MotionError: the message begins with the path; see `read_topics`, `recorded`,
-            `commanded`; a joint in two topics.
+        MotionError: the message begins with the path; see `read_topics`, `recorded` and
+            `commanded`; or a joint is in two topics.
     """
     topics = read_topics(path, names)
     where = str(path)
@@ -301,7 +301,7 @@ def read_bag(
     for joints, polynomial in zeroed:
         late, early = polynomial.x[0] - whole.x[0], whole.x[-1] - polynomial.x[-1]
         for seconds, end in ((late, "first"), (early, "last")):
-            if seconds > _HELD:
+            if seconds > _NO_DATA:
                 warnings.append(
                     f"{path}: nothing is known of {shortened(joints)} in the {end} "
                     f"{seconds:.3g} s: held"
@@ -312,26 +312,26 @@ def read_bag(
     )
     if not np.isfinite(whole.c).all():
         raise MotionError(f"{path}: positions too large, or too near in time, to be computed with")
-    said = "; ".join(f"{topic.name}, {len(topic.messages)} messages" for topic in topics)
-    return trajectory, f"{path.name} (bag: {said})", warnings
+    summary = "; ".join(f"{topic.name}, {len(topic.messages)} messages" for topic in topics)
+    return trajectory, f"{path.name} (bag: {summary})", warnings
 
 
 def recorded(
     topic: Topic, stamps: str, where: str, turning: Collection[str] = ()
 ) -> tuple[list[tuple[tuple[str, ...], PPoly]], int, list[str]]:
-    """Motions by groups of joints, the nanoseconds at which their time is 0, and warnings.
+    """Return motions by groups of joints, the nanoseconds of their time 0, and warnings.
 
-    Joints that always come together are a group. If a joint comes in messages with different
-    others, these are sorted by time.
+    Joints that are always in the same messages form a group. If a joint is in messages with
+    different other joints, these are sorted by time.
 
     Args:
         topic: of joint states.
         stamps: ``header`` or ``receive``, the time that is used.
-        where: the beginning of messages.
+        where: prefix of messages.
         turning: continuous joints, whose positions may jump by a full turn.
 
     Raises:
-        MotionError: stamps that are not set, or do not increase; two positions at one time.
+        MotionError: stamps are missing or do not increase, or there are two positions at one time.
     """
     where = f"{where}: {topic.name}"
     messages: dict[tuple[str, ...], list[StateMessage]] = {}
@@ -356,7 +356,7 @@ def recorded(
         rows = np.concatenate(
             [values[names][:, [names.index(name) for name in joints]] for names in parts]
         )
-        at, rows = _ordered(at, rows, joints, where)
+        at, rows = _sort_by_time(at, rows, joints, where)
         warnings += _unwrap(rows, joints, turning, where)
         seconds = (at - zero) / _NANO
         warnings += _gaps(seconds, joints, where)
@@ -365,7 +365,7 @@ def recorded(
 
 
 def _times(group: list[StateMessage], stamps: str, where: str) -> np.ndarray:
-    """(n,) nanoseconds of messages that name the same joints, in the order of recording."""
+    """(n,) nanoseconds of messages with the same joints, in the order of recording."""
     if stamps == "receive":
         return np.array([message.received for message in group], dtype=np.int64)
     times = np.array([message.stamp for message in group], dtype=np.int64)
@@ -387,10 +387,10 @@ def _times(group: list[StateMessage], stamps: str, where: str) -> np.ndarray:
     return times
 
 
-def _ordered(
+def _sort_by_time(
     at: np.ndarray, rows: np.ndarray, joints: list[str], where: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Sorted by time, one row for each instant."""
+    """Sort rows by time and merge those of the same instant."""
     order = np.argsort(at, kind="stable")
     at, rows = at[order], rows[order]
     same = np.diff(at) == 0
@@ -441,7 +441,7 @@ def _linear(seconds: np.ndarray, rows: np.ndarray) -> PPoly:
 
 
 class _Course:
-    """Pieces of polynomials, one after the other; each is cut where the next one begins."""
+    """Consecutive pieces of polynomials; each is cut where the next one begins."""
 
     def __init__(self, first: PPoly) -> None:
         self.breaks = [float(first.x[0])]
@@ -450,18 +450,18 @@ class _Course:
 
     @property
     def polynomial(self) -> PPoly:
-        """All pieces."""
+        """All pieces as one polynomial."""
         return PPoly(np.array(self._pieces).transpose(1, 0, 2), np.array(self.breaks))
 
     def add(self, polynomial: PPoly) -> None:
-        """Append ``polynomial``, which begins at the end."""
+        """Append ``polynomial``, which begins at the current end."""
         self._pieces += list(raised(polynomial.c, _ORDER).transpose(1, 0, 2))
         self.breaks += polynomial.x[1:].tolist()
 
     def end(self, time: float) -> np.ndarray:
-        """Positions, velocities, accelerations (3, columns) at ``time``, where it then ends.
+        """Cut at ``time`` (s); return positions, velocities and accelerations (3, columns) there.
 
-        It is at rest after its end; ``time`` is not before its beginning.
+        Beyond the last piece the joints are at rest. ``time`` must not be before the first piece.
         """
         if time >= self.breaks[-1]:
             rest = np.zeros_like(self._pieces[-1])
@@ -481,18 +481,18 @@ class _Course:
 def commanded(
     topic: Topic, stamps: str, where: str
 ) -> tuple[list[tuple[tuple[str, ...], PPoly]], int, list[str]]:
-    """Motions by groups of joints, the nanoseconds at which their time is 0, and warnings.
+    """Return motions by groups of joints, the nanoseconds of their time 0, and warnings.
 
-    Joints that are always named together are a group.
+    Joints that are always named together form a group.
 
     Args:
         topic: of joint trajectories.
-        stamps: ``header``: a message starts at its stamp, or at once where that is 0;
-            ``receive``: it starts when it was recorded.
-        where: the beginning of messages.
+        stamps: ``header``: a message starts at its stamp, or immediately if that is 0; ``receive``:
+            it starts at the time of recording.
+        where: prefix of messages.
 
     Raises:
-        MotionError: a stamp far from the time of recording.
+        MotionError: a stamp is far from the time of recording.
     """
     where = f"{where}: {topic.name}"
     zero = min(message.received for message in topic.messages)
@@ -512,13 +512,13 @@ def commanded(
     found = []
     for numbers, joints in groups.items():
         messages = [topic.messages[k] for k in numbers]
-        course, more = _course(messages, joints, zero, stamps, where)
+        course, more = _command_course(messages, joints, zero, stamps, where)
         found.append((tuple(joints), course))
         warnings += more
     return found, zero, warnings
 
 
-def _course(
+def _command_course(
     messages: list[CommandMessage], joints: list[str], zero: int, stamps: str, where: str
 ) -> tuple[PPoly, list[str]]:
     course: _Course | None = None
@@ -526,7 +526,7 @@ def _course(
     for message in messages:
         now = (message.received - zero) / _NANO
         columns = [message.points.joint_names.index(name) for name in joints]
-        times = _starts(message, stamps, where, zero) + message.points.times
+        times = _start_time(message, stamps, where, zero) + message.points.times
         rows = message.points.rows[:, :, columns]
         if course is not None and now < course.breaks[0]:
             course = None
@@ -546,7 +546,7 @@ def _course(
             rows = np.concatenate([state[:, None], rows], axis=1)
             course.add(_splines(np.append(now, times), rows))
         else:
-            jumps += _go_on(course, now, state[0], _splines(times, rows))
+            jumps += _join_running(course, now, state[0], _splines(times, rows))
     if jumps:
         time, size, column = max(jumps, key=lambda jump: jump[1])
         warnings.append(
@@ -557,11 +557,11 @@ def _course(
     return course.polynomial, warnings
 
 
-def _starts(message: CommandMessage, stamps: str, where: str, zero: int) -> float:
-    """Seconds at which a message's own time is 0."""
+def _start_time(message: CommandMessage, stamps: str, where: str, zero: int) -> float:
+    """Seconds at which the time of a message is 0."""
     if stamps == "receive" or message.stamp == 0:
         return (message.received - zero) / _NANO
-    if abs(message.stamp - message.received) > _FAR * _NANO:
+    if abs(message.stamp - message.received) > _CLOCK_OFFSET * _NANO:
         raise MotionError(
             f"{where}: the stamp of a message, {message.stamp / _NANO:.3f} s, is far from its "
             f"recording, {message.received / _NANO:.3f} s: two clocks; stamps='receive' "
@@ -576,14 +576,14 @@ def _splines(times: np.ndarray, rows: np.ndarray) -> PPoly:
     return PPoly(polynomial.c, polynomial.x + times[0])
 
 
-def _go_on(
+def _join_running(
     course: _Course, now: float, positions: np.ndarray, new: PPoly
 ) -> list[tuple[float, float, int]]:
-    """Switch to a message that has begun already; time, size and column of a jump."""
+    """Switch to a message that has already begun; return time, size and column of jumps."""
     end = float(new.x[-1])
     off = np.abs(new(min(now, end)) - positions)
     meet = now
-    if off.max() > _STILL:
+    if off.max() > _MIN_JUMP:
         meet = now + _STEP
         target = new(min(meet, end))
         ramp = hermite(np.array([_STEP]), [positions[None]], [target[None]])
@@ -595,6 +595,6 @@ def _go_on(
         rest = PPoly(new.c[:, piece:].copy(), np.append(meet, new.x[piece + 1 :]))
         rest.c[:, 0] = shifted(new.c[:, piece], meet - new.x[piece])
         course.add(rest)
-    if off.max() <= _JUMP:
+    if off.max() <= _WARN_JUMP:
         return []
     return [(now, float(off.max()), int(off.argmax()))]

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The package's own command files, in the two modes of a ground station, and their motions.
 
-After Liu Qian, Liu Chuankai et al., J. NUAA 54(1), 2022: joint mode and Cartesian line mode, both
-on trapezoidal profiles. The format, with examples, is in docs/verify.md. Angles are radians here,
-whatever the file's unit.
+Method of Liu Qian, Liu Chuankai et al., J. NUAA 54(1), 2022: joint mode and Cartesian line mode,
+both on trapezoidal profiles. docs/verify.md describes the format. Angles here are in radians,
+whatever the unit of the file.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from collision_monitor.robot.bodies import link_poses, rigid_bodies
 from collision_monitor.robot.description import Robot
 from collision_monitor.robot.yaml_values import Entry, position_of, rotation_of
 
-_BOTH = ("mode", "unit", "start", "target", "tf", "tsa", "tsd")
-_JOINT_KEYS = (*_BOTH, "rate", "profiles")
-_LINE_KEYS = (*_BOTH, "link", "pose", "speed", "turning", "moving")
+_COMMON_KEYS = ("mode", "unit", "start", "target", "tf", "tsa", "tsd")
+_JOINT_KEYS = (*_COMMON_KEYS, "rate", "profiles")
+_LINE_KEYS = (*_COMMON_KEYS, "link", "pose", "speed", "turning", "moving")
 
 
 @dataclass(frozen=True)
 class Ramps:
-    """When a motion ends, by its time or by its peak rates, and its ramps; None: not given.
+    """Duration or peak rates of a motion, and its ramps; None: not given.
 
     Attributes:
-        tf: seconds in all.
-        rates: peak rates: of a joint one, of a line those of position and of turning.
+        tf: total duration, seconds.
+        rates: peak rates: one for a joint; of position and of rotation for a line.
         tsa: seconds of the ramp at the start.
         tsd: seconds of the ramp at the end.
     """
@@ -49,10 +49,10 @@ class Ramps:
     tsd: float
 
     def profile(self, changes: tuple[float, ...]) -> Trapezoid:
-        """The profile for changes, as many as there are rates: the slowest of them rules.
+        """Return the profile for changes, one for each rate; the slowest determines the duration.
 
         Raises:
-            MotionError: times that make no profile, or a change without a rate.
+            MotionError: the times are no valid profile, or a change has no rate.
         """
         if self.tf is not None:
             return Trapezoid(self.tf, self.tsa, self.tsd)
@@ -66,7 +66,7 @@ class Ramps:
 
 @dataclass(frozen=True)
 class JointCommand:
-    """Each joint on a profile of its own, by name: ``start``, ``target`` and ``ramps``."""
+    """Each joint follows its own profile; by name: ``start``, ``target`` and ``ramps``."""
 
     start: dict[str, float]
     target: dict[str, float]
@@ -75,16 +75,16 @@ class JointCommand:
 
 @dataclass(frozen=True, eq=False)
 class LineCommand:
-    """A link along a straight line.
+    """A link moves along a straight line.
 
     Attributes:
-        link: the link that is led.
+        link: the moving link.
         start: joint positions by name.
-        target: joint positions that put the link where it should come, or None.
-        position: where it should come, (3,) metres, or None: where it is.
-        rotation: how it should be turned, (3, 3), or None: as it is.
-        frame: the link in whose frame, as it is at the start, these are; None for the base.
-        ramps: one for position and turn.
+        target: joint positions at which the link has its target pose, or None.
+        position: (3,) target, metres, or None to keep the position.
+        rotation: (3, 3) target, or None to keep the orientation.
+        frame: the link whose frame at the start these refer to; None for the base.
+        ramps: one for both position and rotation.
         moving: the only joints that may move, or None.
     """
 
@@ -99,12 +99,12 @@ class LineCommand:
 
 
 def is_command(document: object) -> bool:
-    """Whether a YAML document is meant as a command: it has the key ``mode``."""
+    """Whether a YAML document is a command: it has the key ``mode``."""
     return isinstance(document, Mapping) and "mode" in document
 
 
 def parse_command(document: Any, where: str, robot: Robot) -> JointCommand | LineCommand:
-    """The command in a YAML document.
+    """Return the command in a YAML document.
 
     Raises:
         MotionError: the message begins with ``where`` and names the key.
@@ -116,7 +116,7 @@ def parse_command(document: Any, where: str, robot: Robot) -> JointCommand | Lin
         if mode == "joint":
             return _joint_command(document, where, robot)
         return _line_command(document, where, robot)
-    except SceneError as problem:  # scene files and these share their checks of values
+    except SceneError as problem:  # scene files share these checks of values
         raise MotionError(str(problem)) from None
 
 
@@ -177,13 +177,13 @@ def _line_command(document: Mapping, where: str, robot: Robot) -> LineCommand:
 
 
 def _unit(top: Entry) -> float:
-    """Radians in the file's unit of angle."""
+    """Radians per unit of angle of the file."""
     unit = top.choice("unit", ("rad", "deg")) if "unit" in top else "rad"
     return 1.0 if unit == "rad" else math.pi / 180.0
 
 
 def _factor(robot: Robot, name: str, radians: float) -> float:
-    """Radians, or metres, in the file's unit for a joint."""
+    """Radians, or metres, per unit of the file for a joint."""
     slides = any(joint.name == name and joint.kind == "prismatic" for joint in robot.joints)
     return 1.0 if slides else radians
 
@@ -205,7 +205,7 @@ def _joints(
 
 
 def _ramps(entry: Entry, rates: tuple[str, ...], factors: tuple[float, ...]) -> Ramps:
-    """tsa, tsd, and either tf or at least one of the rates."""
+    """Read tsa, tsd, and either tf or at least one of the rates."""
     named = [key for key in rates if key in entry]
     if ("tf" in entry) == bool(named):
         entry.fail("tf", f"either tf or {' and '.join(rates)} is needed, and not both")
@@ -224,16 +224,16 @@ def _pose(pose: Entry, radians: float) -> tuple[np.ndarray | None, np.ndarray | 
     return position, rotation
 
 
-_STAYS = (1e-9, 1e-9)  # metres and radians that are no line
-_HALF_TURN = 1e-3  # radians short of a half turn at which its axis hangs on rounding
-_ELSEWHERE = 0.01  # rad or m off the target's configuration that is told
+_MIN_LINE = (1e-9, 1e-9)  # metres and radians; a shorter line is an error
+_HALF_TURN = 1e-3  # radians from a half turn within which its axis depends on rounding
+_CONFIGURATION_TOLERANCE = 0.01  # rad or m from the target's configuration that raise a warning
 
 
 def joint_motion(command: JointCommand, where: str) -> tuple[Trajectory, list[str]]:
-    """Each joint of the command on its profile from 0 s; it rests when it has arrived.
+    """Move each joint of the command on its profile from 0 s.
 
     Raises:
-        MotionError: a profile that cannot be; the message begins with ``where`` and names the
+        MotionError: a profile is not possible; the message begins with ``where`` and names the
             joint.
     """
     parts = []
@@ -244,7 +244,7 @@ def joint_motion(command: JointCommand, where: str) -> tuple[Trajectory, list[st
             parts.append(profile.path([start], [change]))
         else:
             parts.append(PPoly(np.full((1, 1, 1), start), np.array([0.0, 1e-9])))
-    return Trajectory(tuple(command.start), joined(parts)), _steps(command.ramps.values(), where)
+    return Trajectory(tuple(command.start), joined(parts)), _warnings(command.ramps.values(), where)
 
 
 def line_motion(
@@ -255,12 +255,11 @@ def line_motion(
     ignored: Sequence[str] = (),
     elsewhere: Collection[str] = (),
 ) -> tuple[Trajectory, tuple[Violation, ...], list[str]]:
-    """The link of the command along its line; see `line_motion.follow_line`.
+    """Move the link of the command along its line; see `line_motion.follow_line`.
 
     Raises:
-        MotionError: the message begins with ``where``; joints that do not fit the robot, a
-            target where the start is, a profile that cannot be, a line that cannot be
-            followed at all.
+        MotionError: the message begins with ``where``; the joints do not fit the robot, the target
+            equals the start, a profile is not possible, or the line cannot be followed at all.
     """
     bodies = rigid_bodies(robot)
     at_start = Trajectory.through(tuple(command.start), [0.0], [list(command.start.values())])
@@ -277,11 +276,11 @@ def line_motion(
         if command.rotation is not None:
             end[:3, :3] = frame[:3, :3] @ command.rotation
     line = CartesianLine(start, end)
-    if line.length <= _STAYS[0] and line.angle <= _STAYS[1]:
+    if line.length <= _MIN_LINE[0] and line.angle <= _MIN_LINE[1]:
         raise MotionError(f"{where}: the target is where {command.link!r} is at the start")
-    said = list(warnings) + _steps([command.ramps], where)
+    notes = list(warnings) + _warnings([command.ramps], where)
     if line.angle > math.pi - _HALF_TURN:
-        said.append(
+        notes.append(
             f"{where}: the turn is {math.degrees(line.angle):.4f} deg, about "
             f"{np.round(line.twist[3:] / line.angle, 4).tolist()}: at a half turn rounding decides "
             "between this axis and the opposite one"
@@ -292,14 +291,14 @@ def line_motion(
     except MotionError as error:
         raise MotionError(f"{where}: {error}") from None
     if goal is not None:
-        said += _other_configuration(followed.trajectory, goal, where)
-    return followed.trajectory, followed.violations, said
+        notes += _other_configuration(followed.trajectory, goal, where)
+    return followed.trajectory, followed.violations, notes
 
 
 def _profile(ramps: Ramps, changes: tuple[float, ...], where: str) -> Trapezoid:
     names = ("speed", "turning")
     if ramps.tf is None and len(changes) == 2:
-        for name, change, rate, least in zip(names, changes, ramps.rates, _STAYS, strict=True):
+        for name, change, rate, least in zip(names, changes, ramps.rates, _MIN_LINE, strict=True):
             if rate is None and change > least:
                 raise MotionError(f"{where}: {name}: is missing; the line has a change of it")
     try:
@@ -308,8 +307,8 @@ def _profile(ramps: Ramps, changes: tuple[float, ...], where: str) -> Trapezoid:
         raise MotionError(f"{where}: {error}") from None
 
 
-def _steps(ramps: Sequence[Ramps], where: str) -> list[str]:
-    """A warning where a ramp has no length."""
+def _warnings(ramps: Sequence[Ramps], where: str) -> list[str]:
+    """Return a warning if a ramp has no length."""
     if all(ramp.tsa > 0.0 and ramp.tsd > 0.0 for ramp in ramps):
         return []
     return [f"{where}: a ramp of 0 s is a step in the rate, without end in acceleration"]
@@ -329,10 +328,10 @@ def _goal_configuration(
 
 
 def _other_configuration(trajectory: Trajectory, goal: np.ndarray, where: str) -> list[str]:
-    """A warning where the line ends in another configuration than the target's."""
+    """Return a warning if the line ends in another configuration than the target's."""
     off = np.abs(trajectory.positions(np.array([trajectory.duration]))[0] - goal)
     worst = int(off.argmax())
-    if off[worst] <= _ELSEWHERE:
+    if off[worst] <= _CONFIGURATION_TOLERANCE:
         return []
     return [
         f"{where}: the line ends in another configuration than the target: joint "

@@ -1,19 +1,19 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""A motion along a straight line on a trapezoidal profile, and what is wrong with it.
+"""Motion along a straight line on a trapezoidal profile, and its violations.
 
 Joints follow the line by resolved rates over its length s; times follow from s(t). The result is
-quintic between nodes and is measured between them too: nodes are added until the link is as near to
-its line there as it is at the nodes.
+quintic between nodes and is also measured between them: nodes are added until the deviation from
+the line there is as small as at the nodes.
 
-The profile is that of Liu Qian, Liu Chuankai et al., J. NUAA 54(1), 2022, 58-67. A change by Delta
-in the time tf, with ramps tsa and tsd: the rate rises evenly to its peak
-Delta / (tf - (tsa + tsd) / 2), stays there, and falls evenly to zero.
+The profile is that of Liu Qian, Liu Chuankai et al., J. NUAA 54(1), 2022, 58-67. For a change by
+Delta in the time tf, with ramps tsa and tsd, the rate rises linearly to its peak Delta / (tf - (tsa
++ tsd) / 2), is constant, and falls linearly to zero.
 
-Resolved rates are after Whitney, IEEE Trans. Man-Machine Systems 10(2), 1969, 47-53, by the
-pseudo-inverse of the Jacobian: of all rates that give the twist, those of least norm (Liu Qian, Liu
-Chuankai et al. remove the null-space component, which is the same). Near singularities they are
-damped after Nakamura and Hanafusa, J. Dyn. Syst. Meas. Control 108(3), 1986, 163-171.
+Resolved rates follow Whitney, IEEE Trans. Man-Machine Systems 10(2), 1969, 47-53, with the
+pseudo-inverse of the Jacobian: of all rates with this twist, those of least norm. (Liu Qian, Liu
+Chuankai et al. remove the null-space component, which is equivalent.) Near singularities they are
+damped as by Nakamura and Hanafusa, J. Dyn. Syst. Meas. Control 108(3), 1986, 163-171.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from collision_monitor.robot.poses import rotation_about
 
 # -- the trapezoidal profile --
 
-_SHORTEST, _LONGEST = 1e-6, 1e9  # seconds, of a motion that can be computed
+_SHORTEST, _LONGEST = 1e-6, 1e9  # seconds; shortest and longest motion
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Trapezoid:
     """A profile from 0 to 1.
 
     Attributes:
-        tf: seconds in all, a microsecond at least.
+        tf: total duration, seconds, at least a microsecond.
         tsa: seconds of the ramp at the start, zero for a step in the rate.
         tsd: seconds of the ramp at the end.
     """
@@ -56,7 +56,7 @@ class Trapezoid:
     tsd: float
 
     def __post_init__(self) -> None:
-        """Raise MotionError if the times are not those of a profile."""
+        """Raise MotionError if the times do not form a profile."""
         for name, value in (("tsa", self.tsa), ("tsd", self.tsd)):
             if not (math.isfinite(value) and value >= 0.0):
                 raise MotionError(f"{name} is {value:g} s; it should be zero or more")
@@ -70,11 +70,11 @@ class Trapezoid:
 
     @classmethod
     def at_rate(cls, change: float, rate: float, tsa: float, tsd: float) -> Trapezoid:
-        """The profile on which a change of this size has this peak rate, per second.
+        """Return the profile on which a change of this size has this peak rate, per second.
 
         Raises:
-            MotionError: no rate above zero, no change, or one so small that it ends
-                before the rate is reached.
+            MotionError: the rate is not above zero, or the change is zero or too small to reach the
+                rate.
         """
         change = abs(change)
         if not (math.isfinite(rate) and rate > 0.0):
@@ -89,17 +89,18 @@ class Trapezoid:
 
     @property
     def peak(self) -> float:
-        """The greatest rate, 1/s."""
+        """The peak rate, 1/s."""
         return 1.0 / (self.tf - 0.5 * (self.tsa + self.tsd))
 
     def path(self, start: np.ndarray, change: np.ndarray) -> PPoly:
         """Positions ``start`` + s ``change``, both (columns,), with s from 0 to 1 on the profile.
 
-        A polynomial (3, pieces, columns) over time from 0 s, without pieces of no length.
+        Returns a polynomial (3, pieces, columns) over time from 0 s; pieces of zero length are
+        omitted.
         """
         peak = self.peak
         breaks = [0.0, self.tsa, max(self.tf - self.tsd, self.tsa), self.tf]
-        # Of s: half the acceleration, rate and position at the left of each piece.
+        # For s: half the acceleration, rate and position at the left end of each piece.
         pieces = [
             (0.5 * peak / self.tsa if self.tsa else 0.0, 0.0, 0.0),
             (0.0, peak, 0.5 * peak * self.tsa),
@@ -117,30 +118,30 @@ class Trapezoid:
 
 @dataclass(frozen=True, eq=False)
 class CartesianLine:
-    """Poses (4, 4) ``start`` and ``end`` of a link in the base frame; s from 0 to 1 in between."""
+    """A straight line of a link from pose ``start`` to ``end`` (4, 4), base frame; s is 0 to 1."""
 
     start: np.ndarray
     end: np.ndarray
 
     @cached_property
     def twist(self) -> np.ndarray:
-        """(6,) per unit of s, the same all along: displacement in metres, turn in radians.
+        """(6,) constant twist per unit of s: displacement in metres, rotation vector in radians.
 
-        The turn is the logarithm of SO(3), at most pi long, in the base frame. (The axis of the
-        paper, half the sum of the cross products of the frames' axes, has the length sin(phi): it
-        finds 89 degrees where 91 are meant and nothing at 180.)
+        The rotation vector is the logarithm of SO(3), at most pi long, in the base frame. (The axis
+        of the paper, half the sum of the cross products of the frames' axes, has the length
+        sin(phi): it gives 89 degrees for 91, and nothing for 180.)
         """
         turn = Rotation.from_matrix(self.end[:3, :3] @ self.start[:3, :3].T).as_rotvec()
         return np.concatenate([self.end[:3, 3] - self.start[:3, 3], turn])
 
     @cached_property
     def length(self) -> float:
-        """Metres."""
+        """Length in metres."""
         return float(np.linalg.norm(self.twist[:3]))
 
     @cached_property
     def angle(self) -> float:
-        """Radians, 0 to pi."""
+        """Angle in radians, 0 to pi."""
         return float(np.linalg.norm(self.twist[3:]))
 
     def poses(self, s: np.ndarray) -> np.ndarray:
@@ -153,7 +154,7 @@ class CartesianLine:
         return out
 
     def ahead(self, s: np.ndarray, poses: np.ndarray) -> np.ndarray:
-        """Twists (n, 6) from ``poses`` (n, 4, 4) to those at ``s`` (n,): metres, radians."""
+        """Twists (n, 6) from ``poses`` (n, 4, 4) to those at ``s`` (n,), metres and radians."""
         due = self.poses(s)
         turns = Rotation.from_matrix(due[:, :3, :3] @ poses[:, :3, :3].transpose(0, 2, 1))
         return np.hstack([due[:, :3, 3] - poses[:, :3, 3], turns.as_rotvec()])
@@ -161,8 +162,8 @@ class CartesianLine:
     def pull(self, s: float, pose: np.ndarray) -> np.ndarray:
         """Approximate twist (6,) from ``pose`` (4, 4) to that at ``s``, metres and radians.
 
-        Equal to `ahead` up to the third order, and much cheaper: half the skew part of the
-        rotation, of length sin(phi). Accurate enough for feedback, not for measurements.
+        Accurate to third order and much cheaper than `ahead`: half the skew part of the rotation,
+        of length sin(phi). Sufficient for feedback, but not for measurements.
         """
         axis = self.twist[3:] / (self.angle or 1.0)
         off = rotation_about(axis, s * self.angle) @ self.start[:3, :3] @ pose[:3, :3].T
@@ -171,15 +172,15 @@ class CartesianLine:
         return np.concatenate([place, turn])
 
 
-SINGULAR = 0.01  # smallest singular value below which rates are damped; lengths over the arm's
+SINGULAR = 0.01  # rates are damped below this singular value; lengths are divided by the arm's
 _DAMPING = 0.5 * SINGULAR  # at singular value zero
-_FEEDBACK = 30.0  # per unit of s: gain of the feedback of drift
-_LOST = (0.02, 0.05)  # off the line, in parts of the reach and radians, where following it ends
-_MOST_EVALUATIONS = 20_000  # take a few seconds; a line takes a few hundred
+_FEEDBACK = 30.0  # per unit of s: gain of the drift feedback
+_MAX_DEVIATION = (0.02, 0.05)  # deviation, in parts of the reach and radians, that ends the motion
+_MAX_EVALUATIONS = 20_000  # a few seconds; a line usually takes a few hundred
 
 
 class ResolvedRates:
-    """Rates of the joints between the base and a link, for a line that the link follows."""
+    """Rates of the joints between the base and a link that follows a line."""
 
     def __init__(
         self,
@@ -192,7 +193,7 @@ class ResolvedRates:
         """Start at ``q`` (nq,); ``joint_names``: the only joints that may move.
 
         Raises:
-            MotionError: an unknown link or joint, or none that moves the link.
+            MotionError: a link or joint is unknown, or no joint moves the link.
         """
         if link not in bodies.link_bodies:
             known = shortened(map(repr, bodies.link_bodies), 20)
@@ -201,7 +202,8 @@ class ResolvedRates:
         self._body = bodies.link_bodies[link]
         self._q = np.array(q, dtype=float)
         rows = bodies.chain(self._body)
-        # The length of the stretched arm: what a turn of its first joint moves, at most.
+        # The length of the stretched arm, an upper bound of the travel per radian of its first
+        # joint.
         self.reach = float(np.linalg.norm(bodies.placements[rows[:-1], :3, 3], axis=1).sum())
         self.reach += float(np.linalg.norm(bodies.link_poses[link][:3, 3]))
         columns = np.unique(bodies.columns[rows])
@@ -219,36 +221,36 @@ class ResolvedRates:
         self._scale = np.array([1.0 / (self.reach or 1.0)] * 3 + [1.0] * 3)
 
     def configurations(self, moving: np.ndarray) -> np.ndarray:
-        """(n, nq) of the joints that move, (n, len(columns)); the others keep their positions."""
+        """Convert moving joints (n, len(columns)) to configurations (n, nq); hold the others."""
         out = np.repeat(self._q[None, :], len(moving), axis=0)
         out[:, self.columns] = moving
         return out
 
     def _jacobian(self, moving: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Pose (4, 4) of the link, and its Jacobian (6, len(columns)) with scaled rows."""
+        """Return the pose (4, 4) of the link and its scaled Jacobian (6, len(columns))."""
         at = Jacobians(self._bodies, self.configurations(moving[None])[0])
         pose = at.link_pose(self._link)
         jacobian = at.of_point(self._body, pose[:3, 3])[:, self.columns]
         return pose, jacobian * self._scale[:, None]
 
     def smallest_singular_value(self, moving: np.ndarray) -> float:
-        """Of the Jacobian there, lengths divided by the length of the stretched arm."""
+        """Smallest singular value of the Jacobian; lengths are divided by the arm's."""
         return float(np.linalg.svd(self._jacobian(moving)[1], compute_uv=False)[-1])
 
     def per_s(self, s: float, moving: np.ndarray) -> np.ndarray:
         """Change (len(columns),) of the joints per unit of s that keeps the link on the line."""
         pose, jacobian = self._jacobian(moving)
-        wanted = (self._line.twist + _FEEDBACK * self._line.pull(s, pose)) * self._scale
+        desired = (self._line.twist + _FEEDBACK * self._line.pull(s, pose)) * self._scale
         left, values, right = np.linalg.svd(jacobian, full_matrices=False)
         near = min(1.0, values[-1] / SINGULAR)
         damping = _DAMPING**2 * (1.0 - near * near)
-        return right.T @ ((left.T @ wanted) * values / (values * values + damping + 1e-300))
+        return right.T @ ((left.T @ desired) * values / (values * values + damping + 1e-300))
 
     def path(self) -> tuple[Callable[[np.ndarray], np.ndarray], float]:
-        """The joints (n, len(columns)) at s (n,), integrated from 0, and until which s.
+        """Integrate the joints over s; return them as a function of s (n,), and the last s.
 
-        Drift is fed back. The path ends before 1 where the link cannot follow the line, so that
-        it is far off it, or where the rates cannot be integrated.
+        The function returns (n, len(columns)). Drift is fed back. The path ends before 1 if the
+        link is far off the line, or the rates cannot be integrated.
         """
         solver = DOP853(
             self.per_s,
@@ -269,18 +271,18 @@ class ResolvedRates:
                 break
             ends.append(solver.t)
             pieces.append(solver.dense_output())
-            if self._lost(solver.t, solver.y) or solver.nfev > _MOST_EVALUATIONS:
+            if self._is_off_line(solver.t, solver.y) or solver.nfev > _MAX_EVALUATIONS:
                 break
         if not pieces:
             raise MotionError("the line cannot be followed: rates change too fast at its start")
         solution = OdeSolution(ends, pieces)
         return lambda s: solution(s).T, ends[-1]
 
-    def _lost(self, s: float, moving: np.ndarray) -> bool:
+    def _is_off_line(self, s: float, moving: np.ndarray) -> bool:
         pose = Jacobians(self._bodies, self.configurations(moving[None])[0]).link_pose(self._link)
         ahead = self._line.ahead(np.array([s]), pose[None])[0]
         metres, radians = np.linalg.norm(ahead[:3]), np.linalg.norm(ahead[3:])
-        return bool(metres > _LOST[0] * self.reach or radians > _LOST[1])
+        return bool(metres > _MAX_DEVIATION[0] * self.reach or radians > _MAX_DEVIATION[1])
 
 
 # -- the motion --
@@ -297,21 +299,21 @@ def singularities(
     times: np.ndarray,
     link: str,
 ) -> tuple[float, list[Violation]]:
-    """The smallest singular value on the way, and the violations that follow from it.
+    """Return the smallest singular value of the motion, and the violations due to it.
 
     Args:
-        rates: those of the link.
+        rates: of the link.
         path: joints (n, columns) by s (n,).
         course: s over time.
-        times: (n,) instants at which the search begins; it continues between them.
-        link: the link.
+        times: (n,) seconds at which the search begins; it is refined between them.
+        link: name of the link.
     """
 
     def value(time: float) -> float:
         return rates.smallest_singular_value(path(course([time])[0])[0])
 
     values = np.array([value(time) for time in times])
-    # At a singularity it falls to zero like |x|: between nodes it is far below both.
+    # At a singularity the value falls to zero like |x|: between nodes it may be far below both.
     lows = []
     for k in np.flatnonzero(values < 5.0 * _NEAR_SINGULAR):
         low, high = max(k - 1, 0), min(k + 1, len(times) - 1)
@@ -328,7 +330,7 @@ def singularities(
         return least, []
     damped = least < SINGULAR
     limit = SINGULAR if damped else _NEAR_SINGULAR
-    said = (
+    advice = (
         "rates are damped there, so the link leaves the line a little; a controller does otherwise"
         if damped
         else "rates are high near there"
@@ -344,7 +346,7 @@ def singularities(
             unit="1",
             warning=not damped,
             text=f"the smallest singular value of the Jacobian, lengths over {rates.reach:.3g} m; "
-            + said,
+            + advice,
         )
     ]
 
@@ -352,7 +354,7 @@ def singularities(
 def beyond_limits(
     bodies: Bodies, rates: ResolvedRates, trajectory: Trajectory, times: np.ndarray
 ) -> list[Violation]:
-    """Joints that move the link and exceed their limits at ``times`` (n,)."""
+    """Return violations of position limits by joints that move the link, at ``times`` (n,)."""
     found = []
     positions = trajectory.polynomial(times)
     for column in rates.columns:
@@ -368,7 +370,7 @@ def beyond_limits(
                 Violation(
                     code=Code.JOINT_POSITION,
                     subject=joint.name,
-                    first=_first(times, beyond),
+                    first=_first_time_above(times, beyond),
                     worst=float(times[worst]),
                     value=float(positions[worst, column]),
                     limit=limit,
@@ -382,9 +384,9 @@ def beyond_limits(
 def off_the_line(
     times: np.ndarray, off: np.ndarray, link: str, reached: float
 ) -> list[Violation]:
-    """Where ``off`` (n, 2), metres and radians at ``times`` (n,), is too large.
+    """Return violations where ``off`` (n, 2), metres and radians at ``times`` (n,), is too large.
 
-    ``reached``: the part of the line after which it could not be followed, or 1.
+    ``reached``: the part of the line that could be followed, 1 for all.
     """
     text = "off where the line has it at that time"
     if reached < 1.0:
@@ -396,7 +398,7 @@ def off_the_line(
         Violation(
             code=Code.OFF_THE_LINE,
             subject=link,
-            first=_first(times, values - limit),
+            first=_first_time_above(times, values - limit),
             worst=float(times[values.argmax()]),
             value=float(values.max()),
             limit=limit,
@@ -406,14 +408,14 @@ def off_the_line(
         for values, limit, unit in zip(off.T, OFF, ("m", "rad"), strict=True)
         if values.max() > limit
     ]
-    if reached < 1.0 and not found:  # rates that cannot be integrated, but on the line until then
+    if reached < 1.0 and not found:  # on the line, but the rates could not be integrated further
         end, metres = float(times[-1]), float(off[-1, 0])
         found.append(Violation(Code.OFF_THE_LINE, link, end, end, metres, OFF[0], "m", text=text))
     return found
 
 
-def _first(times: np.ndarray, beyond: np.ndarray) -> float:
-    """When ``beyond`` (n,), linear between ``times``, is above zero first."""
+def _first_time_above(times: np.ndarray, beyond: np.ndarray) -> float:
+    """Return the first time at which ``beyond`` (n,), linear between ``times``, is above zero."""
     k = int(np.flatnonzero(beyond > 0.0)[0])
     if k == 0:
         return float(times[0])
@@ -421,21 +423,21 @@ def _first(times: np.ndarray, beyond: np.ndarray) -> float:
     return float(times[k - 1] + part * (times[k] - times[k - 1]))
 
 
-_FINE = (1e-6, 1e-6)  # metres and radians off the line that the polynomials may add
+_INTERPOLATION_ERROR = (1e-6, 1e-6)  # metres and radians that interpolation may add
 _BETWEEN = np.array([0.25, 0.5, 0.75])  # where intervals are measured
-_MOST_NODES = 5000
+_MAX_NODES = 5000
 
 
 @dataclass(frozen=True, eq=False)
 class LineMotion:
-    """A link led along a line.
+    """The motion of a link along a line.
 
     Attributes:
-        trajectory: all joints of the robot; those that do not lead the link are held. It ends
-            early where the line cannot be followed.
-        violations: singularities, position limits and the line, where they are not kept.
-        off: largest deviation from the line at any instant measured, metres and radians.
-        smallest_singular_value: of the Jacobian, lengths over that of the stretched arm.
+        trajectory: all joints of the robot; joints that do not move the link are held. It ends
+            early if the line cannot be followed.
+        violations: singularities, position limits, and deviations from the line.
+        off: largest measured deviation from the line, metres and radians.
+        smallest_singular_value: of the Jacobian, lengths divided by that of the stretched arm.
     """
 
     trajectory: Trajectory
@@ -452,16 +454,16 @@ def follow_line(
     profile: Trapezoid,
     joint_names: Sequence[str] | None = None,
 ) -> LineMotion:
-    """Lead ``link`` along ``line`` from ``q`` (nq,), where the link is at its start.
+    """Move ``link`` along ``line`` from ``q`` (nq,), where the link is at the start of the line.
 
     ``joint_names``: the only joints that may move; by default all between base and link.
 
     Raises:
-        MotionError: an unknown link or joint; rates that cannot be integrated at all.
+        MotionError: a link or joint is unknown, or the rates cannot be integrated at all.
     """
     rates = ResolvedRates(bodies, link, line, q, joint_names)
     path, reached = rates.path()
-    course = _until(profile.path([0.0], [1.0]), reached)
+    course = _cut_course(profile.path([0.0], [1.0]), reached)
 
     def measure(times: np.ndarray, moving: np.ndarray) -> np.ndarray:
         poses = link_poses(bodies, [link], rates.configurations(moving))[link]
@@ -481,8 +483,8 @@ def follow_line(
     return LineMotion(trajectory, violations, (float(metres), float(radians)), least)
 
 
-def _until(course: PPoly, reached: float) -> PPoly:
-    """The course s(t) up to ``reached``."""
+def _cut_course(course: PPoly, reached: float) -> PPoly:
+    """Return the course s(t) up to ``reached``."""
     if reached >= 1.0:
         return course
     end = brentq(lambda time: float(course(time)[0]) - reached, 0.0, course.x[-1])
@@ -496,7 +498,7 @@ def _fitted(
     course: PPoly,
     measure: Callable[[np.ndarray, np.ndarray], np.ndarray],
 ) -> tuple[PPoly, np.ndarray]:
-    """Quintics of the joints that move, and the instants at which they were measured."""
+    """Quintics of the moving joints, and the times (n,) at which they were measured."""
     nodes = [
         np.linspace(a, b, 2 + math.ceil(32.0 * float(course(b)[0] - course(a)[0])))
         for a, b in zip(course.x[:-1], course.x[1:], strict=True)
@@ -508,9 +510,9 @@ def _fitted(
         between = x[:-1, None] + np.diff(x)[:, None] * _BETWEEN
         off = measure(between.ravel(), polynomial(between.ravel())).reshape(len(between), -1, 2)
         at_nodes = measure(x, polynomial(x))
-        allowed = np.maximum(at_nodes[:-1], at_nodes[1:]) + _FINE
+        allowed = np.maximum(at_nodes[:-1], at_nodes[1:]) + _INTERPOLATION_ERROR
         coarse = (off > allowed[:, None, :]).any(axis=(1, 2))
-        if not coarse.any() or len(x) > _MOST_NODES:
+        if not coarse.any() or len(x) > _MAX_NODES:
             return polynomial, np.unique(np.concatenate([x, between.ravel()]))
         middles = 0.5 * (x[:-1] + x[1:])[coarse]
         nodes = [
@@ -526,7 +528,7 @@ def _quintics(
     nodes: list[np.ndarray],
     known: dict[float, tuple[np.ndarray, ...]],
 ) -> PPoly:
-    """Through positions, rates and accelerations at nodes; each ramp has its own at its ends."""
+    """Interpolate positions, rates and accelerations at nodes; each ramp has its own end values."""
     parts = []
     for piece, times in enumerate(nodes):
         along = times - course.x[piece]
@@ -552,7 +554,7 @@ def _quintics(
 
 
 def _derivatives(rates: ResolvedRates, s: float, moving: np.ndarray) -> tuple[np.ndarray, ...]:
-    """First and second derivative of the joints by s, the second along their path."""
+    """First and second derivative of the joints with respect to s, along their path."""
     first = rates.per_s(s, moving)
     step = 1e-4 / max(1.0, float(np.abs(first).max()))
     ahead = rates.per_s(s + step, moving + step * first)

@@ -1,9 +1,9 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The loader of motion files: CSV, a JointTrajectory as YAML, ROS 2 bags, command files.
+"""Loader of motion files: CSV, a JointTrajectory as YAML, ROS 2 bags, command files.
 
-`read_motion` gives a table of waypoints, `load_trajectory` polynomials over time of all joints of a
-robot. `open_motion` tells the kind of a file, and reads what can be read without the robot.
+`read_motion` returns a table of waypoints, `load_trajectory` polynomials over time of all joints of
+a robot. `open_motion` detects the kind of a file and reads what does not need the robot.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from collision_monitor.robot.description import Robot
 
 logger = logging.getLogger(__name__)
 
-_CHORD = 1e-3  # rad or m between a curved piece and the straight lines of its waypoints
-_SHORT = 1e-6  # s; a breakpoint this close after another is left out where nothing moves
-_MOST = 1_000_000  # waypoints
+_CHORD_ERROR = 1e-3  # rad or m between a curved piece and the lines between its waypoints
+_MIN_STEP = 1e-6  # seconds; a breakpoint this close to the one before is dropped if nothing moves
+_MAX_WAYPOINTS = 1_000_000  # waypoints
 
 
 class Kind(Enum):
-    """What a motion file holds."""
+    """The content of a motion file."""
 
     CSV = "CSV"
     JOINT_TRAJECTORY = "JointTrajectory"
@@ -56,8 +56,8 @@ class MotionFile:
 
     Attributes:
         path: the file.
-        kind: what it holds.
-        points: of CSV and JointTrajectory; else None.
+        kind: its content.
+        points: of CSV and JointTrajectory files; else None.
         command: the YAML document of a command; else None.
     """
 
@@ -68,16 +68,16 @@ class MotionFile:
 
 
 def open_motion(path: str | os.PathLike) -> MotionFile:
-    """Tell the kind of a motion file.
+    """Detect the kind of a motion file.
 
     A folder, ``*.mcap``, ``*.db3`` and ``metadata.yaml`` are bags; ``*.yaml``, ``*.yml`` and
-    ``*.json`` are YAML, ``*.csv`` is CSV. Others are YAML if ``joint_names`` or ``mode:`` occurs in
-    them, else CSV. A YAML document with the key ``mode`` is a command.
+    ``*.json`` are YAML, ``*.csv`` is CSV. Other files are YAML if they contain ``joint_names`` or
+    ``mode:``, else CSV. A YAML document with the key ``mode`` is a command.
 
     Raises:
-        MotionError: naming the file, and the line (CSV) or point (YAML); no such file, a
-            header without ``time`` or with a joint twice, a row that is short or not
-            finite, times that do not increase, no rows.
+        MotionError: names the file, and the line (CSV) or point (YAML); there is no such file, the
+            header has no ``time`` or a joint twice, a row is short or not finite, times do not
+            increase, or there are no rows.
     """
     path = Path(path)
     if is_bag(path):
@@ -98,25 +98,25 @@ def read_motion(
     topic: str | Sequence[str] | None = None,
     stamps: str = "header",
 ) -> Motion:
-    """A motion as a table of waypoints: seconds, radians or metres.
+    """Return a motion as a table of waypoints: seconds, radians or metres.
 
-    CSV and JointTrajectories give their own waypoints. Bags and commands give the joints that they
-    move, in the robot's order; curved pieces get waypoints within 0.001 rad or m of the curve.
+    CSV and JointTrajectory files have waypoints. Of bags and commands the table has the moved
+    joints in the robot's order; curved pieces get waypoints within 0.001 rad or m of the curve.
 
     Args:
-        file: the file, or what `open_motion` made of it.
-        robot: whose motion it is; needed for bags and commands.
-        topic: as of `load_trajectory`.
-        stamps: as of `load_trajectory`.
+        file: path, or the result of `open_motion`.
+        robot: needed for bags and commands.
+        topic: see `load_trajectory`.
+        stamps: see `load_trajectory`.
 
     Raises:
-        MotionError: as of `open_motion` and `load_trajectory`; a bag or command without a robot, a
-            line that the robot cannot follow.
-        MissingDependencyError: a bag, and rosbags is not installed.
+        MotionError: see `open_motion` and `load_trajectory`; or a bag or command is read without a
+            robot, or the robot cannot follow a line.
+        MissingDependencyError: the file is a bag, and rosbags is not installed.
     """
     file = file if isinstance(file, MotionFile) else open_motion(file)
     if file.points is not None:
-        _refuse_topic(file, topic)
+        _reject_topic(file, topic)
         points = file.points
         with_rates = int((~np.isnan(points.rows[1]).all(axis=1)).sum())
         if with_rates:
@@ -131,59 +131,58 @@ def read_motion(
             f"{file.path}: is a {file.kind.value}, which cannot be read without its robot: "
             "read_motion(path, model.robot)"
         )
-    # Joints that are not named are not in the table; a line depends on where they are held.
+    # Joints that are not named are omitted, but a line depends on their held positions.
     along_line = file.kind is Kind.COMMAND and file.command["mode"] == "line"
     elsewhere = () if along_line else [joint.name for joint in robot.joints]
     loaded = load_trajectory(file, robot, topic=topic, stamps=stamps, elsewhere=elsewhere)
     for warning in loaded.warnings:
         logger.warning("%s", warning)
     for violation in loaded.violations:
-        said = (
+        findings = (
             f"{violation.code.value}, {violation.subject} at {violation.worst:.3f} s: "
             f"{violation.value:.4g} {violation.unit}, the limit is {violation.limit:.4g}"
         )
         if not violation.warning:
-            raise MotionError(f"{file.path}: the robot cannot follow this line: {said}")
-        logger.warning("%s: %s", file.path, said)
+            raise MotionError(f"{file.path}: the robot cannot follow this line: {findings}")
+        logger.warning("%s: %s", file.path, findings)
     return _table(loaded.only(loaded.named).trajectory, str(file.path))
 
 
 def _table(trajectory: Trajectory, where: str) -> Motion:
-    """Waypoints of a trajectory: its breakpoints, and more where a piece is curved."""
+    """Return waypoints of a trajectory: its breakpoints, and more within curved pieces."""
     polynomial, breaks = trajectory.polynomial, trajectory.times
     steps = np.diff(breaks)
     parts = np.ones(len(steps))
     if not trajectory.is_straight:
-        # A chord of duration h is at most h^2 / 8 times the largest acceleration off the curve.
+        # A chord of duration h deviates from the curve by at most h^2 / 8 times the acceleration.
         rates = np.abs(polynomial.derivative(2).c)
         powers = np.arange(len(rates))[::-1, None, None]
         with np.errstate(over="ignore"):
             most = (rates * steps[:, None] ** powers).sum(axis=0).max(axis=1)
-            parts = np.maximum(np.ceil(steps * np.sqrt(most / (8.0 * _CHORD))), 1.0)
-    if not parts.sum() <= _MOST:
-        raise MotionError(f"{where}: more than {_MOST} waypoints would be needed")
+            parts = np.maximum(np.ceil(steps * np.sqrt(most / (8.0 * _CHORD_ERROR))), 1.0)
+    if not parts.sum() <= _MAX_WAYPOINTS:
+        raise MotionError(f"{where}: more than {_MAX_WAYPOINTS} waypoints would be needed")
     parts = parts.astype(int)
     piece = np.repeat(np.arange(len(parts)), parts)
     number = np.arange(len(piece)) - np.repeat(np.cumsum(parts) - parts, parts)
     times = np.append(breaks[piece] + steps[piece] * (number / parts[piece]), breaks[-1])
     rows = polynomial(times)
     moved = np.abs(np.diff(rows, axis=0)).max(axis=1, initial=0.0) > 1e-9
-    keep = np.concatenate([[True], moved | (np.diff(times) >= _SHORT)])
+    keep = np.concatenate([[True], moved | (np.diff(times) >= _MIN_STEP)])
     return Motion(trajectory.joint_names, times[keep], rows[keep])
 
 
 @dataclass(frozen=True, eq=False)
 class LoadedMotion:
-    """A motion out of a file.
+    """A motion from a file.
 
     Attributes:
-        trajectory: all joints that the robot moves by, in its order; it begins at 0 s.
-        violations: what already was wrong while the motion was made from a command.
-        warnings: what was taken for granted, sentences that begin with the file.
-        source: what it was read from, for a report.
-        along_line: whether it was made by a command that leads a link along a line.
-        named: joints of the trajectory that the file moves or holds; the others are held because
-            it does not name them.
+        trajectory: all independent joints of the robot, in its order; it begins at 0 s.
+        violations: found while a command was converted to a motion.
+        warnings: assumptions that were made, as sentences that begin with the file.
+        source: description of the source, for a report.
+        along_line: whether the command moves a link along a line.
+        named: joints of the trajectory that the file names; the others are held.
     """
 
     trajectory: Trajectory
@@ -194,7 +193,7 @@ class LoadedMotion:
     named: frozenset[str] = frozenset()
 
     def only(self, joint_names: Collection[str]) -> LoadedMotion:
-        """The same motion without the joints that are not given."""
+        """Return the same motion with only the given joints."""
         kept = [k for k, name in enumerate(self.trajectory.joint_names) if name in joint_names]
         polynomial = self.trajectory.polynomial
         names = tuple(self.trajectory.joint_names[k] for k in kept)
@@ -212,50 +211,49 @@ def load_trajectory(
     ignored: Sequence[str] = (),
     elsewhere: Collection[str] = (),
 ) -> LoadedMotion:
-    """A motion of ``robot`` from a file, see docs/verify.md.
+    """Return a motion of ``robot`` from a file, see docs/verify.md.
 
     Args:
-        file: a YAML file with a JointTrajectory or a command of this package, CSV, or a
-            ROS 2 bag (its folder, or its file); or what `open_motion` made of it.
-        robot: whose motion it is.
-        topic: of a bag, one or several; not needed where it has one of joint states or joint
+        file: a YAML file with a JointTrajectory or a command of this package, CSV, or a ROS 2 bag
+            (its folder or its file); or the result of `open_motion`.
+        robot: the robot that moves.
+        topic: one or several of a bag; not needed if it has only one of joint states or joint
             trajectories.
-        stamps: of the messages of a bag: ``header``, or ``receive`` for when they were recorded.
-        held: positions of joints that the file does not name, radians or metres; the others
-            are held at zero, or in their middle where zero is beyond their limits.
+        stamps: of the messages of a bag: ``header``, or ``receive`` for the time of recording.
+        held: positions of joints that the file does not name, radians or metres; other joints are
+            held at zero, or in their middle if zero is outside their limits.
         ignored: names of joints in the file that are not the robot's, with wildcards.
-        elsewhere: joints that another motion moves: no warning that they are held in this one.
+        elsewhere: joints moved by another motion: holding them here raises no warning.
 
     Raises:
-        MotionError: the message begins with the file; it cannot be read, or does not fit the
-            robot.
-        MissingDependencyError: a bag, and rosbags is not installed.
+        MotionError: the message begins with the file; it cannot be read, or does not fit the robot.
+        MissingDependencyError: the file is a bag, and rosbags is not installed.
     """
     if stamps not in ("header", "receive"):
         path = file.path if isinstance(file, MotionFile) else file
         raise MotionError(f"{path}: stamps: {stamps!r}; 'header' or 'receive' is right")
     file = file if isinstance(file, MotionFile) else open_motion(file)
     path = file.path
-    with np.errstate(over="ignore", invalid="ignore"):  # what comes out is looked at
+    with np.errstate(over="ignore", invalid="ignore"):  # the result is checked below
         if file.kind is Kind.BAG:
             turning = [joint.name for joint in robot.joints if joint.kind == "continuous"]
             motion, source, warnings = read_bag(path, topic_names(topic), stamps, turning)
         else:
-            _refuse_topic(file, topic)
+            _reject_topic(file, topic)
             if file.kind is Kind.COMMAND:
-                return _commanded(file.command, path, robot, held, ignored, elsewhere)
-            motion, source, warnings = _through(file)
+                return _load_command(file.command, path, robot, held, ignored, elsewhere)
+            motion, source, warnings = _load_points(file)
         trajectory, more = on_robot(motion, robot, str(path), held, ignored, elsewhere)
     named = led_by(motion.joint_names, robot)
     return LoadedMotion(trajectory, (), (*warnings, *more), source, named=named)
 
 
-def _refuse_topic(file: MotionFile, topic: str | Sequence[str] | None) -> None:
+def _reject_topic(file: MotionFile, topic: str | Sequence[str] | None) -> None:
     if topic is not None:
         raise MotionError(f"{file.path}: is no bag, and has no topic {topic!r}")
 
 
-def _commanded(
+def _load_command(
     document: Any,
     path: Path,
     robot: Robot,
@@ -295,8 +293,8 @@ def _is_yaml(path: Path) -> bool:
     return b"joint_names" in head or b"mode:" in head
 
 
-def _through(file: MotionFile) -> tuple[Trajectory, str, list[str]]:
-    """A trajectory through the points of a file, what it was read from, and warnings."""
+def _load_points(file: MotionFile) -> tuple[Trajectory, str, list[str]]:
+    """Return a trajectory through the points of a file, its source, and warnings."""
     path, points = file.path, file.points
     warnings = []
     if points.times[0] != 0.0:

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Points of a trajectory: read from CSV, YAML or messages, and checks of received ones.
+"""Points of a trajectory: read from CSV, YAML or messages, and checks of received points.
 
 ``ros2 topic echo`` prints such YAML, ``ros2 topic pub`` reads it. A JointTrajectory inside a goal,
 a plan or a response (``trajectory``, ``joint_trajectory`` and so on) is found.
@@ -30,9 +30,9 @@ from collision_monitor.common.safe_files import read_documents
 from collision_monitor.errors import MotionError, TrajectoryError
 from collision_monitor.robot.yaml_values import finite_number, shown
 
-_LARGEST_YAML = 200_000_000  # bytes
+_MAX_YAML_BYTES = 200_000_000  # bytes
 _NANO = 1_000_000_000
-_DEEPEST = 8  # levels of messages around a JointTrajectory
+_MAX_DEPTH = 8  # nested messages around a JointTrajectory
 _KEYS = {"joint_names", "points"}
 
 
@@ -45,7 +45,7 @@ class Points:
         times: (n,) seconds, increasing.
         rows: (3, n, len(joint_names)) positions (radians or metres), velocities, accelerations;
             rows of NaN where none are given.
-        efforts: how many points have efforts.
+        efforts: number of points with efforts.
     """
 
     joint_names: tuple[str, ...]
@@ -55,10 +55,10 @@ class Points:
 
 
 def read_csv(path: Path) -> Points:
-    """The points of a CSV file: a header ``time,<joint>,...``, then one row a point.
+    """Return the points of a CSV file: a header ``time,<joint>,...``, then one row for each point.
 
     Raises:
-        MotionError: naming file and line; see `motion_files.open_motion`.
+        MotionError: names file and line; see `motion_files.open_motion`.
     """
     try:
         data = read_bounded(path)
@@ -104,29 +104,30 @@ def _row(cells: list[str], header: list[str], where: str) -> list[float]:
             value = np.nan
         if not np.isfinite(value):
             raise MotionError(f"{where}: {cell[:80]!r} under {name!r} is not a finite number")
-        if values and (problem := beyond_reason(value, largest=LARGEST_POSITION)):  # time is first
+        # The first column is the time.
+        if values and (problem := beyond_reason(value, largest=LARGEST_POSITION)):
             raise MotionError(f"{where}: under {name!r}: {problem}")
         values.append(value)
     return values
 
 
 def documents(path: Path) -> list[Any]:
-    """What stands in a YAML file, empty documents left out.
+    """Return the documents of a YAML file without empty ones.
 
     Raises:
-        MotionError: naming the file; no such file, too large, no YAML.
+        MotionError: names the file; it does not exist, is too large, or is not YAML.
     """
-    found = read_documents(path, MotionError, _LARGEST_YAML, "motion")
+    found = read_documents(path, MotionError, _MAX_YAML_BYTES, "motion")
     return [document for document in found if document is not None]
 
 
 def find_points(documents: Sequence[Any], path: Path) -> Points:
-    """The points of the only JointTrajectory in the documents of a YAML file.
+    """Return the points of the only JointTrajectory in the documents of a YAML file.
 
     Raises:
-        MotionError: naming file and point; none or several messages, names that are none or
-            twice there, values that are missing, too many or not finite, accelerations
-            without velocities, times that do not increase.
+        MotionError: names file and point; there are no or several messages, names are missing or
+            repeated, values are missing, too many or not finite, accelerations have no velocities,
+            or times do not increase.
     """
     if len(documents) != 1:
         found = f"{len(documents)} messages" if documents else "is empty"
@@ -136,7 +137,7 @@ def find_points(documents: Sequence[Any], path: Path) -> Points:
 
 
 def points_of(names: Any, points: Any, where: str) -> Points:
-    """Points out of the fields of a JointTrajectory, each point a mapping.
+    """Return points from the fields of a JointTrajectory, with each point as a mapping.
 
     Raises:
         MotionError: the message begins with ``where`` and names the point; see `find_points`.
@@ -169,15 +170,15 @@ def points_of(names: Any, points: Any, where: str) -> Points:
 
 
 def _message(document: Any, path: Path) -> Mapping:
-    """The mapping with ``joint_names`` and ``points`` in a document, which others may wrap.
+    """Return the mapping with ``joint_names`` and ``points`` in a document, at any level.
 
-    A trajectory of joints with several degrees of freedom has these keys too; it is passed over.
+    A MultiDOFJointTrajectory also has these keys; it is skipped.
     """
     level, found, seen = [document], [], set()
-    for _ in range(_DEEPEST):
+    for _ in range(_MAX_DEPTH):
         inner = []
         for value in level:
-            if id(value) in seen:  # an alias: the same again
+            if id(value) in seen:  # an alias of a visited mapping
                 continue
             seen.add(id(value))
             if isinstance(value, list):
@@ -198,7 +199,7 @@ def _message(document: Any, path: Path) -> Mapping:
 
 
 def joint_names(names: Any, where: str) -> tuple[str, ...]:
-    """The names of joints as a tuple; MotionError for none, no text, or one that repeats."""
+    """Return names of joints as a tuple; MotionError if empty, not strings or duplicate."""
     if not isinstance(names, list) or not names:
         raise MotionError(f"{where}: joint_names: a list of names is needed, got {shown(names)}")
     for name in names:
@@ -211,7 +212,7 @@ def joint_names(names: Any, where: str) -> tuple[str, ...]:
 
 
 def checked_values(key: str, values: Any, names: Sequence[str], where: str) -> list[float]:
-    """One finite number for each joint; MotionError names ``key`` and joint."""
+    """Return one finite number for each joint; MotionError names ``key`` and joint."""
     if not isinstance(values, list) or len(values) != len(names):
         count = f"{len(values)} values" if isinstance(values, list) else shown(values)
         raise MotionError(f"{where}: {key}: {count} for {len(names)} joint_names")
@@ -225,7 +226,7 @@ def checked_values(key: str, values: Any, names: Sequence[str], where: str) -> l
 
 
 def _seconds(value: Any, where: str) -> float:
-    """Seconds of a builtin_interfaces/Duration; ROS 1's secs and nsecs are understood."""
+    """Seconds of a builtin_interfaces/Duration; secs and nsecs of ROS 1 are accepted."""
     where = f"{where}: time_from_start"
     if not isinstance(value, Mapping) or not value:
         raise MotionError(f"{where}: {shown(value)}; {{sec: , nanosec: }} is right")
@@ -242,7 +243,7 @@ def _seconds(value: Any, where: str) -> float:
     return total / _NANO
 
 
-# -- received points: one check of names, numbers and times --
+# -- checks of received points --
 
 Rows = Sequence[Sequence[float]]
 
@@ -253,16 +254,17 @@ def checked_points(
     times: Sequence[float],
     positions: Rows,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Times (n,), seconds, and positions (n, joints), radians or metres.
+    """Return times (n,), seconds, and positions (n, joints), radians or metres.
 
     Args:
         robot_joints: joints that may be named.
         joint_names: of the columns.
-        times: for each point, seconds after the start.
-        positions: for each point one number for each joint.
+        times: of each point, seconds from the start.
+        positions: one number for each joint of each point.
 
     Raises:
-        TrajectoryError: invalid names, numbers or times; the message continues "the trajectory".
+        TrajectoryError: names, numbers or times are invalid; the message continues "the
+            trajectory".
     """
     if not joint_names:
         raise TrajectoryError("names no joints")
@@ -296,10 +298,10 @@ def checked_points(
 
 
 def checked_rows(field: str, rows: Rows, joint_names: Sequence[str]) -> np.ndarray:
-    """(n, joints) of one field of all points, such as ``velocities``.
+    """Return one field of all points, such as ``velocities``, as an array (n, joints).
 
     Raises:
-        TrajectoryError: a row of another length, or a number that is not finite.
+        TrajectoryError: a row has another length, or a number is not finite.
     """
     for k, row in enumerate(rows):
         if len(row) != len(joint_names):

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""A motion of some joints as a motion of all joints of a robot, in the robot's order."""
+"""Extends a motion of some joints to all joints of a robot, in the robot's order."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.robot.bodies import leading_joint
 from collision_monitor.robot.description import Joint, Robot
 
-_ROUNDING = 1e-9  # rad or m beyond a limit that is taken for rounding
-_OFF = 0.01  # rad or m that a following joint may be off what its leader makes it
+_ROUNDING = 1e-9  # rad or m beyond a limit that count as rounding
+_MIMIC_TOLERANCE = 0.01  # rad or m by which a mimic joint may differ from its formula
 
 
 def on_robot(
@@ -30,29 +30,29 @@ def on_robot(
     ignored: Sequence[str] = (),
     elsewhere: Collection[str] = (),
 ) -> tuple[Trajectory, tuple[str, ...]]:
-    """The motion of all joints that `robot` moves by, in its order, and warnings.
+    """Return the motion of all independent joints of `robot`, in its order, and warnings.
 
-    Joints that the motion lacks are held: where ``held`` says, else at zero if that is within
-    their limits, else in their middle. A joint that mimics another has no place of its own: it is
-    compared with what its leader makes it, or it tells where the leader is, if that is not named.
+    Missing joints are held: at their position in ``held``, else at zero if that is within their
+    limits, else in their middle. The position of a mimic joint is compared with that of its leader,
+    or determines the leader if that is not named.
 
     Args:
         motion: of some joints.
-        robot: whose joints they are.
-        where: what the messages begin with, such as the file.
+        robot: the robot that owns the joints.
+        where: prefix of messages, such as the file.
         held: positions of joints, radians or metres.
         ignored: names of joints that are not the robot's, with ``*`` and ``?`` as wildcards.
-        elsewhere: joints that another motion moves: no warning that they are held in this one.
+        elsewhere: joints moved by another motion: holding them here raises no warning.
 
     Raises:
-        MotionError: a joint twice, or one that the robot lacks; a fixed joint that moves; a
-            joint held beyond its limits; numbers too large to compute with.
+        MotionError: a joint is named twice or unknown, a fixed joint moves, a joint is held outside
+            its limits, or numbers are too large to compute with.
     """
     joints = {joint.name: joint for joint in robot.joints}
     own = [joint for joint in robot.joints if joint.moves and joint.mimic is None]
     column = {joint.name: k for k, joint in enumerate(own)}
     held = _held(held or {}, joints, column, robot, where)
-    named = _named(motion, joints, robot, where, ignored)
+    named = _columns_by_joint(motion, joints, robot, where, ignored)
     source = motion.polynomial.c
     out = np.zeros((*source.shape[:2], len(own)))
     given: set[str] = set()
@@ -62,7 +62,7 @@ def on_robot(
             out[:, :, column[name]] = source[:, :, k]
             given.add(name)
         elif not joints[name].moves:
-            warnings.append(_fixed(motion, k, joints[name], where))
+            warnings.append(_fixed_joint_warning(motion, k, joints[name], where))
     following = [joints[name] for name in named if joints[name].moves and joints[name].mimic]
     for joint in following:
         leader, gain, offset = leading_joint(joint, joints)
@@ -79,7 +79,7 @@ def on_robot(
     if both:
         names = _quoted(sorted(both))
         raise MotionError(f"{where}: held: {names}: the motion itself moves what is held")
-    at_rest = {j.name: held.get(j.name, _rest(j)) for j in own if j.name not in given}
+    at_rest = {j.name: held.get(j.name, _default_position(j)) for j in own if j.name not in given}
     for name, value in at_rest.items():
         out[-1, :, column[name]] = value
     unasked = {
@@ -88,8 +88,8 @@ def on_robot(
         if name not in held and name not in elsewhere
     }
     if unasked:
-        said = ", ".join(f"{name} at {value:g}" for name, value in unasked.items())
-        warnings.append(f"{where}: joints that are not named are held: {said}")
+        held_at = ", ".join(f"{name} at {value:g}" for name, value in unasked.items())
+        warnings.append(f"{where}: joints that are not named are held: {held_at}")
     if not np.isfinite(out).all():
         raise MotionError(f"{where}: positions too large, or too near in time, to be computed with")
     if problem := any_beyond_reason(out[-1], LARGEST_POSITION):
@@ -97,12 +97,12 @@ def on_robot(
     names = tuple(joint.name for joint in own)
     result = Trajectory(names, PPoly(out, motion.polynomial.x))
     for joint in following:
-        warnings += _compared(motion, named[joint.name], result, joint, joints, where)
+        warnings += _mimic_warning(motion, named[joint.name], result, joint, joints, where)
     return result, tuple(warnings)
 
 
 def led_by(joint_names: Iterable[str], robot: Robot) -> frozenset[str]:
-    """Joints of their own that these are, or follow; names that the robot lacks are left out."""
+    """Replace mimic joints by their leaders; unknown names are skipped."""
     joints = {joint.name: joint for joint in robot.joints}
     moving = (joints[name] for name in joint_names if name in joints and joints[name].moves)
     leaders = (leading_joint(joint, joints)[0] for joint in moving)
@@ -113,14 +113,14 @@ def _quoted(names: Sequence[str]) -> str:
     return shortened(map(repr, names), 20)
 
 
-def _named(
+def _columns_by_joint(
     motion: Trajectory,
     joints: Mapping[str, Joint],
     robot: Robot,
     where: str,
     ignored: Sequence[str],
 ) -> dict[str, int]:
-    """Columns of the motion by joint of the robot."""
+    """Return the columns of the motion by joint of the robot."""
     named: dict[str, int] = {}
     unknown = []
     for k, name in enumerate(motion.joint_names):
@@ -166,15 +166,15 @@ def _held(
     return {name: float(value) for name, value in held.items()}
 
 
-def _rest(joint: Joint) -> float:
+def _default_position(joint: Joint) -> float:
     if joint.kind == "continuous" or joint.lower <= 0.0 <= joint.upper:
         return 0.0
     return 0.5 * (joint.lower + joint.upper)
 
 
-def _fixed(motion: Trajectory, k: int, joint: Joint, where: str) -> str:
+def _fixed_joint_warning(motion: Trajectory, k: int, joint: Joint, where: str) -> str:
     values = motion.polynomial(motion.times)[:, k]
-    if np.ptp(values) > _OFF:
+    if np.ptp(values) > _MIMIC_TOLERANCE:
         raise MotionError(
             f"{where}: joint {joint.name!r} moves from {values.min():g} to {values.max():g}, but "
             f"is {joint.kind} in this robot, which is held"
@@ -182,7 +182,7 @@ def _fixed(motion: Trajectory, k: int, joint: Joint, where: str) -> str:
     return f"{where}: joint {joint.name!r} is {joint.kind} in this robot: its values are not used"
 
 
-def _compared(
+def _mimic_warning(
     motion: Trajectory,
     k: int,
     result: Trajectory,
@@ -190,7 +190,7 @@ def _compared(
     joints: Mapping[str, Joint],
     where: str,
 ) -> list[str]:
-    """A warning where a following joint is not where its leader makes it be."""
+    """Return a warning if a mimic joint differs from the position given by its leader."""
     leader, gain, offset = leading_joint(joint, joints)
     times = motion.times
     due = np.full(len(times), offset)
@@ -198,7 +198,7 @@ def _compared(
         due += gain * result.polynomial(times)[:, result.joint_names.index(leader)]
     off = np.abs(motion.polynomial(times)[:, k] - due)
     worst = int(off.argmax())
-    if off[worst] <= _OFF:
+    if off[worst] <= _MIMIC_TOLERANCE:
         return []
     return [
         f"{where}: joint {joint.name!r} follows {joint.mimic.joint!r} in this robot, but is up to "

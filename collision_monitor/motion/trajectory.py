@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Motions as tables, written to files, and as polynomials over time with rates between points."""
+"""Motions as tables, written to files, and as piecewise polynomials over time."""
 
 from __future__ import annotations
 
@@ -57,8 +57,7 @@ class Motion:
 def write_motion(path: str | os.PathLike, motion: Motion) -> None:
     """Write a motion: a JointTrajectory in YAML to ``*.yaml`` and ``*.yml``, otherwise CSV.
 
-    CSV is lossless; YAML keeps times to the nanosecond. The file is replaced completely or not at
-    all.
+    CSV is lossless; YAML keeps times to the nanosecond. The file is written atomically.
 
     Raises:
         MotionError: a value is not finite, a time does not fit into the message, or the file
@@ -79,7 +78,7 @@ def write_motion(path: str | os.PathLike, motion: Motion) -> None:
 
 
 def csv_text(joint_names: Sequence[str], times: np.ndarray, positions: np.ndarray) -> str:
-    """CSV that `read_csv` reads back bit by bit."""
+    """Return CSV text that `read_csv` restores exactly."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["time", *joint_names])
@@ -89,10 +88,10 @@ def csv_text(joint_names: Sequence[str], times: np.ndarray, positions: np.ndarra
 
 
 def yaml_text(joint_names: Sequence[str], times: np.ndarray, positions: np.ndarray) -> str:
-    """A JointTrajectory that `find_points` reads back: positions bit by bit, times to the ns.
+    """Return a JointTrajectory that `find_points` restores: positions exactly, times to the ns.
 
     Raises:
-        MotionError: a time that a Duration cannot hold, or two within one nanosecond.
+        MotionError: a time does not fit into a Duration, or two are within one nanosecond.
     """
     points, last = [], -1
     for time, row in zip(times.tolist(), positions.tolist(), strict=True):
@@ -119,14 +118,14 @@ def yaml_text(joint_names: Sequence[str], times: np.ndarray, positions: np.ndarr
 
 _LONGEST = 1e8  # seconds, three years
 _SHORTEST = 1e-10  # seconds between two points; messages have nanoseconds
-_SAME = 1e-10  # seconds between breakpoints that count as one
+_SAME = 1e-10  # seconds between breakpoints that count as equal
 
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """A trajectory at some times: ``times`` (n,), all others (n, joints).
+    """A trajectory sampled at ``times`` (n,), seconds; all other arrays are (n, joints).
 
-    Seconds, radians or metres, and their time derivatives.
+    Radians or metres, and their time derivatives.
     """
 
     times: np.ndarray
@@ -196,7 +195,7 @@ class Trajectory:
                 raise TrajectoryError(f"{name} of point {row} are not finite: {values}")
         _check_times(times)
         times = times - times[0]
-        if len(times) == 1:  # at rest
+        if len(times) == 1:  # a single point: at rest
             times, rows = np.array([0.0, 1e-9]), [row.repeat(2, axis=0) for row in rows]
             rows[1:] = [np.full(rows[0].shape, np.nan)] * 2
         return cls(tuple(joint_names), PPoly(_coefficients(np.diff(times), *rows), times))
@@ -235,7 +234,7 @@ class Trajectory:
 def _coefficients(
     steps: np.ndarray, p: np.ndarray, v: np.ndarray, a: np.ndarray
 ) -> np.ndarray:
-    """Of each piece, the polynomial of the highest order that both its ends allow."""
+    """Polynomials of the highest order that the values at both ends of each piece allow."""
     points = [~np.isnan(part).all(axis=1) if part.size else np.ones(len(part), bool)
               for part in (v, a)]  # fmt: skip
     alone = np.flatnonzero(points[1] & ~points[0])
@@ -294,7 +293,7 @@ def hermite(
     """
     count = len(left)
     scales = steps[:, None] ** np.arange(2 * count)[:, None, None]
-    # On the unit interval, from the left position: differences of positions keep their digits.
+    # On the unit interval, relative to the left position, so that differences keep their digits.
     start = np.asarray(left[0])
     ends = [np.zeros_like(start), *left[1:], right[0] - start, *right[1:]]
     values = np.stack(ends) * np.concatenate([scales[:count], scales[:count]])
@@ -304,28 +303,28 @@ def hermite(
 
 
 def _from_ends(count: int) -> np.ndarray:
-    """Powers 0, 1, ... of a polynomial on [0, 1], out of ``count`` derivatives at each end."""
+    """Coefficients of a polynomial on [0, 1] from ``count`` derivatives at each end."""
     derivatives = [
         [math.perm(k, order) * end ** max(k - order, 0) for k in range(2 * count)]
         for end in (0.0, 1.0)
         for order in range(count)
     ]
-    return np.round(2.0 * np.linalg.inv(derivatives)) / 2.0  # its entries are halves
+    return np.round(2.0 * np.linalg.inv(derivatives)) / 2.0  # the entries are multiples of 1/2
 
 
 _FROM_ENDS = {count: _from_ends(count) for count in (1, 2, 3)}
 
 
 def raised(coefficients: np.ndarray, order: int) -> np.ndarray:
-    """The same polynomials with ``order`` coefficients, the highest of them zero."""
+    """Return the same polynomials with ``order`` coefficients; added ones are zero."""
     missing = order - len(coefficients)
     return np.concatenate([np.zeros((missing, *coefficients.shape[1:])), coefficients])
 
 
 def shifted(coefficients: np.ndarray, by: np.ndarray | float) -> np.ndarray:
-    """The same polynomials (order, ...) written about instants ``by`` seconds later."""
+    """Return the same polynomials (order, ...) in time since ``by`` seconds later."""
     out = coefficients.copy()
-    # Horner's scheme, once for each power: the remainders are the value, the slope, and so on.
+    # Horner's scheme, once for each power: the remainders are value, slope, and so on.
     for last in range(len(out) - 1, 0, -1):
         for k in range(1, last + 1):
             out[k] += out[k - 1] * by
@@ -333,22 +332,22 @@ def shifted(coefficients: np.ndarray, by: np.ndarray | float) -> np.ndarray:
 
 
 def joined(parts: Sequence[PPoly]) -> PPoly:
-    """One polynomial whose columns are those of all ``parts``, (order, pieces, columns) each.
+    """Return one polynomial with the columns of all ``parts``, (order, pieces, columns) each.
 
-    It breaks wherever a part does, and spans them all; a part is held before it begins and after it
-    ends. Nothing is approximated: the polynomials are only written about other instants.
+    Its breakpoints are those of all parts. A part is held before its begin and after its end. The
+    result is exact.
     """
     breaks = np.unique(np.concatenate([part.x for part in parts]))
     breaks = breaks[np.concatenate([[True], np.diff(breaks) > _SAME])]
     if len(breaks) == 1:
         breaks = np.array([breaks[0], breaks[0] + 1e-9])
     order = max(len(part.c) for part in parts)
-    columns = [_rewritten(part, breaks, order) for part in parts]
+    columns = [_on_breaks(part, breaks, order) for part in parts]
     return PPoly(np.concatenate(columns, axis=2), breaks)
 
 
-def _rewritten(part: PPoly, breaks: np.ndarray, order: int) -> np.ndarray:
-    """Coefficients (order, pieces, columns) of ``part`` about the instants ``breaks[:-1]``."""
+def _on_breaks(part: PPoly, breaks: np.ndarray, order: int) -> np.ndarray:
+    """Coefficients (order, pieces, columns) of ``part`` relative to the times ``breaks[:-1]``."""
     middle = 0.5 * (breaks[:-1] + breaks[1:])
     piece = np.clip(np.searchsorted(part.x, middle, side="right") - 1, 0, part.c.shape[1] - 1)
     shift = (breaks[:-1] - part.x[piece])[:, None]

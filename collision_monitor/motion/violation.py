@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""What can be wrong with a motion, under names that stay."""
+"""Violations of limits by a motion, with stable reason codes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from enum import Enum
 
 
 class Code(str, Enum):
-    """Reason codes: tools compare them, so they never change."""
+    """Reason codes; they never change, because tools compare them."""
 
     JOINT_POSITION = "joint-position"
     JOINT_VELOCITY = "joint-velocity"
@@ -27,18 +27,18 @@ class Code(str, Enum):
 
 @dataclass(frozen=True)
 class Violation:
-    """A joint or a pair of links that breaks a limit during a motion.
+    """A limit that a joint or a pair of links breaks during a motion.
 
     Attributes:
         code: the reason.
         subject: name of the joint, or ``a - b`` of two links.
-        first: seconds into the motion at which the limit is broken first.
+        first: seconds into the motion at which the limit is first broken.
         worst: seconds into the motion at which ``value`` is reached.
         value: the worst value, in ``unit``.
-        limit: what it should not pass, in ``unit``.
+        limit: the limit of ``value``, in ``unit``.
         unit: rad, m, rad/s, N m and so on.
-        warning: true where the motion is still safe: a threshold that only warns.
-        text: what else there is to say, a sentence or nothing.
+        warning: whether the motion is still safe: only a warning threshold is broken.
+        text: further information, a sentence or empty.
     """
 
     code: Code

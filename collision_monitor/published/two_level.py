@@ -1,15 +1,15 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The published two-level check of a motion of an arm's tip against one obstacle.
+"""The published two-level check of the motion of an arm's tip against one obstacle.
 
-After Gao Jiacai, Li Lihong and Yuan Gang (Computer Simulation 39(6), 2022): a bound on the way of
-the tip certifies parts that stay away from a ball around the obstacle; the rest is tested against
-its box. Use `clearance_check`, which does the same for all links without gaps. This is the method
-as it was published, with its errors corrected:
+Method of Gao Jiacai, Li Lihong and Yuan Gang (Computer Simulation 39(6), 2022): a bound of the
+tip's path length certifies the parts of the motion that stay away from a ball around the obstacle;
+the rest is tested against its box. Use `clearance_check` instead, which checks all links without
+gaps. Two errors of the paper are corrected:
 
-- The way is bounded by the sum over the joints of |dq| times the tip's greatest distance from the
-  axis (Schwarzer, Saha, Latombe). The number that is printed is less than the true way.
-- The gaps are those to the ball and not to its centre. ``printed`` takes the centre.
+- The path length is bounded by the sum over the joints of |dq| times the tip's greatest distance
+  from the axis (Schwarzer, Saha, Latombe). The printed value is below the true length.
+- Gaps are measured to the ball and not to its centre. ``printed`` uses the centre.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @offline_kernel
 def place_point(view, q, body, point):
-    """The point (3,) of ``body`` in the base frame at q."""
+    """Return the point (3,) of ``body`` in the base frame at q."""
     forward_kinematics(view, q)
     poses = view.poses
     x, y, z = point[0], point[1], point[2]
@@ -48,20 +48,20 @@ def place_point(view, q, body, point):
 
 @offline_kernel
 def _place(view, q, body, point, places, k):
-    """The point at q into row k of ``places`` (n, 3)."""
+    """Write the point at q, base frame, to row k of ``places`` (n, 3)."""
     places[k, 0], places[k, 1], places[k, 2] = place_point(view, q, body, point)
 
 
 @offline_kernel
 def _ball_gap(places, k, box, radius):
-    """Distance of a place from the ball about the middle of a box, negative inside; metres."""
+    """Distance of a point from the ball about the middle of a box, negative inside; metres."""
     x, y, z = places[k, 0] - box[3, 0], places[k, 1] - box[3, 1], places[k, 2] - box[3, 2]
     return math.sqrt(x * x + y * y + z * z) - radius
 
 
 @offline_kernel
 def _in_box(places, k, box):
-    """Whether a place is in a box; of a point the separating axes are three."""
+    """Whether a point is in a box."""
     x, y, z = places[k, 0] - box[3, 0], places[k, 1] - box[3, 1], places[k, 2] - box[3, 2]
     for m in range(3):
         if abs(box[m, 0] * x + box[m, 1] * y + box[m, 2] * z) > box[4, m]:
@@ -71,7 +71,7 @@ def _in_box(places, k, box):
 
 @offline_kernel
 def in_ball(numbers, index, rows, body, point, box, radius, places, found):
-    """Mark in ``found`` (n,) the rows (n, nq) at which the point is in the ball about a box."""
+    """Mark in ``found`` (n,) the rows (n, nq) at which the point is in the ball around a box."""
     view = unpack(numbers, index)
     for k in range(len(rows)):
         _place(view, rows[k], body, point, places, k)
@@ -82,13 +82,13 @@ def in_ball(numbers, index, rows, body, point, box, radius, places, found):
 def two_levels(
     numbers, index, rows, body, point, box, radius, reaches, both, places, chosen, found
 ):  # fmt: skip
-    """Mark the rows (n, nq) between which the ball may be hit, and those in the box; how many.
+    """Mark rows (n, nq) between which the ball may be hit, and rows in the box; return counts.
 
-    (tests, rows at which the point was placed, rows in the box.) The motion from one row to another
-    is certified where the sum over the joints of |dq| times ``reaches`` (nq,) is less than the
-    gaps between point and ball at both together; else it is halved, and suspected where it has no
-    row in between: ``chosen`` (n,). With ``both`` levels these are tried against the box:
-    ``found`` (n,). ``box`` (5, 3): its axes in rows, centre, half sides.
+    Returns (tests, rows at which the point was placed, rows in the box). The motion between two
+    rows is certified if the sum over the joints of |dq| times ``reaches`` (nq,) is less than the
+    sum of the gaps between point and ball at both. Otherwise it is halved, or marked in ``chosen``
+    (n,) if there is no row in between. With ``both`` levels the marked rows are tested against the
+    box: ``found`` (n,). ``box`` (5, 3): its axes in rows, centre, half sides.
     """
     view = unpack(numbers, index)
     count, joints = rows.shape
@@ -129,10 +129,10 @@ def two_levels(
 
 @offline_kernel
 def _fill_arms(view, body, x, y, z, arms):
-    """Way of the point (x, y, z) of ``body`` for a unit of each column of q, into ``arms`` (nq,).
+    """Write path lengths (nq,) of the point (x, y, z) for a unit of each column of q to ``arms``.
 
-    By its distance from the axes as the joints are now: turned one after another from the base
-    outwards, each finds it as it is.
+    Uses its distances from the axes at the current configuration, with the joints turned one after
+    another from the base outwards.
     """
     for column in range(len(arms)):
         arms[column] = 0.0
@@ -147,7 +147,7 @@ def _fill_arms(view, body, x, y, z, arms):
 
 @offline_kernel
 def _covers(rows, k, gap, arms, low, high):
-    """(first, last) row between ``low`` and ``high`` to which a gap at row k reaches."""
+    """Return (first, last) row between ``low`` and ``high`` that a gap at row k certifies."""
     first, last, way = k, k, 0.0
     while first > low:
         for m in range(len(arms)):
@@ -166,8 +166,8 @@ def _covers(rows, k, gap, arms, low, high):
 
 
 @offline_kernel
-def _look(view, rows, k, body, point, box, radius, places, arms):
-    """Place the point at row k; its gap from the ball."""
+def _place_and_measure(view, rows, k, body, point, box, radius, places, arms):
+    """Place the point at row k; return its gap to the ball."""
     _place(view, rows[k], body, point, places, k)
     _fill_arms(view, body, places[k, 0], places[k, 1], places[k, 2], arms)
     return _ball_gap(places, k, box, radius)
@@ -175,10 +175,10 @@ def _look(view, rows, k, body, point, box, radius, places, arms):
 
 @offline_kernel
 def cover(numbers, index, rows, body, point, box, radius, places, chosen, found):
-    """As `two_levels`, but each gap certifies as many rows about its own as it reaches to.
+    """Like `two_levels`, but each gap certifies as many neighbouring rows as it can.
 
-    (rows at which the point was placed, rows in the box.) The motion is linear from row to row,
-    whatever way it takes.
+    Returns (rows at which the point was placed, rows in the box). The motion is linear between
+    rows.
     """
     view = unpack(numbers, index)
     count, hits = len(rows), 0
@@ -188,12 +188,12 @@ def cover(numbers, index, rows, body, point, box, radius, places, chosen, found)
         chosen[k] = found[k] = False
         places[k, 0] = np.nan
     arms = np.empty(rows.shape[1])
-    gap = _look(view, rows, 0, body, point, box, radius, places, arms)
+    gap = _place_and_measure(view, rows, 0, body, point, box, radius, places, arms)
     chosen[0] = gap <= 0.0
     _, first[0] = _covers(rows, 0, gap, arms, 0, count - 1)
     if first[0] == count - 1:
         return 1, 0
-    gap = _look(view, rows, count - 1, body, point, box, radius, places, arms)
+    gap = _place_and_measure(view, rows, count - 1, body, point, box, radius, places, arms)
     chosen[count - 1] = gap <= 0.0
     last[0], _ = _covers(rows, count - 1, gap, arms, first[0], count - 1)
     size, placed = 1, 2
@@ -206,7 +206,7 @@ def cover(numbers, index, rows, body, point, box, radius, places, chosen, found)
             chosen[a] = chosen[b] = True
             continue
         k = (a + b) // 2
-        gap = _look(view, rows, k, body, point, box, radius, places, arms)
+        gap = _place_and_measure(view, rows, k, body, point, box, radius, places, arms)
         placed += 1
         low, high = _covers(rows, k, gap, arms, a, b)
         first[size], last[size] = high, b
@@ -245,10 +245,10 @@ class TwoLevel:
     """Result of checking a motion of n points.
 
     Attributes:
-        tests: of a bound on the way.
+        tests: number of bounds computed.
         placed: points at which the tip was placed for these.
         suspects: points that the first level cannot certify, from 0.
-        hits: those of them that are in the box.
+        hits: suspects that are in the box.
     """
 
     tests: int
@@ -258,9 +258,9 @@ class TwoLevel:
 
 
 class Tip:
-    """The tip of an arm; ``link`` is the link whose origin it is.
+    """The tip of an arm: the origin of ``link``.
 
-    ``reaches`` (nq,): its greatest distance from each axis, metres (1 for a joint that slides).
+    ``reaches`` (nq,): its greatest distance from each axis in metres (1 for a prismatic joint).
     """
 
     def __init__(self, model: CollisionModel, link: str, reaches: np.ndarray) -> None:
@@ -277,13 +277,13 @@ class Tip:
         self._point = np.ascontiguousarray(model.bodies.link_poses[link][:3, 3])
 
     def arguments(self, rows: np.ndarray, box: Box) -> tuple:
-        """First arguments of the kernels."""
+        """Return the first arguments of the kernels."""
         return *self._arrays, rows, self._body, self._point, box.rows, box.radius
 
     def two_levels(self, rows: np.ndarray, box: Box, printed: bool = False) -> TwoLevel:
-        """Check a straight motion of the joints through ``rows`` (n, nq), as published.
+        """Check a motion through ``rows`` (n, nq), linear in the joints, as published.
 
-        ``printed``: with gaps to the centre of the ball, as it is printed: no certificate.
+        ``printed``: measure gaps to the centre of the ball, as printed; this certifies nothing.
         """
         marks = np.empty((2, len(rows)), dtype=bool)
         tests, placed, hits = two_levels(
@@ -294,10 +294,10 @@ class Tip:
         return TwoLevel(tests, placed, chosen, found if hits else ())
 
     def check(self, rows: np.ndarray, box: Box) -> TwoLevel:
-        """As `two_levels`, in fewer tests, and for any way through ``rows`` (n, nq).
+        """As `two_levels`, in fewer tests, for any path through ``rows`` (n, nq).
 
-        The distances from the axes are those where the arm is, and a gap certifies as many rows
-        about its own as it reaches to: no test asks again about what another has certified.
+        The distances from the axes are those of the current configuration. Each gap certifies all
+        rows that it reaches, and these are not tested again.
         """
         marks = np.empty((2, len(rows)), dtype=bool)
         placed, hits = cover(
@@ -307,11 +307,11 @@ class Tip:
         return TwoLevel(placed, placed, chosen, found if hits else ())
 
     def all_points(self, rows: np.ndarray, box: Box) -> tuple[int, ...]:
-        """Rows at which the tip is in the ball around the box: every point is tested."""
+        """Return the rows at which the tip is in the ball around the box; tests every point."""
         found = np.empty(len(rows), dtype=bool)
         in_ball(*self.arguments(rows, box), np.empty((len(rows), 3)), found)
         return tuple(found.nonzero()[0].tolist())
 
     def way_bound(self, start: np.ndarray, end: np.ndarray) -> float:
-        """Metres that the tip can go from one configuration (nq,) to another at most."""
+        """Return an upper bound (m) of the tip's path between two configurations (nq,)."""
         return float(np.abs(end - start) @ self.reaches)
