@@ -93,7 +93,7 @@ class _DeferredActionServer(ABC):
         handle.execute(finish)
 
 
-# -- in front of a controller -----------------------------------------------------------
+# -- in front of a controller --
 
 
 @dataclass(eq=False)
@@ -144,7 +144,7 @@ class FollowJointTrajectoryRelay(_DeferredActionServer):
         self._client = make_client(node, action_type, controller_action)
         super().__init__(node, action_type, make_server)
 
-    # -- from the planner ------------------------------------------------------------
+    # -- from the planner --
 
     def _on_accepted(self, handle: Any) -> None:
         goal = RelayedGoal(handle)
@@ -161,7 +161,7 @@ class FollowJointTrajectoryRelay(_DeferredActionServer):
         elif not goal.on_its_way:
             self._end(goal, "canceled", self._result(0, "cancelled before it was sent"))
 
-    # -- from the node ---------------------------------------------------------------
+    # -- from the node --
 
     def refuse(self, goal: RelayedGoal, reason: str) -> None:
         """Abort a goal that was not forwarded, or whose controller fails."""
@@ -201,7 +201,7 @@ class FollowJointTrajectoryRelay(_DeferredActionServer):
             elif not goal.on_its_way:
                 self.refuse(goal, reason)
 
-    # -- from the controller ---------------------------------------------------------
+    # -- from the controller --
 
     def _on_answer(self, goal: RelayedGoal, future: Any) -> None:
         if (fault := future.exception()) is not None:
@@ -245,7 +245,7 @@ class FollowJointTrajectoryRelay(_DeferredActionServer):
         self._over(goal)
 
 
-# -- of the simulation -----------------------------------------------------------------
+# -- of the simulation --
 
 
 class _Goal:

@@ -112,7 +112,7 @@ class MonitorCore:
         self._stop_service = StopService(node)
         node.add_on_set_parameters_callback(self._on_parameters)
 
-    # -- life cycle ------------------------------------------------------------------
+    # -- life cycle --
 
     def configure(self, is_active: bool = False) -> None:
         """Create publishers and services, and load a robot given by parameter.
@@ -204,7 +204,7 @@ class MonitorCore:
             self._recorder.close()
             self._recorder = None
 
-    # -- robots ----------------------------------------------------------------------
+    # -- robots --
 
     def _waiting(self) -> MonitorState:
         topics = " and ".join(self._robots.missing)
@@ -326,7 +326,7 @@ class MonitorCore:
         """Why the robot or the scene is not fully monitored; empty if it is."""
         return self._loader.fault or self._scene.fault(now) or self._cloud.fault(now)
 
-    # -- joint states ----------------------------------------------------------------
+    # -- joint states --
 
     def _on_joint_state(self, source: JointStateSource, data: bytes) -> None:
         """Process a serialized sensor_msgs/JointState."""
@@ -382,7 +382,7 @@ class MonitorCore:
             return 1e-9 * self._node.get_clock().now().nanoseconds
         return time.time()
 
-    # -- parameters ------------------------------------------------------------------
+    # -- parameters --
 
     def _on_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
         wanted, reason = changed_values(self._values, parameters, refusal)
@@ -440,7 +440,7 @@ class MonitorCore:
             f"{self._prepared!r}; restart it with {phase!r}"
         )
 
-    # -- publishing ------------------------------------------------------------------
+    # -- publishing --
 
     def _current_state(self) -> MonitorState:
         if self._monitor is None:

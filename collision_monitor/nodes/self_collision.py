@@ -141,7 +141,7 @@ class SelfCollisionNode(RobotNode):
             reason = "node is shutting down; trajectories are no longer forwarded"
             self._publish_state(Report(Level.STALE, "ended", reason, serial=self._serial))
 
-    # -- set-up ----------------------------------------------------------------------
+    # -- set-up --
 
     def _make_relay(self) -> FollowJointTrajectoryRelay | None:
         action = self._values["controller_action"]
@@ -229,7 +229,7 @@ class SelfCollisionNode(RobotNode):
         method = self._shortage.method(settings.method)
         return replace(settings, method=method, every_pair=method != settings.method)
 
-    # -- trajectories ----------------------------------------------------------------
+    # -- trajectories --
 
     def _on_desired(self, data: bytes) -> None:
         try:
@@ -387,7 +387,7 @@ class SelfCollisionNode(RobotNode):
         else:
             self._relay.forward(goal, message)
 
-    # -- points ----------------------------------------------------------------------
+    # -- points --
 
     def _on_point(self, data: bytes) -> None:
         self._serial += 1
@@ -416,7 +416,7 @@ class SelfCollisionNode(RobotNode):
         if self._stream is not None:
             self._stream.end()
 
-    # -- the supervisor --------------------------------------------------------------
+    # -- the supervisor --
 
     def _on_joint_state(self, message: JointState) -> None:
         if self._filter is None:
@@ -461,7 +461,7 @@ class SelfCollisionNode(RobotNode):
         """The node's time, seconds."""
         return 1e-9 * self.get_clock().now().nanoseconds
 
-    # -- robot and parameters --------------------------------------------------------
+    # -- robot and parameters --
 
     def _refuse_description(self, reason: str) -> None:
         """Nothing is forwarded until a usable description comes; the earlier one may come again.
@@ -482,7 +482,7 @@ class SelfCollisionNode(RobotNode):
         self._stream = None
         self._next_markers = -math.inf
 
-    # -- state and markers -----------------------------------------------------------
+    # -- state and markers --
 
     def _report_event(
         self,

@@ -132,7 +132,7 @@ class SimulationNode(RobotNode):
         self.create_subscription(Float64, "~/speed_scale", self._on_speed_scale, 10)
         self.create_service(Trigger, "~/reset", self._on_reset)
 
-    # -- set-up ----------------------------------------------------------------------
+    # -- set-up --
 
     def _make_publishers(self) -> None:
         self._time_publisher = self.create_publisher(ClockMessage, "/clock", VALUES)
@@ -201,7 +201,7 @@ class SimulationNode(RobotNode):
             max(period, _LEAST_PERIOD), self._advance, clock=self._steady
         )
 
-    # -- simulation -------------------------------------------------------------------
+    # -- simulation --
 
     def _advance(self) -> None:
         """Simulate up to the time that is due, and publish joint states."""
@@ -239,7 +239,7 @@ class SimulationNode(RobotNode):
         message.effort = simulation.efforts.tolist()
         self._joint_states.publish(message)
 
-    # -- requests ----------------------------------------------------------------------
+    # -- requests --
 
     def _follow(self, message: JointTrajectory) -> Run:
         """Start a trajectory; a TrajectoryError is published and raised."""
@@ -301,7 +301,7 @@ class SimulationNode(RobotNode):
             if self._simulation is not None:
                 self._restart_timer()
 
-    # -- state and contacts -----------------------------------------------------------
+    # -- state and contacts --
 
     def _status(self) -> tuple[Level, str, str]:
         """(level, event, sentence)."""

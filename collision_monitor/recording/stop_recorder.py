@@ -330,7 +330,7 @@ class StopRecorder:
             if not pending or time.monotonic() >= end:
                 return last
 
-    # -- writing ---------------------------------------------------------------------
+    # -- writing --
 
     def _is_writing(self) -> bool:
         return self._thread is not None and self._thread.is_alive()

@@ -301,7 +301,7 @@ class Simulation:
             start[k] = value
         return start
 
-    # -- state -----------------------------------------------------------------------
+    # -- state --
 
     @property
     def time(self) -> float:
@@ -333,7 +333,7 @@ class Simulation:
         """Whether a trajectory is under way."""
         return self.execution.moving
 
-    # -- actions ---------------------------------------------------------------------
+    # -- actions --
 
     def reset(self) -> None:
         """Return to the start, without trajectories and contacts; time continues."""

@@ -184,7 +184,7 @@ class Page:
         ends = [self._model.leaf_segments(q)[own].reshape(-1, 3) for q in configurations]
         return np.vstack(ends)
 
-    # -- for callers on any thread ----------------------------------------
+    # -- for callers on any thread --
 
     @property
     def by_hand(self) -> bool:
@@ -232,7 +232,7 @@ class Page:
         self._idle.wait(_LAST_TURN)
         stop_server(self._server)
 
-    # -- actions in a browser -----------------------------------------------------------
+    # -- actions in a browser --
 
     def _by_user(self, action: Callable[[], None]) -> None:
         def taken() -> None:
@@ -269,7 +269,7 @@ class Page:
         self._grid.visible = shown["grid"]
         self._server.scene.configure_default_lights(cast_shadow=shown["shadows"])
 
-    # -- the loop ----------------------------------------------------------------------
+    # -- the loop --
 
     def tick(self, now: float) -> None:
         """One turn of the loop: run actions, move the robot, update what is shown."""

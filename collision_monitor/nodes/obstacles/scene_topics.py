@@ -466,7 +466,7 @@ class SceneTopics:
             found["scene_refused"] = fault.removeprefix("scene refused: ")
         return found
 
-    # -- markers -----------------------------------------------------------------------
+    # -- markers --
 
     def _on_scene(self, message: MarkerArray) -> None:
         self._received = time.monotonic()
@@ -576,7 +576,7 @@ class SceneTopics:
             else:
                 self.keeper.fill(name, made)
 
-    # -- attached objects --------------------------------------------------------------
+    # -- attached objects --
 
     def _take_attached(self, marker: Marker) -> None:
         name = marker_name(marker)
