@@ -282,7 +282,7 @@ class TrajectoryFilter:
         self._before = self._moving, self._until  # the last release
 
     def take_over(self, old: TrajectoryFilter) -> None:
-        """Continue from the filter of an earlier robot: its motion may move any joint of the arms."""
+        """Continue from an earlier robot: its motion may move any joint of the arms."""
         self._moving, self._until = self.arm_joints, old._until
 
     # -- before the adjustment --
