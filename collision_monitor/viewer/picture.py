@@ -82,7 +82,7 @@ def _drawn(plotter: Any) -> np.ndarray:
 
 
 def _around(model: CollisionModel, q: np.ndarray, pair: Sequence[str], ends: np.ndarray) -> Any:
-    """Corners (8, 3) of a box around nearest points (2, 3) that contains much of the smaller link."""
+    """Corners (8, 3) of a box around nearest points (2, 3) and much of the smaller link."""
     extents = []
     segments = model.leaf_segments(q)
     for name in pair:

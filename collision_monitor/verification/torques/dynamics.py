@@ -160,7 +160,7 @@ class RobotDynamics:
         return drive.T @ pin.rnea(self._model, self._data, self.full(q), drive @ v, drive @ a)
 
     def base_velocity(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Linear and angular velocity (6,) of a floating base in its own frame, at zero momentum."""
+        """Twist (6,) of a floating base in its own frame at zero momentum: linear, angular."""
         mass = self._pin.crba(self._model, self._data, self.full(q))[:6]
         return -self._base_answer(mass[:, :6], mass[:, 6:] @ (self._drive @ v))
 
