@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The hybrid tree of Zhang et al. against other ways, cycle by cycle, on an arm of its size.
+"""The hybrid tree of Zhang et al. against other methods, for each cycle, on an arm of its size.
 
     python benchmarks/hybrid_tree.py [--cycle 0.01] [--passes 5] [--max-leaves 1] [--json]
     python benchmarks/hybrid_tree.py --fit published --plot docs/hybrid_tree.png

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Other ways to watch the same bodies: all pairs of leaves, boxes, and triangles in boxes.
+"""Other methods for the same bodies: all pairs of leaves, boxes, and triangles in boxes.
 
 Every one answers for the pairs of links that the model checks, kinematics included, in one
 compiled call from Python. All pairs of leaves use the model's own arrays and kernels, without a
