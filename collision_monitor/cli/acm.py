@@ -179,7 +179,7 @@ def _summary(verdicts: Sequence[Verdict]) -> str:
     return ", ".join(f"{counts[key]} {name}" for key, name in _SUMMARY.items() if counts[key])
 
 
-def _how(settings: SearchSettings) -> str:
+def _search_text(settings: SearchSettings) -> str:
     return (
         f"Samples within the joint limits, seed {settings.seed}; bounds with "
         f"{settings.confidence:.4g} confidence."
@@ -222,7 +222,7 @@ def _matrix_text(
     checked = len(verdicts) - len(exempted)
     parts.append(
         f"{model.name}: {counted(len(verdicts), 'pair')}, {len(exempted)} exempted, {checked} "
-        f"checked\n{_summary(verdicts)}\n{_how(settings)}"
+        f"checked\n{_summary(verdicts)}\n{_search_text(settings)}"
     )
     known = {verdict.links: verdict for verdict in verdicts}
     doubtful = [e for e in exempted if known[e.links].meeting is Meeting.SOMETIMES]
@@ -312,7 +312,7 @@ def _audit_text(model: CollisionModel, result: Audit, settings: SearchSettings) 
     text = f"{model.name}: {counted(total, 'exempted pair')} with shapes, {found} can collide"
     if result.findings:
         text += f", {unseen} of them where no pair that is checked is in contact"
-    parts.append(f"{text}\nThe others: {_summary(verdicts) or 'none'}\n{_how(settings)}")
+    parts.append(f"{text}\nThe others: {_summary(verdicts) or 'none'}\n{_search_text(settings)}")
     sampled = [
         verdict
         for verdict in verdicts

@@ -190,7 +190,7 @@ class FollowJointTrajectoryRelay(_DeferredActionServer):
         future = self._client.send_goal_async(
             request, feedback_callback=lambda message: self._on_feedback(goal, message.feedback)
         )
-        future.add_done_callback(lambda future: self._on_answer(goal, future))
+        future.add_done_callback(lambda future: self._on_response(goal, future))
 
     def stop(self, reason: str) -> None:
         """Cancel all goals of the controller, and abort those of the planner with the reason."""
@@ -203,7 +203,7 @@ class FollowJointTrajectoryRelay(_DeferredActionServer):
 
     # -- responses of the controller --
 
-    def _on_answer(self, goal: RelayedGoal, future: Any) -> None:
+    def _on_response(self, goal: RelayedGoal, future: Any) -> None:
         if (fault := future.exception()) is not None:
             self.refuse(goal, f"the controller's action failed: {fault}")
             return

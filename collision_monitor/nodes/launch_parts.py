@@ -230,13 +230,13 @@ def view(
         ValueError: robot_state_publisher is needed, but the URDF is unknown or invalid.
     """
     rviz = LaunchConfiguration("rviz").perform(context) == "true"
-    wanted = LaunchConfiguration("robot_state_publisher").perform(context)
-    if wanted == "true" and not robot.urdf:
+    mode = LaunchConfiguration("robot_state_publisher").perform(context)
+    if mode == "true" and not robot.urdf:
         raise ValueError(
             "argument robot_state_publisher: true, but there is no URDF to publish: give "
             "robot_description a file"
         )
-    publish = wanted == "true" or (wanted == "auto" and bool(robot.urdf) and (rviz or needed))
+    publish = mode == "true" or (mode == "auto" and bool(robot.urdf) and (rviz or needed))
     text, root = "", ""
     if robot.urdf and (rviz or publish):
         text, root = publishable(robot.urdf, robot.package_dirs)
@@ -254,7 +254,7 @@ def view(
                 parameters=[{"robot_description": as_text(description or text), **clock}],
             )
         )
-    elif rviz and wanted == "auto":
+    elif rviz and mode == "auto":
         text = "robot_state_publisher is not started: this launch file does not know the URDF. "
         text += "RViz shows the robot if another node publishes robot_description and /tf"
         entities.append(LogInfo(msg=text))

@@ -293,7 +293,7 @@ class MonitorCore:
         if self._recorder is not None:
             for robot in recipe.robots:
                 self._recorder.description(robot.urdf, self._robots.description_topic(robot.name))
-        _freeze_what_is_loaded(is_first=old is None)
+        _freeze_loaded_objects(is_first=old is None)
         log_robot(self._node.get_logger(), monitor)
         thresholds = thresholds_of(self._values, self._file_rules)
         log_rules(self._node.get_logger(), monitor, thresholds)
@@ -385,31 +385,31 @@ class MonitorCore:
     # -- parameters --
 
     def _on_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
-        wanted, reason = changed_values(self._values, parameters, refusal)
-        if reason := reason or self._narrow_phase_refusal(wanted):
+        changes, reason = changed_values(self._values, parameters, refusal)
+        if reason := reason or self._narrow_phase_refusal(changes):
             return SetParametersResult(successful=False, reason=reason)
-        values = {**self._values, **wanted}
+        values = {**self._values, **changes}
         model = None if self._monitor is None else self._monitor.model
         limits = None if self._monitor is None else self._limits
         try:
-            rules = file_rules(values) if "thresholds_file" in wanted else self._file_rules
+            rules = file_rules(values) if "thresholds_file" in changes else self._file_rules
             check_behaviour(values, rules, model, limits)
         except CollisionMonitorError as error:
             return SetParametersResult(successful=False, reason=str(error))
-        self._values.update(wanted)
+        self._values.update(changes)
         self._file_rules = rules
         self._watchdogs.cycles.deadline = self._values["cycle_deadline"]
         if self._monitor is not None:
             self._use_values(self._monitor)
-            if wanted.keys() & {"pair_thresholds", "thresholds_file"}:
+            if changes.keys() & {"pair_thresholds", "thresholds_file"}:
                 thresholds = thresholds_of(self._values, rules)
                 log_rules(self._node.get_logger(), self._monitor, thresholds)
         if self._topics is not None:
             self._set_stops()
-            self._topics.stop_timers(set(wanted))
-        if "marker_rate" in wanted:
+            self._topics.stop_timers(set(changes))
+        if "marker_rate" in changes:
             self._marker_builder = None  # the lifetime of markers depends on the rate
-        if "state_rate" in wanted and self._is_active:
+        if "state_rate" in changes and self._is_active:
             self._topics.set_timer("watchdog", self._watch_period(), self._timed(self._on_watchdog))
         return SetParametersResult(successful=True)
 
@@ -430,9 +430,9 @@ class MonitorCore:
             v["stop_service_timeout"],
         )  # fmt: skip
 
-    def _narrow_phase_refusal(self, wanted: dict[str, Any]) -> str:
+    def _narrow_phase_refusal(self, changes: dict[str, Any]) -> str:
         """Why a narrow phase cannot be enabled now: compiling would interrupt monitoring."""
-        phase = wanted.get("narrow_phase", "leaf")
+        phase = changes.get("narrow_phase", "leaf")
         if NARROW_PHASES.index(phase) <= NARROW_PHASES.index(self._prepared):
             return ""
         return (
@@ -569,7 +569,7 @@ def _is_stop(state: MonitorState) -> bool:
     return state.action == "stop" and state.cause != "waiting"
 
 
-def _freeze_what_is_loaded(is_first: bool) -> None:
+def _freeze_loaded_objects(is_first: bool) -> None:
     """Exclude loaded objects from garbage collection, which would interrupt monitoring.
 
     A full collection takes tens of milliseconds. Objects created by messages are still collected.

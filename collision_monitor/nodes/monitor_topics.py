@@ -235,9 +235,9 @@ class MonitorTopics:
         self._scale_is_used = self._speed_scale.get_subscription_count() > 0
         for name, (publisher, callback) in self._on_demand.items():
             rate = rates[name]
-            wanted = rate > 0.0 and publisher.get_subscription_count() > 0
-            if wanted != (name in self._timers):
-                self.set_timer(name, 1.0 / rate if wanted else 0.0, callback if wanted else None)
+            needed = rate > 0.0 and publisher.get_subscription_count() > 0
+            if needed != (name in self._timers):
+                self.set_timer(name, 1.0 / rate if needed else 0.0, callback if needed else None)
 
     def stop_timers(self, names: set[str]) -> None:
         """End the timers of these parameters; `check_subscribers` restarts them."""

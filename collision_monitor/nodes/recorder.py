@@ -233,7 +233,7 @@ class Recorder:
         topics = self._channels["~/scene"], self._channels["~/attach"]
         self._recorder.follow(SceneMessages(keeper, *topics))
 
-    def _heard(self, topic: str, kind: type, latched: bool = False) -> int:
+    def _received_channel(self, topic: str, kind: type, latched: bool = False) -> int:
         """Channel of a subscribed topic."""
         if topic not in self._channels:
             self._channels[topic] = self._channel(topic, kind, latched)
@@ -241,7 +241,7 @@ class Recorder:
 
     def joint_state(self, data: bytes, topic: str = "joint_states") -> None:
         """Record a serialized joint state."""
-        self._recorder.add(self._heard(topic, JointState), data)
+        self._recorder.add(self._received_channel(topic, JointState), data)
 
     def description(
         self, source: str | ReceivedText, topic: str = "robot_description"
@@ -257,7 +257,7 @@ class Recorder:
             data = serialize_message(String(data=text))
         except Exception:  # not Unicode: loading it also fails
             return
-        self._recorder.add(self._heard(topic, String, latched=True), data)
+        self._recorder.add(self._received_channel(topic, String, latched=True), data)
 
     def state(self, is_stop: bool, message: str) -> None:
         """Process a published state; it may be the start of a stop."""

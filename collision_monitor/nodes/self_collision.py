@@ -285,7 +285,7 @@ class SelfCollisionNode(RobotNode):
         note = self._drop_computing("replaced by a newer trajectory")
         future = self._worker.submit(_work, self._filter, job)
         self._computing = _Computing(job, future, self._serial)
-        self._poll_often(True)
+        self._set_polling(True)
         text = f"adjusting a trajectory of {len(job.motion.times)} waypoints{note}"
         self._report_event(Level.OK, "adjusting", text)
 
@@ -320,14 +320,14 @@ class SelfCollisionNode(RobotNode):
             self._relay.refuse(goal, reason)
         self._report_event(Level.ERROR, "refused", f"refused: {reason}", values, serial)
 
-    def _poll_often(self, wanted: bool) -> None:
+    def _set_polling(self, enabled: bool) -> None:
         """Poll for the end of an adjustment while it is computed.
 
         The events executor of rclpy 7 has no guard conditions, so a thread cannot wake it.
         """
-        if wanted == (self._polling is not None):
+        if enabled == (self._polling is not None):
             return
-        if wanted:
+        if enabled:
             self._polling = self.create_timer(_POLL_SECONDS, self._poll, clock=self._steady)
         else:
             self.destroy_timer(self._polling)
@@ -337,7 +337,7 @@ class SelfCollisionNode(RobotNode):
         if self._computing is not None and self._computing.future.done():
             computing, self._computing = self._computing, None
             self._finish(*computing)
-        self._poll_often(self._computing is not None)
+        self._set_polling(self._computing is not None)
 
     def _finish(self, job: Job, future: Future[Work], serial: int) -> None:
         error = future.exception()
@@ -494,9 +494,9 @@ class SelfCollisionNode(RobotNode):
     ) -> None:
         serial = self._serial if serial is None else serial
         self._report = Report(level, event, reason, values or {}, serial)
-        self._publish_if_news()
+        self._publish_changes()
 
-    def _now_report(self) -> Report:
+    def _current_report(self) -> Report:
         """The last report, or the state of the supervisor if that is worse."""
         if self._filter is None:
             return self._report
@@ -515,19 +515,19 @@ class SelfCollisionNode(RobotNode):
         if self._beat_is_due(now):
             self._publish_state()
         else:
-            self._publish_if_news()
+            self._publish_changes()
         rate = self._values["marker_rate"]
         if rate > 0.0 and now >= self._next_markers and self._markers.get_subscription_count():
             self._next_markers = now + 1.0 / rate
             self._send_markers()
 
-    def _publish_if_news(self) -> None:
-        report = self._now_report()
+    def _publish_changes(self) -> None:
+        report = self._current_report()
         if report.key != self._published:
             self._publish_state(report)
 
     def _publish_state(self, report: Report | None = None) -> None:
-        report = self._now_report() if report is None else report
+        report = self._current_report() if report is None else report
         if report.key != self._published:
             self._published = report.key
             self._log.add(report.level, report.event, f"{report.level.name}: {report.reason}")

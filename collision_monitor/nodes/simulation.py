@@ -35,9 +35,9 @@ from collision_monitor.simulation.trajectory_execution import Run, SpeedScale
 
 _LEAST_PERIOD = 0.001  # seconds of wall time between two simulation steps
 _FEEDBACK_SECONDS = 0.1  # of the simulation
-_AHEAD = 3600.0  # s: later starts are times of another clock
-_SLIP = 0.2  # s of wall time: larger delays are not made up
-_SPAN = 0.5  # minimum s of wall time over which the pace is measured
+_MOST_AHEAD = 3600.0  # s: later starts are times of another clock
+_MOST_DELAY = 0.2  # s of wall time: larger delays are not made up
+_PACE_SPAN = 0.5  # minimum s of wall time over which the pace is measured
 
 
 class Pacer:
@@ -66,10 +66,10 @@ class Pacer:
         if self._mark is None:
             self._mark = simulated, wall
         target = self._anchor[0] + (wall - self._anchor[1]) * self._factor
-        if target - simulated > _SLIP * self._factor:
+        if target - simulated > _MOST_DELAY * self._factor:
             self._anchor = simulated, wall
             target = simulated
-        if wall - self._mark[1] >= _SPAN:
+        if wall - self._mark[1] >= _PACE_SPAN:
             self.achieved = (simulated - self._mark[0]) / (wall - self._mark[1])
             self._mark = simulated, wall
         return target
@@ -249,7 +249,7 @@ class SimulationNode(RobotNode):
                 raise TrajectoryError("was received before a robot was loaded")
             simulation = self._simulation
             command = command_of(message, simulation.joint_names)
-            if command.start is not None and command.start > simulation.time + _AHEAD:
+            if command.start is not None and command.start > simulation.time + _MOST_AHEAD:
                 raise TrajectoryError(
                     f"starts at {command.start:.0f} s, but the simulation time is "
                     f"{simulation.time:.0f} s: the sender must set use_sim_time or leave the "

@@ -74,7 +74,7 @@ class MessageRing:
         ``scene`` gives the current state of topics that publish only changes, and the approximate
         memory for it in bytes.
         """
-        self._seconds, self._most, self._clock, self._ask = seconds, most_bytes, clock, scene
+        self._seconds, self._most, self._clock, self._read_scene = seconds, most_bytes, clock, scene
         self._size = min(_SEGMENT, max(most_bytes // 8, 1))
         self._closed: deque[_Segment] = deque()
         self._closed_bytes = 0
@@ -92,7 +92,7 @@ class MessageRing:
             self._turn(now)
         segment = self._open
         if not segment.messages:
-            segment.scene, segment.scene_bytes = self._ask()
+            segment.scene, segment.scene_bytes = self._read_scene()
         segment.messages += HEAD.pack(nanoseconds, channel, len(data))
         segment.messages += data
         if latched:
@@ -240,10 +240,10 @@ class StopRecorder:
             seconds + _LONGEST * after, megabytes * _MEGABYTE, clock, self._held
         )
         # Large and frequent messages, such as point clouds, may take a quarter of the memory.
-        self._most_often = 0.25 * megabytes * _MEGABYTE
-        self._rate = self._most_often / (seconds + _LONGEST * after)
-        self._credit, self._credited = 0.5 * self._most_often, clock()
-        self._thinned = 0
+        self._frequent_bytes = 0.25 * megabytes * _MEGABYTE
+        self._rate = self._frequent_bytes / (seconds + _LONGEST * after)
+        self._credit, self._credited = 0.5 * self._frequent_bytes, clock()
+        self._left_out = 0
         self._channels: list[Channel] = []
         self._stops: list[dict[str, str]] = []  # of the file to come
         self._first = self._due = 0.0
@@ -265,9 +265,9 @@ class StopRecorder:
         """Record a message, unless large messages have used up their share of memory."""
         now = self._clock()
         self._credit += self._rate * (now - self._credited)
-        self._credit, self._credited = min(self._credit, 0.5 * self._most_often), now
+        self._credit, self._credited = min(self._credit, 0.5 * self._frequent_bytes), now
         if self._credit <= 0.0:
-            self._thinned += 1
+            self._left_out += 1
             return
         self._credit -= len(data)
         self.add(number, data)
@@ -346,7 +346,7 @@ class StopRecorder:
             "metadata": {
                 "stops": json.dumps(self._stops),
                 "messages_left_out": str(self._ring.left_out),
-                "clouds_left_out": str(self._thinned),
+                "clouds_left_out": str(self._left_out),
             },
         }
         self._stops = []

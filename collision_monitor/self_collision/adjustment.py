@@ -199,7 +199,7 @@ def adjust(
         np.array([model.joint_names.index(n) for n in arm.joint_names if n in named], dtype=int)
         for arm in arms
     )
-    yielding = _who_can_yield(yielding, columns, arms)
+    yielding = _possible_yielding(yielding, columns, arms)
     able = np.concatenate([columns[k] for k in yielding_arms(arms, yielding)])
     attempts = list(_ATTEMPTS if method == "robust" else _ATTEMPTS[:2])
     effort = Effort()
@@ -242,11 +242,11 @@ def adjust(
         if not retime:
             return found
         times = new_times(motion.times, found.motion.positions, *rates)
-        _refuse_to_wait(model, motion, times, given)
+        _refuse_slowed_obstacles(model, motion, times, given)
         return replace(found, motion=replace(found.motion, times=times))
 
 
-def _refuse_to_wait(
+def _refuse_slowed_obstacles(
     model: CollisionModel, motion: Motion, times: np.ndarray, given: Motion
 ) -> None:
     """Raise AdjustmentError if re-timing would slow down moving obstacles."""
@@ -315,7 +315,7 @@ def _check_options(method: str, arms: Sequence[Arm], tip_weight: float) -> None:
         )
 
 
-def _who_can_yield(yielding: str, columns: Sequence[np.ndarray], arms: Sequence[Arm]) -> str:
+def _possible_yielding(yielding: str, columns: Sequence[np.ndarray], arms: Sequence[Arm]) -> str:
     """``yielding``, or the only arm that the motion moves."""
     moved = [k for k, own in enumerate(columns) if len(own)]
     if not moved:

@@ -399,25 +399,25 @@ def independent(joints: Iterable[Joint]) -> list[Joint]:
     return [joint for joint in joints if joint.moves and joint.mimic is None]
 
 
-def _says(names: Iterable[str], words: tuple[str, ...]) -> bool:
+def _has_word(names: Iterable[str], words: tuple[str, ...]) -> bool:
     return any(word in name.lower() for name in names for word in words)
 
 
 def is_hand(joint: Joint) -> bool:
     """Whether a joint opens a gripper or hand, by its name, and does not turn it."""
     hand = ("gripper", "finger", "thumb", "jaw", "knuckle")
-    return _says([joint.name], hand) and not _says([joint.name], ("yaw", "pitch", "roll"))
+    return _has_word([joint.name], hand) and not _has_word([joint.name], ("yaw", "pitch", "roll"))
 
 
 def is_arm(names: Iterable[str]) -> bool:
     """Whether a name of a joint, link or group is that of an arm."""
-    return _says(names, ("arm", "shoulder", "elbow", "wrist"))
+    return _has_word(names, ("arm", "shoulder", "elbow", "wrist"))
 
 
 def is_something_else(names: Iterable[str]) -> bool:
     """Whether a name is that of another paired chain, such as a leg."""
     words = ("leg", "hip", "knee", "ankle", "foot", "wheel", "caster", "suspension", "eye")
-    return _says(names, (*words, "head", "neck", "gripper", "finger", "hand", "ear_", "track"))
+    return _has_word(names, (*words, "head", "neck", "gripper", "finger", "hand", "ear_", "track"))
 
 
 def mirrored_limbs(tree: Tree) -> list[tuple[list[Joint], list[Joint]]]:

@@ -14,13 +14,13 @@ from collision_monitor.self_collision.stepper import Stepper, is_at
 
 _REACH = 0.06  # rad or m per step
 _MOST = 400  # steps towards a pose
-_PLACES = 5  # number of places at which joining paths from both ends is tried
-_CUTS = 150  # attempts to shorten a path
+_JOINING_PLACES = 5  # number of places at which joining paths from both ends is tried
+_SHORTCUTS = 150  # attempts to shorten a path
 _SKIPPED = 1.5  # maximum number of skipped poses per row, relative to the mean
 _EDGE = 1.5  # rad or m: longest edge of a tree, Euclidean
-_WALKING = 1.5  # seconds of processor time after which unfinished walks end
-_PATHS = 4  # random paths, of which the one nearest to the desired motion is used,
-_CHEAP = 1000  # unless the previous ones needed this many edges
+_WALK_SECONDS = 1.5  # seconds of processor time after which unfinished walks end
+_MOST_PATHS = 4  # random paths, of which the one nearest to the desired motion is used,
+_CHEAP_EDGES = 1000  # unless the previous ones needed this many edges
 _SPREADS = (0.25, 0.5, 1.0)  # maximum distances of samples from the desired motion, used in turn
 _BEYOND = np.pi  # rad sampled beyond start and goal, for joints without limits
 
@@ -65,7 +65,7 @@ def _find_path(
     tail = stepper.push(ahead[-1], goal, _REACH, _MOST)
     if is_at(tail[-1], goal):
         return np.vstack([ahead, tail[1:]])
-    if time.thread_time() - begin > _WALKING:
+    if time.thread_time() - begin > _WALK_SECONDS:
         return _nearest_of_several(stepper, np.vstack([start, rows[1:]]), effort)
     pace = np.abs(np.diff(rows, axis=0)).max(initial=_REACH)
     back = stepper.walk(rows[::-1], _REACH, pace, start=goal)[::-1]
@@ -73,8 +73,8 @@ def _find_path(
     if is_at(head[-1], start):
         return np.vstack([head[::-1], back[1:]])
     gaps = np.abs(ahead - back).max(axis=1)
-    for k in np.argsort(gaps)[:: max(1, len(rows) // _PLACES)]:
-        if time.thread_time() - begin > _WALKING:
+    for k in np.argsort(gaps)[:: max(1, len(rows) // _JOINING_PLACES)]:
+        if time.thread_time() - begin > _WALK_SECONDS:
             break
         bridge = stepper.push(ahead[k], back[k], _REACH, _MOST)
         if is_at(bridge[-1], back[k]):
@@ -87,13 +87,13 @@ def _nearest_of_several(
 ) -> np.ndarray | None:
     """Of a few random paths, the one nearest to ``rows`` after it is distributed over them."""
     best, least, edges = None, np.inf, effort.edges
-    for seed in range(_PATHS):
-        if seed and edges - effort.edges > _CHEAP:
+    for seed in range(_MOST_PATHS):
+        if seed and edges - effort.edges > _CHEAP_EDGES:
             break
         path = explore(stepper, rows, effort, seed)
         if path is None:
             break
-        path = shortened(stepper, path, _CUTS)
+        path = shortened(stepper, path, _SHORTCUTS)
         away = float(((spread(path, rows) - rows) ** 2).sum())
         if away < least:
             best, least = path, away
@@ -171,12 +171,12 @@ def explore(
             ways = one.path(reached), other.path(met)
             first, second = ways if one is trees[0] else ways[::-1]
             effort.seconds -= spent
-            return _filled(start, columns, np.array(first + second[-2::-1]))
+            return _interpolated(start, columns, np.array(first + second[-2::-1]))
     effort.seconds -= spent
     return None
 
 
-def _filled(start: np.ndarray, columns: np.ndarray, corners: np.ndarray) -> np.ndarray:
+def _interpolated(start: np.ndarray, columns: np.ndarray, corners: np.ndarray) -> np.ndarray:
     """Poses (p, nq) at most one step apart on the straight segments between ``corners`` (k, m)."""
     parts = [corners[:1]]
     for a, b in zip(corners[:-1], corners[1:], strict=True):

@@ -52,7 +52,7 @@ def _between(arms: Sequence[Arm]) -> str:
     return f"between {names}" if len(arms) > 1 else f"of {names} and anything else"
 
 
-def _that_can_be_apart(
+def _separable_pairs(
     model: CollisionModel, arms: Sequence[Arm], distance: float
 ) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     """Pairs to monitor, and ignored pairs: often or always closer than ``distance``, metres.
@@ -103,7 +103,7 @@ class HoldSupervisor:
             ArmsError: no pair of the arms is checked, or all are structurally close.
         """
         self.arms = arms
-        pairs, self.left_out = _that_can_be_apart(model, arms, danger_distance)
+        pairs, self.left_out = _separable_pairs(model, arms, danger_distance)
         self.monitor = Monitor(
             model.twin(pairs),
             safe_distance,
@@ -115,7 +115,7 @@ class HoldSupervisor:
         self.in_event = False
         self.events = 0
         self._nearest = math.inf  # where a motion that leads away began
-        self._may_leave = False
+        self._may_lead_away = False
         self.distance = math.nan
 
     @property
@@ -149,20 +149,20 @@ class HoldSupervisor:
         if not self.in_event:
             if distance >= danger:
                 return False
-            self.in_event, self._may_leave = True, False
+            self.in_event, self._may_lead_away = True, False
             self.events += 1
             return True
         if distance > danger + slack:
             self.in_event = False
             return False
-        if not self._may_leave or distance >= self._nearest - slack:
+        if not self._may_lead_away or distance >= self._nearest - slack:
             return False
-        self._may_leave = False
+        self._may_lead_away = False
         return True
 
     def allow_leaving(self) -> None:
         """Report the start of a motion that leads away: hold again if the distance decreases."""
-        self._may_leave, self._nearest = True, self.distance
+        self._may_lead_away, self._nearest = True, self.distance
 
     def state(self, now: float) -> MonitorState:
         """The state at ``now``, without a new joint state."""

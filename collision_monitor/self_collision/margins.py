@@ -28,7 +28,7 @@ _BETWEEN_BY_DESIGN = 0.95
 _EASE = 4e-3  # m below the distance in the desired motion: room to move past it
 # Links of one arm whose leaves come closer than this are measured on meshes: their leaves would
 # leave no room.
-_NEAR_ITSELF = 0.03
+_NEAR_INSIDE_ARM = 0.03
 # m between meshes of an eased pair with overlapping leaves, unless it is usually closer.
 _CONTACT_MARGIN = 5e-3
 _PART_OF_ENDS = 0.5  # of the distance of such a pair at the start or end of the motion
@@ -170,7 +170,7 @@ def _share_below(
     return known[key]
 
 
-def _moved_apart(model: CollisionModel, columns: Collection[int]) -> np.ndarray:
+def _moved_relatively(model: CollisionModel, columns: Collection[int]) -> np.ndarray:
     """(pairs,) bool: pairs whose relative pose depends on the joints ``columns`` of q.
 
     For example, that of two fingers of a hand does not depend on the joints of the arm.
@@ -222,8 +222,8 @@ def choose_margins(
         )
     kinds = sides(model, arms)
     columns = [model.joint_names.index(name) for arm in arms for name in arm.joint_names]
-    moved = _moved_apart(model, columns)
-    as_desired = moved & ~_moved_apart(model, columns if yielding is None else yielding)
+    moved = _moved_relatively(model, columns)
+    as_desired = moved & ~_moved_relatively(model, columns if yielding is None else yielding)
     proximity = Proximity(model)
     below_safe, below_danger = (
         _share_below(proximity, arms, kinds, desired[0], float(distance)) + 1e-9
@@ -256,7 +256,7 @@ def choose_margins(
     safe = np.where(kept, meant, -np.inf)
     danger = np.where(kept, float(danger_distance), -np.inf)
     if eased.any():
-        asked = np.where(eased, max(float(danger_distance), _NEAR_ITSELF), -np.inf)
+        asked = np.where(eased, max(float(danger_distance), _NEAR_INSIDE_ARM), -np.inf)
         least = np.full(len(model.pairs), np.inf)
         for row in desired:
             near = proximity.near(row, asked)
@@ -265,7 +265,7 @@ def choose_margins(
         # otherwise a large d_saf would permit collisions.
         inside = kinds.inside | others
         least = np.where(inside | touching, least, ends + _EASE)
-        chosen = np.flatnonzero(eased & (least < np.where(inside, _NEAR_ITSELF, 0.0)))
+        chosen = np.flatnonzero(eased & (least < np.where(inside, _NEAR_INSIDE_ARM, 0.0)))
         on_meshes[chosen] = True
         least = np.maximum(np.minimum(least, danger_distance) - _EASE, 0.0)
         least[chosen] = np.minimum(_mesh_limits(model, chosen, desired), danger_distance)

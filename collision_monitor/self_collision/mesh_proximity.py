@@ -85,7 +85,7 @@ class MeshProximity(Proximity):
         kept, rows = ~on_meshes, []
         pairs = [
             pair for pair in np.unique(near.pairs[on_meshes]).tolist()
-            if self._at_least(q, pair) < limits[pair]
+            if self._lower_bound(q, pair) < limits[pair]
         ]  # fmt: skip
         jacobians = Jacobians(self.model.bodies, q) if pairs else None
         for pair in pairs:
@@ -115,7 +115,7 @@ class MeshProximity(Proximity):
         self._last[pair] = q.copy(), float(distance)
         return distance, points
 
-    def _at_least(self, q: np.ndarray, pair: int) -> float:
+    def _lower_bound(self, q: np.ndarray, pair: int) -> float:
         """Lower bound of a distance, metres: the last one, less the displacement of both links.
 
         Schwarzer, Saha, Latombe, IEEE Trans. Robotics 21(3), 2005.
@@ -142,7 +142,7 @@ class MeshProximity(Proximity):
             if found is not None and distance >= found[1]:
                 break
             if self._on_meshes[pair]:
-                if found is not None and self._at_least(q, pair) >= found[1]:
+                if found is not None and self._lower_bound(q, pair) >= found[1]:
                     continue
                 between_meshes = float(self._measure(q, pair)[0])
                 if between_meshes > 0.0:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _COARSE = 0.15  # rad or m: waypoints are inserted between those farther apart
 _FINE = 0.1
 _ROUNDING = 1e-6  # rad or m beyond a position limit that counts as rounding
-_STANDS = 0.01  # rad or m by which a robot may start beyond a position limit: sensor noise
+_START_TOLERANCE = 0.01  # rad or m by which a robot may start beyond a position limit: sensor noise
 
 
 def is_number(value: object) -> bool:
@@ -132,7 +132,7 @@ def standing(model: CollisionModel, motion: Motion, held: Mapping[str, float]) -
     """The model with position limits extended to the start of a `checked` motion.
 
     Sensors may report a robot slightly beyond a limit. A start position beyond a limit by at most
-    `_STANDS` replaces the limit.
+    `_START_TOLERANCE` replaces the limit.
 
     Raises:
         ConfigurationError: as `configurations`.
@@ -140,7 +140,7 @@ def standing(model: CollisionModel, motion: Motion, held: Mapping[str, float]) -
     start = Motion(motion.joint_names, motion.times[:1], motion.positions[:1])
     q = _all_joints(model, start, held)[0]
     beyond = np.maximum(model.lower - q, q - model.upper)
-    off = (beyond > 0.0) & (beyond <= _STANDS)
+    off = (beyond > 0.0) & (beyond <= _START_TOLERANCE)
     if not off.any():
         return model
     model = copy.copy(model)

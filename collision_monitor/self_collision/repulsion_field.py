@@ -42,10 +42,10 @@ from collision_monitor.self_collision.nine_cases import control_points, leaf_gap
 # -- two arms pushed apart in one configuration --
 
 ROUNDS = 300  # maximum number of pushes of one configuration; usually a few suffice
-_HOLDING = 40  # number of pushes that keep the tip poses; later ones do not
+_FIXED_TIP_ROUNDS = 40  # number of pushes that keep the tip poses; later ones do not
 # A linearised push overshoots by this much, metres, to be sufficient. Each iteration adds the same
 # amount, so that pairs that alternate in pushing each other converge.
-_OVER = 1e-5
+_OVERSHOOT = 1e-5
 _TOUCHING = 1e-12  # m; control points closer than this coincide
 _STILL = 1e-9  # m per waypoint; an arm slower than this does not approach
 # A link that moves less than this per radian of all its joints (m, squared) is at the end of its
@@ -57,7 +57,7 @@ _HELD_COST = 10.0
 _HELD_ERROR = 0.05  # of the push: maximum error and tip motion of a solution with fixed tip
 _TIP_SCALE = np.array([[1.0], [1.0], [1.0], [0.3], [0.3], [0.3]])  # metres per radian
 _LARGEST = np.radians(2.0)  # largest linearised push, rad; metres for prismatic joints
-_TEMPERED = 1e-4  # singular values below this fraction of the largest are ignored
+_SINGULAR = 1e-4  # singular values below this fraction of the largest are ignored
 
 
 class Clearing:
@@ -73,7 +73,7 @@ class Clearing:
 
         ``hold_tips``: whether the push of an inner link keeps the tip pose, if possible.
         """
-        self._holding = _HOLDING if hold_tips else 0
+        self._holds_tips = _FIXED_TIP_ROUNDS if hold_tips else 0
         self._desired, self._bodies = problem.desired, problem.model.bodies
         self.pairs = CrossPairs(problem)
         able = yielding_arms(problem.arms, problem.yielding)
@@ -97,10 +97,10 @@ class Clearing:
             if not len(near):
                 return q
             order = np.lexsort((-short[near], self.pairs.depth[near]))
-            q = self._part(q, waypoint, int(near[order[0]]), target, turn)
+            q = self._separate(q, waypoint, int(near[order[0]]), target, turn)
         return None
 
-    def _part(
+    def _separate(
         self, q: np.ndarray, waypoint: int, k: int, target: np.ndarray, turn: int
     ) -> np.ndarray:
         """Separate pair k: first the right arm by its share, then the left arm.
@@ -109,7 +109,7 @@ class Clearing:
         right one. The right arm also takes the part that the left arm cannot, because of a limit or
         its reach.
         """
-        over, hold = _OVER * (1 + turn), turn < self._holding
+        over, hold = _OVERSHOOT * (1 + turn), turn < self._holds_tips
         short = float(target[k] - self.pairs.gap(q, k)) + over
         q = self._pushed(q, 0, k, self.share(waypoint, k) * short, hold)
         rest = float(target[k] - self.pairs.gap(q, k)) + over
@@ -318,7 +318,7 @@ class PushedArm:
         position = q[self.columns]
         change = None
         if hold_tip:
-            change = self._holding_the_tip(jacobians, of_point, gradient, amount)
+            change = self._with_fixed_tip(jacobians, of_point, gradient, amount)
         if change is not None:
             reached = position + change
             if np.any(reached < self._lower) or np.any(reached > self._upper):
@@ -330,7 +330,7 @@ class PushedArm:
         result[self.columns] = np.clip(position + change, self._lower, self._upper)
         return result
 
-    def _holding_the_tip(
+    def _with_fixed_tip(
         self, jacobians: Jacobians, of_point: np.ndarray, gradient: np.ndarray, amount: float
     ) -> np.ndarray | None:
         body = self._bodies.link_bodies[self._tip_link]
@@ -381,7 +381,7 @@ def held_push(gradient: np.ndarray, tip: np.ndarray, amount: float) -> np.ndarra
         return None
     alone = gradient * (amount / gg)
     null = np.eye(len(gradient)) - np.outer(gradient, gradient) / gg
-    change = alone - null @ (np.linalg.pinv(tip @ null, rcond=_TEMPERED) @ (tip @ alone))
+    change = alone - null @ (np.linalg.pinv(tip @ null, rcond=_SINGULAR) @ (tip @ alone))
     if np.abs(change).max() > _HELD_COST * np.abs(alone).max():
         return None
     if np.abs(tip @ change).max() > _HELD_ERROR * amount:
@@ -393,7 +393,7 @@ def held_push(gradient: np.ndarray, tip: np.ndarray, amount: float) -> np.ndarra
 
 _STEP = np.radians(1.0)  # step towards a waypoint, rad (metres for prismatic joints)
 _BUFFER = 0.0025  # m beyond d_saf at a waypoint, for dips between waypoints
-_SEEN = 0.0003  # m by which a dip may be deeper than at the samples
+_DIP_TOLERANCE = 0.0003  # m by which a dip may be deeper than at the samples
 _SAMPLE = np.radians(0.5)  # distance of samples, rad (metres for prismatic joints)
 _TURNS = 20  # alternations of smoothing and pushing
 _SWEEPS = 8  # smoothing passes in each
@@ -413,12 +413,12 @@ def adjust_published(problem: Problem) -> np.ndarray:
     """
     try:
         return _Adjustment(problem, hold_tips=True).run()
-    except _NotParted:
+    except _NotSeparated:
         pass
     return _Adjustment(problem, hold_tips=False).run()
 
 
-class _NotParted(AdjustmentError):
+class _NotSeparated(AdjustmentError):
     """A failure that pushing with free tips may solve."""
 
 
@@ -454,9 +454,9 @@ class _Adjustment:
             # Both ends of an interval with a dip get a larger buffer, and may need an adjustment
             # now.
             deeper = np.maximum(np.r_[dips, 0.0], np.r_[0.0, dips])
-            self._buffers += np.where(deeper > 0.0, deeper + _SEEN, 0.0)
+            self._buffers += np.where(deeper > 0.0, deeper + _DIP_TOLERANCE, 0.0)
             rows = self._smoothed(rows)
-        dips = self._dips(rows) - _SEEN
+        dips = self._dips(rows) - _DIP_TOLERANCE
         if np.any(dips > 0.0):
             raise self._error_between(rows, int(np.argmax(dips > 0.0)))
         return rows
@@ -491,7 +491,7 @@ class _Adjustment:
             rows.append(q)
         if not np.array_equal(q, desired[-1]):
             reason = "from here the last waypoint is on the other side; the arms cannot pass"
-            raise self._error(_NotParted, len(desired) - 1, q, reason)
+            raise self._error(_NotSeparated, len(desired) - 1, q, reason)
         return np.array(rows)
 
     def _smoothed(self, rows: np.ndarray) -> np.ndarray:
@@ -515,19 +515,19 @@ class _Adjustment:
         cleared = self._clearing.cleared(q, waypoint, target)
         if cleared is None:
             reason = f"the arms are not parted by {ROUNDS} pushes"
-            raise self._error(_NotParted, waypoint, q, reason)
+            raise self._error(_NotSeparated, waypoint, q, reason)
         return cleared
 
     def _dips(self, rows: np.ndarray) -> np.ndarray:
         """Metres (n - 1,) by which each interval is below its required distances, at samples."""
-        dips, enough = np.zeros(len(rows) - 1), float(self._safe.max()) + _SEEN
+        dips, enough = np.zeros(len(rows) - 1), float(self._safe.max()) + _DIP_TOLERANCE
         for k, (a, b) in enumerate(zip(rows[:-1], rows[1:], strict=True)):
             count = max(2, math.ceil(np.abs(b - a).max() / _SAMPLE))
             least = min(
                 float((self._pairs.gaps(a + i / count * (b - a), enough) - self._safe).min())
                 for i in range(1, count)
             )
-            dips[k] = _SEEN - least
+            dips[k] = _DIP_TOLERANCE - least
         return dips
 
     # -- errors --
@@ -543,7 +543,7 @@ class _Adjustment:
         samples = rows[k] + parts[:, None] * (rows[k + 1] - rows[k])
         worst = int(np.argmin([(self._pairs.gaps(q) - self._safe).min() for q in samples]))
         time = float(times[k] + parts[worst] * (times[k + 1] - times[k]))
-        return self._named(_NotParted, k, time, samples[worst], "too near between two waypoints")
+        return self._named(_NotSeparated, k, time, samples[worst], "too near between two waypoints")
 
     def _named(
         self, kind: type[AdjustmentError], waypoint: int, time: float, q: np.ndarray, reason: str

@@ -18,15 +18,15 @@ _TRUST = 0.15  # rad or m: trust region of linearised clearances
 _BAND = 0.03  # m above the limit within which a leaf pair is a constraint
 _SPREAD = 0.03  # m: leaf pairs of two links farther than the nearest by more than this are ignored
 _STILL = 0.02  # rad or m: the change has converged
-_SLOWER = 0.15  # fraction by which one program shortens a step that is too long
+_SHORTENING = 0.15  # fraction by which one program shortens a step that is too long
 _PEAK = 0.96  # bound of the largest change in the next program, relative to the current one
 _PEAK_ROUNDS = 2
 _AT_LIMIT = 0.002  # m: leaf pairs this close to their limit are in the first program
 _BROKEN = 2e-4  # m by which a step may be below a linearised limit
 _GROWTHS = 6
-_CHARGE = 1e4  # 1/m^2: cost of a violated clearance, relative to a change of 1 rad^2
+_VIOLATION_COST = 1e4  # 1/m^2: cost of a violated clearance, relative to a change of 1 rad^2
 _DRIFT = 0.008  # m of violation allowed after a step, because clearances are not linear
-_WORSE = 1.2  # maximum ratio to the violation before the step
+_WORSE_RATIO = 1.2  # maximum ratio to the violation before the step
 _SHRINK = 0.4  # factor for the trust region, after a step that was worse
 _GAIN = 0.02  # m: largest gain of clearance in one program
 _PEAK_COST = 1.02  # maximum cost of a lower peak, relative to the minimum cost
@@ -149,8 +149,8 @@ class _Program:
     def relax(self, rows: sparse.csc_matrix, missing: np.ndarray) -> None:
         """Relax the limits of steps, and add a cost for ``rows`` x below ``missing``."""
         self.low, self.high = np.minimum(self.low, 0.0) * 2.0, np.maximum(self.high, 0.0) * 2.0
-        self.hessian = (self.hessian + _CHARGE * (rows.T @ rows)).tocsc()
-        self.gradient = self.gradient - _CHARGE * (rows.T @ missing)
+        self.hessian = (self.hessian + _VIOLATION_COST * (rows.T @ rows)).tocsc()
+        self.gradient = self.gradient - _VIOLATION_COST * (rows.T @ missing)
 
     def solve(self, clearances: _Clearances, missing: np.ndarray) -> np.ndarray | None:
         """The minimum with the clearances of x >= missing; None if there is none."""
@@ -219,7 +219,7 @@ class Smoother:
             after = change.copy()
             after[1:-1] += step
             there = self._near(window, after, need)
-            if there.worst > max(_DRIFT, _WORSE * rows.worst):
+            if there.worst > max(_DRIFT, _WORSE_RATIO * rows.worst):
                 trust *= _SHRINK  # the linearisation is not valid over this distance
                 continue
             change, rows = after, there
@@ -309,7 +309,7 @@ class Smoother:
         x = window.knots[:, self._columns] + change
         steps = np.diff(x, axis=0).ravel()
         most = window.steps.ravel()
-        less = -_SLOWER * np.abs(steps)
+        less = -_SHORTENING * np.abs(steps)
         y = change[1:-1].ravel()
         least, largest = window.room[:, 1:-1] - change[1:-1]
         lower = np.minimum(np.maximum(least, -trust), 0.0).ravel()

@@ -36,7 +36,7 @@ _PACE = 1.08  # largest step of the adjusted motion, relative to that of the des
 _ROUNDS = 3  # programs per attempt
 _TRIES = 5
 _MOST_PLACES = 600  # maximum number of rows of a detour
-_FINEST = 300  # maximum number of rows that may all be knots
+_MOST_KNOTS = 300  # maximum number of rows that may all be knots
 _FAR = 1e3  # m
 _EASE = 1e-3  # m that a pair may come closer than at the start, while it is led out
 
@@ -139,7 +139,7 @@ class RobustAdjustment:
                 ahead = first[places - places[0]]
                 detour = find_detour(stepper, self._desired[places], ahead, self._effort)
                 if detour is None:
-                    raise self._no_way(rows, places[0], first, bad)
+                    raise self._failure(rows, places[0], first, bad)
                 change = detour[:, self._columns] - self._desired[places][:, self._columns]
                 first = self._spread(places, change)
                 break
@@ -168,7 +168,7 @@ class RobustAdjustment:
         begin, end = int(knots[0]), int(knots[-1])
         every = np.arange(begin, end + 1)
         limits = self.limits[begin:end]
-        for tried in (knots, every) if len(knots) < len(every) <= _FINEST else (knots,):
+        for tried in (knots, every) if len(knots) < len(every) <= _MOST_KNOTS else (knots,):
             candidate = self._smoothed(tried, first[tried - begin], weights)
             if candidate is not None:
                 rows[begin : end + 1] = candidate
@@ -316,7 +316,7 @@ class RobustAdjustment:
 
     # -- errors --
 
-    def _no_way(
+    def _failure(
         self, rows: np.ndarray, begin: int, followed: np.ndarray, bad: list[Failure]
     ) -> AdjustmentError:
         failed = failures(self._proximity, followed, self.limits[begin:], first_only=True)

@@ -394,7 +394,7 @@ class TrajectoryFilter:
             TrajectoryError: the robot has moved since the trajectory was received, or its joint
                 state is unknown.
         """
-        _require_sound(motion, job.motion.joint_names)
+        _require_valid(motion, job.motion.joint_names)
         if doubt := self.supervisor.doubt(now):
             raise TrajectoryError(f"while it was adjusted the joint state was lost: {doubt}")
         if self.supervisor.events != job.events:
@@ -451,7 +451,7 @@ class TrajectoryFilter:
         self._moving, self._until = self._before
 
 
-def _require_sound(motion: Motion, joint_names: Sequence[str]) -> None:
+def _require_valid(motion: Motion, joint_names: Sequence[str]) -> None:
     """Final check of a motion for a controller, independent of earlier results."""
     sound = (
         tuple(motion.joint_names) == tuple(joint_names)

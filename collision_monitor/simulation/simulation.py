@@ -48,7 +48,7 @@ _SAMPLES = 64
 # almost massless.
 _ROTOR = 0.01
 _LEAST_ROTORS = (0.01, 0.1)
-_CREEP = 0.01  # rad/s (m/s) of the target at which three quarters of dry friction are compensated
+_FRICTION_SPEED = 0.01  # rad/s (m/s) of the target: 3/4 of dry friction are compensated
 
 
 class Servos:
@@ -131,7 +131,7 @@ class Servos:
         data = self._data
         needed = (data.qfrc_bias - data.qfrc_passive) @ self._motions
         rate = step / self._dt
-        push = self.damping * rate + needed + self._friction * np.tanh(rate / _CREEP)
+        push = self.damping * rate + needed + self._friction * np.tanh(rate / _FRICTION_SPEED)
         data.ctrl[:] = self.target + push / self.stiffness
 
 

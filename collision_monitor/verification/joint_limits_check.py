@@ -81,9 +81,9 @@ def steps_of(trajectory: Trajectory, from_rest: bool = True) -> Steps:
         own = _own_knots(velocity[:, j], np.abs(after[0, :, j]).max())
         row = np.s_[own, j]
         gaps = np.diff(trajectory.times[own])
-        lasting = _lasting(gaps)
+        lasting = _step_durations(gaps)
         extra[row] = velocity[row] / lasting
-        jerks[:, j] = acceleration[:, j] / _lasting(np.diff(trajectory.times))
+        jerks[:, j] = acceleration[:, j] / _step_durations(np.diff(trajectory.times))
         change = np.diff(extra[row]) / np.minimum(gaps, LONGEST_STEP)
         if not from_rest:
             change[[0, -1]] = 0.0  # accelerations before and after are unknown
@@ -106,7 +106,7 @@ def _own_knots(velocity: np.ndarray, fastest: float) -> np.ndarray:
     return np.unique(np.concatenate([everyone[:1], real, everyone[-1:]]))
 
 
-def _lasting(gaps: np.ndarray) -> np.ndarray:
+def _step_durations(gaps: np.ndarray) -> np.ndarray:
     """Assumed durations (knots,) of steps between pieces of ``gaps`` seconds."""
     before, after = np.append(gaps[0], gaps), np.append(gaps, gaps[-1])
     shorter, mean = np.minimum(before, after), 0.5 * (before + after)
@@ -506,7 +506,7 @@ def _plotted(trajectory: Trajectory, steps: Steps) -> tuple[np.ndarray, ...]:
     accelerations, jerks = samples.accelerations, samples.jerks
     if trajectory.is_straight:
         columns = range(len(trajectory.joint_names))
-        at, rows = _knocks(steps)
+        at, rows = _sample_rates(steps)
         times = np.unique(np.append(times, at[len(steps.times) :]))
         samples = trajectory.sample(times)
         order = np.argsort(at, kind="stable")
@@ -517,7 +517,7 @@ def _plotted(trajectory: Trajectory, steps: Steps) -> tuple[np.ndarray, ...]:
     return times, samples.positions, samples.velocities, accelerations, jerks
 
 
-def _knocks(steps: Steps) -> tuple[np.ndarray, list[np.ndarray]]:
+def _sample_rates(steps: Steps) -> tuple[np.ndarray, list[np.ndarray]]:
     """Times, with accelerations and jerks there; on long lines only corners have them."""
     wide = np.flatnonzero(np.diff(steps.times) > LONGEST_STEP)
     ends = [steps.times[wide] + 0.5 * LONGEST_STEP, steps.times[wide + 1] - 0.5 * LONGEST_STEP]

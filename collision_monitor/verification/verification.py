@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
 
 METHODS = ("continuous", "two-level")
-_GRAVEST = (Code.COLLISION, Code.UNDECIDED, Code.CLEARANCE_STOP)
+_MOST_URGENT = (Code.COLLISION, Code.UNDECIDED, Code.CLEARANCE_STOP)
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ def by_urgency(violations: Iterable[Violation]) -> tuple[Violation, ...]:
     """Violations before warnings, collisions first, then by time."""
 
     def urgency(v: Violation) -> tuple:
-        grave = _GRAVEST.index(v.code) if v.code in _GRAVEST else len(_GRAVEST)
+        grave = _MOST_URGENT.index(v.code) if v.code in _MOST_URGENT else len(_MOST_URGENT)
         return v.warning, grave, v.first, v.code.value, v.subject
 
     return tuple(sorted(violations, key=urgency))

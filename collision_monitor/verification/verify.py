@@ -242,10 +242,10 @@ def torques_together(
             f"beside each other: they are those of {STARTS} starts spread over the range, not of "
             "all"
         )
-    return max(checks, key=_strain), tuple(violations), tuple(notes)
+    return max(checks, key=_utilisation), tuple(violations), tuple(notes)
 
 
-def _strain(check: TorqueCheck) -> float:
+def _utilisation(check: TorqueCheck) -> float:
     """The largest ratio of a torque and its limit."""
     return max(
         ((abs(peak.value) + peak.band) / abs(peak.limit) for peak in check.peaks if peak.limit),
@@ -276,10 +276,10 @@ def _check_torques(task: Task) -> Outcome:
     if model.scene.joints:
         moved = ", ".join(joint.name for joint in model.scene.joints)
         notes.append(f"joints of the scene move no mass that torques know of: {moved}")
-    return Outcome(_once(violations), notes, {"torques": torques})
+    return Outcome(_without_duplicates(violations), notes, {"torques": torques})
 
 
-def _once(violations: Sequence[Violation]) -> list[Violation]:
+def _without_duplicates(violations: Sequence[Violation]) -> list[Violation]:
     """Without motor violations that equal link violations, as for joints without drives."""
     links = [v for v in violations if v.code is Code.LINK_TORQUE]
     return [

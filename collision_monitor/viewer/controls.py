@@ -25,7 +25,7 @@ from collision_monitor.viewer.clearance_display import add_chart, chart_data
 # -- sliders --
 
 _LONGEST = 1e3  # longer ranges cannot be controlled with a mouse
-_LEFT_ALONE = 0.5  # seconds after the last move by a user until the program may move it
+_USER_SECONDS = 0.5  # seconds after the last move by a user until the program may move it
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class SharedSlider:
     def show(self, value: float) -> None:
         """Show a value within its limits, unless a user is moving the slider."""
         if self._touched is not None:
-            if self._clock() - self._touched < _LEFT_ALONE:
+            if self._clock() - self._touched < _USER_SECONDS:
                 return
             self._touched = None
             # viser does not send an unchanged value.

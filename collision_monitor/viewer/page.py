@@ -107,7 +107,7 @@ class Page:
         self._curve = ClearanceCurve()
         self._ticks: deque[float] = deque(maxlen=60)
         self._followed: np.ndarray | None = None
-        self._by_hand = False
+        self._is_user_controlled = False
         self._shows_boxes = False
         self._node: NodeReport | None = None
         self._note, self._shown_status = "", ""
@@ -190,7 +190,7 @@ class Page:
     @property
     def by_hand(self) -> bool:
         """Whether a user controls the robot, by a slider or by playing a motion."""
-        return self._by_hand
+        return self._is_user_controlled
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -237,7 +237,7 @@ class Page:
 
     def _by_user(self, action: Callable[[], None]) -> None:
         def taken() -> None:
-            self._by_hand = True
+            self._is_user_controlled = True
             action()
 
         self._todo.put(taken)
@@ -251,7 +251,7 @@ class Page:
         self._todo.put(move)
 
     def _take_over(self, q: np.ndarray) -> None:
-        self._by_hand = True
+        self._is_user_controlled = True
         self._playback.pause()
         self._q = q
 
@@ -281,15 +281,15 @@ class Page:
         except Exception as problem:  # a client may send any values
             if self._last_good is None:
                 raise
-            self._go_back(problem)
+            self._restore_last_good(problem)
 
-    def _go_back(self, problem: Exception) -> None:
+    def _restore_last_good(self, problem: Exception) -> None:
         """Return to the last valid scene and configuration, with a note."""
         if not isinstance(problem, CollisionMonitorError):
             logger.error("values from a browser cannot be shown", exc_info=problem)
         self._model, self._q = self._last_good
         self._playback.pause()
-        self._by_hand = True
+        self._is_user_controlled = True
         self._editor.show(self._model.scene)
         self._note = f"cannot be shown: {problem}"
 
@@ -297,7 +297,7 @@ class Page:
         played = self._playback.configuration(now)
         if played is not None:
             self._q = played
-        elif self._followed is not None and not self._by_hand:
+        elif self._followed is not None and not self._is_user_controlled:
             self._q = self._followed
         with self._server.atomic():
             if self._editor.changed:

@@ -25,7 +25,7 @@ _MOST = 50_000  # maximum number of boxes and triangles
 _AROUND = 1.0  # half of the shown region around overlapping boxes, relative to their extent
 _SIDES = 48  # sides of a leaf
 _MARGIN = 1.08  # size of the picture relative to its contents
-_FLATTEST = 2.4  # maximum width/height of a cropped picture
+_MOST_ASPECT = 2.4  # maximum width/height of a cropped picture
 _COLOURS = 256  # palette of a picture of boxes
 
 
@@ -162,7 +162,7 @@ def render(
             filled = _aim(plotter, _drawn(plotter) if seen is None else seen, towards, aspect)
             if marked:
                 plotter.enable_depth_peeling(8)
-                aspect = min(max(filled, aspect), _FLATTEST)
+                aspect = min(max(filled, aspect), _MOST_ASPECT)
                 plotter.window_size = [size[0], round(size[0] / aspect)]
                 _aim(plotter, _drawn(plotter), towards, aspect)
             plotter.camera.zoom(zoom)

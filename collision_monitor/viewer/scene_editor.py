@@ -157,7 +157,7 @@ class SceneEditor:
         self.changed = False
         self._robot, self._root = model.robot, model.root
         self._loaded = model.scene
-        self._server, self._later, self._say = server, later, say
+        self._server, self._later, self._show_note = server, later, say
         self._chosen, self._on_chosen = _NONE, chosen
         self._gizmo: Any = None
         self._middle = np.zeros(3)
@@ -226,7 +226,7 @@ class SceneEditor:
 
     def _remove(self) -> None:
         if self._chosen == _NONE:
-            self._say("choose an obstacle first")
+            self._show_note("choose an obstacle first")
             return
         name = self._chosen
         self.choose(None)

@@ -198,13 +198,13 @@ def free_address(host: str = LOOPBACK, port: int | None = None) -> Address:
         ViewError: the host is not this machine, or the port is in use or needs privileges.
     """
     numeric = _numeric(host)
-    wanted = USUAL_PORT if port is None else port
+    requested = USUAL_PORT if port is None else port
     try:
-        return replace(_bound(numeric, wanted), given=host)
+        return replace(_bound(numeric, requested), given=host)
     except OSError as problem:
         if port is None and problem.errno in (errno.EADDRINUSE, errno.EACCES):
             return free_address(host, 0)
-        raise ViewError(_why(problem, host, wanted)) from None
+        raise ViewError(_why(problem, host, requested)) from None
 
 
 def _numeric(host: str) -> str:

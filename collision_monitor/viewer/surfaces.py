@@ -15,7 +15,7 @@ from collision_monitor.robot.description import Shape
 Surface = tuple[np.ndarray, np.ndarray]  # vertices (n, 3) in metres, triangles (m, 3)
 
 _SIDES = 24
-_SHARPEST = 0.6  # maximum angle in radians between triangles of a smooth surface
+_SMOOTH_ANGLE = 0.6  # maximum angle in radians between triangles of a smooth surface
 _SMOOTHED = 60_000  # maximum number of triangles; more take seconds, and look smooth anyway
 
 
@@ -83,7 +83,7 @@ def _with_edges(mesh: trimesh.Trimesh) -> Surface:
     """The same triangles, with separate corners at visible edges."""
     angles = mesh.face_adjacency_angles
     smooth = trimesh.graph.connected_component_labels(
-        mesh.face_adjacency[angles <= _SHARPEST], node_count=len(mesh.faces)
+        mesh.face_adjacency[angles <= _SMOOTH_ANGLE], node_count=len(mesh.faces)
     )
     # A corner is defined by its vertex and the smooth piece of its triangle.
     corners = np.column_stack([mesh.faces.reshape(-1), np.repeat(smooth, 3)])

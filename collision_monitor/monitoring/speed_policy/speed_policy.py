@@ -30,7 +30,7 @@ from collision_monitor.monitoring.speed_policy.settings import (
 
 # -- directions out of contact --
 
-_ABREAST = 0.001  # metres: leaf pairs within this distance of the nearest one are used
+_NEAR_NEAREST = 0.001  # metres: leaf pairs within this distance of the nearest one are used
 _STUCK = 1e-6  # relative to the steepest gradient: no direction separates all pairs
 _STATIONARY = 0.01  # maximum joint velocity of a stationary robot, rad/s or m/s
 _COMMAND_SECONDS = 1.0  # validity of a command
@@ -64,7 +64,7 @@ class EscapeDirection:
         # Contiguous: a column of a table would need another compilation.
         gradients = np.vstack(
             [
-                proximity.near(q, np.ascontiguousarray(most), _ABREAST).gradients
+                proximity.near(q, np.ascontiguousarray(most), _NEAR_NEAREST).gradients
                 for proximity, most in zip(self._proximities, limits, strict=True)
             ]
         )

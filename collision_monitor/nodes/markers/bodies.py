@@ -219,7 +219,7 @@ class BodyMarkers:
         self._costs = np.zeros(count, dtype=np.int64)
         self._is_known, self._moves = np.zeros((2, count), dtype=bool)
         for row, body in self._known.items():
-            self._enter(row, body)
+            self._add_body(row, body)
         self._rows: dict[str, MarkerRows] = {}  # by namespace
         self._time, self._last = 0.0, (0.0, 0.0)
 
@@ -241,7 +241,7 @@ class BodyMarkers:
         chosen = self._choose(colours)
         for row in chosen:
             if self._is_new[row]:
-                self._renew(row, gone)
+                self._update_markers(row, gone)
         for namespace, ids in gone.items():
             yield from self._writer(namespace).deletions(stamp, np.array(ids))
         if not chosen:
@@ -250,7 +250,7 @@ class BodyMarkers:
         self._sent[chosen], self._colours[chosen] = self._time, colours[chosen]
         self._is_new[chosen] = False
 
-    def _enter(self, row: int, body: Body) -> None:
+    def _add_body(self, row: int, body: Body) -> None:
         self._known[row], self._costs[row] = body, body.most
         self._is_known[row], self._moves[row], self._is_new[row] = True, body.moves, True
 
@@ -275,7 +275,7 @@ class BodyMarkers:
                 if before is None:
                     self._sent[row] = self._time  # it is sent after those that already wait
                 self._seen[row] = now
-                self._enter(row, _live_body(thing, self._slots))
+                self._add_body(row, _live_body(thing, self._slots))
         return gone
 
     @staticmethod
@@ -288,7 +288,7 @@ class BodyMarkers:
             if ids:
                 gone.setdefault(part.namespace, []).extend(ids)
 
-    def _renew(self, row: int, gone: dict[str, list[int]]) -> None:
+    def _update_markers(self, row: int, gone: dict[str, list[int]]) -> None:
         """Create the markers of a body."""
         before, parts = self._parts.get(row, []), self._known[row].parts()
         self._delete(before, gone, parts)

@@ -54,7 +54,7 @@ class MarkerRows:
         start = self._pose + 112  # of the points; their number is before it
         row = self._row[: start - 4] + struct.pack("<I", points)
         row += bytes(_POINT * points) + self._row[start:]
-        return np.frombuffer(bytearray(row * count), _form(self._id, self._pose, points, len(row)))
+        return np.frombuffer(bytearray(row * count), _dtype(self._id, self._pose, points, len(row)))
 
     def messages(
         self,
@@ -101,7 +101,7 @@ class MarkerRows:
 
 
 @lru_cache(maxsize=64)
-def _form(k: int, p: int, points: int, size: int) -> np.dtype:
+def _dtype(k: int, p: int, points: int, size: int) -> np.dtype:
     """Record type of a marker of ``size`` bytes, with its id at ``k`` and its pose at ``p``."""
     fields = {
         "sec": ("<i4", 0), "nanosec": ("<u4", 4), "id": ("<i4", k), "kind": ("<i4", k + 4),

@@ -105,13 +105,13 @@ class Cloud:
         self._received = -np.inf
         self._last: Voxels | None = None
         self._root = ""  # of the model that has the cloud
-        self._attended = -np.inf
-        self._wanted: _Job | None = None
+        self._robot_changed_at = -np.inf
+        self._next_job: _Job | None = None
         self._made: tuple[Voxels | CollisionMonitorError, _Job, float] | None = None
         # Cloud received while the position of the robot was unknown, and its time.
         self._waiting: tuple[PointCloud2, float] | None = None
         self._is_closed = False
-        self._news = threading.Condition()
+        self._condition = threading.Condition()
         self._compiling: CompilingProcess | None = None
         self._is_late = False  # a cloud waits for kernels
         self._is_compiled = (
@@ -131,19 +131,19 @@ class Cloud:
     def destroy(self) -> None:
         """Unsubscribe, and end the thread after its current cloud."""
         self._node.destroy_subscription(self._subscription)
-        with self._news:
+        with self._condition:
             self._is_closed = True
-            self._news.notify()
+            self._condition.notify()
             if self._compiling is not None:
                 self._compiling.cancel()
 
     def attend(self) -> None:
         """Report a change of the robot: the last cloud is kept until a new one is received."""
-        with self._news:
-            job, self._wanted = self._wanted, None
+        with self._condition:
+            job, self._next_job = self._next_job, None
         if job is not None:
             self._waiting = job.message, job.received
-        self._attended = time.monotonic()
+        self._robot_changed_at = time.monotonic()
         live, last = self._scene.live, self._last
         if last is None or live is None:
             return
@@ -220,19 +220,19 @@ class Cloud:
             message, received, pose, ends, radii, v["cloud_padding"], v["cloud_voxel_size"],
             v["cloud_max_voxels"],
         )  # fmt: skip
-        with self._news:
-            self._wanted = job  # replaces an older waiting one
-            self._news.notify()
+        with self._condition:
+            self._next_job = job  # replaces an older waiting one
+            self._condition.notify()
 
     def _work(self) -> None:
         while True:
-            with self._news:
-                while self._wanted is None and not self._is_closed:
-                    self._news.wait()
+            with self._condition:
+                while self._next_job is None and not self._is_closed:
+                    self._condition.wait()
                 if self._is_closed:
                     return
                 if self._is_compiled:
-                    job, self._wanted = self._wanted, None
+                    job, self._next_job = self._next_job, None
                 elif self._compiling is None:
                     self._compiling = compile_ahead("cloud")
             if not self._is_compiled:
@@ -245,7 +245,7 @@ class Cloud:
                 made = error
             except Exception as error:
                 made = LiveSceneError(f"cloud: internal error, {type(error).__name__}: {error}")
-            with self._news:
+            with self._condition:
                 self._made = made, job, begin
                 self.is_ready = True
 
@@ -259,14 +259,14 @@ class Cloud:
 
     def take(self) -> None:
         """Put the result of the thread into the scene, instead of the last cloud."""
-        with self._news:
+        with self._condition:
             self.is_ready = False
             result, self._made = self._made, None
         live = self._scene.live
         if live is None or result is None:
             return
         made, job, begin = result
-        if begin < self._attended:  # of the previous robot
+        if begin < self._robot_changed_at:  # of the previous robot
             self._waiting = self._waiting or (job.message, job.received)
             self.retry()
             return

@@ -94,7 +94,7 @@ class ReliableSubscription:
         """
         self._node, self._kind, self._callback, self._lost = node, kind, callback, lost
         self.late = 0.0
-        self._publishers, self._grew = 0, -math.inf
+        self._publishers, self._grown_at = 0, -math.inf
         self._keep = keep
         events = SubscriptionEventCallbacks(message_lost=self._missed)
         create = node.create_subscription
@@ -137,12 +137,12 @@ class ReliableSubscription:
         """Store the time at which a new publisher was discovered."""
         count = self._node.count_publishers(self._subscription.topic_name)
         if count > self._publishers:
-            self._grew = time.monotonic()
+            self._grown_at = time.monotonic()
         self._publishers = count
 
     def _missed(self, event: Any) -> None:
         self.check_publishers()
-        if time.monotonic() - self._grew > _DISCOVERY_SECONDS:
+        if time.monotonic() - self._grown_at > _DISCOVERY_SECONDS:
             self._lost(event.total_count_change)
 
     def destroy(self) -> None:
@@ -371,7 +371,7 @@ class SceneTopics:
         self._received = time.monotonic()
         self._logged = -math.inf
         # Time of the last update of lifetimes, and simulated time then.
-        self._looked: tuple[float, float | None] = self._received, None
+        self._last_lifetimes: tuple[float, float | None] = self._received, None
         self._lost: dict[str, int] = {}  # messages, by topic
         self._is_recorded = recorder is not None
         self._planning = PlanningSceneTopic(self, self._most)
@@ -427,7 +427,7 @@ class SceneTopics:
         self.keeper.retry(self.q)
 
     def _advance_lifetimes(self, now: float, simulated: float | None) -> None:
-        (looked, before), self._looked = self._looked, (now, simulated)
+        (looked, before), self._last_lifetimes = self._last_lifetimes, (now, simulated)
         if simulated is None or before is None:
             return
         behind = (now - looked) - max(simulated - before, 0.0)
@@ -470,31 +470,31 @@ class SceneTopics:
 
     def _on_scene(self, message: MarkerArray) -> None:
         self._received = time.monotonic()
-        with self._reporting():
+        with self._publishing_changes():
             for marker in message.markers:
-                self._take_in(self._take_marker, marker)
+                self._process(self._take_marker, marker)
             self.keeper.retry(self.q)  # attachments that were requested before their object
 
     def _on_attach(self, message: MarkerArray) -> None:
-        with self._reporting():
+        with self._publishing_changes():
             for marker in message.markers:
-                self._take_in(self._take_attached, marker)
+                self._process(self._take_attached, marker)
 
     def _on_planning_scene(self, message: Any) -> None:
         self._received = time.monotonic()
-        with self._reporting():
+        with self._publishing_changes():
             self._planning.take(message)
 
     def _on_lost(self, topic: str, count: int) -> None:
         """Report lost messages as a fault until the scene is cleared."""
-        with self._reporting():
+        with self._publishing_changes():
             self._lost[topic] = self._lost.get(topic, 0) + count
 
-    def _take_in(self, take: Callable[[Marker], None], marker: Marker) -> None:
+    def _process(self, take: Callable[[Marker], None], marker: Marker) -> None:
         take_in(self.keeper, marker_name(marker), take, marker, self._expiry(marker))
 
     @contextmanager
-    def _reporting(self) -> Iterator[None]:
+    def _publishing_changes(self) -> Iterator[None]:
         """Publish and log at once if the work changes the fault."""
         before = self.fault(time.monotonic())
         yield
@@ -508,7 +508,7 @@ class SceneTopics:
 
     def _expiry(self, marker: Marker) -> float:
         seconds = seconds_of(marker.lifetime)
-        if seconds > 0.0 and self._looked[1] is not None:
+        if seconds > 0.0 and self._last_lifetimes[1] is not None:
             seconds += _LATE_LOOK
         return time.monotonic() + seconds if seconds > 0.0 else math.inf
 
@@ -570,7 +570,7 @@ class SceneTopics:
         wish = self.keeper.wishes.get(name)
         if wish is None:
             return
-        with self._reporting():
+        with self._publishing_changes():
             if isinstance(made, CollisionMonitorError):
                 self.keeper.refuse(name, str(made), wish.expires)
             else:

@@ -180,7 +180,7 @@ class _ExactScan:
 
     def __init__(self, level: ExactLevel, request: ScanRequest, by_leaves: Scan) -> None:
         self._level, self._request, self._leaf_lows = level, request, by_leaves.lows
-        self._deep = request.wanted._replace(
+        self._depth_accuracy = request.wanted._replace(
             share=max(request.wanted.share, _DEPTH_SHARE),
             bin_share=max(request.wanted.bin_share, _DEPTH_BIN_SHARE),
         )
@@ -191,7 +191,7 @@ class _ExactScan:
     def scan_pair(self, column: int, told: Callable[[float], None]) -> None:
         """Bins of one pair, those with the minimum leaf distances first."""
         pair = int(self.result.pairs[column])
-        self._left = self._level.most
+        self._measurements_left = self._level.most
         self._looker = Looker(self._level, self._request.schedule, pair)
         order = np.argsort(self._leaf_lows[:, column], kind="stable").tolist()
         for done, b in enumerate(order):
@@ -200,7 +200,7 @@ class _ExactScan:
 
     def _target(self, upper: float, column: int) -> float:
         best = self.result.best[column]
-        wanted = self._deep if best < 0.0 else self._request.wanted
+        wanted = self._depth_accuracy if best < 0.0 else self._request.wanted
         return target_of(wanted, self._request.limits, self._looker.pair, upper, best)
 
     def _bin(self, b: int, column: int) -> None:
@@ -215,7 +215,7 @@ class _ExactScan:
             looker.place(piece, guess)
             distance = looker.measure()
             result.looks[1] += 1
-            self._left -= 1
+            self._measurements_left -= 1
             if not distance >= result.ups[b, column]:
                 result.ups[b, column], result.when[b, column] = distance, time
             if distance < result.best[column]:
@@ -229,7 +229,7 @@ class _ExactScan:
                 looker.place(piece, target)
             bound = looker.bound(target)
             if bound < target:
-                if looker.travel > self._request.wanted.resolution and self._left > 0:
+                if looker.travel > self._request.wanted.resolution and self._measurements_left > 0:
                     waiting += _halves(*piece)
                     continue
                 result.doubts[b, column] = time
@@ -341,14 +341,14 @@ class ShapeDecider:
     def __init__(self, model: CollisionModel, depth: bool = True) -> None:
         """``depth``: as in `CollisionModel.distance`."""
         self._model, self._depth = model, depth
-        self._alone: dict[int, CollisionModel] = {}
+        self._models: dict[int, CollisionModel] = {}
 
     def __call__(self, q: np.ndarray, pair: int) -> tuple[float, np.ndarray]:
         """Signed distance (metres, 0 or less in contact) and nearest points (2, 3)."""
-        alone = self._alone.get(pair)
+        alone = self._models.get(pair)
         if alone is None:
             # The copy has no guesses, so nearest points do not depend on earlier motions.
-            alone = self._alone[pair] = copy.copy(_of_pair(self._model, self._model.pairs[pair]))
+            alone = self._models[pair] = copy.copy(_of_pair(self._model, self._model.pairs[pair]))
         found = alone.distance(q, exact=True, depth=self._depth)
         return found.distance, found.points
 

@@ -107,7 +107,7 @@ class Schedule:
         trajectory = self.parts[k].trajectory
         if not np.isfinite(trajectory.polynomial.c).all():
             raise TrajectoryError(f"trajectory {k} has coefficients that are not finite")
-        _check_ways(trajectory, self.parts[k].prefix)
+        _check_path_lengths(trajectory, self.parts[k].prefix)
         for own_name in trajectory.joint_names:
             name = self.parts[k].prefix + own_name
             if name not in model.joint_names:
@@ -195,7 +195,7 @@ class Schedule:
         )  # fmt: skip
 
 
-def _check_ways(trajectory: Trajectory, prefix: str) -> None:
+def _check_path_lengths(trajectory: Trajectory, prefix: str) -> None:
     """Reject unrealistic motions, for which bounds would not converge."""
     polynomial = trajectory.polynomial
     order = len(polynomial.c)

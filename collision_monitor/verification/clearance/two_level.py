@@ -173,7 +173,7 @@ class _FirstLevel:
         self.clearances: dict[int, np.ndarray] = {}
         self.tests = 0
         ways = joint_ways(model, schedule, self.edges)
-        self._ways = np.vstack([np.zeros(ways.shape[1]), np.cumsum(ways, axis=0)])
+        self._path_lengths = np.vstack([np.zeros(ways.shape[1]), np.cumsum(ways, axis=0)])
         self._weights = self._pair_weights()
 
     def _pair_weights(self) -> np.ndarray:
@@ -189,12 +189,12 @@ class _FirstLevel:
         # distance.
         q = np.array([self._schedule.configuration(time) for time in self.edges])[:, bodies.columns]
         q = bodies.gains * q + bodies.offsets
-        ways = np.abs(bodies.gains) * np.diff(self._ways, axis=0)[:, bodies.columns]
+        ways = np.abs(bodies.gains) * np.diff(self._path_lengths, axis=0)[:, bodies.columns]
         beyond = 0.5 * np.maximum(ways - np.abs(np.diff(q, axis=0)), 0.0)
         farthest = (np.maximum(np.abs(q[1:]), np.abs(q[:-1])) + beyond).max(axis=0)
         if (bodies.slides & (farthest > largest_slides(bodies) + ROUNDING)).any():
             weights[:] = np.inf
-        weights[:, self._ways[-1] == 0.0] = 0.0
+        weights[:, self._path_lengths[-1] == 0.0] = 0.0
         return weights
 
     def suspects(self, limits: np.ndarray, pairs: np.ndarray) -> list[tuple[int, float, float]]:
@@ -204,7 +204,7 @@ class _FirstLevel:
         while waiting:
             i, j, chosen = waiting.pop()
             self.tests += 1
-            way = self._weights[chosen] @ (self._ways[j] - self._ways[i])
+            way = self._weights[chosen] @ (self._path_lengths[j] - self._path_lengths[i])
             room = self._place(i)[chosen] + self._place(j)[chosen] - 2.0 * limits[chosen]
             chosen = chosen[~(way + ROUNDING < room)]
             if j - i > 1 and len(chosen):

@@ -131,7 +131,7 @@ class RobotDynamics:
         if not self.floating:
             return mass, drive.T @ self._pin.nonLinearEffects(self._model, self._data, full, rates)
         across = whole[:6, 6:] @ drive
-        answer = self._base_answer(whole[:6, :6], across)
+        answer = self._solve_base(whole[:6, :6], across)
         rates = np.concatenate([-answer @ v, rates])
         rest = self._pin.nonLinearEffects(self._model, self._data, full, rates)
         return mass - across.T @ answer, drive.T @ rest[6:] - answer.T @ rest[:6]
@@ -144,7 +144,7 @@ class RobotDynamics:
         full, rates, pushes = self.full(q), v[self._order], torques[self._order]
         if self.floating:
             mass = self._pin.crba(self._model, self._data, full)[:6]
-            base = -self._base_answer(mass[:, :6], mass[:, 6:] @ rates)
+            base = -self._solve_base(mass[:, :6], mass[:, 6:] @ rates)
             rates, pushes = np.concatenate([base, rates]), np.concatenate([np.zeros(6), pushes])
         found = self._pin.aba(self._model, self._data, full, rates, pushes)
         result = np.empty(len(self._order))
@@ -162,14 +162,14 @@ class RobotDynamics:
     def base_velocity(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Twist (6,) of a floating base in its own frame at zero momentum: linear, angular."""
         mass = self._pin.crba(self._model, self._data, self.full(q))[:6]
-        return -self._base_answer(mass[:, :6], mass[:, 6:] @ (self._drive @ v))
+        return -self._solve_base(mass[:, :6], mass[:, 6:] @ (self._drive @ v))
 
     def centre_of_mass(self, q: np.ndarray) -> np.ndarray:
         """Centre of mass (3,) in the frame of the root link, metres."""
         return np.array(self._pin.centerOfMass(self._model, self._data, self.full(q)))
 
     @staticmethod
-    def _base_answer(inertia: np.ndarray, loads: np.ndarray) -> np.ndarray:
+    def _solve_base(inertia: np.ndarray, loads: np.ndarray) -> np.ndarray:
         """``inertia`` (6, 6) of a floating base solved for ``loads`` (6, ...)."""
         return dposv(inertia, loads)[1].reshape(loads.shape)
 

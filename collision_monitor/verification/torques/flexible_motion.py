@@ -245,8 +245,8 @@ _DAMPED = 0.02  # damping ratio: modes with less oscillate during the whole moti
 # factor, and the motion by this many radians.
 _FASTER = 3.0
 _STIFF = 2000.0
-_MANY = 10_000  # maximum number of periods; each takes some milliseconds to compute
-_WITHIN = 8  # rows per step of the solver, so that no peak between its steps is missed
+_MOST_PERIODS = 10_000  # maximum number of periods; each takes some milliseconds to compute
+_ROWS_PER_STEP = 8  # rows per step of the solver, so that no peak between its steps is missed
 
 
 @dataclass(frozen=True, eq=False)
@@ -419,7 +419,7 @@ def _method(method: str, slopes: np.ndarray, duration: float) -> str:
     modes = np.linalg.eigvals(slopes)
     ringing = np.abs(modes.imag[modes.real >= -_DAMPED * np.abs(modes)]).max(initial=0.0)
     periods = ringing * duration / (2.0 * np.pi)
-    if periods > _MANY:
+    if periods > _MOST_PERIODS:
         logger.warning(
             "springs: %.0f periods of a mode of %.3g Hz that is hardly damped have to be followed, "
             "which takes long; damping in the file of drives makes it short",
@@ -488,7 +488,7 @@ def _integrated(system: _System, method: str, tolerance: float) -> FlexibleMotio
 def _rows(system: _System, k: int, solution: Any) -> tuple[np.ndarray, ...]:
     """Arrays of a `FlexibleMotion` in segment ``k``, at and between steps of the solver."""
     joints, n = system.joints, len(system.joints.soft)
-    gaps = np.diff(solution.t)[:, None] * (np.arange(_WITHIN) / _WITHIN)
+    gaps = np.diff(solution.t)[:, None] * (np.arange(_ROWS_PER_STEP) / _ROWS_PER_STEP)
     times = np.append((solution.t[:-1, None] + gaps).ravel(), solution.t[-1])
     y = solution.sol(times).T
     bent, speeds = y[:, :n], y[:, n : 2 * n]
