@@ -179,7 +179,7 @@ def pairs_found(count: int, found: np.ndarray) -> list[tuple[int, int]]:
     """The first ``count`` rows.
 
     Raises:
-        RuntimeError: there was no room for them.
+        RuntimeError: the buffer is too small.
     """
     if count > len(found):
         raise RuntimeError(f"more than {len(found)} pairs at once: raise ROOM")
@@ -280,7 +280,7 @@ class Peer:
         pin.computeDistances(self._model, self._data, self._geometry, self._results, q)
 
     def test(self, q: np.ndarray) -> bool:
-        """Whether any pair is nearer than the margin; all of them are looked at."""
+        """Whether any pair is closer than the margin; all pairs are checked."""
         return pin.computeCollisions(
             self._model, self._data, self._geometry, self._results, q, False
         )
